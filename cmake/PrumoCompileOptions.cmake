@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# prumo_compile_options(TARGET [KERNELS]): warnings and sanitizers for every target; with KERNELS also what the
+# vectorised mathematics needs.
+
+set(_prumo_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast)
+
+function(prumo_compile_options target)
+  cmake_parse_arguments(arg "KERNELS" "" "" ${ARGN})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE ${_prumo_warnings})
+  if(PRUMO_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(PRUMO_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${PRUMO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${PRUMO_SANITIZE})
+  endif()
+  if(arg_KERNELS)
+    # -fno-math-errno and -fno-trapping-math let the compiler vectorise branches and conversions without changing a
+    # result; -ffast-math would break rounding by magic numbers. Products and sums are fused only where the source
+    # says fma, so that counted flops are what runs.
+    target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    if(PRUMO_NATIVE)
+      target_compile_options(${target} PRIVATE ${PRUMO_NATIVE_FLAGS})
+    endif()
+  endif()
+endfunction()
+
+include(CheckCXXCompilerFlag)
+if(PRUMO_NATIVE)
+  check_cxx_compiler_flag(-march=native PRUMO_COMPILER_HAS_MARCH_NATIVE)
+  check_cxx_compiler_flag(-mcpu=native PRUMO_COMPILER_HAS_MCPU_NATIVE)
+  if(PRUMO_COMPILER_HAS_MARCH_NATIVE)
+    set(PRUMO_NATIVE_FLAGS -march=native)
+    # Compilers prefer 256-bit vectors even where 512 bits run at full speed. The kernels' inner loops are long and
+    # branch-free, so the wider registers pay wherever they exist.
+    check_cxx_compiler_flag(-mprefer-vector-width=512 PRUMO_COMPILER_HAS_PREFER_VECTOR_WIDTH)
+    if(PRUMO_COMPILER_HAS_PREFER_VECTOR_WIDTH)
+      list(APPEND PRUMO_NATIVE_FLAGS -mprefer-vector-width=512)
+    endif()
+  elseif(PRUMO_COMPILER_HAS_MCPU_NATIVE)
+    set(PRUMO_NATIVE_FLAGS -mcpu=native)
+  endif()
+endif()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Finds a Kokkos that fits, or says what is wrong with the one found and how to get another. Also installed: the
+# package file uses the same words.
+
+set(PRUMO_KOKKOS_MINIMUM 4.6.0)
+set(PRUMO_KOKKOS_BEYOND 6.0.0)
+
+macro(prumo_find_kokkos _prumo_missing_message)
+  # Kokkos' version file accepts only its own major version, so the range is checked here.
+  if(NOT TARGET Kokkos::kokkos)
+    find_package(Kokkos CONFIG QUIET)
+  endif()
+  set(_prumo_kokkos_advice
+      "Ways to get one:\n"
+      "  this machine only:  ./dev bench        (makes a private Debian with Kokkos and everything else)\n"
+      "  Debian sid:         apt-get install libkokkos-dev\n"
+      "  Spack:              spack install kokkos +openmp cxxstd=20\n"
+      "  conda-forge:        conda install -c conda-forge kokkos\n"
+      "  vcpkg:              vcpkg install kokkos\n"
+      "  a cluster:          module load kokkos\n"
+      "and, where CMake does not look by itself:  -DKokkos_ROOT=/where/it/is\n"
+  )
+  string(JOIN "" _prumo_kokkos_advice ${_prumo_kokkos_advice})
+  set(${_prumo_missing_message} "")
+  if(NOT TARGET Kokkos::kokkos)
+    set(${_prumo_missing_message}
+        "prumo needs Kokkos ${PRUMO_KOKKOS_MINIMUM} or newer, and found none.\n${_prumo_kokkos_advice}"
+    )
+  elseif(Kokkos_VERSION VERSION_LESS PRUMO_KOKKOS_MINIMUM OR Kokkos_VERSION VERSION_GREATER_EQUAL PRUMO_KOKKOS_BEYOND)
+    set(${_prumo_missing_message}
+        "prumo works with Kokkos ${PRUMO_KOKKOS_MINIMUM} up to, not including, ${PRUMO_KOKKOS_BEYOND}; "
+        "${Kokkos_DIR} holds ${Kokkos_VERSION}.\n${_prumo_kokkos_advice}"
+    )
+    string(JOIN "" ${_prumo_missing_message} ${${_prumo_missing_message}})
+  endif()
+endmacro()

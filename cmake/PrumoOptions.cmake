@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Every option of a prumo build. As a subdirectory of another project, only the library is built by default.
+
+option(PRUMO_BUILD_BENCH "Build the prumo program and its workers" ${PROJECT_IS_TOP_LEVEL})
+option(PRUMO_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(PRUMO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(PRUMO_INSTALL "Make install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})
+option(PRUMO_NATIVE "Compile for this machine's own instruction set; switch it off for a package that travels"
+       ${PROJECT_IS_TOP_LEVEL}
+)
+option(PRUMO_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
+option(PRUMO_ENABLE_CBLAS "Use a CBLAS (OpenBLAS, BLIS, MKL) for the matrix product on the host" ON)
+set(PRUMO_SANITIZE "" CACHE STRING "Sanitizers to compile with, for example address,undefined")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
