@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <exception>
+
+namespace prumo::bench {
+
+/// Thrown where the program waits for a worker and the user has asked it to stop.
+class interrupted : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP ask the program to stop instead of ending it, and SIGPIPE is ignored.
+/// A second signal of the same kind ends the program at once: the results file is valid at any moment. One at a time.
+class interrupt_guard {
+ public:
+  interrupt_guard();
+  ~interrupt_guard();
+  interrupt_guard(const interrupt_guard&) = delete;
+  interrupt_guard& operator=(const interrupt_guard&) = delete;
+};
+
+/// True from the first such signal on.
+[[nodiscard]] bool interrupt_requested() noexcept;
+
+/// A descriptor that becomes readable with the first such signal, for poll(); -1 without a guard. It is never read,
+/// so that every later wait ends at once too.
+[[nodiscard]] int interrupt_descriptor() noexcept;
+
+/// Throws `interrupted` once the program is asked to stop.
+void throw_if_interrupted();
+
+}  // namespace prumo::bench

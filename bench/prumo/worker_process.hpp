@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prumo::bench {
+
+/// A worker process that cannot be started, or that has ended while it was needed.
+class process_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A child process spoken with line by line over its standard input and output; its standard error is kept as the
+/// last lines. Destroying it ends the process: no child outlives this object, and where the system can arrange it
+/// (Linux) none outlives this program, however it ends.
+class worker_process {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  struct options {
+    /// A process group of its own keeps Ctrl-C on the terminal away from the worker, so that it ends in order. A
+    /// launcher such as ssh must stay in the terminal's group, or it could not ask for a password.
+    bool own_process_group = true;
+    std::size_t line_limit = std::size_t{16} << 20;  ///< bytes; a longer line is an error
+    std::size_t kept_error_lines = 20;               ///< last lines of standard error that are kept
+    bool forward_errors = false;                     ///< copy its standard error to ours
+  };
+
+  /// Starts `command` (the program, searched in PATH, then its arguments).
+  /// \throws process_error that names the program and the system's reason.
+  worker_process(std::vector<std::string> command, options how);
+  explicit worker_process(std::vector<std::string> command) : worker_process(std::move(command), options{}) {}
+  ~worker_process();
+  worker_process(const worker_process&) = delete;
+  worker_process& operator=(const worker_process&) = delete;
+
+  /// Sends one line; the line break is added.
+  /// \throws process_error where the process does not read any more.
+  void write_line(std::string_view line);
+
+  /// Waits for one line, without its line break. Empty: the deadline passed.
+  /// \throws process_error where the process has closed its output (it is then reaped) or sends an endless line;
+  ///         interrupted where the user asked the program to stop.
+  [[nodiscard]] std::optional<std::string> read_line(clock::time_point deadline);
+
+  /// Ends the process: closes its input, waits up to `grace`, then SIGTERM and SIGKILL.
+  void stop(std::chrono::milliseconds grace) noexcept;
+
+  /// True until the process was seen to have ended.
+  [[nodiscard]] bool running();
+
+  /// How it ended, in words: `exited with code 3`, `was killed by signal 9 (SIGKILL), perhaps by the out-of-memory
+  /// killer`. While it runs: `still runs`.
+  [[nodiscard]] std::string describe_end() const;
+
+  /// Its exit code; empty while it runs or where a signal ended it.
+  [[nodiscard]] std::optional<int> exit_status() const;
+
+  /// The last lines of its standard error, oldest first.
+  [[nodiscard]] const std::deque<std::string>& error_lines() const { return error_lines_; }
+
+  [[nodiscard]] pid_t id() const { return id_; }
+
+ private:
+  void reap_within(std::chrono::milliseconds limit) noexcept;
+  bool try_reap() noexcept;
+  void signal_process(int number) const noexcept;
+  void read_errors();
+  void keep_error_text(std::string_view text);
+  std::optional<std::string> take_line();
+
+  options options_;
+  pid_t id_ = -1;
+  bool ended_ = false;
+  bool group_ended_ = false;
+  int wait_status_ = 0;
+  int input_ = -1;   // our end of its standard input
+  int output_ = -1;  // ... output
+  int errors_ = -1;  // ... error
+  std::string buffer_;
+  std::size_t scanned_ = 0;  // no line break before this place of buffer_
+  std::string partial_error_;
+  std::deque<std::string> error_lines_;
+};
+
+}  // namespace prumo::bench
