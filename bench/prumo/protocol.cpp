@@ -79,7 +79,7 @@ std::vector<std::string> optional_strings(const json& object, const char* name) 
   return strings;
 }
 
-std::vector<double> times(const json& object, const std::string& name, bool may_be_zero) {
+std::vector<double> times(const json& object, const char* name, bool may_be_zero) {
   std::vector<double> seconds;
   const json& list = list_member(object, name);
   seconds.reserve(list.size());
@@ -211,7 +211,7 @@ json parse_count(const json& answer) {
   if (!optional_non_negative(counted, "total")) wrong("total", "a number", member(counted, "total"));
   std::ignore = string_member(counted, "source");
   for (const auto& [kind, value] : counted.items()) {
-    if (kind != "source") std::ignore = optional_non_negative(counted, kind);
+    if (kind != "source") std::ignore = optional_non_negative(counted, kind.c_str());
   }
   return counted;
 }
