@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Build folders: where they are, when they are configured, what is built. Sourced by ./dev.
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # here, place, preset and others are set by ./dev
+
+# Sets build: a folder a preset, toolchain and CPU, because -march=native programs of one CPU crash on another.
+choose_build() {
+    local key
+    key=$({ echo "$toolchain"; cpu_facts; } | hash8)
+    build=${PRUMO_BUILD_DIR:-$here/build}/$preset-$key
+}
+
+has_preset() { grep -qs "\"name\": *\"$1\"" "$here/CMakePresets.json"; }
+
+# Configures if that was not done, or done otherwise. CMake itself sees to later changes of its files.
+configure() {
+    local -a args=(-S "$here" --preset "$preset" -B "$build")
+    [[ -z ${kokkos_prefix:-} ]] || args+=("-DKokkos_ROOT=$kokkos_prefix")
+    if [[ -n ${CI:-} ]]; then args+=(-DPRUMO_WARNINGS_AS_ERRORS=ON); fi
+    if [[ ${PRUMO_CCACHE:-0} == 1 ]]; then args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+    local made=$build/.configured-by-dev
+    if [[ -f $build/build.ninja && -f $made && $(cat "$made") == "${args[*]}" ]]; then return; fi
+    [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is this all of prumo's source?"
+    has_preset "$preset" || die 2 "There is no preset '$preset'. There are: $(presets)."
+    # Arguments that an earlier configuration had and this one lacks must not stay in its cache.
+    rm -f "$build/CMakeCache.txt" "$made" 2> /dev/null || true
+    mkdir -p "$build" || die 3 "Cannot write to $build: set PRUMO_BUILD_DIR to a folder that you own."
+    say "Configuring ${build#"$PWD"/} (about 5 s)."
+    if ! inside cmake "${args[@]}" > "$build/configure.log" 2>&1; then
+        cat "$build/configure.log" >&2
+        die 1 "CMake could not configure preset '$preset'."
+    fi
+    echo "${args[*]}" > "$made"
+    note_gpus
+}
+
+presets() { sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' "$here/CMakePresets.json" | sort -u | grep -vx base | paste -sd' '; }
+
+# build_targets TARGET...: quiet where there is nothing to do; all that is said goes to stderr, stdout is the program's.
+build_targets() {
+    local jobs status=0
+    if inside ninja -C "$build" -n "$@" 2> /dev/null | grep -q 'no work to do'; then return; fi
+    jobs=$(jobs_at_once)
+    say "Building in ${build#"$PWD"/} with $jobs jobs (from nothing a few minutes on 2 cores; a change, seconds)."
+    inside ninja -C "$build" -j "$jobs" "$@" >&2 || status=$?
+    case $status in
+        0) ;;
+        130 | 143) exit "$status" ;;
+        *) die 1 "The build failed; what went wrong stands above." ;;
+    esac
+}
+
+# The front-end and every worker that this preset builds.
+programs() { inside ninja -C "$build" -t targets all | sed -n 's|^\(bin/prumo[^/:]*\): .*|\1|p'; }
+
+# A GPU that no worker of this build can use must not be passed over in silence.
+note_gpus() {
+    case $preset in cuda* | hip*) return ;; esac
+    if [[ -e /dev/nvidia0 ]]; then
+        say "There is an NVIDIA GPU, and this build serves the CPU only. With a Kokkos built for CUDA: ./dev --kokkos PREFIX ..."
+    elif [[ -e /dev/kfd ]]; then
+        say "There is an AMD GPU, and this build serves the CPU only. With a Kokkos built for HIP: ./dev --kokkos PREFIX ..."
+    fi
+}
