@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "worker_client.hpp"
+
+namespace prumo::bench {
+
+/// Where workers come from.
+struct worker_options {
+  std::vector<std::string> named;  ///< `NAME=COMMAND`, each a worker of its own
+  bool search = true;              ///< look for installed workers too
+  std::string launcher;            ///< command in front of every worker's: `ssh node7`
+  std::vector<std::string> folders;  ///< where to look, first match of a name wins
+};
+
+/// The folders that are searched: the program's own, ../libexec/prumo beside it, then PRUMO_WORKER_PATH.
+[[nodiscard]] std::vector<std::string> worker_folders();
+
+/// This program's file, as well as the system tells; empty if unknown.
+[[nodiscard]] std::filesystem::path program_path();
+
+/// Splits a command as a shell does for words, quotes and backslashes; nothing is expanded.
+/// \throws program_error (wrong usage) for a quote that is not closed
+[[nodiscard]] std::vector<std::string> split_command(std::string_view text);
+
+/// The workers to start: executable files `prumo-worker-NAME` of the folders, and those named.
+/// \throws program_error (wrong usage) for an unreadable NAME=COMMAND or a name given twice
+[[nodiscard]] std::vector<worker_launch> discover_workers(const worker_options& options);
+
+}  // namespace prumo::bench

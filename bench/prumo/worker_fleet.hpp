@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "worker_client.hpp"
+
+namespace prumo::bench {
+
+/// A device that a worker offers.
+struct fleet_device {
+  std::string id;      ///< how results and the user call it: unique, `openmp:0`, or `openmp:0@old` where two workers clash
+  std::string own_id;  ///< how its worker calls it
+  std::size_t worker = 0;  ///< index in worker_fleet
+  bool peer = false;       ///< another framework beside which prumo is measured: taken only when asked for
+  device_summary summary;
+  nlohmann::json entry;    ///< the results file's entry of `devices`
+};
+
+/// All workers of a run and the devices that they offer.
+class worker_fleet {
+ public:
+  worker_fleet(std::vector<worker_launch> launches, worker_client::options how);
+
+  /// Starts all workers at once and asks who is there. A worker that cannot be used becomes a note.
+  /// \throws interrupted
+  void start();
+
+  /// Keeps the devices that the filters name: an id (`openmp:0`), a backend (`openmp`), an id without its worker
+  /// (`openmp:0` for `openmp:0@old`), or `all`. Without a filter, peers are left out unless a worker was named by the
+  /// user. \throws program_error: no device at all (this machine cannot), or an unknown one (wrong usage)
+  void select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers);
+
+  /// Asks each selected device for its facts and peaks and fills in its entry. A worker that fails here becomes a
+  /// note, its entry keeps what hello told.
+  void read_facts();
+
+  [[nodiscard]] worker_client& worker(std::size_t index) { return workers_[index]; }
+  [[nodiscard]] const worker_client& worker(std::size_t index) const { return workers_[index]; }
+  [[nodiscard]] std::size_t worker_count() const { return workers_.size(); }
+  [[nodiscard]] std::vector<fleet_device>& devices() { return devices_; }
+  [[nodiscard]] const std::vector<fleet_device>& devices() const { return devices_; }
+
+  /// The description of an operation or probe by the device's worker; null where it has none.
+  [[nodiscard]] const case_description* find_case(const fleet_device& device, const std::string& op) const;
+
+  /// What the user should know of workers that could not be used, and their own warnings.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+  /// The `devices` of a results document.
+  [[nodiscard]] nlohmann::json device_entries() const;
+
+  /// Ends all workers in order.
+  void quit() noexcept;
+
+ private:
+  std::deque<worker_client> workers_;
+  std::vector<bool> greeted_;
+  std::vector<fleet_device> devices_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace prumo::bench
