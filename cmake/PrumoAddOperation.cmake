@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# prumo_add_operation(NAME [SOURCES file...] [CASES file...] [TESTS file...] [LIBRARIES target...])
+#
+# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES), what tests and
+# measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own. Inside prumo
+# the parts join the library; in another project they make the targets NAME and NAME_cases, which prumo_add_worker()
+# puts into a worker beside the library's own operations.
+
+# Everything below runs at the end of prumo's own configuration, when all operations are known.
+define_property(GLOBAL PROPERTY PRUMO_OPERATIONS BRIEF_DOCS "Names of prumo's own operations" FULL_DOCS "In order")
+
+function(prumo_add_operation name)
+  cmake_parse_arguments(arg "" "" "SOURCES;CASES;TESTS;LIBRARIES" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "prumo_add_operation(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(TRANSFORM arg_CASES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(TRANSFORM arg_TESTS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  if(TARGET prumo_ops) # inside prumo's own build
+    set_property(GLOBAL APPEND PROPERTY PRUMO_OPERATIONS ${name})
+    target_sources(prumo_ops PRIVATE ${arg_SOURCES})
+    target_include_directories(prumo_ops PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>")
+    target_link_libraries(prumo_ops PRIVATE ${arg_LIBRARIES})
+    prumo_public_headers(ops "${CMAKE_CURRENT_SOURCE_DIR}")
+    if(TARGET prumo_cases)
+      target_sources(prumo_cases PRIVATE ${arg_CASES})
+    endif()
+    set_property(GLOBAL APPEND PROPERTY PRUMO_OPERATION_TESTS ${arg_TESTS})
+  else()
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(${name} PUBLIC prumo::ops ${arg_LIBRARIES})
+    target_compile_options(${name} PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    if(arg_CASES)
+      add_library(${name}_cases STATIC ${arg_CASES})
+      target_link_libraries(${name}_cases PUBLIC ${name} prumo::cases)
+      target_compile_options(${name}_cases PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    endif()
+  endif()
+endfunction()
+
+# prumo_write_registration(FILE FUNCTION NAME...): a source that defines `void FUNCTION(case_registries&)`, which calls
+# each operation's registration.
+function(prumo_write_registration file function)
+  set(declarations "")
+  set(calls "")
+  foreach(name IN LISTS ARGN)
+    string(APPEND declarations "void prumo_register_cases_of_${name}(prumo::cases::case_registries&);\n")
+    string(APPEND calls "  prumo_register_cases_of_${name}(registries);\n")
+  endforeach()
+  set(content
+      "// Written by prumo_write_registration().\n#include <prumo/case/registry.hpp>\n\n${declarations}\n"
+      "void ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n${calls}}\n"
+  )
+  string(JOIN "" content ${content})
+  file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
+endfunction()
+
+# prumo_add_worker(TARGET [OPERATIONS name...]): a worker program with the library's operations and these of your own.
+function(prumo_add_worker target)
+  cmake_parse_arguments(arg "" "" "OPERATIONS" ${ARGN})
+  set(registration "${CMAKE_CURRENT_BINARY_DIR}/${target}_registration.cpp")
+  prumo_write_registration("${registration}" prumo_register_worker_cases ${arg_OPERATIONS})
+  add_executable(${target} "${registration}")
+  target_link_libraries(${target} PRIVATE prumo::worker)
+  foreach(name IN LISTS arg_OPERATIONS)
+    target_link_libraries(${target} PRIVATE ${name}_cases)
+  endforeach()
+endfunction()
+
+# prumo_public_headers(COMPONENT FOLDER): the folder's prumo/ directory is public; installed, tested for self-containment.
+define_property(GLOBAL PROPERTY PRUMO_HEADER_FOLDERS BRIEF_DOCS "Folders with public headers" FULL_DOCS "In order")
+function(prumo_public_headers component folder)
+  set_property(GLOBAL APPEND PROPERTY PRUMO_HEADER_FOLDERS "${folder}")
+endfunction()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/check.hpp>
+
+#include <string>
+
+namespace prumo::check {
+namespace {
+
+std::string list(std::initializer_list<array_description> arrays) {
+  std::string text;
+  for (const array_description& array : arrays) text += (text.empty() ? "" : "; ") + to_string(array);
+  return text;
+}
+
+}  // namespace
+
+void throw_shape(std::string_view operation, std::string_view expected,
+                 std::initializer_list<array_description> arrays) {
+  throw shape_error(std::string(operation) + ": expected " + std::string(expected) + "; got " + list(arrays));
+}
+
+void same_extents(std::string_view operation, std::initializer_list<array_description> arrays) {
+  const array_description& first = *arrays.begin();
+  for (const array_description& other : arrays) {
+    bool equal = other.rank == first.rank;
+    for (int dimension = 0; equal && dimension < first.rank; ++dimension) {
+      equal = other.extents[dimension] == first.extents[dimension];
+    }
+    if (!equal) throw_shape(operation, "arrays of the same extents", arrays);
+  }
+}
+
+void no_overlap(std::string_view operation, const array_description& output,
+                std::initializer_list<array_description> inputs, aliasing allowed) {
+  for (const array_description& input : inputs) {
+    if (!spans_overlap(output, input)) continue;
+    if (allowed == aliasing::in_place && same_elements(output, input)) continue;
+    const std::string_view expected = allowed == aliasing::in_place
+                                          ? "an output that is apart from the inputs, or exactly one of them"
+                                          : "an output that is apart from the inputs";
+    throw alias_error(std::string(operation) + ": expected " + std::string(expected) + "; " + to_string(output) +
+                      " overlaps " + to_string(input));
+  }
+}
+
+void distinct_elements(std::string_view operation, const array_description& output) {
+  for (int dimension = 0; dimension < output.rank; ++dimension) {
+    if (output.extents[dimension] > 1 && output.strides[dimension] == 0) {
+      throw alias_error(std::string(operation) +
+                        ": expected an output whose elements have addresses of their own; got " + to_string(output));
+    }
+  }
+}
+
+}  // namespace prumo::check

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Views lowered to plain structs. Operations take Kokkos Views of any layout, check them, and hand kernels these
+/// structs only, so that a kernel is compiled once a type and not once a layout, rank or memory trait.
+
+#include <prumo/types.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace prumo {
+
+/// The highest rank of an array; that of Kokkos Views.
+inline constexpr int max_rank = 8;
+
+/// A lowered view: where element (i, j, ...) lies is `data + i * strides[0] + j * strides[1] + ...`, in elements.
+template <class T>
+struct array {
+  T* data = nullptr;
+  int rank = 0;
+  std::int64_t extents[max_rank] = {};
+  std::int64_t strides[max_rank] = {};
+
+  /// The number of elements; 1 for rank 0.
+  KOKKOS_FUNCTION std::int64_t size() const {
+    std::int64_t product = 1;
+    for (int dimension = 0; dimension < rank; ++dimension) product *= extents[dimension];
+    return product;
+  }
+};
+
+/// What error messages tell of an array, and what overlap is judged by. Cheap to make: the label is read from the view
+/// only when a message is written, so the view must still be there.
+struct array_description {
+  const void* view = nullptr;
+  std::string (*read_label)(const void* view) = nullptr;
+  std::string_view role;
+  std::string_view type;
+  const char* space = "";
+  int rank = 0;
+  std::int64_t extents[max_rank] = {};
+  std::int64_t strides[max_rank] = {};
+  const void* data = nullptr;
+  std::size_t element_bytes = 0;
+};
+
+/// One line: `x 'my label': f32 [100 x 1024], strides (1024, 1), right, in Host`.
+std::string to_string(const array_description& description);
+
+/// `right` (row-major), `left` (column-major) or `strided`, as the strides show.
+std::string_view layout_name(const array_description& description);
+
+/// Whether the address ranges that two arrays span have a byte in common. Interleaved arrays that share no element
+/// count as overlapping: the check is on spans.
+bool spans_overlap(const array_description& first, const array_description& second);
+
+/// Whether two arrays are the same elements in the same order.
+bool same_elements(const array_description& first, const array_description& second);
+
+/// Lowers a view.
+template <class View>
+array<typename View::value_type> lower(const View& view) {
+  static_assert(Kokkos::is_view_v<View>, "prumo::lower: the argument is not a Kokkos::View");
+  static_assert(scalar<typename View::value_type>,
+                "prumo::lower: the value type is not float, double, prumo::f16 or prumo::bf16");
+  array<typename View::value_type> result;
+  result.data = view.data();
+  result.rank = static_cast<int>(View::rank());
+  for (int dimension = 0; dimension < result.rank; ++dimension) {
+    result.extents[dimension] = static_cast<std::int64_t>(view.extent(dimension));
+    result.strides[dimension] = static_cast<std::int64_t>(view.stride(dimension));
+  }
+  return result;
+}
+
+/// Lowers a view to an array that is read only.
+template <class View>
+array<const typename View::non_const_value_type> lower_const(const View& view) {
+  return lower(Kokkos::View<const typename View::data_type, typename View::array_layout, typename View::device_type,
+                            Kokkos::MemoryUnmanaged>(view));
+}
+
+/// Describes a view for a message; `role`, the argument's name, stands for a view without a label.
+template <class View>
+array_description describe(const View& view, std::string_view role) {
+  using value_type = std::remove_cv_t<typename View::value_type>;
+  array_description result;
+  result.view = &view;
+  result.read_label = [](const void* address) { return static_cast<const View*>(address)->label(); };
+  result.role = role;
+  result.type = scalar_traits<value_type>::name;
+  result.space = View::memory_space::name();
+  result.rank = static_cast<int>(View::rank());
+  for (int dimension = 0; dimension < result.rank; ++dimension) {
+    result.extents[dimension] = static_cast<std::int64_t>(view.extent(dimension));
+    result.strides[dimension] = static_cast<std::int64_t>(view.stride(dimension));
+  }
+  result.data = view.data();
+  result.element_bytes = sizeof(value_type);
+  return result;
+}
+
+}  // namespace prumo

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What an operation runs with: the caller's execution space instance, a workspace that grows, and the handles that
+/// vendor libraries want.
+
+#include <prumo/error.hpp>
+#include <prumo/spaces.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+namespace prumo {
+
+/// An execution space instance together with the memory and handles that operations need on it.
+///
+/// Make one from an instance and keep it: the workspace and the handles are warm after the first call of each
+/// operation. Used by one thread at a time; threads that work side by side make a context each. Nothing in it is
+/// shared between contexts and it changes no process-wide state. The instance must outlive the context.
+template <class Exec>
+class context {
+  static_assert(Kokkos::is_execution_space_v<Exec>, "prumo::context: Exec is not a Kokkos execution space");
+
+ public:
+  using execution_space = Exec;
+  using memory_space = typename Exec::memory_space;
+
+  explicit context(const Exec& instance = Exec{}) : instance_(instance) {}
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+  context(context&&) noexcept = default;
+  context& operator=(context&&) noexcept = default;
+
+  /// The instance that every kernel of the operations is enqueued on.
+  const Exec& instance() const { return instance_; }
+
+  /// Memory for temporaries of one call: at least `bytes` bytes, aligned for any scalar type, contents undefined. The
+  /// next call on this context reuses it, which the order of the instance makes safe. When it has to grow, the old
+  /// block is freed after a fence of the instance: call an operation once before capturing it in a graph.
+  ///
+  /// Throws memory_error with the size asked for.
+  void* workspace(std::size_t bytes) {
+    if (bytes > workspace_.extent(0)) {
+      workspace_ = {};
+      try {
+        workspace_ = workspace_view(Kokkos::view_alloc(instance_, Kokkos::WithoutInitializing, "prumo::workspace"), bytes);
+      } catch (const std::exception& cause) {
+        throw memory_error("prumo::context: a workspace of " + std::to_string(bytes) + " bytes in " +
+                           memory_space::name() + " cannot be had: " + cause.what());
+      }
+    }
+    return workspace_.data();
+  }
+
+  /// Bytes of the workspace now.
+  std::size_t workspace_bytes() const { return workspace_.extent(0); }
+
+  /// Tells how many bytes the caller touches between two uses of the same data, where that is more than one
+  /// operation's own arrays: a time step over many fields, say. On the host, outputs that cannot stay in the
+  /// last-level cache until they are read again are written past it (streaming stores). 0, the default, judges each
+  /// operation by its own arrays.
+  void set_working_set(std::size_t bytes) { working_set_ = bytes; }
+  std::size_t working_set() const { return working_set_; }
+
+  /// An object of the given type that belongs to this context, made by `make()` at the first request: a vendor
+  /// library's handle bound to the instance, for example.
+  template <class Attachment, class Make>
+  Attachment& attachment(Make&& make) {
+    const std::type_index wanted(typeid(Attachment));
+    for (auto& [type, object] : attachments_) {
+      if (type == wanted) return *static_cast<Attachment*>(object.get());
+    }
+    attachments_.emplace_back(wanted, std::make_shared<Attachment>(std::forward<Make>(make)()));
+    return *static_cast<Attachment*>(attachments_.back().second.get());
+  }
+
+  /// Waits for everything enqueued on the instance.
+  void fence() const { instance_.fence("prumo::context::fence"); }
+
+ private:
+  using workspace_view = Kokkos::View<std::byte*, memory_space>;
+
+  Exec instance_;
+  workspace_view workspace_;
+  std::size_t working_set_ = 0;
+  std::vector<std::pair<std::type_index, std::shared_ptr<void>>> attachments_;
+};
+
+template <class T>
+inline constexpr bool is_context_v = false;
+template <class Exec>
+inline constexpr bool is_context_v<context<Exec>> = true;
+
+/// A context, or a bare execution space instance: what operations without scratch accept as first argument.
+template <class T>
+concept context_or_instance = is_context_v<T> || Kokkos::is_execution_space_v<T>;
+
+namespace detail {
+
+template <class T>
+struct execution_space_of {
+  using type = T;
+};
+template <class Exec>
+struct execution_space_of<context<Exec>> {
+  using type = Exec;
+};
+template <class T>
+using execution_space_of_t = typename execution_space_of<T>::type;
+
+template <class Exec>
+const Exec& instance_of(const context<Exec>& owner) {
+  return owner.instance();
+}
+template <class Exec>
+  requires Kokkos::is_execution_space_v<Exec>
+const Exec& instance_of(const Exec& instance) {
+  return instance;
+}
+
+template <class Exec>
+std::size_t working_set_of(const context<Exec>& owner) {
+  return owner.working_set();
+}
+template <class Exec>
+  requires Kokkos::is_execution_space_v<Exec>
+std::size_t working_set_of(const Exec&) {
+  return 0;
+}
+
+}  // namespace detail
+}  // namespace prumo

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The element-wise kernels. A formula is a function object on scalars; the loops around it are here, once.
+
+#include <prumo/detail/elementwise.hpp>
+#include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/streaming_store.hpp>
+#include <prumo/loop_nest.hpp>
+#include <prumo/spaces.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The value of T as its compute type.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION compute_t<T> load(const T& stored) {
+  return static_cast<compute_t<T>>(stored);
+}
+
+/// Pointers to the inputs, with their types kept apart from the memory they take in a kernel.
+template <class... In>
+struct input_pointers {
+  const void* base[sizeof...(In) == 0 ? 1 : sizeof...(In)] = {};
+
+  template <std::size_t I>
+  KOKKOS_FORCEINLINE_FUNCTION auto get() const {
+    using type = std::tuple_element_t<I, std::tuple<In...>>;
+    return static_cast<const type*>(base[I]);
+  }
+};
+
+/// Arrays that lie in one run each, on the host: a block of elements an iteration.
+///
+/// The inner loops have no dependence between iterations: an output is apart from the inputs or exactly one of them.
+template <class Formula, class Out, class... In>
+class contiguous_host_kernel {
+ public:
+  /// Elements of a block: long enough that a block's cost hides its start, short enough to share out evenly.
+  static constexpr std::int64_t block_elements = 4096;
+
+  contiguous_host_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, std::int64_t count,
+                         bool streaming)
+      : formula_(formula), output_(output), inputs_(inputs), count_(count), streaming_(streaming) {
+    // Blocks end where the output crosses cache lines, so that no line is shared and streamed stores are aligned.
+    const auto beyond_line = reinterpret_cast<std::uintptr_t>(output) % streaming_unit;
+    shift_ = static_cast<std::int64_t>(beyond_line / sizeof(Out));
+  }
+
+  /// The number of blocks.
+  std::int64_t blocks() const { return (count_ + shift_ + block_elements - 1) / block_elements; }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t begin = std::max<std::int64_t>(0, block * block_elements - shift_);
+    const std::int64_t end = std::min(count_, (block + 1) * block_elements - shift_);
+    if (streaming_) {
+      write_streaming(begin, end);
+    } else {
+      write_cached(begin, end, std::index_sequence_for<In...>{});
+    }
+  }
+
+ private:
+  static constexpr std::int64_t chunk_elements = 512 / static_cast<std::int64_t>(sizeof(Out));
+
+  template <std::size_t... I>
+  void write_cached(std::int64_t begin, std::int64_t end, std::index_sequence<I...>) const {
+    const Formula formula = formula_;
+    const std::tuple inputs{inputs_.template get<I>()...};
+    Out* const output = output_;
+#pragma GCC ivdep
+    for (std::int64_t i = begin; i < end; ++i) {
+      output[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
+    }
+  }
+
+  template <std::size_t... I>
+  void compute_chunk(Out* buffer, std::int64_t begin, std::index_sequence<I...>) const {
+    const Formula formula = formula_;
+    const std::tuple inputs{(inputs_.template get<I>() + begin)...};
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < chunk_elements; ++i) {
+      buffer[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
+    }
+  }
+
+  void write_streaming(std::int64_t begin, std::int64_t end) const {
+    constexpr auto each = std::index_sequence_for<In...>{};
+    // Only the first block may begin inside a line.
+    const std::int64_t aligned = begin == 0 ? std::min(end, lead_elements()) : begin;
+    write_cached(begin, aligned, each);
+    std::int64_t at = aligned;
+    for (; at + chunk_elements <= end; at += chunk_elements) {
+      alignas(streaming_unit) Out buffer[chunk_elements];
+      compute_chunk(buffer, at, each);
+      stream_bytes(output_ + at, buffer, sizeof(buffer));
+    }
+    write_cached(at, end, each);
+    streaming_fence();
+  }
+
+  std::int64_t lead_elements() const {
+    return shift_ == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(Out)) - shift_;
+  }
+
+  Formula formula_;
+  Out* output_;
+  input_pointers<In...> inputs_;
+  std::int64_t count_;
+  std::int64_t shift_;
+  bool streaming_;
+};
+
+/// Arrays that lie in one run each, on a device: a pack of 16 bytes an iteration.
+template <class Formula, class Out, class... In>
+class contiguous_device_kernel {
+ public:
+  static constexpr std::size_t widest = std::max({sizeof(Out), sizeof(In)...});
+  static constexpr int pack_elements = static_cast<int>(16 / widest);
+
+  contiguous_device_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, std::int64_t count)
+      : formula_(formula), output_(output), inputs_(inputs), count_(count) {
+    bool aligned = reinterpret_cast<std::uintptr_t>(output) % (pack_elements * sizeof(Out)) == 0;
+    std::size_t which = 0;
+    ((aligned = aligned && reinterpret_cast<std::uintptr_t>(inputs.base[which++]) % (pack_elements * sizeof(In)) == 0),
+     ...);
+    aligned_ = aligned;
+  }
+
+  std::int64_t blocks() const { return (count_ + pack_elements - 1) / pack_elements; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
+    const std::int64_t begin = block * pack_elements;
+    if (aligned_ && begin + pack_elements <= count_) {
+      whole_pack(begin, std::index_sequence_for<In...>{});
+    } else {
+      single_elements(begin, std::index_sequence_for<In...>{});
+    }
+  }
+
+ private:
+  template <class T>
+  struct alignas(pack_elements * sizeof(T)) pack {
+    T values[pack_elements];
+  };
+
+  template <std::size_t... I>
+  KOKKOS_FORCEINLINE_FUNCTION void whole_pack(std::int64_t begin, std::index_sequence<I...>) const {
+    const auto loaded = load_packs(begin, std::index_sequence<I...>{});
+    pack<Out> result;
+    for (int lane = 0; lane < pack_elements; ++lane) {
+      result.values[lane] = static_cast<Out>(formula_(load(loaded.template get<I>().values[lane])...));
+    }
+    *reinterpret_cast<pack<Out>*>(output_ + begin) = result;
+  }
+
+  template <std::size_t I, class T>
+  struct indexed_pack {
+    pack<T> value;
+  };
+  template <class Sequence>
+  struct loaded_packs;
+  template <std::size_t... I>
+  struct loaded_packs<std::index_sequence<I...>> : indexed_pack<I, In>... {
+    template <std::size_t Which>
+    KOKKOS_FORCEINLINE_FUNCTION const auto& get() const {
+      using type = std::tuple_element_t<Which, std::tuple<In...>>;
+      return static_cast<const indexed_pack<Which, type>&>(*this).value;
+    }
+  };
+
+  template <std::size_t... I>
+  KOKKOS_FORCEINLINE_FUNCTION auto load_packs(std::int64_t begin, std::index_sequence<I...>) const {
+    return loaded_packs<std::index_sequence<I...>>{
+        {*reinterpret_cast<const pack<In>*>(inputs_.template get<I>() + begin)}...};
+  }
+
+  template <std::size_t... I>
+  KOKKOS_FORCEINLINE_FUNCTION void single_elements(std::int64_t begin, std::index_sequence<I...>) const {
+    for (std::int64_t i = begin; i < begin + pack_elements && i < count_; ++i) {
+      output_[i] = static_cast<Out>(formula_(load(inputs_.template get<I>()[i])...));
+    }
+  }
+
+  Formula formula_;
+  Out* output_;
+  input_pointers<In...> inputs_;
+  std::int64_t count_;
+  bool aligned_;
+};
+
+/// Arrays with strides of any kind: a stretch of the inner loop an iteration.
+template <bool OnHost, class Formula, class Out, class... In>
+class strided_kernel {
+ public:
+  static constexpr int count = 1 + static_cast<int>(sizeof...(In));
+  static constexpr std::int64_t stretch = OnHost ? 1024 : 1;
+
+  strided_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, const loop_nest<count>& nest)
+      : formula_(formula), output_(output), inputs_(inputs), nest_(nest) {
+    stretches_ = (nest.extents[nest.rank - 1] + stretch - 1) / stretch;
+  }
+
+  std::int64_t blocks() const { return nest_.size() == 0 ? 0 : nest_.size() / nest_.extents[nest_.rank - 1] * stretches_; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
+    std::int64_t rest = block / stretches_;
+    std::int64_t offset[count] = {};
+    for (int dimension = nest_.rank - 2; dimension >= 0; --dimension) {
+      const std::int64_t index = rest % nest_.extents[dimension];
+      rest /= nest_.extents[dimension];
+      for (int which = 0; which < count; ++which) offset[which] += index * nest_.strides[which][dimension];
+    }
+    const std::int64_t begin = block % stretches_ * stretch;
+    const std::int64_t extent = nest_.extents[nest_.rank - 1];
+    const std::int64_t end = begin + stretch < extent ? begin + stretch : extent;
+    walk(offset, begin, end, std::index_sequence_for<In...>{});
+  }
+
+ private:
+  template <std::size_t... I>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(const std::int64_t (&offset)[count], std::int64_t begin, std::int64_t end,
+                                        std::index_sequence<I...>) const {
+    const int inner = nest_.rank - 1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      output_[offset[0] + i * nest_.strides[0][inner]] = static_cast<Out>(
+          formula_(load(inputs_.template get<I>()[offset[I + 1] + i * nest_.strides[I + 1][inner]])...));
+    }
+  }
+
+  Formula formula_;
+  Out* output_;
+  input_pointers<In...> inputs_;
+  loop_nest<count> nest_;
+  std::int64_t stretches_;
+};
+
+/// Enqueues kernel(0) ... kernel(kernel.blocks() - 1).
+template <class Exec, class Kernel>
+void launch_blocks(const Exec& instance, const std::string& label, const Kernel& kernel) {
+  // 512 bytes and more would travel through constant memory with a hidden synchronisation on CUDA.
+  static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
+  if (kernel.blocks() == 0) return;
+  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+  const auto policy = Kokkos::Experimental::require(policy_type(instance, 0, kernel.blocks()),
+                                                    Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+  Kokkos::parallel_for(label, policy, kernel);
+}
+
+/// Chooses the kernel for a problem and enqueues it.
+template <class Exec, class Formula, class Out, class... In>
+void launch_elementwise_kernel(const Exec& instance, const std::string& label,
+                               const elementwise_problem<Formula, Out, In...>& problem) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto nest = make_loop_nest(problem.output, std::get<I>(problem.inputs)...);
+    const input_pointers<In...> inputs{{std::get<I>(problem.inputs).data...}};
+    Out* const output = problem.output.data;
+    if (nest.size() == 0) return;
+    if (!nest.contiguous()) {
+      launch_blocks(instance, label,
+                    strided_kernel<is_host_space<Exec>, Formula, Out, In...>(problem.formula, output, inputs, nest));
+    } else if constexpr (is_host_space<Exec>) {
+      const std::size_t footprint = static_cast<std::size_t>(nest.size()) * (sizeof(Out) + ... + sizeof(In));
+      const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
+      launch_blocks(instance, label,
+                    contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(), streaming));
+    } else {
+      launch_blocks(instance, label,
+                    contiguous_device_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size()));
+    }
+  }(std::index_sequence_for<In...>{});
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Kernels live in an inline namespace named after the instruction set that they are compiled for. The library may be
+/// compiled for another one than the program that embeds it and instantiates `prumo::transform`; were the names the
+/// same, the linker would keep one copy of each kernel, and perhaps the one that this machine cannot execute.
+
+#if defined(__AVX512F__)
+#define PRUMO_INSTRUCTION_SET avx512
+#elif defined(__AVX2__)
+#define PRUMO_INSTRUCTION_SET avx2
+#elif defined(__AVX__)
+#define PRUMO_INSTRUCTION_SET avx
+#elif defined(__SSE2__)
+#define PRUMO_INSTRUCTION_SET sse2
+#elif defined(__ARM_FEATURE_SVE)
+#define PRUMO_INSTRUCTION_SET sve
+#elif defined(__ARM_NEON)
+#define PRUMO_INSTRUCTION_SET neon
+#else
+#define PRUMO_INSTRUCTION_SET baseline
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A counter-based random generator: value i of stream s under a seed is a pure function of (seed, s, i), the same on
+/// every backend and in Python. docs/random.md specifies it.
+
+#include <prumo/types.hpp>
+
+#include <cstdint>
+
+namespace prumo::random {
+
+/// Four words of Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+struct philox_block {
+  std::uint32_t words[4];
+};
+
+/// The block with number `counter` of `stream` under `seed`.
+KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::uint64_t stream,
+                                                       std::uint64_t counter) {
+  auto c0 = static_cast<std::uint32_t>(counter);
+  auto c1 = static_cast<std::uint32_t>(counter >> 32);
+  auto c2 = static_cast<std::uint32_t>(stream);
+  auto c3 = static_cast<std::uint32_t>(stream >> 32);
+  auto k0 = static_cast<std::uint32_t>(seed);
+  auto k1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = static_cast<std::uint64_t>(0xD2511F53u) * c0;
+    const std::uint64_t product1 = static_cast<std::uint64_t>(0xCD9E8D57u) * c2;
+    c0 = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<std::uint32_t>(product1);
+    c2 = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<std::uint32_t>(product0);
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+/// How many values of T one block holds: 2 of `double`, 4 of the others.
+template <class T>
+inline constexpr int values_per_block = sizeof(T) == 8 ? 2 : 4;
+
+/// Value `lane` of a block, uniform on the odd multiples of 2^-p in (-1, 1), p the significand bits of T: every value is
+/// exact in T, none is zero, subnormal or of magnitude one, and the distribution is symmetric.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T uniform_from(const philox_block& block, int lane) {
+  constexpr int bits = scalar_traits<T>::significand_bits;
+  if constexpr (sizeof(T) == 8) {
+    const std::uint64_t word =
+        (static_cast<std::uint64_t>(block.words[2 * lane + 1]) << 32) | block.words[2 * lane];
+    const auto odd = static_cast<std::int64_t>((word >> (64 - bits)) * 2 + 1) - (std::int64_t{1} << bits);
+    return static_cast<T>(odd) * T(1.0 / static_cast<double>(std::uint64_t{1} << bits));
+  } else {
+    const std::int32_t odd =
+        static_cast<std::int32_t>((block.words[lane] >> (32 - bits)) * 2u + 1u) - (std::int32_t{1} << bits);
+    return T(static_cast<float>(odd) * (1.0f / static_cast<float>(std::uint32_t{1} << bits)));
+  }
+}
+
+/// Value `index` of `stream` under `seed`, uniform in (-1, 1) as uniform_from() says.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  constexpr auto per_block = static_cast<std::uint64_t>(values_per_block<T>);
+  return uniform_from<T>(philox4x32_10(seed, stream, index / per_block), static_cast<int>(index % per_block));
+}
+
+}  // namespace prumo::random

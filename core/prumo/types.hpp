@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The scalar types of prumo: `float`, `double`, and the 16-bit storage types `f16` and `bf16`, which are two bytes
+/// on every backend and are computed in `float`.
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+namespace prumo {
+
+namespace detail {
+
+template <class To, class From>
+KOKKOS_FORCEINLINE_FUNCTION To bit_cast(const From& from) {
+  return Kokkos::bit_cast<To>(from);
+}
+
+// The conversions below are free of branches and tables so that compilers vectorise them.
+
+/// IEEE binary16 to binary32; exact.
+KOKKOS_FORCEINLINE_FUNCTION float f16_bits_to_float(std::uint16_t half) {
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffu) << 13;
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  // A product with 2^112 moves the exponent's bias from 15 to 127 and makes subnormals normal.
+  const float scaled = bit_cast<float>(magnitude) * 0x1p112f;
+  const std::uint32_t infinite_or_nan = magnitude >= 0x0f800000u ? 0x7f800000u : 0u;
+  return bit_cast<float>(bit_cast<std::uint32_t>(scaled) | infinite_or_nan | sign);
+}
+
+/// IEEE binary32 to binary16, to nearest even.
+KOKKOS_FORCEINLINE_FUNCTION std::uint16_t float_to_f16_bits(float value) {
+  const std::uint32_t bits = bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000u;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  // Normal range: re-bias the exponent and round the 13 bits that fall away.
+  const std::uint32_t rounded = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
+  // Subnormal range: adding 0.5 lets the addition itself round to the grid of 2^-24.
+  const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+  std::uint32_t half = magnitude < 0x38800000u ? subnormal : rounded;
+  half = magnitude >= 0x477ff000u ? 0x7c00u : half;
+  half = magnitude > 0x7f800000u ? 0x7e00u : half;
+  return static_cast<std::uint16_t>(half | sign);
+}
+
+/// bfloat16 to binary32; exact.
+KOKKOS_FORCEINLINE_FUNCTION float bf16_bits_to_float(std::uint16_t half) {
+  return bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
+}
+
+/// IEEE binary32 to bfloat16, to nearest even.
+KOKKOS_FORCEINLINE_FUNCTION std::uint16_t float_to_bf16_bits(float value) {
+  const std::uint32_t bits = bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const std::uint32_t quiet_nan = (bits >> 16) | 0x0040u;
+  return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
+}
+
+}  // namespace detail
+
+/// IEEE binary16 as it lies in memory. Arithmetic happens in `float`: convert, compute, convert back.
+struct f16 {
+  std::uint16_t bits = 0;
+
+  f16() = default;
+  KOKKOS_FORCEINLINE_FUNCTION explicit f16(float value) : bits(detail::float_to_f16_bits(value)) {}
+  KOKKOS_FORCEINLINE_FUNCTION operator float() const { return detail::f16_bits_to_float(bits); }
+};
+
+/// bfloat16 (the upper half of a binary32) as it lies in memory. Arithmetic happens in `float`.
+struct bf16 {
+  std::uint16_t bits = 0;
+
+  bf16() = default;
+  KOKKOS_FORCEINLINE_FUNCTION explicit bf16(float value) : bits(detail::float_to_bf16_bits(value)) {}
+  KOKKOS_FORCEINLINE_FUNCTION operator float() const { return detail::bf16_bits_to_float(bits); }
+};
+
+static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
+
+/// The scalar types by name, for everything that chooses one at run time.
+enum class dtype : std::uint8_t { f32, f64, f16, bf16 };
+
+/// Facts of a scalar type that an array may hold.
+template <class T>
+struct scalar_traits;
+
+template <>
+struct scalar_traits<float> {
+  static constexpr dtype type = dtype::f32;
+  static constexpr std::string_view name = "f32";
+  static constexpr int significand_bits = 24;
+  using compute_type = float;
+};
+template <>
+struct scalar_traits<double> {
+  static constexpr dtype type = dtype::f64;
+  static constexpr std::string_view name = "f64";
+  static constexpr int significand_bits = 53;
+  using compute_type = double;
+};
+template <>
+struct scalar_traits<f16> {
+  static constexpr dtype type = dtype::f16;
+  static constexpr std::string_view name = "f16";
+  static constexpr int significand_bits = 11;
+  using compute_type = float;
+};
+template <>
+struct scalar_traits<bf16> {
+  static constexpr dtype type = dtype::bf16;
+  static constexpr std::string_view name = "bf16";
+  static constexpr int significand_bits = 8;
+  using compute_type = float;
+};
+
+/// The type that values of T are computed in: T itself, or `float` for the 16-bit types.
+template <class T>
+using compute_t = typename scalar_traits<std::remove_cv_t<T>>::compute_type;
+
+/// Whether arrays of T are understood.
+template <class T>
+concept scalar = requires { typename scalar_traits<std::remove_cv_t<T>>::compute_type; };
+
+/// The name of a type as results and options spell it: `f32`, `f64`, `f16`, `bf16`.
+constexpr std::string_view dtype_name(dtype type) {
+  switch (type) {
+    case dtype::f32: return "f32";
+    case dtype::f64: return "f64";
+    case dtype::f16: return "f16";
+    case dtype::bf16: return "bf16";
+  }
+  return "?";
+}
+
+/// Bytes of one value.
+constexpr std::size_t dtype_size(dtype type) {
+  return type == dtype::f64 ? 8 : type == dtype::f32 ? 4 : 2;
+}
+
+/// Half the distance from 1 to the next value of T: the largest relative error of one rounding.
+template <class T>
+constexpr double unit_roundoff() {
+  double value = 1;
+  for (int bit = 0; bit < scalar_traits<std::remove_cv_t<T>>::significand_bits; ++bit) value /= 2;
+  return value;
+}
+
+}  // namespace prumo

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/detail/streaming_store.hpp>
+
+#include <algorithm>
+#include <unistd.h>
+
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#include <sys/types.h>
+#endif
+
+namespace prumo::detail {
+namespace {
+
+std::size_t ask_system() {
+#if defined(__APPLE__)
+  for (const char* name : {"hw.l3cachesize", "hw.perflevel0.l2cachesize", "hw.l2cachesize"}) {
+    std::uint64_t bytes = 0;
+    std::size_t size = sizeof(bytes);
+    if (sysctlbyname(name, &bytes, &size, nullptr, 0) == 0 && bytes > 0) return static_cast<std::size_t>(bytes);
+  }
+#elif defined(_SC_LEVEL3_CACHE_SIZE)
+  for (const int name : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+    const long bytes = sysconf(name);
+    if (bytes > 0) return static_cast<std::size_t>(bytes);
+  }
+#endif
+  return std::size_t{32} << 20;
+}
+
+}  // namespace
+
+std::size_t last_level_cache_bytes() {
+  static const std::size_t bytes = ask_system();
+  return bytes;
+}
+
+bool should_stream(std::size_t footprint_bytes, std::size_t working_set) {
+  return std::max(footprint_bytes, working_set) > last_level_cache_bytes();
+}
+
+}  // namespace prumo::detail

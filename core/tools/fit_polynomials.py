@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes the coefficients of core/prumo/math.hpp: minimax polynomials by Remez' exchange. Needs mpmath.
+
+usage: fit_polynomials.py
+"""
+import mpmath as mp
+
+mp.mp.dps = 60
+
+
+def remez(function, weight, low, high, degree, rounds=12):
+    """The polynomial p of the degree that minimises max |weight(x) (p(x) - function(x))| on [low, high]."""
+    count = degree + 2
+    nodes = [(low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (count - 1 - i) / (count - 1)) for i in range(count)]
+    coefficients = []
+    for _ in range(rounds):
+        system = mp.matrix(count, count)
+        right = mp.matrix(count, 1)
+        for i, x in enumerate(nodes):
+            for j in range(degree + 1):
+                system[i, j] = x**j
+            system[i, degree + 1] = (-1) ** i / weight(x)
+            right[i] = function(x)
+        solution = mp.lu_solve(system, right)
+        coefficients = [solution[j] for j in range(degree + 1)]
+        error = lambda x: weight(x) * (mp.polyval(coefficients[::-1], x) - function(x))
+        grid = [low + (high - low) * i / 2000 for i in range(2001)]
+        values = [error(x) for x in grid]
+        extrema, start = [], 0
+        for i in range(1, len(grid) + 1):
+            if i == len(grid) or mp.sign(values[i]) != mp.sign(values[start]):
+                best = max(range(start, i), key=lambda k: abs(values[k]))
+                extrema.append(grid[best])
+                start = i
+        if len(extrema) < count:
+            break
+        nodes = extrema[:count]
+    worst = max(abs(error(low + (high - low) * i / 4000)) for i in range(4001))
+    return coefficients, worst
+
+
+def rounded(value, bits):
+    mantissa, exponent = mp.frexp(value)
+    return mp.ldexp(mp.nint(mp.ldexp(mantissa, bits)), exponent - bits)
+
+
+def fit(name, function, weight, low, high, degree, bits):
+    coefficients, worst = remez(function, weight, low, high, degree)
+    print(f"{name}: largest weighted error {mp.nstr(worst, 3)} = 2^{mp.nstr(mp.log(worst, 2), 4)}")
+    for coefficient in coefficients:
+        number = float(rounded(coefficient, bits))
+        print(f"  {number.hex()}{'f' if bits == 24 else ''}  // {mp.nstr(coefficient, 17)}")
+
+
+def exp_tail(x):
+    """(exp(x) - 1 - x) / x^2"""
+    if abs(x) < mp.mpf(10) ** -8:
+        return mp.mpf(1) / 2 + x / 6 + x * x / 24
+    return (mp.exp(x) - 1 - x) / (x * x)
+
+
+def tanh_tail(z):
+    """(tanh(x) - x) / x^3 for z = x^2"""
+    if z < mp.mpf(10) ** -12:
+        return -mp.mpf(1) / 3 + 2 * z / 15
+    x = mp.sqrt(z)
+    return (mp.tanh(x) - x) / (x * z)
+
+
+half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")
+for bits, degree in ((24, 4), (53, 9)):
+    fit(f"exp, {bits} bits: (exp(r) - 1 - r) / r^2", exp_tail, lambda r: (r * r + mp.mpf(10) ** -3) / mp.exp(r), -half_ln2, half_ln2,
+             degree, bits)
+for bits, degree in ((24, 5), (53, 11)):
+    fit(f"tanh, {bits} bits: (tanh(x) - x) / x^3 in z = x^2", tanh_tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -6,
+             mp.mpf("0.625") ** 2, degree, bits)
+for bits, low_bits in ((24, 15), (53, 42)):
+    ln2 = mp.log(2)
+    high_part = mp.ldexp(mp.floor(mp.ldexp(ln2, low_bits)), -low_bits)
+    low_part = rounded(ln2 - high_part, bits)
+    print(f"ln 2 for {bits} bits: {float(high_part).hex()} + {float(low_part).hex()}")

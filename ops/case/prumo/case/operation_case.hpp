@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The one object an operation that serves tests, measurement, verification and counting. CONTRIBUTING.md shows how to
+/// write one.
+
+#include <prumo/case/specification.hpp>
+#include <prumo/context.hpp>
+
+#include <span>
+#include <vector>
+
+namespace prumo::cases {
+
+/// The numbers that a case's inputs hold, made again wherever they are wanted: the reference needs no copy of the
+/// data, and checks the filling too.
+class input_values {
+ public:
+  explicit input_values(const specification& choice) : type_(choice.type), seed_(choice.seed) {}
+
+  /// Element `index`, in row-major order of the extents, of array number `which`.
+  double at(std::size_t which, std::int64_t index) const;
+
+  /// Elements begin ... begin + out.size() - 1; several times faster than as many calls of at().
+  void read(std::size_t which, std::int64_t begin, std::span<double> out) const;
+
+ private:
+  dtype type_;
+  std::uint64_t seed_;
+};
+
+/// One entry of an output as it should be.
+struct reference_entry {
+  std::size_t which = 0;      ///< the array's place in operation_case::arrays()
+  std::int64_t index = 0;     ///< in row-major order of the extents
+  long double value = 0;      ///< exact, or computed in a wider type
+  long double bound = 0;      ///< the largest |result - value| that the operation's analysis allows
+};
+
+/// The arrays of a case while it runs.
+template <class Exec>
+struct case_arrays {
+  struct entry {
+    void* data = nullptr;
+    std::vector<std::int64_t> extents;
+    std::vector<std::int64_t> strides;
+  };
+  template <class T, int Rank>
+  using view = Kokkos::View<std::conditional_t<Rank == 0, T, std::conditional_t<Rank == 1, T*, T**>>,
+                            std::conditional_t<Rank == 0, Kokkos::LayoutRight, Kokkos::LayoutStride>,
+                            typename Exec::memory_space, Kokkos::MemoryUnmanaged>;
+
+  std::vector<entry> entries;
+
+  template <class T>
+  view<T, 0> scalar(std::size_t which) const {
+    return view<T, 0>(static_cast<T*>(entries[which].data));
+  }
+  template <class T>
+  view<T, 1> vector(std::size_t which) const {
+    const entry& e = entries[which];
+    return view<T, 1>(static_cast<T*>(e.data),
+                      Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]), static_cast<std::size_t>(e.strides[0])));
+  }
+  template <class T>
+  view<T, 2> matrix(std::size_t which) const {
+    const entry& e = entries[which];
+    return view<T, 2>(static_cast<T*>(e.data),
+                      Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]), static_cast<std::size_t>(e.strides[0]),
+                                           static_cast<std::size_t>(e.extents[1]), static_cast<std::size_t>(e.strides[1])));
+  }
+};
+
+/// An operation as tests and measurements see it, for one execution space. Stateless: one object serves all cases.
+template <class Exec>
+class operation_case {
+ public:
+  virtual ~operation_case() = default;
+
+  virtual case_info info() const = 0;
+
+  /// Completes a shape: axes that `given` lacks take their fallback, or follow from `bytes_per_array` bytes an array.
+  /// `bytes_per_array` is 0 where all axes are given. Throws argument_error that names the axis.
+  virtual shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const = 0;
+
+  /// The arrays of one call. Throws argument_error where shape and parameters do not fit.
+  virtual std::vector<array_specification> arrays(const shape& extents, const parameters& values) const = 0;
+
+  virtual cost model(dtype type, const shape& extents, const parameters& values) const = 0;
+
+  /// Enqueues one call on the context's instance; asynchronous.
+  virtual void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const = 0;
+
+  /// In how many independent parts the reference can be computed: rows, say. At least 1 where there is output.
+  virtual std::int64_t reference_parts(const shape& extents, const parameters& values) const = 0;
+
+  /// Appends the entries of one part.
+  virtual void reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                         std::vector<reference_entry>& out) const = 0;
+
+  /// Rough operations that one part of the reference costs; decides how many parts a large case can be checked by.
+  virtual double reference_part_cost(const shape& extents, const parameters& values) const = 0;
+
+  /// Why this space cannot run the choice, or an empty string: a type that no implementation has, for example.
+  virtual std::string why_unsupported(const specification&) const { return {}; }
+
+  /// What the implementation that the choice ends at is called in results: the path that a dispatching operation took.
+  virtual std::string implementation_name(const specification& choice) const { return choice.implementation; }
+
+  /// Whether the flops of this operation can be counted.
+  virtual bool countable() const { return true; }
+
+  /// Runs the operation's own kernel in its canonical host form with counting scalars, on the case's data.
+  virtual flop_counts count_kernel(const specification& choice) const = 0;
+
+  /// The same by a formula in the extents; tests prove the two equal.
+  virtual flop_counts count_closed_form(const specification& choice) const = 0;
+};
+
+}  // namespace prumo::cases

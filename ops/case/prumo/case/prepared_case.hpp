@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A case with its memory: allocated, filled, run, compared.
+
+#include <prumo/case/operation_case.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace prumo::cases {
+
+/// Bytes of one copy of all arrays of a case.
+std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout);
+
+/// A case whose arrays exist, `copies` times over so that calls can rotate past the caches.
+template <class Exec>
+class prepared_case {
+ public:
+  /// Allocates and fills on the context's instance. Throws memory_error with needed and available bytes,
+  /// argument_error where the shape does not fit. The context must outlive the case.
+  prepared_case(context<Exec>& ctx, const operation_case<Exec>& operation, const specification& choice,
+                std::size_t copies);
+
+  /// Enqueues one call on the arrays of copy `which`.
+  void run(std::size_t which) { operation_.run(context_, choice_, copies_[which]); }
+
+  std::size_t copies() const { return copies_.size(); }
+  std::size_t footprint_bytes() const { return footprint_; }
+  context<Exec>& owner() const { return context_; }
+  const specification& choice() const { return choice_; }
+
+  /// Fills the outputs of the first copy with NaN, runs once, and compares with the reference: every entry where that
+  /// takes `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
+  check_result verify(double budget);
+
+ private:
+  using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
+
+  void allocate(std::size_t copies);
+  void fill(const case_arrays<Exec>& arrays, bool poison_outputs);
+
+  context<Exec>& context_;
+  const operation_case<Exec>& operation_;
+  specification choice_;
+  std::vector<array_specification> specifications_;
+  std::vector<bytes_view> allocations_;
+  std::vector<case_arrays<Exec>> copies_;
+  std::size_t footprint_ = 0;
+};
+
+}  // namespace prumo::cases

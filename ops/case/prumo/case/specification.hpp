@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a case is, in plain types: an operation's axes and parameters, and one choice of them.
+
+#include <prumo/counted.hpp>
+#include <prumo/types.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace prumo::cases {
+
+/// Values by name, in the order in which they were declared.
+template <class Value>
+class named_values {
+ public:
+  named_values() = default;
+  named_values(std::initializer_list<std::pair<std::string, Value>> entries) : entries_(entries) {}
+
+  /// Throws argument_error where there is no such name.
+  const Value& at(std::string_view name) const;
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  void set(std::string_view name, Value value);
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  friend bool operator==(const named_values&, const named_values&) = default;
+
+ private:
+  const Value* find(std::string_view name) const {
+    for (const auto& [key, value] : entries_) {
+      if (key == name) return &value;
+    }
+    return nullptr;
+  }
+  std::vector<std::pair<std::string, Value>> entries_;
+};
+
+/// Extents by axis: `rows`, `columns`; `m`, `n`, `k`; `n`.
+using shape = named_values<std::int64_t>;
+/// Numeric parameters: `alpha`, `trans_a` (0 or 1).
+using parameters = named_values<double>;
+
+struct axis {
+  std::string name;
+  std::string description;
+  std::int64_t fallback = 0;  ///< 0: follows from the size of the arrays
+};
+
+struct parameter {
+  std::string name;
+  std::string description;
+  double fallback = 0;
+};
+
+/// How the elements of a case's arrays lie: row-major, column-major, or row-major with gaps between the elements and
+/// between the rows.
+enum class array_layout : std::uint8_t { right, left, strided };
+std::string_view layout_name(array_layout layout);
+
+/// What an operation's case says of itself.
+struct case_info {
+  std::string op;
+  std::string description;
+  std::vector<axis> axes;
+  std::vector<parameter> values;
+  std::vector<std::string> implementations = {"kernel"};  ///< the first one is taken where none is named
+  std::vector<std::string> compute_modes = {"strict"};
+  std::vector<dtype> types = {dtype::f32, dtype::f64, dtype::f16, dtype::bf16};
+  std::vector<array_layout> layouts = {array_layout::right, array_layout::left, array_layout::strided};
+  bool is_probe = false;          ///< measures a ceiling of the machine, is no operation of the library
+  bool in_default_sweep = false;  ///< part of `prumo bench` without filters
+};
+
+enum class array_role : std::uint8_t { input, output, input_output };
+
+/// One array of a case. Inputs are filled with stream number i of the generator, i the array's place in the list.
+struct array_specification {
+  std::string name;
+  array_role role = array_role::input;
+  std::vector<std::int64_t> extents;  ///< rank 0, 1 or 2
+};
+
+/// Algorithmic cost of one call: each input read once, each output written once.
+struct cost {
+  double bytes = 0;
+  double flops = 0;
+  double elements = 0;
+  std::string_view unit = "vector";  ///< the unit whose peak applies
+};
+
+/// One choice of everything, complete.
+struct specification {
+  std::string op;
+  dtype type = dtype::f32;
+  cases::shape shape;
+  cases::parameters values;
+  array_layout layout = array_layout::right;
+  std::string implementation;
+  std::string compute_mode = "strict";
+  std::uint64_t seed = 1;
+};
+
+/// What a comparison with the reference found. `error` is the largest |result - reference| over its bound.
+struct check_result {
+  bool verified = false;
+  double error = 0;        ///< NaN where the result has a NaN that the reference lacks
+  double error_bound = 1;  ///< verified means error <= error_bound
+  std::uint64_t checked = 0;
+  std::string_view method = "all";
+  std::string message;
+};
+
+/// Calls `function(T{})` with the scalar type that `type` names.
+template <class Function>
+decltype(auto) with_type(dtype type, Function&& function) {
+  switch (type) {
+    case dtype::f64: return function(double{});
+    case dtype::f16: return function(f16{});
+    case dtype::bf16: return function(bf16{});
+    case dtype::f32: break;
+  }
+  return function(float{});
+}
+
+}  // namespace prumo::cases
