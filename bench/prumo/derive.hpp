@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ struct measured_ceilings {
   std::optional<double> read;
   std::optional<double> fma;
 };
+
+/// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit, value}` of
+/// this dtype and cache state. The size is matched exactly, else the nearest in ratio is taken.
+[[nodiscard]] measured_ceilings find_ceilings(const nlohmann::json& ceilings, std::string_view dtype,
+                                              std::string_view cache, std::uint64_t bytes_per_array);
 
 /// Which measured bandwidth is the memory roof of a case.
 enum class memory_roof {

@@ -29,8 +29,10 @@ class results_error : public std::runtime_error {
 };
 
 /// A result with every field of the schema, unknown ones null: fill in what is known and add it.
-/// `kind` is `op`, `status` is `failed` (to be set), `cache` is `cold`, `data` is `resident`, `verified` is null
-/// (not compared in this run), `warnings` is empty.
+/// `kind` is `op`, `layout` `right`, `compute_mode` `strict`, `data` `resident`, `cache` `cold`; `status` is `failed`
+/// until it is set. `op`, `dtype` and `device` must be set, and `reason` unless the status becomes `ok`; `verified` null
+/// means not compared in this run; `time_s` is an object where the status is `ok`, its `stop` one of `settled`,
+/// `budget`, `interrupted`.
 [[nodiscard]] nlohmann::json blank_result();
 
 /// What joins a case across files, machines and implementations: op, dtype, shape, layout, parameters, compute_mode,
@@ -56,6 +58,10 @@ class results_error : public std::runtime_error {
 /// it, fsync, rename. A symbolic link is followed, permissions are kept; `-` is standard output; a device or pipe is
 /// written to directly. \throws results_error (io) that names the file and the system's reason.
 void write_file_atomically(const std::string& path, std::string_view content);
+
+/// Finds out whether write_file_atomically() could replace `path` now, and leaves it as it is.
+/// \throws results_error as that does.
+void probe_writable(const std::string& path);
 
 /// Collects the results of a run and keeps its file valid on disk all the time.
 ///

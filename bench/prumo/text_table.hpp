@@ -19,8 +19,14 @@ struct text_style {
 /// NO_COLOR and with TERM other than `dumb`; Unicode where the locale (LC_ALL, LC_CTYPE, LANG) says UTF-8.
 [[nodiscard]] text_style style_for(int file_descriptor);
 
+/// Columns of the terminal as style_for() finds them, between 20 and 1000.
+[[nodiscard]] int terminal_width(int file_descriptor);
+
+/// True for a terminal that understands escape sequences.
+[[nodiscard]] bool is_capable_terminal(int file_descriptor);
+
 /// Makes text from outside harmless for a terminal and a table: control characters and escape sequences become `?`,
-/// broken UTF-8 becomes U+FFFD, line breaks become spaces, directions overrides vanish.
+/// broken UTF-8 becomes U+FFFD, line breaks become spaces, direction overrides vanish.
 [[nodiscard]] std::string sanitize(std::string_view text);
 
 /// Columns that valid UTF-8 text takes on a terminal: wide characters count two, combining ones none.
@@ -58,7 +64,7 @@ class text_table {
   void add_heading(std::string text);
 
   /// The table, each line ended by a line break, no line wider than the style's width, no trailing blanks.
-  /// Columns in which all cells are empty are left out.
+  /// Columns in which all cells are empty are left out, and the line of titles where there are none.
   [[nodiscard]] std::string render(const text_style& style) const;
 
  private:

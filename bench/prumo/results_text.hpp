@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace prumo::bench {
+
+/// One result as a line of JSON without a line break, fields in the order of the documentation.
+[[nodiscard]] std::string dump_result_line(const nlohmann::json& result);
+
+/// A document from results that are serialised already.
+[[nodiscard]] std::string dump_document(const nlohmann::json& run, const nlohmann::json& devices,
+                                        const std::vector<std::string>& result_lines);
+
+}  // namespace prumo::bench
