@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker_client.hpp"
+#include "worker_discovery.hpp"
+
+namespace prumo::bench {
+
+/// Options of every verb that starts workers.
+struct common_options {
+  worker_options workers;
+  worker_client::options client;
+  std::vector<std::string> devices;  ///< filters; empty: all but peers
+};
+
+/// How much is measured where the user says nothing else.
+enum class sweep { normal, quick, full };
+
+/// What `prumo bench` measures. An empty list means the sweep's choice.
+struct plan_options {
+  sweep extent = sweep::normal;
+  std::vector<std::string> ops;
+  std::vector<std::uint64_t> sizes;           ///< bytes of one array
+  std::map<std::string, double> shape;        ///< single axes
+  std::vector<std::string> dtypes;
+  std::vector<std::string> layouts;
+  std::vector<std::string> data;
+  std::vector<std::string> host_memory;
+  std::vector<std::string> caches;
+  std::vector<std::string> implementations;   ///< `all`: every one that a worker has
+  std::vector<std::string> compute_modes;
+  std::map<std::string, double> parameters;
+};
+
+/// How it is measured.
+struct measure_options {
+  double budget_seconds = 120;  ///< of the whole run; infinite: none
+  double case_limit_seconds = 10;  ///< the most that is spent on one case even if time is left
+  std::optional<double> target_noise;  ///< relative inter-quartile range; absent: 0.5 % for GPUs, 2 % for CPUs
+  std::size_t minimum_samples = 10;
+  double minimum_seconds = 0.1;  ///< of samples a case
+  std::uint64_t seed = 1;
+  bool verify = true;
+  bool probe_ceilings = true;
+  double count_limit = 1e7;  ///< operations up to which counted flops come from running the kernel
+};
+
+/// All options of `prumo bench`.
+struct bench_options {
+  common_options common;
+  plan_options plan;
+  measure_options measure;
+  std::string output;  ///< empty: none; `-`: standard output
+  std::string csv;
+  bool resume = false;
+  bool list_only = false;
+  bool verbose = false;
+  std::vector<std::string> command;  ///< the words of the command line, for the record
+};
+
+/// All options of `prumo devices`.
+struct devices_options {
+  common_options common;
+  bool probe = true;
+  bool json = false;
+  bool list_only = false;
+  std::string output;
+  std::vector<std::string> command;
+};
+
+}  // namespace prumo::bench

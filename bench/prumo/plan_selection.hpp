@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench_options.hpp"
+#include "worker_fleet.hpp"
+
+namespace prumo::bench {
+
+/// An operation of the plan with the values of its own axes.
+struct op_choice {
+  std::string op;
+  int arrays = 0;
+  std::vector<std::string> dtypes;
+  std::vector<std::string> layouts;
+  std::vector<std::string> compute_modes;
+  std::vector<std::optional<std::uint64_t>> sizes;  ///< bytes of one array; absent: the shape says all
+  nlohmann::json shape;
+  nlohmann::json parameters;
+};
+
+/// Axes that do not depend on the operation.
+struct axis_choice {
+  std::vector<std::string> data;
+  std::vector<std::string> host_memory;
+  std::vector<std::string> caches;
+  std::vector<std::string> implementations;  ///< empty: each worker's first
+};
+
+/// The operations to measure in the workers' order, each with its axes. Values that only some of the chosen operations
+/// know apply to those.
+/// \throws program_error (wrong usage) for a name that none of them knows
+[[nodiscard]] std::vector<op_choice> choose_ops(const plan_options& options, const worker_fleet& fleet,
+                                                std::vector<std::string>& notes);
+
+/// \throws program_error (wrong usage) for a value that does not exist
+[[nodiscard]] axis_choice choose_axes(const plan_options& options);
+
+/// The implementations to measure of one worker's operation; an empty one means its first.
+[[nodiscard]] std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,
+                                                                          const case_description& described);
+
+}  // namespace prumo::bench
