@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json-schema.hpp>
 
+#include "text_table.hpp"
+
 namespace prumo::bench {
 namespace {
 
@@ -19,7 +21,10 @@ class collector : public nlohmann::json_schema::basic_error_handler {
  public:
   void error(const json::json_pointer& where, const json& value, const std::string& message) override {
     basic_error_handler::error(where, value, message);
-    if (violations_.size() < most_violations) violations_.push_back({where.to_string(), message});
+    if (violations_.size() >= most_violations) return;
+    const std::string found = value.is_structured() ? value.type_name()
+                                                    : value.dump(-1, ' ', false, json::error_handler_t::replace);
+    violations_.push_back({where.to_string(), fmt::format("{} (found {})", message, fit(sanitize(found), 60))});
   }
   std::vector<schema_violation> take() { return std::move(violations_); }
 

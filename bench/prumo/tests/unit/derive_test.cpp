@@ -1,1 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "derive.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "results_file.hpp"
+#include "sample_results.hpp"
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// z = x + y over 2^20 floats in 1 ms: 12.58 MB at 12.58 GB/s under a triad of 25 GB/s and 100 GFLOP/s.
+derive_input addition() {
+  derive_input input;
+  input.seconds = 1e-3;
+  input.model = {3.0 * 4 * 1048576, 1048576.0, 1048576.0, "vector"};
+  input.counted_flops = 1048576;
+  input.peaks = {200e9, 180e9};
+  input.ceilings = {30e9, 25e9, 40e9, 100e9};
+  input.roof = memory_roof::triad;
+  return input;
+}
+
+TEST(derive, a_memory_bound_case_by_hand) {
+  const derived_figures figures = derive(addition());
+  EXPECT_DOUBLE_EQ(*figures.gflops, 1.048576);
+  EXPECT_DOUBLE_EQ(*figures.gbytes, 12.582912);
+  EXPECT_DOUBLE_EQ(*figures.gelements, 1.048576);
+  EXPECT_DOUBLE_EQ(*figures.percent_peak_max_clock, 0.524288);
+  EXPECT_NEAR(*figures.percent_peak_measured_clock, 0.582542, 1e-6);
+  // 12.582912 MB / 25 GB/s = 0.50331648 ms, the flops take 0.0105 ms.
+  EXPECT_NEAR(*figures.percent_roofline, 50.331648, 1e-9);
+  EXPECT_EQ(figures.bound, "memory");
+  EXPECT_THAT(figures.warnings, IsEmpty());
+}
+
+TEST(derive, a_compute_bound_case_by_hand) {
+  derive_input input;
+  input.seconds = 0.2;
+  input.model = {50331648.0, 17179869184.0, 4194304.0, "vector"};
+  input.counted_flops = 17179869184.0;
+  input.peaks = {std::nullopt, 110e9};
+  input.ceilings = {30e9, 25e9, 40e9, 100e9};
+  const derived_figures figures = derive(input);
+  EXPECT_NEAR(*figures.gflops, 85.89934592, 1e-9);
+  EXPECT_FALSE(figures.percent_peak_max_clock);
+  EXPECT_NEAR(*figures.percent_peak_measured_clock, 78.0903145, 1e-6);
+  EXPECT_NEAR(*figures.percent_roofline, 85.89934592, 1e-9);
+  EXPECT_EQ(figures.bound, "compute");
+}
+
+TEST(derive, the_roof_is_of_the_case_s_own_pattern) {
+  derive_input input = addition();
+  const auto at = [&](memory_roof roof) {
+    input.roof = roof;
+    return *derive(input).percent_roofline;
+  };
+  EXPECT_NEAR(at(memory_roof::copy), 12.582912 / 30 * 100, 1e-9);
+  EXPECT_NEAR(at(memory_roof::read), 12.582912 / 40 * 100, 1e-9);
+  EXPECT_NEAR(at(memory_roof::best), 12.582912 / 40 * 100, 1e-9);
+  input.ceilings.triad = std::nullopt;
+  EXPECT_NEAR(at(memory_roof::triad), 12.582912 / 40 * 100, 1e-9);
+  EXPECT_EQ(roof_for_arrays(0), memory_roof::best);
+  EXPECT_EQ(roof_for_arrays(1), memory_roof::read);
+  EXPECT_EQ(roof_for_arrays(2), memory_roof::copy);
+  EXPECT_EQ(roof_for_arrays(7), memory_roof::triad);
+}
+
+TEST(derive, unknown_stays_unknown) {
+  derive_input input;
+  input.seconds = 1;
+  derived_figures figures = derive(input);
+  EXPECT_FALSE(figures.gflops || figures.gbytes || figures.gelements || figures.percent_peak_max_clock ||
+               figures.percent_peak_measured_clock || figures.percent_roofline || figures.bound);
+
+  input = addition();
+  input.counted_flops = std::nullopt;  // a peer that cannot count: the model must not stand in
+  figures = derive(input);
+  EXPECT_FALSE(figures.gflops);
+  EXPECT_FALSE(figures.percent_peak_max_clock);
+  EXPECT_TRUE(figures.percent_roofline);
+
+  input = addition();
+  input.ceilings.fma = std::nullopt;
+  EXPECT_FALSE(derive(input).percent_roofline);
+  EXPECT_FALSE(derive(input).bound);
+  input.model.flops = 0;  // a copy needs no arithmetic ceiling
+  EXPECT_NEAR(*derive(input).percent_roofline, 50.331648, 1e-9);
+
+  for (const double seconds : {0.0, -1.0, std::nan("")}) {
+    input = addition();
+    input.seconds = seconds;
+    EXPECT_FALSE(derive(input).gbytes);
+  }
+}
+
+TEST(derive, above_a_hundred_percent_is_loud) {
+  derive_input input = addition();
+  input.seconds = 0.5e-3;
+  EXPECT_NEAR(*derive(input).percent_roofline, 100.663296, 1e-9);
+  EXPECT_THAT(derive(input).warnings, IsEmpty()) << "a measured ceiling has a spread";
+  input.seconds = 0.25e-3;
+  EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("IMPOSSIBLE: 201 % of the measured ceiling")));
+  input = addition();
+  input.peaks = {1.0e9, 0.9e9};
+  EXPECT_THAT(derive(input).warnings,
+              ElementsAre(HasSubstr("105 % of the peak at the maximum clock"), HasSubstr("the peak at the measured clock")));
+}
+
+TEST(derive, below_the_launch_floor_the_launch_is_the_bound) {
+  derive_input input = addition();
+  input.launch_seconds = 3e-6;
+  EXPECT_EQ(derive(input).bound, "memory");
+  input.model.bytes = 12;
+  input.model.flops = 1;
+  EXPECT_EQ(derive(input).bound, "launch");
+}
+
+TEST(derive, stores_what_the_schema_wants) {
+  json result = blank_result();
+  result["warnings"] = {"earlier"};
+  derive_input input = addition();
+  input.peaks = {1.0e9, std::nullopt};
+  derive(input).store(result);
+  EXPECT_DOUBLE_EQ(result["rates"]["gbytes"].get<double>(), 12.582912);
+  EXPECT_TRUE(result["percent"]["peak_measured_clock"].is_null());
+  EXPECT_EQ(result["bound"], "memory");
+  EXPECT_EQ(result["warnings"].size(), 2u);
+}
+
+TEST(cost_model, from_the_protocol) {
+  const cost_model model =
+      cost_model::from_json(json::parse(R"({"bytes": 8, "flops": null, "elements": 2, "unit": "tensor"})"));
+  EXPECT_EQ(model.bytes, 8.0);
+  EXPECT_FALSE(model.flops);
+  EXPECT_EQ(model.elements, 2.0);
+  EXPECT_EQ(model.unit, "tensor");
+  EXPECT_FALSE(cost_model::from_json(nullptr).bytes);
+}
+
+TEST(find_compute_peaks, of_unit_type_and_accumulator) {
+  const json peaks = json::parse(R"([
+    {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 1e12, "clock": "max"},
+    {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 9e11, "clock": "measured"},
+    {"unit": "tensor", "dtype": "f16", "accumulator": "f32", "value": 5e12, "clock": "max"},
+    {"unit": "tensor", "dtype": "f16", "accumulator": "f16", "value": 1e13, "clock": "max"},
+    {"unit": "vector", "dtype": "f64", "accumulator": null, "value": null, "clock": "max"},
+    {"unit": "memory", "dtype": null, "accumulator": null, "value": 4e12, "clock": "max"}])");
+  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32").max_clock, 1e12);
+  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32").measured_clock, 9e11);
+  EXPECT_EQ(find_compute_peaks(peaks, "tensor", "f16").max_clock, 1e13);
+  EXPECT_EQ(find_compute_peaks(peaks, "tensor", "f16", "f32").max_clock, 5e12);
+  EXPECT_FALSE(find_compute_peaks(peaks, "vector", "f64").max_clock);
+  EXPECT_FALSE(find_compute_peaks(json::array(), "vector", "f32").max_clock);
+}
+
+TEST(find_ceilings, of_the_nearest_size_and_the_same_cache_state) {
+  const json ceilings = json::parse(R"([
+    {"probe": "triad", "dtype": "f32", "cache": "cold", "bytes_per_array": 1024, "unit": "B/s", "value": 10},
+    {"probe": "triad", "dtype": "f32", "cache": "cold", "bytes_per_array": 8192, "unit": "B/s", "value": 20},
+    {"probe": "triad", "dtype": "f32", "cache": "hot", "bytes_per_array": 4096, "unit": "B/s", "value": 30},
+    {"probe": "triad", "dtype": "f64", "cache": "cold", "bytes_per_array": 4096, "unit": "B/s", "value": 40},
+    {"probe": "copy", "dtype": "f32", "cache": "cold", "bytes_per_array": 4096, "unit": "B/s", "value": null},
+    {"probe": "fma", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "flop/s", "value": 50}])");
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 8192).triad, 20.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 1500).triad, 10.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "hot", 1 << 30).triad, 30.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 8192).fma, 50.0);
+  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", 8192).copy);
+  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", 8192).read);
+}
+
+}  // namespace
+}  // namespace prumo::bench

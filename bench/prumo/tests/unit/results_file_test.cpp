@@ -1,1 +1,370 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "results_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "results_schema.hpp"
+#include "sample_results.hpp"
+
+namespace prumo::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::document_of;
+using testing::sample_device;
+using testing::sample_document;
+using testing::sample_result;
+using testing::sample_run;
+using testing::skipped_result;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
+
+json devices() { return json::array({sample_device()}); }
+
+template <class Function>
+std::string message_of(Function&& function, results_error::cause cause = results_error::cause::input) {
+  try {
+    function();
+  } catch (const results_error& error) {
+    EXPECT_EQ(error.why(), cause) << error.what();
+    return error.what();
+  }
+  return "no results_error";
+}
+
+class results_file_test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "prumo-results-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    path_ = (folder_ / "r.json").string();
+  }
+  void TearDown() override {
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+TEST(result_key, joins_a_case_across_devices_and_implementations) {
+  const json result = sample_document()["results"][4];
+  EXPECT_EQ(result_key(result),
+            "gemm/f32/k=2048,m=2048,n=2048/right/alpha=1,beta=0,trans_a=0,trans_b=0/strict/resident/-/cold");
+  json other = result;
+  other["device"] = "cuda:0";
+  other["implementation"] = "cublasLt";
+  other["time_s"] = nullptr;
+  other["parameters"]["alpha"] = 1.0;
+  other["parameters"]["beta"] = -0.0;
+  EXPECT_EQ(result_key(other), result_key(result));
+}
+
+TEST(result_key, differs_where_the_case_differs) {
+  const json result = sample_document()["results"][4];
+  const auto changed = [&](const char* pointer, const json& value) {
+    json other = result;
+    other[json::json_pointer(pointer)] = value;
+    return result_key(other);
+  };
+  EXPECT_NE(changed("/op", "add"), result_key(result));
+  EXPECT_NE(changed("/dtype", "f64"), result_key(result));
+  EXPECT_NE(changed("/shape/m", 1), result_key(result));
+  EXPECT_NE(changed("/layout", "left"), result_key(result));
+  EXPECT_NE(changed("/parameters/alpha", 1.5), result_key(result));
+  EXPECT_NE(changed("/compute_mode", "tf32"), result_key(result));
+  EXPECT_NE(changed("/data", "transferred"), result_key(result));
+  EXPECT_NE(changed("/host_memory", "pinned"), result_key(result));
+  EXPECT_NE(changed("/cache", "hot"), result_key(result));
+}
+
+TEST(result_key, encodes_separators) {
+  json result = skipped_result("a/b=c,d\n%", 1024);
+  EXPECT_THAT(result_key(result), HasSubstr("a%2Fb%3Dc%2Cd%0A%25/f32"));
+  result.erase("cache");
+  EXPECT_THROW((void)result_key(result), json::exception);
+}
+
+TEST(parse_results, reads_its_own_text) {
+  const json document = sample_document();
+  const std::string text = dump_results(document);
+  EXPECT_EQ(parse_results(text, "r.json"), document);
+  EXPECT_EQ(text.rfind("{\n  \"schema\": \"prumo.results/1\",\n  \"run\": {\n    \"id\"", 0), 0u) << text.substr(0, 200);
+  EXPECT_EQ(parse_results(dump_results(document_of({})), "r.json"), document_of({}));
+}
+
+TEST(parse_results, tells_what_is_wrong) {
+  const auto message = [](const std::string& text) { return message_of([&] { (void)parse_results(text, "r.json"); }); };
+  EXPECT_THAT(message(""), AllOf(HasSubstr("r.json"), HasSubstr("empty")));
+  EXPECT_THAT(message(" \n\t "), HasSubstr("empty"));
+  EXPECT_THAT(message("{\"schema\": \"prumo.results/1\",\n  oops}"), HasSubstr("broken JSON at line 2, column 3"));
+  EXPECT_THAT(message("size,time\n1,2\n"), HasSubstr("broken JSON at line 1, column 1"));
+  EXPECT_THAT(message("{} {}"), HasSubstr("broken JSON at line 1, column 4"));
+  EXPECT_THAT(message("[1, 2]"), HasSubstr("no results file of prumo"));
+  EXPECT_THAT(message("3"), HasSubstr("no results file of prumo"));
+  EXPECT_THAT(message("{\"name\": \"other\"}"), HasSubstr("no results file of prumo"));
+  EXPECT_THAT(message("{\"schema\": \"other/1\"}"), HasSubstr("no results file of prumo"));
+  EXPECT_THAT(message("{\"schema\": 1}"), HasSubstr("no results file of prumo"));
+  EXPECT_THAT(message("{\"schema\": \"prumo.results/2\"}"), AllOf(HasSubstr("'prumo.results/2'"), HasSubstr("newer prumo")));
+  EXPECT_THAT(message(std::string(100000, '[')), HasSubstr("deep"));
+  EXPECT_THAT(message("{\"schema\": \"\xff\"}"), HasSubstr("r.json"));
+
+  json document = sample_document();
+  document["results"][1]["time_s"]["median"] = "fast";
+  EXPECT_THAT(message(document.dump()), AllOf(HasSubstr("/results/1/time_s/median"), HasSubstr("fast")));
+  document = sample_document();
+  document["results"][1].erase("cache");
+  EXPECT_THAT(message(document.dump()), AllOf(HasSubstr("/results/1"), HasSubstr("cache")));
+}
+
+TEST(parse_results, recognises_every_truncation) {
+  const std::string text = dump_results(document_of({sample_result("add", 2097152, 1e-4)}));
+  const std::size_t end = text.find_last_of('}');
+  for (std::size_t length = 1; length <= end; ++length) {
+    const std::string message = message_of([&] { (void)parse_results(text.substr(0, length), "r.json"); });
+    ASSERT_THAT(message, HasSubstr("truncated")) << "after " << length << " bytes";
+  }
+}
+
+TEST_F(results_file_test, loads_what_it_wrote) {
+  results_writer writer(path_, sample_run(), devices());
+  const json document = sample_document();
+  for (const json& result : document["results"]) writer.add(result);
+  writer.finish();
+  EXPECT_EQ(load_results(path_), document);
+  EXPECT_EQ(writer.document(), document);
+  EXPECT_EQ(files(), 1u) << "temporary files are left";
+}
+
+TEST_F(results_file_test, an_interrupted_run_leaves_a_valid_file) {
+  results_writer writer(path_, sample_run(), devices());
+  EXPECT_FALSE(fs::exists(path_)) << "nothing is there before the first result";
+  writer.set_interval(std::chrono::hours(1));
+  writer.add(sample_result("add", 1024, 1e-6));
+  EXPECT_EQ(load_results(path_)["results"].size(), 1u);
+  writer.add(sample_result("add", 2048, 1e-6));
+  EXPECT_EQ(load_results(path_)["results"].size(), 1u) << "written more often than the interval allows";
+  writer.end_group();
+  EXPECT_EQ(load_results(path_)["results"].size(), 2u);
+  const auto written = fs::last_write_time(path_);
+  writer.end_group();
+  writer.finish();
+  EXPECT_EQ(fs::last_write_time(path_), written) << "written although nothing changed";
+  writer.set_interval(std::chrono::milliseconds(0));
+  writer.add(sample_result("add", 4096, 1e-6));
+  EXPECT_EQ(load_results(path_)["results"].size(), 3u);
+}
+
+TEST_F(results_file_test, a_reader_never_sees_a_part) {
+  results_writer writer(path_, sample_run(), devices());
+  writer.set_interval(std::chrono::milliseconds(0));
+  writer.add(sample_result("add", 1024, 1e-6));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (std::uint64_t size = 2048;; size += 4) writer.add(sample_result("add", size, 1e-6));
+  }
+  for (int i = 0; i < 50; ++i) EXPECT_NO_THROW((void)load_results(path_));
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  const json document = load_results(path_);
+  EXPECT_GE(document["results"].size(), 1u);
+  const results_writer resumed = results_writer::resume(path_, sample_run(), devices());
+  EXPECT_EQ(resumed.results().size(), document["results"].size());
+}
+
+TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
+  for (const char* foreign : {"precious notes\n", "{\"precious\": true}", "{\"schema\": \"prumo.results/2\"}",
+                              "{\"schema\": \"prumo.results/1\""}) {
+    put(path_, foreign);
+    EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }),
+                AllOf(HasSubstr(path_), HasSubstr("not overwritten")));
+    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), devices()); }), HasSubstr(path_));
+    EXPECT_EQ(content_of(path_), foreign);
+  }
+  put(path_, "");
+  results_writer first(path_, sample_run(), devices());
+  first.add(sample_result("add", 1024, 1e-6));
+  first.finish();
+  results_writer second(path_, sample_run(), devices());
+  EXPECT_EQ(load_results(path_)["results"].size(), 1u) << "the earlier results are gone before new ones are there";
+  second.finish();
+  EXPECT_EQ(load_results(path_)["results"].size(), 0u);
+}
+
+TEST_F(results_file_test, tells_at_once_that_it_cannot_write) {
+  EXPECT_THAT(message_of([&] { results_writer(folder_.string(), sample_run(), devices()); }), HasSubstr("is a folder"));
+  EXPECT_THAT(message_of([&] { results_writer((folder_ / "no" / "r.json").string(), sample_run(), devices()); }),
+              HasSubstr("create its folder first"));
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  put(path_, "");
+  fs::permissions(path_, fs::perms::owner_read);
+  EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }, results_error::cause::io),
+              HasSubstr("Permission denied"));
+  fs::remove(path_);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }, results_error::cause::io),
+              HasSubstr("you may write"));
+}
+
+TEST_F(results_file_test, a_full_disk_is_told_and_keeps_the_old_file) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  results_writer writer("/dev/full", sample_run(), devices());
+  writer.add(sample_result("add", 1024, 1e-6));
+  EXPECT_THAT(message_of([&] { writer.finish(); }, results_error::cause::io), AllOf(HasSubstr("/dev/full"), HasSubstr("space")));
+}
+
+TEST_F(results_file_test, keeps_permissions_and_follows_links) {
+  const fs::path target = folder_ / "target.json";
+  put(target, "");
+  fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("target.json", path_);
+  results_writer writer(path_, sample_run(), devices());
+  writer.add(sample_result("add", 1024, 1e-6));
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_EQ(load_results(target.string())["results"].size(), 1u);
+  EXPECT_EQ(fs::status(target).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+
+  const fs::path fresh = folder_ / "fresh.json";
+  const mode_t mask = umask(027);
+  write_file_atomically(fresh.string(), "x");
+  umask(mask);
+  EXPECT_EQ(static_cast<unsigned>(fs::status(fresh).permissions()), 0640u);
+}
+
+TEST_F(results_file_test, resumes) {
+  {
+    results_writer writer(path_, sample_run(), devices());
+    for (const json& result : sample_document()["results"]) writer.add(result);
+    writer.finish();
+  }
+  json run = sample_run();
+  run["id"] = "second";
+  json device = sample_device();
+  device["ceilings"] = json::array();
+  results_writer writer = results_writer::resume(path_, run, json::array({device, sample_device("cuda:0")}));
+  EXPECT_EQ(writer.run()["id"], sample_run()["id"]);
+  EXPECT_EQ(writer.run()["resumed"][0]["id"], "second");
+  EXPECT_EQ(writer.devices().size(), 2u);
+  EXPECT_EQ(writer.devices()[0]["ceilings"].size(), 2u) << "ceilings measured before are lost";
+
+  const json done = sample_document()["results"][0];
+  const std::string key = done["key"];
+  EXPECT_TRUE(writer.is_finished(key, "openmp:0", "kernel"));
+  EXPECT_TRUE(writer.is_finished(key, "openmp:0", ""));
+  EXPECT_FALSE(writer.is_finished(key, "openmp:0", "other"));
+  EXPECT_FALSE(writer.is_finished(key, "openmp:1", "kernel"));
+  EXPECT_TRUE(writer.is_finished(sample_document()["results"][2]["key"].get<std::string>(), "openmp:0", "kernel"))
+      << "skipped is finished";
+
+  const json failed = sample_document()["results"][6];
+  const std::string failed_key = failed["key"];
+  EXPECT_FALSE(writer.is_finished(failed_key, "openmp:0", ""));
+  ASSERT_NE(writer.find(failed_key, "openmp:0", ""), nullptr);
+  writer.add(sample_result("sum", 2097152, 1e-4));
+  EXPECT_TRUE(writer.is_finished(failed_key, "openmp:0", "kernel"));
+  writer.finish();
+  EXPECT_EQ(load_results(path_)["results"].size(), 7u) << "the second try did not take the place of the first";
+}
+
+TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
+  {
+    results_writer writer(path_, sample_run(), devices());
+    writer.finish();
+  }
+  const std::string before = content_of(path_);
+  json device = sample_device();
+  device["name"] = "Another CPU";
+  EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), json::array({device})); }),
+              AllOf(HasSubstr("Another CPU"), HasSubstr("openmp:0"), HasSubstr(path_)));
+  EXPECT_EQ(content_of(path_), before);
+  EXPECT_THAT(message_of([&] { (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices()); }),
+              HasSubstr("no such file"));
+  for (const char* path : {"-", "", "/dev/null"}) {
+    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path, sample_run(), devices()); }), HasSubstr("cannot be resumed"));
+  }
+}
+
+TEST_F(results_file_test, refuses_a_result_that_breaks_the_schema) {
+  results_writer writer(path_, sample_run(), devices());
+  json result = sample_result("add", 1024, 1e-6);
+  result["time_s"]["median"] = -1;
+  EXPECT_THAT(message_of([&] { writer.add(result); }), AllOf(HasSubstr("/time_s/median"), HasSubstr("add/f32")));
+  EXPECT_THAT(message_of([&] { writer.add(json::object()); }), HasSubstr("without its case"));
+  EXPECT_TRUE(writer.results().empty());
+  result = sample_result("add", 1024, 1e-6);
+  result["key"] = "";
+  writer.add(result);
+  EXPECT_EQ(writer.results()[0]["key"], result_key(result));
+}
+
+TEST_F(results_file_test, text_that_is_no_utf8_does_not_break_the_file) {
+  results_writer writer(path_, sample_run(), devices());
+  json result = skipped_result("add", 1024);
+  result["reason"] = "broken \xff name";
+  writer.add(result);
+  writer.finish();
+  EXPECT_EQ(load_results(path_)["results"][0]["reason"], "broken \xEF\xBF\xBD name");
+}
+
+TEST_F(results_file_test, standard_output_gets_the_document_once) {
+  ::testing::internal::CaptureStdout();
+  results_writer writer("-", sample_run(), devices());
+  writer.add(sample_result("add", 1024, 1e-6));
+  writer.end_group();
+  writer.finish();
+  writer.finish();
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(parse_results(text, "-"), writer.document());
+}
+
+TEST_F(results_file_test, an_empty_path_only_collects) {
+  results_writer writer("", sample_run(), devices());
+  writer.add(sample_result("add", 1024, 1e-6));
+  writer.end_group();
+  writer.finish();
+  EXPECT_EQ(writer.document()["results"].size(), 1u);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(results_file_test, ten_thousand_results_take_no_minute) {
+  results_writer writer(path_, sample_run(), devices());
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t i = 1; i <= 10000; ++i) writer.add(sample_result("add", 1024 * i, 1e-6));
+  writer.finish();
+  EXPECT_EQ(load_results(path_)["results"].size(), 10000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+}  // namespace
+}  // namespace prumo::bench

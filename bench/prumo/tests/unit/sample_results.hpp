@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace prumo::bench::testing {
+
+/// The `run` of a made-up machine.
+[[nodiscard]] nlohmann::json sample_run();
+
+/// A host device with facts, peaks and ceilings, some of them unknown.
+[[nodiscard]] nlohmann::json sample_device(const std::string& id = "openmp:0");
+
+/// A verified result that ran: `op` f32 over an array of so many bytes in `seconds`.
+[[nodiscard]] nlohmann::json sample_result(const std::string& op, std::uint64_t bytes_per_array, double seconds);
+
+/// The same case transferred, skipped with a reason.
+[[nodiscard]] nlohmann::json skipped_result(const std::string& op, std::uint64_t bytes_per_array);
+
+/// A whole valid document with results of every status.
+[[nodiscard]] nlohmann::json sample_document();
+
+/// A document around these results.
+[[nodiscard]] nlohmann::json document_of(std::vector<nlohmann::json> results);
+
+}  // namespace prumo::bench::testing
