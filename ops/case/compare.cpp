@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compare.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+namespace prumo::cases::detail {
+namespace {
+
+long double read_entry(dtype type, const host_output& output, std::int64_t index) {
+  return with_type(type, [&]<class T>(T) {
+    return static_cast<long double>(
+        static_cast<compute_t<T>>(static_cast<const T*>(output.data)[output.order.offset(index)]));
+  });
+}
+
+/// |result - value| over the bound: 0 for what is equal, infinite for what no bound excuses.
+double relative_to_bound(long double result, const reference_entry& expected) {
+  if (std::isnan(expected.value) || std::isnan(result)) {
+    const bool both = std::isnan(expected.value) && std::isnan(result);
+    return both ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  }
+  if (result == expected.value) return 0.0;
+  const long double distance = std::fabs(result - expected.value);
+  if (!(expected.bound > 0) || std::isinf(distance)) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(distance / expected.bound);
+}
+
+/// The worst entry of the parts that one thread looked at.
+struct worst_entry {
+  double error = 0;
+  std::uint64_t checked = 0;
+  std::string message;
+
+  void take(dtype type, const std::vector<host_output>& outputs, const reference_entry& expected) {
+    const host_output& output = outputs[expected.which];
+    const long double result = read_entry(type, output, expected.index);
+    const double found = relative_to_bound(result, expected);
+    ++checked;
+    // A NaN is the worst there is and stays.
+    if (std::isnan(error) || !(found > error || std::isnan(found))) return;
+    error = found;
+    if (found <= 1) return;
+    std::ostringstream text;
+    text.precision(10);
+    text << output.name << '[' << expected.index << "] is " << result << ", expected " << expected.value << " within "
+         << expected.bound;
+    message = text.str();
+  }
+};
+
+std::string unwritten_entries(dtype type, const std::vector<host_output>& outputs) {
+  return with_type(type, [&]<class T>(T) {
+    const T mark = poison<T>();
+    for (const host_output& output : outputs) {
+      if (output.data == nullptr) continue;
+      const T* const data = static_cast<const T*>(output.data);
+      std::int64_t unwritten = 0;
+      std::int64_t first = -1;
+      for (std::int64_t index = 0; index < output.count; ++index) {
+        if (std::memcmp(&data[output.order.offset(index)], &mark, sizeof(T)) == 0) {
+          if (unwritten++ == 0) first = index;
+        }
+      }
+      if (unwritten > 0) {
+        return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " + output.name +
+               " were never written, the first at " + std::to_string(first);
+      }
+    }
+    return std::string{};
+  });
+}
+
+struct host_work {
+  const std::function<void(std::size_t)>* function;
+  void operator()(std::int64_t worker) const { (*function)(static_cast<std::size_t>(worker)); }
+};
+
+}  // namespace
+
+std::int64_t parts_within(double budget, std::int64_t parts, double part_cost) {
+  const double affordable = budget / part_cost;
+  if (affordable >= static_cast<double>(parts)) return parts;
+  return std::min(parts, std::max<std::int64_t>(2, static_cast<std::int64_t>(affordable)));
+}
+
+check_result compare(dtype type, const std::vector<host_output>& outputs, std::int64_t parts,
+                     std::int64_t checked_parts, const reference_function& reference) {
+  check_result result;
+  result.method = checked_parts == parts ? "all" : "sampled";
+
+  std::atomic<std::int64_t> next{0};
+  const auto look_at_parts = [&](worst_entry& worst) {
+    std::vector<reference_entry> entries;
+    for (std::int64_t step = next++; step < checked_parts; step = next++) {
+      const std::int64_t part = checked_parts <= 1 ? 0 : (parts - 1) * step / (checked_parts - 1);
+      entries.clear();
+      reference(part, entries);
+      for (const reference_entry& expected : entries) worst.take(type, outputs, expected);
+    }
+  };
+  // The host's own execution space, whose threads are bound to cores already: threads started here would all inherit
+  // the calling thread's single core.
+  using host_space = Kokkos::DefaultHostExecutionSpace;
+  const auto workers = std::clamp<std::int64_t>(checked_parts, 1, host_space().concurrency());
+  std::vector<worst_entry> worst(static_cast<std::size_t>(workers));
+  const std::function<void(std::size_t)> work = [&](std::size_t worker) { look_at_parts(worst[worker]); };
+  Kokkos::parallel_for("prumo::case::compare", Kokkos::RangePolicy<host_space>(0, workers), host_work{&work});
+  host_space().fence("prumo::case::compare");
+
+  for (const worst_entry& found : worst) {
+    result.checked += found.checked;
+    const bool worse = !std::isnan(result.error) && (found.error > result.error || std::isnan(found.error));
+    if (worse) {
+      result.error = found.error;
+      result.message = found.message;
+    }
+  }
+  if (std::string unwritten = unwritten_entries(type, outputs); !unwritten.empty()) {
+    result.error = std::numeric_limits<double>::quiet_NaN();
+    result.message = std::move(unwritten);
+  }
+  result.verified = result.error <= result.error_bound;
+  return result;
+}
+
+}  // namespace prumo::cases::detail

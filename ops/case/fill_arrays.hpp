@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Fills the arrays of a case: inputs with the generator's numbers, outputs with a NaN that shows what was not written.
+
+#include <prumo/random.hpp>
+#include <prumo/spaces.hpp>
+
+#include <cstdint>
+
+namespace prumo::cases::detail {
+
+/// Where element `index`, in row-major order, of an array of rank 2 or less lies.
+struct element_order {
+  std::int64_t columns = 1;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 1;
+
+  KOKKOS_FUNCTION std::int64_t offset(std::int64_t index) const {
+    const std::int64_t row = index / columns;
+    return row * row_stride + (index - row * columns) * column_stride;
+  }
+};
+
+/// A quiet NaN of T with a payload that no arithmetic makes by chance.
+template <class T>
+KOKKOS_FUNCTION T poison() {
+  if constexpr (sizeof(T) == 8) {
+    return Kokkos::bit_cast<T>(std::uint64_t{0x7ff8dead0000beefu});
+  } else if constexpr (sizeof(T) == 4) {
+    return Kokkos::bit_cast<T>(std::uint32_t{0x7fc0beefu});
+  } else {
+    T value;
+    value.bits = 0x7fe5u;
+    return value;
+  }
+}
+
+/// Writes a stretch of blocks of the generator an iteration.
+template <class T>
+struct fill_uniform_kernel {
+  static constexpr std::int64_t blocks_per_item = 256;
+
+  T* data;
+  element_order order;
+  std::int64_t count;
+  std::uint64_t seed;
+  std::uint64_t stream;
+
+  std::int64_t items() const {
+    constexpr std::int64_t values = blocks_per_item * random::values_per_block<T>;
+    return (count + values - 1) / values;
+  }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    constexpr std::int64_t per_block = random::values_per_block<T>;
+    for (std::int64_t block = item * blocks_per_item; block < (item + 1) * blocks_per_item; ++block) {
+      if (block * per_block >= count) return;
+      const random::philox_block words = random::philox4x32_10(seed, stream, static_cast<std::uint64_t>(block));
+      for (int lane = 0; lane < per_block; ++lane) {
+        const std::int64_t index = block * per_block + lane;
+        if (index < count) data[order.offset(index)] = random::uniform_from<T>(words, lane);
+      }
+    }
+  }
+};
+
+template <class T>
+struct poison_kernel {
+  static constexpr std::int64_t elements_per_item = 4096;
+
+  T* data;
+  element_order order;
+  std::int64_t count;
+
+  std::int64_t items() const { return (count + elements_per_item - 1) / elements_per_item; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t end = (item + 1) * elements_per_item < count ? (item + 1) * elements_per_item : count;
+    for (std::int64_t index = item * elements_per_item; index < end; ++index) data[order.offset(index)] = poison<T>();
+  }
+};
+
+template <class Exec, class Kernel>
+void launch_items(const Exec& instance, const char* label, const Kernel& kernel) {
+  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+  if (kernel.items() > 0) Kokkos::parallel_for(label, policy_type(instance, 0, kernel.items()), kernel);
+}
+
+}  // namespace prumo::cases::detail

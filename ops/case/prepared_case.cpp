@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compare.hpp"
+#include "fill_arrays.hpp"
+
+#include <prumo/case/prepared_case.hpp>
+#include <prumo/error.hpp>
+
+#include <string>
+
+namespace prumo::cases {
+namespace {
+
+std::int64_t element_count(const array_specification& array) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : array.extents) product *= extent;
+  return product;
+}
+
+/// Strides of an array, in elements.
+std::vector<std::int64_t> strides_of(const array_specification& array, array_layout layout) {
+  const bool gaps = layout == array_layout::strided;
+  if (array.extents.empty()) return {};
+  if (array.extents.size() == 1) return {gaps ? 2 : 1};
+  const std::int64_t rows = array.extents[0];
+  const std::int64_t columns = array.extents[1];
+  if (layout == array_layout::left) return {1, rows > 0 ? rows : 1};
+  // Gaps: every second element of rows that are three elements longer than they need to be.
+  return gaps ? std::vector<std::int64_t>{2 * columns + 3, 2} : std::vector<std::int64_t>{columns > 0 ? columns : 1, 1};
+}
+
+std::int64_t elements_spanned(const array_specification& array, array_layout layout) {
+  if (element_count(array) == 0) return 0;
+  const std::vector<std::int64_t> strides = strides_of(array, layout);
+  std::int64_t last = 0;
+  for (std::size_t dimension = 0; dimension < strides.size(); ++dimension) {
+    last += (array.extents[dimension] - 1) * strides[dimension];
+  }
+  return last + 1;
+}
+
+template <class Exec>
+detail::element_order order_of(const typename case_arrays<Exec>::entry& entry) {
+  detail::element_order order;
+  if (entry.extents.size() == 1) {
+    order.columns = entry.extents[0] > 0 ? entry.extents[0] : 1;
+    order.column_stride = entry.strides[0];
+  } else if (entry.extents.size() == 2) {
+    order.columns = entry.extents[1] > 0 ? entry.extents[1] : 1;
+    order.row_stride = entry.strides[0];
+    order.column_stride = entry.strides[1];
+  }
+  return order;
+}
+
+}  // namespace
+
+std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
+  std::size_t bytes = 0;
+  for (const array_specification& array : arrays) {
+    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * dtype_size(type);
+  }
+  return bytes;
+}
+
+template <class Exec>
+prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec>& operation,
+                                   const specification& choice, std::size_t copies)
+    : context_(ctx),
+      operation_(operation),
+      choice_(choice),
+      specifications_(operation.arrays(choice.shape, choice.values)),
+      footprint_(copies * cases::footprint_bytes(specifications_, choice.type, choice.layout)) {
+  if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
+  allocate(copies);
+  for (const case_arrays<Exec>& arrays : copies_) fill(arrays, true);
+  context_.fence();
+}
+
+template <class Exec>
+void prepared_case<Exec>::allocate(std::size_t copies) {
+  for (std::size_t copy = 0; copy < copies; ++copy) {
+    case_arrays<Exec> arrays;
+    for (const array_specification& array : specifications_) {
+      const std::size_t bytes =
+          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * dtype_size(choice_.type);
+      try {
+        allocations_.emplace_back(
+            Kokkos::view_alloc(context_.instance(), Kokkos::WithoutInitializing, "prumo::case::" + array.name), bytes);
+      } catch (const std::exception& cause) {
+        throw memory_error(choice_.op + ": array '" + array.name + "' of " + std::to_string(bytes) + " bytes (" +
+                           std::to_string(footprint_) + " for the case) cannot be allocated: " + cause.what());
+      }
+      arrays.entries.push_back({allocations_.back().data(), array.extents, strides_of(array, choice_.layout)});
+    }
+    copies_.push_back(std::move(arrays));
+  }
+}
+
+template <class Exec>
+void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outputs) {
+  with_type(choice_.type, [&]<class T>(T) {
+    for (std::size_t which = 0; which < specifications_.size(); ++which) {
+      const auto& entry = arrays.entries[which];
+      T* const data = static_cast<T*>(entry.data);
+      const std::int64_t count = element_count(specifications_[which]);
+      if (specifications_[which].role == array_role::output) {
+        if (!poison_outputs) continue;
+        detail::launch_items(context_.instance(), "prumo::case::poison",
+                             detail::poison_kernel<T>{data, order_of<Exec>(entry), count});
+      } else {
+        detail::launch_items(context_.instance(), "prumo::case::fill_uniform",
+                             detail::fill_uniform_kernel<T>{data, order_of<Exec>(entry), count, choice_.seed, which});
+      }
+    }
+  });
+}
+
+template <class Exec>
+check_result prepared_case<Exec>::verify(double budget) {
+  fill(copies_.front(), true);
+  run(0);
+  context_.fence();
+
+  std::vector<detail::host_output> outputs(specifications_.size());
+  std::vector<Kokkos::View<std::byte*, Kokkos::HostSpace>> mirrors;
+  for (std::size_t which = 0; which < specifications_.size(); ++which) {
+    if (specifications_[which].role == array_role::input) continue;
+    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
+    outputs[which] = {mirrors.back().data(), order_of<Exec>(copies_.front().entries[which]),
+                      element_count(specifications_[which]), specifications_[which].name};
+  }
+
+  const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);
+  const double part_cost = std::max(1.0, operation_.reference_part_cost(choice_.shape, choice_.values));
+  const auto reference = [&](std::int64_t part, std::vector<reference_entry>& entries) {
+    operation_.reference(choice_, input_values(choice_), part, entries);
+  };
+  return detail::compare(choice_.type, outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
+}
+
+#define PRUMO_INSTANTIATE_PREPARED_CASE(Space) template class prepared_case<Space>;
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PREPARED_CASE)
+
+}  // namespace prumo::cases

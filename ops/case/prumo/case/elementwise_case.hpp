@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The case of an element-wise operation: what differs between add and tanh is a few lines.
+
+#include <prumo/case/operation_case.hpp>
+#include <prumo/case/rounding.hpp>
+#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/error.hpp>
+#include <prumo/math.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace prumo::cases {
+
+/// Arrays x, y, ... of n elements each; the output comes last.
+///
+/// `Derived` gives
+/// - `case_info info() const`, made with elementwise_info();
+/// - `template <class T> static void call(ctx, values, inputs..., output)`, which calls the operation;
+/// - `template <class C> static auto formula(const parameters&)`, the function object of the kernel;
+/// - `static long double exact(const long double* inputs, const specification&)`;
+/// - `static constexpr double ulps`, the largest error in the compute type in units in the last place;
+/// - `static constexpr flop_counts per_element()`, the operations of one element counted by hand.
+template <class Derived, class Exec, std::size_t Inputs>
+class elementwise_case : public operation_case<Exec> {
+ public:
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    const std::int64_t fitting = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
+    const std::int64_t n = given.contains("n") ? given.at("n") : fitting;
+    if (n < 0) throw argument_error(this->info().op + ": axis n is " + std::to_string(n) + ", expected 0 or more");
+    return {{"n", n}};
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    static constexpr const char* input_names[] = {"x", "y", "z"};
+    std::vector<array_specification> result;
+    for (std::size_t which = 0; which < Inputs; ++which) {
+      result.push_back({input_names[which], array_role::input, {extents.at("n")}});
+    }
+    result.push_back({"output", array_role::output, {extents.at("n")}});
+    return result;
+  }
+
+  cost model(dtype type, const shape& extents, const parameters&) const override {
+    const auto n = static_cast<double>(extents.at("n"));
+    return {(Inputs + 1) * n * static_cast<double>(dtype_size(type)),
+            n * static_cast<double>(Derived::per_element().total()), n};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+    with_type(choice.type, [&]<class T>(T) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        Derived::template call<T>(ctx, choice.values, arrays.template vector<T>(I)..., arrays.template vector<T>(Inputs));
+      }(std::make_index_sequence<Inputs>{});
+    });
+  }
+
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
+    return (extents.at("n") + part_elements - 1) / part_elements;
+  }
+
+  double reference_part_cost(const shape& extents, const parameters&) const override {
+    return 50.0 * static_cast<double>(std::min(extents.at("n"), part_elements));
+  }
+
+  void reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    const std::int64_t begin = part * part_elements;
+    const std::int64_t end = std::min(choice.shape.at("n"), begin + part_elements);
+    std::array<std::vector<double>, Inputs> values;
+    for (std::size_t which = 0; which < Inputs; ++which) {
+      values[which].resize(static_cast<std::size_t>(end - begin));
+      inputs.read(which, begin, values[which]);
+    }
+    for (std::int64_t index = begin; index < end; ++index) {
+      long double arguments[Inputs + 1] = {};
+      for (std::size_t which = 0; which < Inputs; ++which) {
+        arguments[which] = static_cast<long double>(values[which][static_cast<std::size_t>(index - begin)]);
+      }
+      const long double exact = Derived::exact(arguments, choice);
+      out.push_back({Inputs, index, exact, rounded_bound(choice.type, exact, Derived::ulps)});
+    }
+  }
+
+  flop_counts count_kernel(const specification& choice) const override {
+    flop_counts counts;
+    if (choice.type == dtype::f64) {
+      count_with<double>(choice, counts);
+    } else {
+      count_with<float>(choice, counts);
+    }
+    return counts;
+  }
+
+  flop_counts count_closed_form(const specification& choice) const override {
+    return Derived::per_element() * static_cast<std::uint64_t>(choice.shape.at("n"));
+  }
+
+ protected:
+  /// An info with what all element-wise operations have in common.
+  static case_info elementwise_info(std::string op, std::string description) {
+    case_info result;
+    result.op = std::move(op);
+    result.description = std::move(description);
+    result.axes = {{"n", "elements of each array", 0}};
+    result.in_default_sweep = true;
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t part_elements = 4096;
+
+  /// Runs the contiguous host kernel block by block over the case's data, a part at a time in bounded memory.
+  template <class T>
+  static void count_with(const specification& choice, flop_counts& counts) {
+    using counting = counted<T>;
+    const input_values values(choice);
+    const std::int64_t n = choice.shape.at("n");
+    std::array<std::vector<counting>, Inputs + 1> buffers;
+    for (auto& buffer : buffers) buffer.resize(static_cast<std::size_t>(part_elements));
+    std::vector<double> numbers;
+    for (std::int64_t begin = 0; begin < n; begin += part_elements) {
+      const std::int64_t count = std::min(part_elements, n - begin);
+      numbers.resize(static_cast<std::size_t>(count));
+      for (std::size_t which = 0; which < Inputs; ++which) {
+        values.read(which, begin, numbers);
+        std::transform(numbers.begin(), numbers.end(), buffers[which].begin(),
+                       [](double number) { return counting(static_cast<T>(number)); });
+      }
+      run_counting(choice.values, buffers, count, counts, std::make_index_sequence<Inputs>{});
+    }
+  }
+
+  template <class Counting, std::size_t... I>
+  static void run_counting(const parameters& values, std::array<std::vector<Counting>, Inputs + 1>& buffers,
+                           std::int64_t count, flop_counts& counts, std::index_sequence<I...>) {
+    const auto formula = Derived::template formula<Counting>(values);
+    using formula_type = std::remove_const_t<decltype(formula)>;
+    using pointers = detail_pointers<Counting, I...>;
+    const prumo::detail::contiguous_host_kernel<formula_type, Counting, element<Counting, I>...> kernel(
+        formula, buffers[Inputs].data(), typename pointers::type{{buffers[I].data()...}}, count, false);
+    const counting_scope scope(counts);
+    for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+  }
+
+  template <class T, std::size_t>
+  using element = T;
+  template <class T, std::size_t... I>
+  struct detail_pointers {
+    using type = prumo::detail::input_pointers<element<T, I>...>;
+  };
+};
+
+}  // namespace prumo::cases
