@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "protocol.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <tuple>
@@ -227,6 +228,7 @@ sample_answer parse_sample(const json& answer) {
                                       optional_non_negative(transfer, "h2d_bytes"),
                                       optional_non_negative(transfer, "d2h_bytes")};
   }
+  sample.batch = std::max(1.0, optional_non_negative(answer, "batch").value_or(1));
   sample.clock_mhz = optional_non_negative(answer, "clock_mhz");
   sample.energy_j = optional_non_negative(answer, "energy_j");
   sample.temperature_c = optional_number(answer, "temperature_c");

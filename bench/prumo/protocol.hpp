@@ -95,6 +95,7 @@ struct transfer_answer {
 struct sample_answer {
   std::vector<double> samples;  ///< seconds of a call, by the clock of `prepare`
   std::vector<double> wall;     ///< seconds of a call from end to end
+  double batch = 1;             ///< calls that a sample is the mean of
   std::optional<transfer_answer> transfer;
   std::optional<double> clock_mhz;
   std::optional<double> energy_j;

@@ -102,6 +102,8 @@ class worker_client {
   /// Ends the worker by force, for instance after it lost its device; the next request starts it again.
   void abandon() noexcept { process_.reset(); }
 
+  /// True where it has greeted and was not seen to end.
+  [[nodiscard]] bool alive() const noexcept { return process_ != nullptr && greeted_; }
   /// How often it was started: cases prepared under an earlier number are gone.
   [[nodiscard]] int generation() const noexcept { return generation_; }
   /// True where it could not be started so often that it is not tried again.
