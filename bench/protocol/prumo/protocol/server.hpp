@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The conversation of a worker with whoever started it: a line in, a line out.
+
+#include <prumo/protocol/messages.hpp>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace prumo::protocol {
+
+/// What a worker program does with requests. Every function may throw: request_error says which kind of refusal it
+/// is, other exceptions are classified by kind_of().
+class request_handler {
+ public:
+  virtual ~request_handler() = default;
+
+  virtual hello_answer hello() = 0;
+  virtual device_answer device(const std::string& id) = 0;
+  virtual resolve_answer resolve(const resolve_request& request) = 0;
+  virtual prepare_answer prepare(const prepare_request& request) = 0;
+  virtual verify_answer verify(const verify_request& request) = 0;
+  virtual count_answer count(const count_request& request) = 0;
+  virtual sample_answer sample(const sample_request& request) = 0;
+  virtual void release(std::int64_t case_id) = 0;
+
+  /// The kind of an exception that is no request_error.
+  virtual error_kind kind_of(const std::exception& cause) const;
+};
+
+/// The answer to one line, a line itself without its end. Sets `quit` where the request was to quit.
+std::string answer_line(request_handler& handler, std::string_view line, bool& quit);
+
+/// Longer lines are refused, whatever they hold: no request needs a hundredth of it.
+inline constexpr std::size_t longest_line = std::size_t{1} << 20;
+
+/// Standard input for requests, standard output for answers. Making one keeps the real standard output for answers
+/// alone and turns file descriptor 1 to standard error, where the chatter of libraries does no harm: make it before
+/// any of them runs.
+class standard_channel {
+ public:
+  standard_channel();
+  ~standard_channel();
+  standard_channel(const standard_channel&) = delete;
+  standard_channel& operator=(const standard_channel&) = delete;
+
+  /// The next line without its end; empty at the end of input. A line longer than longest_line comes back cut to one
+  /// character more than that.
+  std::optional<std::string> read_line();
+
+  /// Writes a line. False where nobody reads any more.
+  bool write_line(std::string_view line);
+
+  /// Whether a person sits at the other end.
+  bool is_terminal() const;
+
+ private:
+  int answers_ = -1;
+  std::string buffer_;
+  std::size_t searched_ = 0;  ///< so much of the buffer is known to hold no line end
+};
+
+/// Answers requests until `quit` or the end of input. Returns the program's exit code.
+int serve(request_handler& handler, standard_channel& channel);
+
+/// What a worker program says of itself without being asked by a request.
+struct program_description {
+  std::string name;         ///< `prumo-worker-openmp`
+  std::string version;      ///< `0.1.0`
+  std::string description;  ///< one or two sentences for `--help`
+  std::string example;      ///< a request for `--help`
+  std::string passed_on;    ///< arguments that begin so are a library's: `--kokkos-`; empty: there are none
+};
+
+/// Deals with `--help`, `--version` and arguments that do not exist, and greets a person at a terminal. Returns the
+/// exit code where the program should end now.
+std::optional<int> handle_arguments(const program_description& program, int argc, char** argv,
+                                    standard_channel& channel);
+
+}  // namespace prumo::protocol

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/protocol/server.hpp>
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+namespace prumo::protocol {
+namespace {
+
+/// Answers what it was told to, or throws.
+class scripted_handler : public request_handler {
+ public:
+  hello_answer hello() override {
+    hello_answer answer;
+    answer.worker.name = "scripted";
+    return answer;
+  }
+  device_answer device(const std::string&) override { throw std::bad_alloc(); }
+  resolve_answer resolve(const resolve_request&) override { throw 7; }
+  prepare_answer prepare(const prepare_request&) override {
+    throw request_error(error_kind::unsupported, "not \xff here");
+  }
+  verify_answer verify(const verify_request&) override { throw std::runtime_error("broke"); }
+  count_answer count(const count_request&) override { return {}; }
+  sample_answer sample(const sample_request&) override { return {{1e-3}, {1e-3}, 4, {}}; }
+  void release(std::int64_t case_id) override { released = case_id; }
+
+  std::int64_t released = -1;
+};
+
+json converse(const std::string& line) {
+  scripted_handler handler;
+  bool quit = false;
+  const std::string answer = answer_line(handler, line, quit);
+  EXPECT_EQ(answer.find('\n'), std::string::npos);
+  return json::parse(answer);
+}
+
+std::string kind_of(const json& answer) {
+  EXPECT_FALSE(answer.at("ok").get<bool>());
+  EXPECT_FALSE(answer.at("error").at("message").get<std::string>().empty());
+  return answer.at("error").at("kind").get<std::string>();
+}
+
+TEST(answer_line, carries_the_id_of_the_request) {
+  EXPECT_EQ(converse(R"({"id": 7, "request": "hello", "protocol": 1})").at("id"), 7);
+  EXPECT_EQ(converse(R"({"id": "x", "request": "nothing"})").at("id"), "x");
+  EXPECT_TRUE(converse(R"({"request": "hello"})").at("id").is_null());
+}
+
+TEST(answer_line, begins_with_id_and_ok) {
+  scripted_handler handler;
+  bool quit = false;
+  EXPECT_TRUE(answer_line(handler, R"({"request": "hello", "id": 1})", quit).starts_with(R"({"id":1,"ok":true,)"));
+}
+
+TEST(answer_line, refuses_what_is_no_request) {
+  for (const char* line : {"", "{", "nonsense", "[1, 2]", "7", "{}", R"({"request": 5})", R"({"request": "jump"})",
+                           "{\"request\": \"\xff\"}", R"({"request": "sample"})", "{\"request\": \"hello\"} extra"}) {
+    EXPECT_EQ(kind_of(converse(line)), "usage") << line;
+  }
+}
+
+TEST(answer_line, refuses_deep_nesting_without_harm) {
+  EXPECT_EQ(kind_of(converse(std::string(100000, '['))), "usage");
+}
+
+TEST(answer_line, refuses_overlong_lines) {
+  const json answer = converse(std::string(longest_line + 1, ' '));
+  EXPECT_EQ(kind_of(answer), "usage");
+  EXPECT_TRUE(answer.at("id").is_null());
+}
+
+TEST(answer_line, refuses_another_version) {
+  const json answer = converse(R"({"request": "hello", "protocol": 2})");
+  EXPECT_EQ(kind_of(answer), "usage");
+}
+
+TEST(answer_line, maps_exceptions_to_kinds) {
+  EXPECT_EQ(kind_of(converse(R"({"request": "device", "device": "d"})")), "memory");
+  EXPECT_EQ(kind_of(converse(R"({"request": "resolve", "op": "a", "dtype": "f32"})")), "failed");
+  EXPECT_EQ(kind_of(converse(R"({"request": "prepare", "device": "d", "op": "a", "dtype": "f32"})")), "unsupported");
+  EXPECT_EQ(kind_of(converse(R"({"request": "verify", "case": 1})")), "failed");
+}
+
+TEST(answer_line, hands_on_answers) {
+  EXPECT_EQ(converse(R"({"request": "sample", "case": 1, "seconds": 0.1})").at("batch"), 4);
+  EXPECT_TRUE(converse(R"({"request": "count", "op": "a", "dtype": "f32"})").at("counted").is_null());
+}
+
+TEST(answer_line, releases_and_quits) {
+  scripted_handler handler;
+  bool quit = false;
+  answer_line(handler, R"({"request": "release", "case": 3})", quit);
+  EXPECT_EQ(handler.released, 3);
+  EXPECT_FALSE(quit);
+  EXPECT_EQ(answer_line(handler, R"({"id": 1, "request": "quit"})", quit), R"({"id":1,"ok":true})");
+  EXPECT_TRUE(quit);
+}
+
+}  // namespace
+}  // namespace prumo::protocol
