@@ -60,13 +60,14 @@ bool spans_overlap(const array_description& first, const array_description& seco
 /// Whether two arrays are the same elements in the same order.
 bool same_elements(const array_description& first, const array_description& second);
 
-/// Lowers a view.
-template <class View>
-array<typename View::value_type> lower(const View& view) {
+namespace detail {
+
+template <class T, class View>
+array<T> lower_to(const View& view) {
   static_assert(Kokkos::is_view_v<View>, "prumo::lower: the argument is not a Kokkos::View");
   static_assert(scalar<typename View::value_type>,
                 "prumo::lower: the value type is not float, double, prumo::f16 or prumo::bf16");
-  array<typename View::value_type> result;
+  array<T> result;
   result.data = view.data();
   result.rank = static_cast<int>(View::rank());
   for (int dimension = 0; dimension < result.rank; ++dimension) {
@@ -76,11 +77,18 @@ array<typename View::value_type> lower(const View& view) {
   return result;
 }
 
+}  // namespace detail
+
+/// Lowers a view.
+template <class View>
+array<typename View::value_type> lower(const View& view) {
+  return detail::lower_to<typename View::value_type>(view);
+}
+
 /// Lowers a view to an array that is read only.
 template <class View>
 array<const typename View::non_const_value_type> lower_const(const View& view) {
-  return lower(Kokkos::View<const typename View::data_type, typename View::array_layout, typename View::device_type,
-                            Kokkos::MemoryUnmanaged>(view));
+  return detail::lower_to<const typename View::non_const_value_type>(view);
 }
 
 /// Describes a view for a message; `role`, the argument's name, stands for a view without a label.

@@ -18,6 +18,9 @@ struct loop_nest {
   std::int64_t extents[max_rank] = {};
   std::int64_t strides[Count][max_rank] = {};
 
+  /// The dimension of the inner loop.
+  KOKKOS_FUNCTION int inner() const { return rank > 0 ? rank - 1 : 0; }
+
   /// All elements of all arrays lie in one run, in the same order.
   KOKKOS_FUNCTION bool contiguous() const {
     if (rank != 1) return false;

@@ -170,13 +170,6 @@ KOKKOS_FORCEINLINE_FUNCTION T sqrt(T x) {
   return Kokkos::sqrt(x);
 }
 
-/// 1 / (1 + e^-x), without overflow on the way: exp is taken of -|x| only.
-template <class C>
-KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
-  const C decay = prumo::exp(-prumo::abs(x));
-  return (x < C(0) ? decay : C(1)) / (C(1) + decay);
-}
-
 template <class T>
 counted<T> fma(counted<T> a, counted<T> b, counted<T> c) {
   return counted<T>::tallied(flop_kind::fma, prumo::fma(a.value(), b.value(), c.value()));
@@ -204,6 +197,13 @@ counted<T> sqrt(counted<T> x) {
 template <class T>
 counted<T> abs(counted<T> x) {
   return counted<T>(prumo::abs(x.value()));
+}
+
+/// 1 / (1 + e^-x), without overflow on the way: exp is taken of -|x| only.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
+  const C decay = prumo::exp(-prumo::abs(x));
+  return (x < C(0) ? decay : C(1)) / (C(1) + decay);
 }
 
 }  // namespace prumo

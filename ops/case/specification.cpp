@@ -2,7 +2,44 @@
 #include <prumo/case/specification.hpp>
 #include <prumo/error.hpp>
 
+#include <algorithm>
+
 namespace prumo::cases {
+namespace {
+
+void check_axes(std::string_view op, const shape& given, std::initializer_list<std::string_view> axes) {
+  for (const auto& [name, extent] : given) {
+    if (std::find(axes.begin(), axes.end(), name) == axes.end()) {
+      std::string known;
+      for (const std::string_view axis : axes) known += (known.empty() ? "" : ", ") + std::string(axis);
+      throw argument_error(std::string(op) + ": there is no axis '" + name + "'; its axes are: " + known);
+    }
+    if (extent < 0) {
+      throw argument_error(std::string(op) + ": axis " + name + " is " + std::to_string(extent) +
+                           ", expected 0 or more");
+    }
+  }
+}
+
+}  // namespace
+
+shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {
+  check_axes(op, given, {"n"});
+  const std::int64_t fitting = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
+  return {{"n", given.contains("n") ? given.at("n") : fitting}};
+}
+
+shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given) {
+  check_axes(info.op, given, {"rows", "columns"});
+  std::int64_t columns = 0;
+  for (const axis& each : info.axes) {
+    if (each.name == "columns") columns = each.fallback;
+  }
+  if (given.contains("columns")) columns = given.at("columns");
+  const std::int64_t row_bytes = std::max<std::int64_t>(1, columns) * static_cast<std::int64_t>(dtype_size(type));
+  const std::int64_t fitting = std::max<std::int64_t>(1, bytes_per_array / row_bytes);
+  return {{"rows", given.contains("rows") ? given.at("rows") : fitting}, {"columns", columns}};
+}
 
 template <class Value>
 const Value& named_values<Value>::at(std::string_view name) const {

@@ -79,7 +79,7 @@ class contiguous_host_kernel {
   }
 
   template <std::size_t... I>
-  void compute_chunk(Out* buffer, std::int64_t begin, std::index_sequence<I...>) const {
+  void compute_chunk(Out* buffer, [[maybe_unused]] std::int64_t begin, std::index_sequence<I...>) const {
     const Formula formula = formula_;
     const std::tuple inputs{(inputs_.template get<I>() + begin)...};
 #pragma GCC ivdep
@@ -202,10 +202,10 @@ class strided_kernel {
 
   strided_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, const loop_nest<count>& nest)
       : formula_(formula), output_(output), inputs_(inputs), nest_(nest) {
-    stretches_ = (nest.extents[nest.rank - 1] + stretch - 1) / stretch;
+    stretches_ = (nest.extents[nest.inner()] + stretch - 1) / stretch;
   }
 
-  std::int64_t blocks() const { return nest_.size() == 0 ? 0 : nest_.size() / nest_.extents[nest_.rank - 1] * stretches_; }
+  std::int64_t blocks() const { return nest_.size() == 0 ? 0 : nest_.size() / nest_.extents[nest_.inner()] * stretches_; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t block) const {
     std::int64_t rest = block / stretches_;
@@ -216,7 +216,7 @@ class strided_kernel {
       for (int which = 0; which < count; ++which) offset[which] += index * nest_.strides[which][dimension];
     }
     const std::int64_t begin = block % stretches_ * stretch;
-    const std::int64_t extent = nest_.extents[nest_.rank - 1];
+    const std::int64_t extent = nest_.extents[nest_.inner()];
     const std::int64_t end = begin + stretch < extent ? begin + stretch : extent;
     walk(offset, begin, end, std::index_sequence_for<In...>{});
   }
@@ -225,7 +225,7 @@ class strided_kernel {
   template <std::size_t... I>
   KOKKOS_FORCEINLINE_FUNCTION void walk(const std::int64_t (&offset)[count], std::int64_t begin, std::int64_t end,
                                         std::index_sequence<I...>) const {
-    const int inner = nest_.rank - 1;
+    const int inner = nest_.inner();
     for (std::int64_t i = begin; i < end; ++i) {
       output_[offset[0] + i * nest_.strides[0][inner]] = static_cast<Out>(
           formula_(load(inputs_.template get<I>()[offset[I + 1] + i * nest_.strides[I + 1][inner]])...));

@@ -7,7 +7,6 @@
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/rounding.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
-#include <prumo/error.hpp>
 #include <prumo/math.hpp>
 
 #include <algorithm>
@@ -28,10 +27,7 @@ template <class Derived, class Exec, std::size_t Inputs>
 class elementwise_case : public operation_case<Exec> {
  public:
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    const std::int64_t fitting = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
-    const std::int64_t n = given.contains("n") ? given.at("n") : fitting;
-    if (n < 0) throw argument_error(this->info().op + ": axis n is " + std::to_string(n) + ", expected 0 or more");
-    return {{"n", n}};
+    return resolve_vector(this->info().op, type, bytes_per_array, given);
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {

@@ -117,6 +117,14 @@ struct check_result {
   std::string message;
 };
 
+/// The shape of a case with the one axis `n`, which follows from the size of an array. Throws argument_error for a
+/// negative extent and for axes that the operation does not have.
+shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
+
+/// The shape of a case with the axes `rows` and `columns`: columns take the fallback of `info`, rows follow from the
+/// size of an array and are at least 1.
+shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given);
+
 /// Calls `function(T{})` with the scalar type that `type` names.
 template <class Function>
 decltype(auto) with_type(dtype type, Function&& function) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Reductions on the host that are bound by memory, not by the latency of one addition: so many partial results side by
+/// side that the compiler keeps them in vector registers.
+
+#include <prumo/counted.hpp>
+#include <prumo/detail/instruction_set.hpp>
+
+#include <cstdint>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Partial results of compute type C; the same on every machine, so that results and counts are.
+template <class C>
+inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
+
+/// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo the
+/// number of lanes, and the lanes are joined in a tree. Depth: count / lanes + log2(lanes).
+template <class C, class Join, class Load>
+inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Load& load) {
+  constexpr int lanes = reduction_lanes<C>;
+  C lane[lanes];
+  for (int which = 0; which < lanes; ++which) lane[which] = initial;
+  std::int64_t index = 0;
+  for (; index + lanes <= count; index += lanes) {
+#pragma GCC unroll 64
+    for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
+  }
+  for (int which = 0; index + which < count; ++which) lane[which] = join(lane[which], load(index + which));
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int which = 0; which < half; ++which) lane[which] = join(lane[which], lane[which + half]);
+  }
+  return lane[0];
+}
+
+/// join() of a sum.
+struct add_values {
+  template <class C>
+  C operator()(C a, C b) const {
+    return a + b;
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail
