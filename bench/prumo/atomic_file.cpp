@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // write_file_atomically() of results_file.hpp.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "results_file.hpp"
+#include "text_table.hpp"
+
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
-
-#include "results_file.hpp"
-#include "text_table.hpp"
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace prumo::bench {
 namespace {
@@ -25,11 +24,11 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& path, std::string_view what, int why) {
   // An absent folder is a mistyped path; everything else is the machine's refusal.
   const auto cause = why == ENOENT || why == ENOTDIR ? results_error::cause::input : results_error::cause::io;
-  const std::string_view remedy = why == ENOSPC || why == EDQUOT ? "; free some space or name a file elsewhere"
-                                  : why == EACCES || why == EPERM || why == EROFS
-                                      ? "; name a file in a folder that you may write"
-                                  : why == ENOENT || why == ENOTDIR ? "; create its folder first"
-                                                                    : "";
+  const std::string_view remedy =
+      why == ENOSPC || why == EDQUOT                  ? "; free some space or name a file elsewhere"
+      : why == EACCES || why == EPERM || why == EROFS ? "; name a file in a folder that you may write"
+      : why == ENOENT || why == ENOTDIR               ? "; create its folder first"
+                                                      : "";
   throw results_error(cause, fmt::format("{}: {}: {}{}", sanitize(path), what, std::strerror(why), remedy));
 }
 
@@ -52,7 +51,7 @@ class temporary_file {
   explicit temporary_file(const std::string& target) : target_(target), name_(target + ".XXXXXX") {
     file_ = mkstemp(name_.data());
     if (file_ < 0) fail(target, "cannot be written", errno);
-    struct stat earlier {};
+    struct stat earlier{};
     mode_t mode = 0;
     if (stat(target.c_str(), &earlier) == 0) {
       mode = earlier.st_mode & 07777;
@@ -98,7 +97,8 @@ class temporary_file {
   bool renamed_ = false;
 };
 
-/// Where symbolic links lead, also to a file that is not there yet: renaming onto a link would replace the link.
+/// Where symbolic links lead, also to a file that is not there yet: renaming onto a link would replace the
+/// link.
 std::string resolve_links(const std::string& path) {
   fs::path target(path);
   std::error_code error;
@@ -131,7 +131,8 @@ void write_file_atomically(const std::string& path, std::string_view content) {
   std::error_code ignored;
   const fs::file_status status = fs::status(target, ignored);
   if (fs::is_directory(status)) {
-    throw results_error(results_error::cause::input, fmt::format("{}: is a folder; name a file in it", sanitize(path)));
+    throw results_error(results_error::cause::input,
+                        fmt::format("{}: is a folder; name a file in it", sanitize(path)));
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     write_to_stream(target, content);

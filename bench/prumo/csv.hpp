@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 namespace prumo::bench {
 
-/// One field by RFC 4180: quoted where it holds a comma, quote or line break. Text that a spreadsheet would take for a
-/// formula (it begins with `=`, `+`, `-`, `@`, tab or carriage return) gets an apostrophe in front.
+/// One field by RFC 4180: quoted where it holds a comma, quote or line break. Text that a spreadsheet would
+/// take for a formula (it begins with `=`, `+`, `-`, `@`, tab or carriage return) gets an apostrophe in
+/// front.
 [[nodiscard]] std::string csv_field(std::string_view text);
 
-/// The results of a document as CSV: a header, then a line a result, ended by CRLF as RFC 4180 wants. The columns are
-/// described in docs/results.md; unknown is empty. Write it with write_file_atomically().
+/// The results of a document as CSV: a header, then a line a result, ended by CRLF as RFC 4180 wants. The
+/// columns are described in docs/results.md; unknown is empty. Write it with write_file_atomically().
 [[nodiscard]] std::string results_csv(const nlohmann::json& document);
 
 }  // namespace prumo::bench

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "derive.hpp"
 
+#include "units.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <utility>
-
-#include <fmt/format.h>
-
-#include "units.hpp"
 
 namespace prumo::bench {
 namespace {
@@ -39,10 +39,17 @@ std::optional<double> higher(std::optional<double> a, std::optional<double> b) {
 std::optional<double> bandwidth(const measured_ceilings& ceilings, memory_roof roof) {
   std::optional<double> matching;
   switch (roof) {
-    case memory_roof::read: matching = ceilings.read; break;
-    case memory_roof::copy: matching = ceilings.copy; break;
-    case memory_roof::triad: matching = ceilings.triad; break;
-    case memory_roof::best: break;
+    case memory_roof::read:
+      matching = ceilings.read;
+      break;
+    case memory_roof::copy:
+      matching = ceilings.copy;
+      break;
+    case memory_roof::triad:
+      matching = ceilings.triad;
+      break;
+    case memory_roof::best:
+      break;
   }
   return matching ? matching : higher(higher(ceilings.copy, ceilings.triad), ceilings.read);
 }
@@ -59,7 +66,9 @@ std::optional<double> giga_per_second(std::optional<double> amount, double secon
   return *amount / seconds / 1e9;
 }
 
-json or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+json or_null(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
 
 }  // namespace
 
@@ -87,7 +96,8 @@ measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, st
     std::optional<double> found;
     double distance = std::numeric_limits<double>::infinity();
     for (const json& ceiling : ceilings) {
-      if (!ceiling.is_object() || text(ceiling, "probe") != probe || text(ceiling, "dtype") != dtype) continue;
+      if (!ceiling.is_object() || text(ceiling, "probe") != probe || text(ceiling, "dtype") != dtype)
+        continue;
       const auto value = number(ceiling, "value");
       // Arithmetic knows no cache state: the fma probe serves cold and hot cases.
       if (!value || (probe != "fma" && text(ceiling, "cache") != cache)) continue;
@@ -137,7 +147,8 @@ derived_figures derive(const derive_input& input) {
     if (input.launch_seconds && *input.launch_seconds > roof_seconds) figures.bound = "launch";
   }
 
-  const auto warn = [&](std::optional<double> percent, double limit, std::string_view what, std::string_view advice) {
+  const auto warn = [&](std::optional<double> percent, double limit, std::string_view what,
+                        std::string_view advice) {
     if (!percent || *percent <= limit) return;
     figures.warnings.push_back(
         fmt::format("IMPOSSIBLE: {} of {}; {}", format_percent(*percent), what, advice));
@@ -152,7 +163,8 @@ derived_figures derive(const derive_input& input) {
 }
 
 void derived_figures::store(json& result) const {
-  result["rates"] = {{"gflops", or_null(gflops)}, {"gbytes", or_null(gbytes)}, {"gelements", or_null(gelements)}};
+  result["rates"] = {
+      {"gflops", or_null(gflops)}, {"gbytes", or_null(gbytes)}, {"gelements", or_null(gelements)}};
   result["percent"] = {{"peak_max_clock", or_null(percent_peak_max_clock)},
                        {"peak_measured_clock", or_null(percent_peak_measured_clock)},
                        {"roofline", or_null(percent_roofline)}};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device_table.hpp"
 
+#include "units.hpp"
+
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <set>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
-
-#include "units.hpp"
 
 namespace prumo::bench {
 namespace {
@@ -47,7 +47,9 @@ std::string fact_text(std::string_view name, const json& value) {
     }
     return list.empty() ? "none" : list;
   }
-  if (ends_with(name, "_bytes") && value.is_number_unsigned()) return format_bytes(value.get<std::uint64_t>());
+  if (ends_with(name, "_bytes") && value.is_number_integer() && value >= 0) {
+    return format_bytes(value.get<std::uint64_t>());
+  }
   if (ends_with(name, "_mhz")) return fmt::format("{:.0f} MHz", value.get<double>());
   if (ends_with(name, "_w")) return fmt::format("{} W", format_significant(value.get<double>(), 3));
   if (value.is_number_float()) return format_significant(value.get<double>(), 4);
@@ -178,8 +180,8 @@ std::string devices_table(const json& devices, const text_style& style) {
     if (!out.empty()) out += '\n';
     const std::string name = text(device, "name");
     const std::string title = fmt::format("{}  {}", text(device, "id"), name.empty() ? "n/a" : name);
-    out += emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode), emphasis::heading,
-                     style) +
+    out += emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode),
+                     emphasis::heading, style) +
            '\n';
     out += facts_block(device, style);
     const json& peaks = field_or_null(device, "peaks");

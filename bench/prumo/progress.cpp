@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "progress.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
+#include "text_table.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
-#include "text_table.hpp"
-#include "units.hpp"
+#include <algorithm>
+#include <cerrno>
+#include <unistd.h>
 
 namespace prumo::bench {
 namespace {
@@ -34,7 +33,9 @@ progress::progress(int file_descriptor)
       started_(std::chrono::steady_clock::now()),
       drawn_(started_) {}
 
-progress::~progress() { clear(); }
+progress::~progress() {
+  clear();
+}
 
 void progress::start(std::size_t total) {
   started_ = std::chrono::steady_clock::now();
@@ -51,8 +52,8 @@ void progress::update(std::string_view what, std::size_t done, std::optional<dou
   now_.done = done;
   now_.elapsed_seconds = std::chrono::duration<double>(now - started_).count();
   now_.remaining_seconds = remaining_seconds;
-  // The width is asked for anew each time, so that a resized window needs no signal handler. The last column stays
-  // free: some terminals begin a new line once it is filled.
+  // The width is asked for anew each time, so that a resized window needs no signal handler. The last column
+  // stays free: some terminals begin a new line once it is filled.
   const auto width = static_cast<std::size_t>(terminal_width(file_descriptor_)) - 1;
   write_text(file_descriptor_, std::string(erase_line) + line(now_, width));
   shown_ = true;
@@ -66,7 +67,8 @@ void progress::clear() {
 }
 
 std::string progress::line(const state& now, std::size_t width) {
-  std::string left = now.total > 0 ? fmt::format("[{}/{}] ", std::min(now.done, now.total), now.total) : std::string();
+  std::string left =
+      now.total > 0 ? fmt::format("[{}/{}] ", std::min(now.done, now.total), now.total) : std::string();
   left += sanitize(now.what);
   std::string right = format_duration(now.elapsed_seconds);
   auto remaining = now.remaining_seconds;

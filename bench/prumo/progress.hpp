@@ -9,15 +9,16 @@
 
 namespace prumo::bench {
 
-/// A single updating line on standard error during long work; silent where standard error is no terminal (or TERM is
-/// `dumb`). One thread uses it. Call clear() before any other output; the next update() draws it again.
+/// A single updating line on standard error during long work; silent where standard error is no terminal (or
+/// TERM is `dumb`). One thread uses it. Call clear() before any other output; the next update() draws it
+/// again.
 class progress {
  public:
   /// What one line tells.
   struct state {
-    std::string what;                  ///< what runs now
-    std::size_t done = 0;              ///< cases finished
-    std::size_t total = 0;             ///< cases planned; 0: not known
+    std::string what;       ///< what runs now
+    std::size_t done = 0;   ///< cases finished
+    std::size_t total = 0;  ///< cases planned; 0: not known
     double elapsed_seconds = 0;
     std::optional<double> remaining_seconds;  ///< where the caller knows better than done/total
   };
@@ -31,9 +32,10 @@ class progress {
   /// Work of `total` cases begins; the clock starts.
   void start(std::size_t total);
 
-  /// Shows what runs now and how many cases are finished. Redraws at most ten times a second, at once when `what` or
-  /// `done` changed. `remaining_seconds` overrides the estimate from done, total and elapsed time.
-  void update(std::string_view what, std::size_t done, std::optional<double> remaining_seconds = std::nullopt);
+  /// Shows what runs now and how many cases are finished. Redraws at most ten times a second, at once when
+  /// `what` or `done` changed. `remaining_seconds` overrides the estimate from done, total and elapsed time.
+  void update(std::string_view what, std::size_t done,
+              std::optional<double> remaining_seconds = std::nullopt);
 
   /// Removes the line from the terminal.
   void clear();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results_file.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "results_schema.hpp"
 #include "results_text.hpp"
 #include "text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
 
 namespace prumo::bench {
 
@@ -25,7 +25,9 @@ bool is_stream(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-bool is_collected_only(const std::string& path) { return path.empty() || path == "-" || is_stream(path); }
+bool is_collected_only(const std::string& path) {
+  return path.empty() || path == "-" || is_stream(path);
+}
 
 /// Refuses a file that somebody else wrote.
 void check_replaceable(const std::string& path) {
@@ -40,8 +42,9 @@ void check_replaceable(const std::string& path) {
   try {
     (void)load_results(path);
   } catch (const results_error& error) {
-    throw results_error(error.why(), fmt::format("{}; it is not overwritten: move it away or name another file",
-                                                 error.what()));
+    throw results_error(
+        error.why(),
+        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
   }
 }
 
@@ -65,9 +68,9 @@ results_writer::results_writer(std::string path, json run, json devices)
 
 results_writer results_writer::resume(std::string path, json run, json devices) {
   if (is_collected_only(path)) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("'{}' cannot be resumed: name the results file of the interrupted run",
-                                    sanitize(path)));
+    throw results_error(
+        results_error::cause::input,
+        fmt::format("'{}' cannot be resumed: name the results file of the interrupted run", sanitize(path)));
   }
   json document = load_results(path);
   results_writer writer;
@@ -83,7 +86,8 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
         if (earlier.at(field) == device.at(field)) continue;
         throw results_error(
             results_error::cause::input,
-            fmt::format("{}: cannot be resumed here: its device {} has the {} {}, here it is {}; resume on the machine "
+            fmt::format("{}: cannot be resumed here: its device {} has the {} {}, here it is {}; resume on "
+                        "the machine "
                         "where it began, or name another file",
                         sanitize(writer.path_), sanitize(id), field, sanitize(earlier.at(field).dump()),
                         sanitize(device.at(field).dump())));
@@ -122,13 +126,15 @@ void results_writer::add(json result) {
     try {
       result["key"] = result_key(result);
     } catch (const json::exception& error) {
-      throw results_error(results_error::cause::input, fmt::format("a result without its case: {}", error.what()));
+      throw results_error(results_error::cause::input,
+                          fmt::format("a result without its case: {}", error.what()));
     }
   }
   if (const auto violations = validate_result(result); !violations.empty()) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("result {} breaks the format {} at {}: {}", text_or_empty(result, "key"),
-                                    results_schema_name, violations.front().path, violations.front().message));
+    throw results_error(
+        results_error::cause::input,
+        fmt::format("result {} breaks the format {} at {}: {}", text_or_empty(result, "key"),
+                    results_schema_name, violations.front().path, violations.front().message));
   }
   store(std::move(result));
   dirty_ = true;
@@ -188,7 +194,8 @@ bool results_writer::is_finished(std::string_view key, std::string_view device,
 json results_writer::document() const {
   json results = json::array();
   for (const json& result : results_) results.push_back(result);
-  return {{"schema", results_schema_name}, {"run", run_}, {"devices", devices_}, {"results", std::move(results)}};
+  return {
+      {"schema", results_schema_name}, {"run", run_}, {"devices", devices_}, {"results", std::move(results)}};
 }
 
 }  // namespace prumo::bench

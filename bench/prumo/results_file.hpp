@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -10,11 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 namespace prumo::bench {
 
-/// A results file that cannot be read or written. The message names the file, what is wrong where, and what to do.
+/// A results file that cannot be read or written. The message names the file, what is wrong where, and what
+/// to do.
 class results_error : public std::runtime_error {
  public:
   enum class cause {
@@ -29,21 +30,22 @@ class results_error : public std::runtime_error {
 };
 
 /// A result with every field of the schema, unknown ones null: fill in what is known and add it.
-/// `kind` is `op`, `layout` `right`, `compute_mode` `strict`, `data` `resident`, `cache` `cold`; `status` is `failed`
-/// until it is set. `op`, `dtype` and `device` must be set, and `reason` unless the status becomes `ok`; `verified` null
-/// means not compared in this run; `time_s` is an object where the status is `ok`, its `stop` one of `settled`,
-/// `budget`, `interrupted`.
+/// `kind` is `op`, `layout` `right`, `compute_mode` `strict`, `data` `resident`, `cache` `cold`; `status` is
+/// `failed` until it is set. `op`, `dtype` and `device` must be set, and `reason` unless the status becomes
+/// `ok`; `verified` null means not compared in this run; `time_s` is an object where the status is `ok`, its
+/// `stop` one of `settled`, `budget`, `interrupted`.
 [[nodiscard]] nlohmann::json blank_result();
 
-/// What joins a case across files, machines and implementations: op, dtype, shape, layout, parameters, compute_mode,
-/// data, host_memory and cache of `result`, but neither device nor implementation. The same case gives the same text
-/// whatever the order of fields or the spelling of numbers (1 and 1.0):
+/// What joins a case across files, machines and implementations: op, dtype, shape, layout, parameters,
+/// compute_mode, data, host_memory and cache of `result`, but neither device nor implementation. The same
+/// case gives the same text whatever the order of fields or the spelling of numbers (1 and 1.0):
 /// `gemm/f32/k=2048,m=2048,n=2048/right/alpha=1,beta=0/strict/resident/-/cold`.
 /// \throws nlohmann::json::exception where `result` lacks one of these fields.
 [[nodiscard]] std::string result_key(const nlohmann::json& result);
 
 /// Reads and checks a results document; `name` is how messages call it.
-/// \throws results_error for an empty or truncated text, broken JSON (with line and column), another kind of document,
+/// \throws results_error for an empty or truncated text, broken JSON (with line and column), another kind of
+/// document,
 ///         a newer version of the format, or a field that breaks the schema (with its path).
 [[nodiscard]] nlohmann::json parse_results(std::string_view text, std::string_view name);
 
@@ -54,9 +56,10 @@ class results_error : public std::runtime_error {
 /// Serialises a document: known fields in the order of the documentation, one result a line.
 [[nodiscard]] std::string dump_results(const nlohmann::json& document);
 
-/// Replaces the content of `path` so that readers see the old or the new content, never a part: temporary file beside
-/// it, fsync, rename. A symbolic link is followed, permissions are kept; `-` is standard output; a device or pipe is
-/// written to directly. \throws results_error (io) that names the file and the system's reason.
+/// Replaces the content of `path` so that readers see the old or the new content, never a part: temporary
+/// file beside it, fsync, rename. A symbolic link is followed, permissions are kept; `-` is standard output;
+/// a device or pipe is written to directly. \throws results_error (io) that names the file and the system's
+/// reason.
 void write_file_atomically(const std::string& path, std::string_view content);
 
 /// Finds out whether write_file_atomically() could replace `path` now, and leaves it as it is.
@@ -65,27 +68,29 @@ void probe_writable(const std::string& path);
 
 /// Collects the results of a run and keeps its file valid on disk all the time.
 ///
-/// A path of an empty string collects in memory only. With `-` the document goes to standard output, once, at finish().
-/// Nothing is replaced on disk before the first result is there.
+/// A path of an empty string collects in memory only. With `-` the document goes to standard output, once, at
+/// finish(). Nothing is replaced on disk before the first result is there.
 class results_writer {
  public:
-  /// Starts a new file. An earlier results file or an empty file at `path` will be replaced; anything else there is
-  /// refused, as is a folder in which nothing can be written (found out now, not after an hour of measuring).
-  /// `run` and `devices` are the document's fields of these names.
+  /// Starts a new file. An earlier results file or an empty file at `path` will be replaced; anything else
+  /// there is refused, as is a folder in which nothing can be written (found out now, not after an hour of
+  /// measuring). `run` and `devices` are the document's fields of these names.
   /// \throws results_error
   results_writer(std::string path, nlohmann::json run, nlohmann::json devices);
 
-  /// Goes on with the file at `path`: its results stay, `run` is appended to `run.resumed` of the file. Devices of the
-  /// file are updated by id, new ones appended; one whose name or backend differs is refused (another machine's file).
+  /// Goes on with the file at `path`: its results stay, `run` is appended to `run.resumed` of the file.
+  /// Devices of the file are updated by id, new ones appended; one whose name or backend differs is refused
+  /// (another machine's file).
   /// \throws results_error also where there is no such file.
   [[nodiscard]] static results_writer resume(std::string path, nlohmann::json run, nlohmann::json devices);
 
   /// Sets the least time between two writes that nobody forced (one second unless told otherwise).
   void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
 
-  /// Adds a result, or replaces the one of the same key, device and implementation. An empty or absent `key` is filled
-  /// in. Writes the file if the last write is older than the interval.
-  /// \throws results_error (input) where the result breaks the schema: a bug of the program or a worker that lies.
+  /// Adds a result, or replaces the one of the same key, device and implementation. An empty or absent `key`
+  /// is filled in. Writes the file if the last write is older than the interval.
+  /// \throws results_error (input) where the result breaks the schema: a bug of the program or a worker that
+  /// lies.
   void add(nlohmann::json result);
 
   /// Replaces the device of the same id or appends it (ceilings are known only after probing).
@@ -97,13 +102,13 @@ class results_writer {
   /// Writes the last state, to standard output for `-`. May be called more than once.
   void finish();
 
-  /// The result of this case if the file has it: the same key and device, and the same implementation where both are
-  /// known (an empty `implementation` matches any). Null pointer if not. Valid until the next add().
+  /// The result of this case if the file has it: the same key and device, and the same implementation where
+  /// both are known (an empty `implementation` matches any). Null pointer if not. Valid until the next add().
   [[nodiscard]] const nlohmann::json* find(std::string_view key, std::string_view device,
                                            std::string_view implementation) const;
 
-  /// True where find() has it and it need not be measured again: `ok`, `unsupported` or `skipped`. A failed case is
-  /// tried again.
+  /// True where find() has it and it need not be measured again: `ok`, `unsupported` or `skipped`. A failed
+  /// case is tried again.
   [[nodiscard]] bool is_finished(std::string_view key, std::string_view device,
                                  std::string_view implementation) const;
 

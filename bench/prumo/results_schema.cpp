@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results_schema.hpp"
 
-#include <cmath>
-#include <utility>
+#include "text_table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json-schema.hpp>
 
-#include "text_table.hpp"
+#include <cmath>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -22,9 +22,11 @@ class collector : public nlohmann::json_schema::basic_error_handler {
   void error(const json::json_pointer& where, const json& value, const std::string& message) override {
     basic_error_handler::error(where, value, message);
     if (violations_.size() >= most_violations) return;
-    const std::string found = value.is_structured() ? value.type_name()
-                                                    : value.dump(-1, ' ', false, json::error_handler_t::replace);
-    violations_.push_back({where.to_string(), fmt::format("{} (found {})", message, fit(sanitize(found), 60))});
+    const std::string found = value.is_structured()
+                                  ? value.type_name()
+                                  : value.dump(-1, ' ', false, json::error_handler_t::replace);
+    violations_.push_back(
+        {where.to_string(), fmt::format("{} (found {})", message, fit(sanitize(found), 60))});
   }
   std::vector<schema_violation> take() { return std::move(violations_); }
 
@@ -32,10 +34,13 @@ class collector : public nlohmann::json_schema::basic_error_handler {
   std::vector<schema_violation> violations_;
 };
 
-/// JSON text has no infinities or NaN: the library would write null, or pass them by every limit of the schema.
-void find_not_finite(const json& value, const json::json_pointer& where, std::vector<schema_violation>& violations) {
+/// JSON text has no infinities or NaN: the library would write null, or pass them by every limit of the
+/// schema.
+void find_not_finite(const json& value, const json::json_pointer& where,
+                     std::vector<schema_violation>& violations) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    if (violations.size() < most_violations) violations.push_back({where.to_string(), "is not a finite number"});
+    if (violations.size() < most_violations)
+      violations.push_back({where.to_string(), "is not a finite number"});
   } else if (value.is_structured()) {
     for (const auto& [name, child] : value.items()) {
       if (!child.is_structured() && !child.is_number_float()) continue;

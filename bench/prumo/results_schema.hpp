@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace prumo::bench {
 
@@ -17,7 +17,7 @@ inline constexpr std::string_view results_schema_name = "prumo.results/1";
 
 /// One field that breaks the schema.
 struct schema_violation {
-  std::string path;     ///< JSON pointer of the offending value, `/results/3/time_s/median`; empty: the document
+  std::string path;  ///< JSON pointer of the offending value, `/results/3/time_s/median`; empty: the document
   std::string message;  ///< what is wrong with it
 };
 

@@ -2,6 +2,13 @@
 // The text side of results_file.hpp: keys, reading and serialising.
 #include "results_text.hpp"
 
+#include "results_file.hpp"
+#include "results_schema.hpp"
+#include "text_table.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -14,16 +21,8 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <utility>
-
 #include <sys/stat.h>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include "results_file.hpp"
-#include "results_schema.hpp"
-#include "text_table.hpp"
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -43,7 +42,8 @@ std::string encoded(std::string_view text) {
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || c == '_' || c == '-' || c == '.' || c == '+');
+    const bool plain =
+        byte < 0x80 && (std::isalnum(byte) != 0 || c == '_' || c == '-' || c == '.' || c == '+');
     result += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
   }
   return result;
@@ -151,8 +151,9 @@ json blank_result() {
 std::string result_key(const json& result) {
   const auto plain = [&](const char* name) { return canonical_value(result.at(name)); };
   const auto object = [&](const char* name) { return canonical_object(result.at(name)); };
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", plain("op"), plain("dtype"), object("shape"), plain("layout"),
-                     object("parameters"), plain("compute_mode"), plain("data"), plain("host_memory"), plain("cache"));
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", plain("op"), plain("dtype"), object("shape"),
+                     plain("layout"), object("parameters"), plain("compute_mode"), plain("data"),
+                     plain("host_memory"), plain("cache"));
 }
 
 json parse_results(std::string_view text, std::string_view name) {
@@ -173,13 +174,16 @@ json parse_results(std::string_view text, std::string_view name) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;  // the library counts from one
     const auto [line, column] = place_of(text, offset);
     if (offset > last && (text.front() == '{' || text.front() == '[')) {
-      refuse(name, fmt::format("is truncated: it ends within the document, at line {}, column {}; use a complete copy "
-                               "of the file",
-                               line, column));
+      refuse(
+          name,
+          fmt::format("is truncated: it ends within the document, at line {}, column {}; use a complete copy "
+                      "of the file",
+                      line, column));
     }
-    refuse(name, fmt::format("is broken JSON at line {}, column {}; prumo writes whole files, so it was changed by "
-                             "something else, or it is no results file",
-                             line, column));
+    refuse(name,
+           fmt::format("is broken JSON at line {}, column {}; prumo writes whole files, so it was changed by "
+                       "something else, or it is no results file",
+                       line, column));
   } catch (const json::exception& error) {
     refuse(name, fmt::format("cannot be read as JSON ({})", sanitize(error.what())));
   }
@@ -199,8 +203,8 @@ json parse_results(std::string_view text, std::string_view name) {
     const auto& first = violations.front();
     const std::string more =
         violations.size() == 1 ? "" : fmt::format(" (and {} more)", violations.size() - 1);
-    refuse(name, fmt::format("breaks the format {} at {}: {}{}; docs/results.md describes it", results_schema_name,
-                             first.path.empty() ? "its top level" : sanitize(first.path),
+    refuse(name, fmt::format("breaks the format {} at {}: {}{}; docs/results.md describes it",
+                             results_schema_name, first.path.empty() ? "its top level" : sanitize(first.path),
                              fit(sanitize(first.message), 200), more));
   }
   return document;
@@ -211,13 +215,14 @@ json load_results(const std::string& path) {
     const std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
     return parse_results(text, "standard input");
   }
-  struct stat information {};
+  struct stat information{};
   errno = 0;
   if (stat(path.c_str(), &information) != 0) {
     const int why = errno;
     const bool absent = why == ENOENT || why == ENOTDIR;
-    throw results_error(absent ? results_error::cause::input : results_error::cause::io,
-                        fmt::format("{}: {}", sanitize(path), absent ? "there is no such file" : std::strerror(why)));
+    throw results_error(
+        absent ? results_error::cause::input : results_error::cause::io,
+        fmt::format("{}: {}", sanitize(path), absent ? "there is no such file" : std::strerror(why)));
   }
   if (S_ISDIR(information.st_mode)) refuse(path, "is a folder; name a results file in it");
   std::ifstream file(path, std::ios::binary);
@@ -231,12 +236,13 @@ json load_results(const std::string& path) {
 }
 
 std::string dump_result_line(const json& result) {
-  ordered_json ordered = in_order(
-      result, {"kind",        "key",    "op",          "dtype",          "shape",  "layout", "parameters",
-               "compute_mode", "bytes_per_array", "device", "implementation", "data", "host_memory", "cache",
-               "status",      "reason", "verified",    "error",          "error_bound", "time_s", "wall_s",
-               "transfer",    "flops",  "bytes",       "rates",          "percent", "bound", "clock_mhz",
-               "energy_j",    "warnings"});
+  ordered_json ordered =
+      in_order(result, {"kind",           "key",        "op",           "dtype",           "shape",
+                        "layout",         "parameters", "compute_mode", "bytes_per_array", "device",
+                        "implementation", "data",       "host_memory",  "cache",           "status",
+                        "reason",         "verified",   "error",        "error_bound",     "time_s",
+                        "wall_s",         "transfer",   "flops",        "bytes",           "rates",
+                        "percent",        "bound",      "clock_mhz",    "energy_j",        "warnings"});
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
     ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "stop", "clock"});
   }
@@ -245,8 +251,8 @@ std::string dump_result_line(const json& result) {
 
 std::string dump_document(const json& run, const json& devices, const std::vector<std::string>& lines) {
   std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"run\": ", results_schema_name);
-  text += indented(text_of(in_order(run, {"id", "started", "command", "versions", "host", "cpu", "memory", "power",
-                                          "environment"}),
+  text += indented(text_of(in_order(run, {"id", "started", "command", "versions", "host", "cpu", "memory",
+                                          "power", "environment"}),
                            2));
   text += ",\n  \"devices\": [";
   const char* separator = "\n    ";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace prumo::bench {
 

@@ -32,7 +32,8 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
 }  // namespace
 
 double quantile(std::span<const double> samples, double probability) {
-  if (!(probability >= 0 && probability <= 1)) throw std::invalid_argument("a quantile's probability outside [0, 1]");
+  if (!(probability >= 0 && probability <= 1))
+    throw std::invalid_argument("a quantile's probability outside [0, 1]");
   return quantile_of_sorted(sorted_copy(samples), probability);
 }
 

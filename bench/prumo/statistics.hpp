@@ -11,25 +11,27 @@ namespace prumo::bench {
 struct sample_summary {
   std::size_t count = 0;
   double median = 0;
-  double p25 = 0;      ///< first quartile
-  double p75 = 0;      ///< third quartile
+  double p25 = 0;  ///< first quartile
+  double p75 = 0;  ///< third quartile
   double minimum = 0;
   double maximum = 0;
-  /// (p75 - p25) / median; absent with fewer than two samples or a median of zero: one sample says nothing about
-  /// spread and must not satisfy a stopping rule.
+  /// (p75 - p25) / median; absent with fewer than two samples or a median of zero: one sample says nothing
+  /// about spread and must not satisfy a stopping rule.
   std::optional<double> relative_iqr;
 };
 
 /// The quantile of samples in any order: linear interpolation between order statistics at position
 /// (count - 1) * probability, counted from zero (Hyndman and Fan's type 7; the default of NumPy and R).
-/// \throws std::invalid_argument without samples, with a sample that is not finite, or a probability outside [0, 1].
+/// \throws std::invalid_argument without samples, with a sample that is not finite, or a probability outside
+/// [0, 1].
 [[nodiscard]] double quantile(std::span<const double> samples, double probability);
 
 /// Median, quartiles and extremes by the definition of quantile().
 /// \throws std::invalid_argument without samples or with a sample that is not finite.
 [[nodiscard]] sample_summary summarize(std::span<const double> samples);
 
-/// True where the relative inter-quartile range of at least `minimum_count` samples is at most `target` (a fraction).
+/// True where the relative inter-quartile range of at least `minimum_count` samples is at most `target` (a
+/// fraction).
 [[nodiscard]] bool is_settled(const sample_summary& summary, double target, std::size_t minimum_count);
 
 }  // namespace prumo::bench

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table.hpp"
 
+#include "result_cells.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,52 +13,10 @@
 #include <set>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "units.hpp"
-
 namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-/// A field by path, null where it is absent.
-const json& at(const json& value, const char* pointer) {
-  static const json null;
-  const json::json_pointer path(pointer);
-  return value.contains(path) ? value.at(path) : null;
-}
-
-std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
-
-std::optional<double> number(const json& value) {
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-}
-
-std::string size_of(const json& result) {
-  const json& bytes = at(result, "/bytes_per_array");
-  return bytes.is_number_unsigned() ? format_bytes(bytes.get<std::uint64_t>()) : std::string();
-}
-
-/// `m=512 n=64`, `k=m=n=724` where all are equal, nothing for a single axis: the size says it.
-std::string shape_of(const json& result) {
-  const json& shape = at(result, "/shape");
-  if (!shape.is_object() || shape.size() < 2) return {};
-  std::set<std::string> extents;
-  std::string names;
-  std::string pairs;
-  for (const auto& [name, extent] : shape.items()) {
-    extents.insert(extent.dump());
-    names += name + '=';
-    pairs += fmt::format("{}{}={}", pairs.empty() ? "" : " ", name, extent.dump());
-  }
-  return extents.size() == 1 ? names + *extents.begin() : pairs;
-}
-
-std::string mode_of(const json& result) {
-  const std::string memory = text(at(result, "/host_memory"));
-  return text(at(result, "/data")) + (memory.empty() ? "" : " " + memory);
-}
 
 /// What distinguishes rows; each is a column only where rows differ in it.
 struct mode_column {
@@ -63,22 +25,23 @@ struct mode_column {
 };
 
 constexpr std::array<mode_column, 7> mode_columns = {{
-    {"device", [](const json& result) { return text(at(result, "/device")); }},
-    {"type", [](const json& result) { return text(at(result, "/dtype")); }},
-    {"layout", [](const json& result) { return text(at(result, "/layout")); }},
-    {"mode", [](const json& result) { return text(at(result, "/compute_mode")); }},
-    {"data", mode_of},
-    {"cache", [](const json& result) { return text(at(result, "/cache")); }},
-    {"by", [](const json& result) { return text(at(result, "/implementation")); }},
+    {"device", [](const json& result) { return text_of(field(result, "/device")); }},
+    {"type", [](const json& result) { return text_of(field(result, "/dtype")); }},
+    {"layout", [](const json& result) { return text_of(field(result, "/layout")); }},
+    {"mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
+    {"data", data_cell},
+    {"cache", [](const json& result) { return text_of(field(result, "/cache")); }},
+    {"by", [](const json& result) { return text_of(field(result, "/implementation")); }},
 }};
 
 /// The parameters of an operation that differ between its rows.
 std::map<std::string, std::set<std::string>> varied_parameters(const json& results) {
   std::map<std::string, std::map<std::string, std::set<std::string>>> values;
   for (const json& result : results) {
-    const json& parameters = at(result, "/parameters");
+    const json& parameters = field(result, "/parameters");
     if (!parameters.is_object()) continue;
-    for (const auto& [name, value] : parameters.items()) values[text(at(result, "/op"))][name].insert(value.dump());
+    for (const auto& [name, value] : parameters.items())
+      values[text_of(field(result, "/op"))][name].insert(value.dump());
   }
   std::map<std::string, std::set<std::string>> varied;
   for (const auto& [op, names] : values) {
@@ -93,7 +56,8 @@ std::map<std::string, std::set<std::string>> varied_parameters(const json& resul
 class footnotes {
  public:
   std::string add(const std::string& note) {
-    auto place = std::find_if(notes_.begin(), notes_.end(), [&](const entry& known) { return known.text == note; });
+    auto place =
+        std::find_if(notes_.begin(), notes_.end(), [&](const entry& known) { return known.text == note; });
     if (place == notes_.end()) place = notes_.insert(notes_.end(), entry{note, 0});
     ++place->rows;
     return fmt::format("[{}]", place - notes_.begin() + 1);
@@ -116,68 +80,66 @@ class footnotes {
   std::vector<entry> notes_;
 };
 
-/// Where arithmetic is what counts the rate is in flops, else in bytes, else in elements.
-std::string rate_of(const json& result) {
-  const auto gflops = number(at(result, "/rates/gflops"));
-  const auto gbytes = number(at(result, "/rates/gbytes"));
-  const auto gelements = number(at(result, "/rates/gelements"));
-  const std::string bound = text(at(result, "/bound"));
-  const double flops = number(at(result, "/flops/model")).value_or(0);
-  const double bytes = number(at(result, "/bytes")).value_or(0);
-  constexpr double many_flops_a_byte = 10;  // beyond what any memory system feeds
-  const bool arithmetic = bound == "compute" || (bound != "memory" && flops > many_flops_a_byte * bytes);
-  if (gflops && (arithmetic || !gbytes)) return format_rate(*gflops * 1e9, "FLOP/s");
-  if (gbytes) return format_rate(*gbytes * 1e9, "B/s");
-  return gelements ? format_rate(*gelements * 1e9, " elem/s") : std::string();
-}
-
-/// Half the inter-quartile range relative to the median.
-std::string spread_of(const json& result, const text_style& style) {
-  const auto median = number(at(result, "/time_s/median"));
-  const auto p25 = number(at(result, "/time_s/p25"));
-  const auto p75 = number(at(result, "/time_s/p75"));
-  if (!median || !p25 || !p75 || !(*median > 0)) return {};
-  const std::string sign = style.unicode ? "± " : "+- ";
-  const json& samples = at(result, "/time_s/samples");
-  if (samples.size() < 2) return sign + "?";
-  return sign + fmt::format("{:.1f} %", 50 * (*p75 - *p25) / *median);
-}
-
-std::string seconds_or_empty(const json& value, const text_style& style) {
-  const auto seconds = number(value);
-  if (!seconds) return {};
-  std::string shown = format_seconds(*seconds);
-  if (const auto micro = shown.find("µ"); micro != std::string::npos && !style.unicode) shown.replace(micro, 2, "u");
-  return shown;
-}
-
-std::string percent_or_empty(const json& value) {
-  const auto percent = number(value);
-  return percent ? format_percent(*percent) : std::string();
-}
-
-text_table::cell check_of(const json& result, const text_style& style) {
-  if (text(at(result, "/status")) != "ok" && !at(result, "/verified").is_boolean()) return {};
-  const json& verified = at(result, "/verified");
-  if (!verified.is_boolean()) return {"-", emphasis::muted};
-  if (verified.get<bool>()) return {style.unicode ? "✓" : "yes", emphasis::good};
-  return {style.unicode ? "✗ WRONG" : "WRONG", emphasis::bad};
-}
-
-text_table::cell note_of(const json& result, footnotes& notes) {
+/// Whether it was verified, or why there is no figure; references to the notes of its warnings.
+text_table::cell check_of(const json& result, footnotes& notes, const text_style& style) {
   text_table::cell cell;
-  const std::string status = text(at(result, "/status"));
-  if (status != "ok") {
-    const std::string reason = text(at(result, "/reason"));
-    cell.text = status + " " + notes.add(fmt::format("{}: {}", status, reason.empty() ? "no reason given" : reason));
-    cell.how = status == "failed" ? emphasis::bad : emphasis::muted;
+  const json& verified = field(result, "/verified");
+  if (text_of(field(result, "/status")) == "failed") {
+    const std::string reason = text_of(field(result, "/reason"));
+    cell = {"failed " + notes.add("failed: " + (reason.empty() ? "no reason given" : reason)), emphasis::bad};
+  } else if (verified == true) {
+    cell = {style.unicode ? "✓" : "yes", emphasis::good};
+  } else if (verified == false) {
+    cell = {style.unicode ? "✗ WRONG" : "WRONG", emphasis::bad};
+  } else {
+    cell = {"-", emphasis::muted};
   }
-  for (const json& warning : at(result, "/warnings")) {
-    if (!cell.text.empty()) cell.text += ' ';
-    cell.text += notes.add(text(warning));
-    if (cell.how == emphasis::none) cell.how = emphasis::bad;
+  for (const json& warning : field(result, "/warnings")) {
+    cell.text += ' ' + notes.add(text_of(warning));
+    cell.how = emphasis::bad;
   }
   return cell;
+}
+
+bool was_measured(const json& result) {
+  const std::string status = text_of(field(result, "/status"));
+  return status != "skipped" && status != "unsupported";
+}
+
+/// Cases that do not apply: one line for each reason, for there may be as many as measured ones.
+std::string not_measured(const std::vector<const json*>& rows, const text_style& style) {
+  struct group {
+    std::string status;
+    std::string reason;
+    std::vector<std::string> cases;
+  };
+  constexpr std::size_t most_cases = 4;
+  std::vector<group> groups;
+  for (const json* row : rows) {
+    if (was_measured(*row)) continue;
+    const std::string status = text_of(field(*row, "/status"));
+    const std::string reason = text_of(field(*row, "/reason"));
+    auto place = std::find_if(groups.begin(), groups.end(), [&](const group& known) {
+      return known.status == status && known.reason == reason;
+    });
+    if (place == groups.end()) place = groups.insert(groups.end(), group{status, reason, {}});
+    place->cases.push_back(fmt::format("{} {} {} {}", text_of(field(*row, "/op")), size_cell(*row),
+                                       data_cell(*row), text_of(field(*row, "/device"))));
+  }
+  using align = text_table::align;
+  text_table table({{"", align::left}, {"", align::right}, {"", align::left}});
+  for (const group& entry : groups) {
+    std::string line = entry.reason.empty() ? "no reason given" : entry.reason;
+    line += ':';
+    for (std::size_t i = 0; i < std::min(entry.cases.size(), most_cases); ++i) {
+      line += (i > 0 ? ", " : " ") + entry.cases[i];
+    }
+    if (entry.cases.size() > most_cases) line += fmt::format(" and {} more", entry.cases.size() - most_cases);
+    table.add_row({{entry.status, emphasis::muted},
+                   {fmt::format("{} {}", entry.cases.size(), entry.cases.size() > 1 ? "cases" : "case")},
+                   {line}});
+  }
+  return table.render(style);
 }
 
 /// Pointers to the results: operations in the order of their first appearance, sizes ascending within.
@@ -185,12 +147,13 @@ std::vector<const json*> in_order(const json& results) {
   std::map<std::string, std::size_t> first;
   std::vector<const json*> rows;
   for (const json& result : results) {
-    first.emplace(text(at(result, "/op")), first.size());
+    first.emplace(text_of(field(result, "/op")), first.size());
     rows.push_back(&result);
   }
   std::stable_sort(rows.begin(), rows.end(), [&](const json* a, const json* b) {
     const auto rank = [&](const json& result) {
-      return std::pair(first.at(text(at(result, "/op"))), number(at(result, "/bytes_per_array")).value_or(0));
+      return std::pair(first.at(text_of(field(result, "/op"))),
+                       number_of(field(result, "/bytes_per_array")).value_or(0));
     };
     return rank(*a) < rank(*b);
   });
@@ -202,8 +165,8 @@ std::string summary_line(const json& results) {
   std::size_t verified = 0;
   std::size_t wrong = 0;
   for (const json& result : results) {
-    ++count[text(at(result, "/status"))];
-    const json& checked = at(result, "/verified");
+    ++count[text_of(field(result, "/status"))];
+    const json& checked = field(result, "/verified");
     verified += checked == true ? 1 : 0;
     wrong += checked == false ? 1 : 0;
   }
@@ -224,14 +187,72 @@ std::string wrapped(const std::string& line, const text_style& style, emphasis h
 std::string device_lines(const json& devices, const text_style& style) {
   std::string lines;
   for (const json& device : devices) {
-    const std::string name = text(at(device, "/name"));
-    std::string line = fmt::format("{}: {}", text(at(device, "/id")), name.empty() ? "n/a" : name);
-    if (const auto threads = number(at(device, "/threads")); threads && *threads > 0) {
+    const std::string name = text_of(field(device, "/name"));
+    std::string line = fmt::format("{}: {}", text_of(field(device, "/id")), name.empty() ? "n/a" : name);
+    if (const auto threads = number_of(field(device, "/threads")); threads && *threads > 0) {
       line += fmt::format(", {:.0f} {}", *threads, *threads > 1 ? "threads" : "thread");
     }
     lines += wrapped(line, style);
   }
   return lines;
+}
+
+/// The rows that were measured; `shown` are the mode columns in which rows differ.
+std::string measured_table(const json& results, const std::vector<const json*>& rows,
+                           const std::vector<std::size_t>& shown, footnotes& notes, const text_style& style) {
+  using align = text_table::align;
+  std::vector<text_table::column> columns = {{"size", align::right}, {"shape", align::left}};
+  for (const std::size_t i : shown) columns.push_back({mode_columns[i].title, align::left});
+  const std::vector<text_table::column> figures = {{"parameters", align::left},
+                                                   {"time", align::right},
+                                                   {style.unicode ? "±" : "+-", align::left, true},
+                                                   {"rate", align::right},
+                                                   {"roof", align::right},
+                                                   {"bound", align::left, true},
+                                                   {"peak", align::right, true},
+                                                   {"h2d", align::right, true},
+                                                   {"d2h", align::right, true},
+                                                   {"check", align::left}};
+  columns.insert(columns.end(), figures.begin(), figures.end());
+
+  const auto varied = varied_parameters(results);
+  text_table table(std::move(columns));
+  const json* previous = nullptr;
+  for (const json* row : rows) {
+    const json& result = *row;
+    if (!was_measured(result)) continue;
+    const std::string op = text_of(field(result, "/op"));
+    if (previous == nullptr || text_of(field(*previous, "/op")) != op) table.add_heading(op);
+    previous = row;
+
+    std::vector<text_table::cell> cells = {{size_cell(result)}, {shape_cell(result)}};
+    for (const std::size_t i : shown) cells.push_back({mode_columns[i].read(result)});
+    std::string parameters;
+    if (const auto names = varied.find(op); names != varied.end()) {
+      for (const std::string& name : names->second) {
+        const json& values = field(result, "/parameters");
+        if (!values.contains(name)) continue;
+        parameters += fmt::format("{}{}={}", parameters.empty() ? "" : " ", name, values.at(name).dump());
+      }
+    }
+    cells.push_back({parameters});
+    cells.push_back({seconds_cell(field(result, "/time_s/median"), style)});
+    cells.push_back({spread_cell(result, style)});
+    cells.push_back({rate_cell(result)});
+    cells.push_back({percent_cell(field(result, "/percent/roofline"))});
+    const std::string bound = text_of(field(result, "/bound"));
+    cells.push_back({bound});
+    // A share of the flop peak says something only where arithmetic is the bound.
+    const json& peak =
+        field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
+                                                                         : "/percent/peak_max_clock");
+    cells.push_back({bound == "compute" ? percent_cell(peak) : std::string()});
+    cells.push_back({seconds_cell(field(result, "/transfer/h2d_s"), style)});
+    cells.push_back({seconds_cell(field(result, "/transfer/d2h_s"), style)});
+    cells.push_back(check_of(result, notes, style));
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
 }
 
 }  // namespace
@@ -246,7 +267,9 @@ std::string bench_table(const json& document, const text_style& style) {
   std::string common;
   for (std::size_t i = 0; i < mode_columns.size(); ++i) {
     std::set<std::string> values;
-    for (const json& result : results) values.insert(mode_columns[i].read(result));
+    for (const json& result : results) {
+      if (was_measured(result)) values.insert(mode_columns[i].read(result));
+    }
     values.erase("");
     if (values.size() > 1) shown.push_back(i);
     if (values.size() == 1) common += (common.empty() ? "all rows: " : ", ") + *values.begin();
@@ -254,69 +277,21 @@ std::string bench_table(const json& document, const text_style& style) {
   if (!common.empty()) out += wrapped(common, style, emphasis::muted);
   out += '\n';
 
-  using align = text_table::align;
-  std::vector<text_table::column> columns = {{"size", align::right}, {"shape", align::left}};
-  for (const std::size_t i : shown) columns.push_back({mode_columns[i].title, align::left});
-  for (const auto& column : std::vector<text_table::column>{{"parameters", align::left},
-                                                            {"time", align::right},
-                                                            {"spread", align::left},
-                                                            {"rate", align::right},
-                                                            {"of roof", align::right},
-                                                            {"bound", align::left},
-                                                            {"of peak", align::right},
-                                                            {"to device", align::right},
-                                                            {"back", align::right},
-                                                            {"check", align::left},
-                                                            {"note", align::left}}) {
-    columns.push_back(column);
-  }
-
-  const auto varied = varied_parameters(results);
+  const std::vector<const json*> rows = in_order(results);
   footnotes notes;
-  text_table table(std::move(columns));
-  std::string op;
-  bool first = true;
-  for (const json* row : in_order(results)) {
-    const json& result = *row;
-    if (first || text(at(result, "/op")) != op) {
-      op = text(at(result, "/op"));
-      table.add_heading(op);
-      first = false;
-    }
-    std::vector<text_table::cell> cells = {{size_of(result)}, {shape_of(result)}};
-    for (const std::size_t i : shown) cells.push_back({mode_columns[i].read(result)});
-    std::string parameters;
-    if (const auto names = varied.find(op); names != varied.end()) {
-      for (const std::string& name : names->second) {
-        const json& values = at(result, "/parameters");
-        if (!values.contains(name)) continue;
-        parameters += fmt::format("{}{}={}", parameters.empty() ? "" : " ", name, values.at(name).dump());
-      }
-    }
-    cells.push_back({parameters});
-    cells.push_back({seconds_or_empty(at(result, "/time_s/median"), style)});
-    cells.push_back({spread_of(result, style)});
-    cells.push_back({rate_of(result)});
-    cells.push_back({percent_or_empty(at(result, "/percent/roofline"))});
-    const std::string bound = text(at(result, "/bound"));
-    cells.push_back({bound});
-    // A share of the flop peak says something only where arithmetic is the bound.
-    const json& peak = at(result, at(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
-                                                                                   : "/percent/peak_max_clock");
-    cells.push_back({bound == "compute" ? percent_or_empty(peak) : std::string()});
-    cells.push_back({seconds_or_empty(at(result, "/transfer/h2d_s"), style)});
-    cells.push_back({seconds_or_empty(at(result, "/transfer/d2h_s"), style)});
-    cells.push_back(check_of(result, style));
-    cells.push_back(note_of(result, notes));
-    table.add_row(std::move(cells));
-  }
-  out += table.render(style);
-  out += '\n' + notes.render(style);
+  std::string body = measured_table(results, rows, shown, notes, style);
+  body += body.empty() ? "" : "\n";
+  const std::string footnote_lines = notes.render(style);
+  const std::string skipped_lines = not_measured(rows, style);
+  out += body + footnote_lines + (footnote_lines.empty() ? "" : "\n");
+  out += skipped_lines + (skipped_lines.empty() ? "" : "\n");
   out += wrapped(summary_line(results), style, emphasis::heading);
-  out += wrapped(fmt::format("time: median {} half the inter-quartile range; of roof: share of what the ceilings measured "
-                             "here allow; check: compared with a reference in this run",
-                             style.unicode ? "±" : "+-"),
-                 style, emphasis::muted);
+  out += wrapped(
+      fmt::format("time: median {} half the inter-quartile range; roof: share of what the ceilings measured "
+                  "here allow; peak: share of the theoretical peak; check: compared with a reference in "
+                  "this run",
+                  style.unicode ? "±" : "+-"),
+      style, emphasis::muted);
   return out;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include "text_table.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -8,8 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "text_table.hpp"
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace prumo::bench {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "text_table.hpp"
 
+#include <ftxui/screen/string.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,13 +10,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ftxui/screen/string.hpp>
-
 namespace prumo::bench {
 namespace {
 
 constexpr std::size_t gap = 2;             // blanks between columns
 constexpr std::size_t narrowest = 4;       // no column is cut below this
+constexpr std::size_t legible = 8;         // text stays this long while something else can give way
 constexpr std::size_t wrap_at_least = 20;  // the last column keeps this much before the others are cut
 
 struct glyph {
@@ -25,7 +26,9 @@ struct glyph {
 
 /// Decodes the first UTF-8 sequence of a text that is not empty.
 glyph decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
+  };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1, true};
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -47,7 +50,9 @@ bool is_control(std::uint32_t code_point) {
 
 /// Characters that show nothing but change how their neighbours are shown.
 bool is_invisible(std::uint32_t code_point) {
-  const auto within = [&](std::uint32_t first, std::uint32_t last) { return code_point >= first && code_point <= last; };
+  const auto within = [&](std::uint32_t first, std::uint32_t last) {
+    return code_point >= first && code_point <= last;
+  };
   return within(0x200B, 0x200F) || within(0x2028, 0x202E) || within(0x2060, 0x206F) || code_point == 0x061C ||
          code_point == 0xFEFF || within(0xE0000, 0xE0FFF);
 }
@@ -91,9 +96,13 @@ std::size_t needed_width(const std::vector<std::size_t>& shown, const std::vecto
                          [&](std::size_t sum, std::size_t i) { return sum + widths[i]; });
 }
 
-std::string padding(std::size_t used, std::size_t width) { return std::string(width > used ? width - used : 0, ' '); }
+std::string padding(std::size_t used, std::size_t width) {
+  return std::string(width > used ? width - used : 0, ' ');
+}
 
-void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
+void trim_end(std::string& line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+}
 
 }  // namespace
 
@@ -117,7 +126,8 @@ std::string sanitize(std::string_view text) {
 }
 
 std::size_t display_width(std::string_view text) {
-  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool ascii =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (ascii) return text.size();
   return static_cast<std::size_t>(std::max(0, ftxui::string_width(std::string(text))));
 }
@@ -142,11 +152,20 @@ std::string emphasize(std::string_view text, emphasis how, const text_style& sty
   if (!style.color || how == emphasis::none || text.empty()) return std::string(text);
   std::string_view sequence;
   switch (how) {
-    case emphasis::heading: sequence = "\x1b[1m"; break;
-    case emphasis::good: sequence = "\x1b[32m"; break;
-    case emphasis::bad: sequence = "\x1b[31m"; break;
-    case emphasis::muted: sequence = "\x1b[2m"; break;
-    case emphasis::none: break;
+    case emphasis::heading:
+      sequence = "\x1b[1m";
+      break;
+    case emphasis::good:
+      sequence = "\x1b[32m";
+      break;
+    case emphasis::bad:
+      sequence = "\x1b[31m";
+      break;
+    case emphasis::muted:
+      sequence = "\x1b[2m";
+      break;
+    case emphasis::none:
+      break;
   }
   return std::string(sequence).append(text).append("\x1b[0m");
 }
@@ -164,42 +183,58 @@ void text_table::add_heading(std::string text) {
   rows_.push_back({{cell{sanitize(text), emphasis::heading}}, true});
 }
 
-std::string text_table::render(const text_style& style) const {
-  const std::size_t total = static_cast<std::size_t>(std::max(style.width, static_cast<int>(narrowest)));
-
-  std::vector<std::size_t> widths(columns_.size(), 0);
+text_table::layout text_table::lay_out(std::size_t width) const {
+  layout result;
+  auto& [shown, widths, cut] = result;
+  widths.assign(columns_.size(), 0);
   for (const row& entry : rows_) {
     if (entry.heading) continue;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       widths[i] = std::max(widths[i], display_width(entry.cells[i].text));
     }
   }
-  std::vector<std::size_t> shown;  // columns that have anything to show
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (widths[i] == 0) continue;
     widths[i] = std::max(widths[i], display_width(columns_[i].title));
     shown.push_back(i);
   }
+  if (shown.empty()) return result;
 
-  if (!shown.empty()) {
-    const auto needed = [&] { return needed_width(shown, widths); };
-    const std::size_t last = shown.back();
-    if (const std::size_t now = needed(); now > total) {  // first the last column, which wraps
-      const std::size_t least = std::min(widths[last], wrap_at_least);
-      widths[last] = std::max(least, widths[last] - std::min(widths[last], now - total));
+  const auto excess = [&] {
+    const std::size_t needed = needed_width(shown, widths);
+    return needed > width ? needed - width : 0;
+  };
+  const auto shorten = [&](std::size_t least, bool text_only) {
+    while (excess() > 0) {
+      std::size_t* widest = nullptr;
+      for (const std::size_t i : shown) {
+        if (text_only && columns_[i].alignment != align::left) continue;
+        if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+      }
+      if (widest == nullptr || *widest <= least) return;
+      --*widest;
     }
-    while (needed() > total) {  // then whatever is widest
-      const auto widest = *std::max_element(shown.begin(), shown.end(),
-                                            [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
-      if (widths[widest] <= narrowest) break;
-      --widths[widest];
-    }
+  };
+
+  std::size_t& last = widths[shown.back()];
+  if (last > wrap_at_least) last = std::max(wrap_at_least, last - std::min(last, excess()));
+  shorten(legible, true);
+  for (std::size_t i = shown.size(); i-- > 0 && excess() > 0;) {
+    if (columns_[shown[i]].may_be_dropped) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(i));
   }
+  shorten(narrowest, false);
+  cut = excess() > 0;
+  return result;
+}
 
-  // Where not even the narrowest columns fit, lines are cut, which must not happen within a colour's sequence.
-  const bool cut = !shown.empty() && needed_width(shown, widths) > total;
+std::string text_table::render(const text_style& style) const {
+  const std::size_t total = static_cast<std::size_t>(std::max(style.width, static_cast<int>(narrowest)));
+  const layout laid_out = lay_out(total);
+  const auto& shown = laid_out.shown;
+  const auto& widths = laid_out.widths;
+  const bool cut = laid_out.cut;
   text_style line_style = style;
-  line_style.color = style.color && !cut;
+  line_style.color = style.color && !cut;  // a line must not be cut within a colour's sequence
 
   std::string out;
   const auto append_line = [&](const std::vector<cell>& cells) {

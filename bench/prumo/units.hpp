@@ -16,13 +16,13 @@ class unit_error : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Reads a size in bytes: `2MB`, `512 KiB`, `1.5GB`, `4096`. Units are B, KB, MB, GB, TB, PB and KiB, MiB, ...;
-/// all are powers of two (`2MB` is 2 MiB), the case does not matter, no unit means bytes.
+/// Reads a size in bytes: `2MB`, `512 KiB`, `1.5GB`, `4096`. Units are B, KB, MB, GB, TB, PB and KiB, MiB,
+/// ...; all are powers of two (`2MB` is 2 MiB), the case does not matter, no unit means bytes.
 /// \throws unit_error where the text is no positive whole number of bytes below 2^63.
 [[nodiscard]] std::uint64_t parse_bytes(std::string_view text);
 
-/// Reads sizes: a list `2MB,64MB`, a range `2MB:1GB` that doubles from its start while not above its end, or a list
-/// of both. Order is kept, repetitions are dropped.
+/// Reads sizes: a list `2MB,64MB`, a range `2MB:1GB` that doubles from its start while not above its end, or
+/// a list of both. Order is kept, repetitions are dropped.
 /// \throws unit_error for an empty entry, an unreadable size, or a range that ends below its start.
 [[nodiscard]] std::vector<std::uint64_t> parse_byte_sizes(std::string_view text);
 
@@ -30,7 +30,8 @@ class unit_error : public std::invalid_argument {
 /// \throws unit_error where the text is no finite duration above zero.
 [[nodiscard]] double parse_duration(std::string_view text);
 
-/// Reads a percentage (`0.5%`; the sign is required, so that 0.5 and 50 cannot be confused) as a fraction (0.005).
+/// Reads a percentage (`0.5%`; the sign is required, so that 0.5 and 50 cannot be confused) as a fraction
+/// (0.005).
 /// \throws unit_error where the text is no finite percentage of zero or more.
 [[nodiscard]] double parse_percentage(std::string_view text);
 
@@ -38,14 +39,15 @@ class unit_error : public std::invalid_argument {
 /// `2MB`, `1.5GB`, `4095B`. Sizes that need more than two decimals are rounded to them (`15.26MB`).
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 
-/// Formats seconds with three significant digits and the fitting unit: `3.20 ns`, `12.3 µs`, `1.05 ms`, `2.00 s`.
+/// Formats seconds with three significant digits and the fitting unit: `3.20 ns`, `12.3 µs`, `1.05 ms`, `2.00
+/// s`.
 [[nodiscard]] std::string format_seconds(double seconds);
 
 /// Formats a duration for people: `0.5 s`, `15 s`, `2 min 05 s`, `1 h 02 min`.
 [[nodiscard]] std::string format_duration(double seconds);
 
-/// Formats a rate with three significant digits and a decimal SI prefix: format_rate(3.81e10, "B/s") is `38.1 GB/s`.
-/// Not finite is `n/a`.
+/// Formats a rate with three significant digits and a decimal SI prefix: format_rate(3.81e10, "B/s") is `38.1
+/// GB/s`. Not finite is `n/a`.
 [[nodiscard]] std::string format_rate(double per_second, std::string_view unit);
 
 /// Formats a percentage that is already in percent with three significant digits at most: `97.3 %`, `0.42 %`.

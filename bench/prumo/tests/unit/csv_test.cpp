@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "csv.hpp"
 
-#include <sstream>
-#include <string>
-#include <vector>
+#include "sample_results.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sample_results.hpp"
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace prumo::bench {
 namespace {
@@ -44,7 +44,8 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
   return rows;
 }
 
-std::string field(const std::vector<std::vector<std::string>>& rows, std::size_t row, const std::string& column) {
+std::string field(const std::vector<std::vector<std::string>>& rows, std::size_t row,
+                  const std::string& column) {
   for (std::size_t i = 0; i < rows[0].size(); ++i) {
     if (rows[0][i] == column) return rows[row + 1].at(i);
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "derive.hpp"
 
-#include <cmath>
+#include "results_file.hpp"
+#include "sample_results.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results_file.hpp"
-#include "sample_results.hpp"
+#include <cmath>
 
 namespace prumo::bench {
 namespace {
@@ -111,8 +111,8 @@ TEST(derive, above_a_hundred_percent_is_loud) {
   EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("IMPOSSIBLE: 201 % of the measured ceiling")));
   input = addition();
   input.peaks = {1.0e9, 0.9e9};
-  EXPECT_THAT(derive(input).warnings,
-              ElementsAre(HasSubstr("105 % of the peak at the maximum clock"), HasSubstr("the peak at the measured clock")));
+  EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("105 % of the peak at the maximum clock"),
+                                                  HasSubstr("the peak at the measured clock")));
 }
 
 TEST(derive, below_the_launch_floor_the_launch_is_the_bound) {

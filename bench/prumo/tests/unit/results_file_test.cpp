@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <thread>
+#include "results_schema.hpp"
+#include "sample_results.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results_schema.hpp"
-#include "sample_results.hpp"
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace prumo::bench {
 namespace {
@@ -25,9 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::AllOf;
+using testing::document_of;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::document_of;
 using testing::sample_device;
 using testing::sample_document;
 using testing::sample_result;
@@ -41,9 +40,13 @@ std::string content_of(const fs::path& path) {
   return text.str();
 }
 
-void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
+void put(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
 
-json devices() { return json::array({sample_device()}); }
+json devices() {
+  return json::array({sample_device()});
+}
 
 template <class Function>
 std::string message_of(Function&& function, results_error::cause cause = results_error::cause::input) {
@@ -118,15 +121,19 @@ TEST(parse_results, reads_its_own_text) {
   const json document = sample_document();
   const std::string text = dump_results(document);
   EXPECT_EQ(parse_results(text, "r.json"), document);
-  EXPECT_EQ(text.rfind("{\n  \"schema\": \"prumo.results/1\",\n  \"run\": {\n    \"id\"", 0), 0u) << text.substr(0, 200);
+  EXPECT_EQ(text.rfind("{\n  \"schema\": \"prumo.results/1\",\n  \"run\": {\n    \"id\"", 0), 0u)
+      << text.substr(0, 200);
   EXPECT_EQ(parse_results(dump_results(document_of({})), "r.json"), document_of({}));
 }
 
 TEST(parse_results, tells_what_is_wrong) {
-  const auto message = [](const std::string& text) { return message_of([&] { (void)parse_results(text, "r.json"); }); };
+  const auto message = [](const std::string& text) {
+    return message_of([&] { (void)parse_results(text, "r.json"); });
+  };
   EXPECT_THAT(message(""), AllOf(HasSubstr("r.json"), HasSubstr("empty")));
   EXPECT_THAT(message(" \n\t "), HasSubstr("empty"));
-  EXPECT_THAT(message("{\"schema\": \"prumo.results/1\",\n  oops}"), HasSubstr("broken JSON at line 2, column 3"));
+  EXPECT_THAT(message("{\"schema\": \"prumo.results/1\",\n  oops}"),
+              HasSubstr("broken JSON at line 2, column 3"));
   EXPECT_THAT(message("size,time\n1,2\n"), HasSubstr("broken JSON at line 1, column 1"));
   EXPECT_THAT(message("{} {}"), HasSubstr("broken JSON at line 1, column 4"));
   EXPECT_THAT(message("[1, 2]"), HasSubstr("no results file of prumo"));
@@ -134,7 +141,8 @@ TEST(parse_results, tells_what_is_wrong) {
   EXPECT_THAT(message("{\"name\": \"other\"}"), HasSubstr("no results file of prumo"));
   EXPECT_THAT(message("{\"schema\": \"other/1\"}"), HasSubstr("no results file of prumo"));
   EXPECT_THAT(message("{\"schema\": 1}"), HasSubstr("no results file of prumo"));
-  EXPECT_THAT(message("{\"schema\": \"prumo.results/2\"}"), AllOf(HasSubstr("'prumo.results/2'"), HasSubstr("newer prumo")));
+  EXPECT_THAT(message("{\"schema\": \"prumo.results/2\"}"),
+              AllOf(HasSubstr("'prumo.results/2'"), HasSubstr("newer prumo")));
   EXPECT_THAT(message(std::string(100000, '[')), HasSubstr("deep"));
   EXPECT_THAT(message("{\"schema\": \"\xff\"}"), HasSubstr("r.json"));
 
@@ -191,7 +199,7 @@ TEST_F(results_file_test, a_reader_never_sees_a_part) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    for (std::uint64_t size = 2048;; size += 4) writer.add(sample_result("add", size, 1e-6));
+    for (std::uint64_t i = 0;; ++i) writer.add(sample_result("add", 2048 + 4 * (i % 20), 1e-6));
   }
   for (int i = 0; i < 50; ++i) EXPECT_NO_THROW((void)load_results(path_));
   kill(child, SIGKILL);
@@ -209,7 +217,8 @@ TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
     put(path_, foreign);
     EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }),
                 AllOf(HasSubstr(path_), HasSubstr("not overwritten")));
-    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), devices()); }), HasSubstr(path_));
+    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), devices()); }),
+                HasSubstr(path_));
     EXPECT_EQ(content_of(path_), foreign);
   }
   put(path_, "");
@@ -217,15 +226,18 @@ TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
   first.add(sample_result("add", 1024, 1e-6));
   first.finish();
   results_writer second(path_, sample_run(), devices());
-  EXPECT_EQ(load_results(path_)["results"].size(), 1u) << "the earlier results are gone before new ones are there";
+  EXPECT_EQ(load_results(path_)["results"].size(), 1u)
+      << "the earlier results are gone before new ones are there";
   second.finish();
   EXPECT_EQ(load_results(path_)["results"].size(), 0u);
 }
 
 TEST_F(results_file_test, tells_at_once_that_it_cannot_write) {
-  EXPECT_THAT(message_of([&] { results_writer(folder_.string(), sample_run(), devices()); }), HasSubstr("is a folder"));
-  EXPECT_THAT(message_of([&] { results_writer((folder_ / "no" / "r.json").string(), sample_run(), devices()); }),
-              HasSubstr("create its folder first"));
+  EXPECT_THAT(message_of([&] { results_writer(folder_.string(), sample_run(), devices()); }),
+              HasSubstr("is a folder"));
+  EXPECT_THAT(
+      message_of([&] { results_writer((folder_ / "no" / "r.json").string(), sample_run(), devices()); }),
+      HasSubstr("create its folder first"));
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   put(path_, "");
   fs::permissions(path_, fs::perms::owner_read);
@@ -241,7 +253,8 @@ TEST_F(results_file_test, a_full_disk_is_told_and_keeps_the_old_file) {
   if (!fs::exists("/dev/full")) GTEST_SKIP();
   results_writer writer("/dev/full", sample_run(), devices());
   writer.add(sample_result("add", 1024, 1e-6));
-  EXPECT_THAT(message_of([&] { writer.finish(); }, results_error::cause::io), AllOf(HasSubstr("/dev/full"), HasSubstr("space")));
+  EXPECT_THAT(message_of([&] { writer.finish(); }, results_error::cause::io),
+              AllOf(HasSubstr("/dev/full"), HasSubstr("space")));
 }
 
 TEST_F(results_file_test, keeps_permissions_and_follows_links) {
@@ -265,7 +278,8 @@ TEST_F(results_file_test, keeps_permissions_and_follows_links) {
 TEST_F(results_file_test, resumes) {
   {
     results_writer writer(path_, sample_run(), devices());
-    for (const json& result : sample_document()["results"]) writer.add(result);
+    const json document = sample_document();
+    for (const json& result : document["results"]) writer.add(result);
     writer.finish();
   }
   json run = sample_run();
@@ -284,7 +298,8 @@ TEST_F(results_file_test, resumes) {
   EXPECT_TRUE(writer.is_finished(key, "openmp:0", ""));
   EXPECT_FALSE(writer.is_finished(key, "openmp:0", "other"));
   EXPECT_FALSE(writer.is_finished(key, "openmp:1", "kernel"));
-  EXPECT_TRUE(writer.is_finished(sample_document()["results"][2]["key"].get<std::string>(), "openmp:0", "kernel"))
+  EXPECT_TRUE(
+      writer.is_finished(sample_document()["results"][2]["key"].get<std::string>(), "openmp:0", "kernel"))
       << "skipped is finished";
 
   const json failed = sample_document()["results"][6];
@@ -294,7 +309,8 @@ TEST_F(results_file_test, resumes) {
   writer.add(sample_result("sum", 2097152, 1e-4));
   EXPECT_TRUE(writer.is_finished(failed_key, "openmp:0", "kernel"));
   writer.finish();
-  EXPECT_EQ(load_results(path_)["results"].size(), 7u) << "the second try did not take the place of the first";
+  EXPECT_EQ(load_results(path_)["results"].size(), 7u)
+      << "the second try did not take the place of the first";
 }
 
 TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
@@ -308,10 +324,13 @@ TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
   EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), json::array({device})); }),
               AllOf(HasSubstr("Another CPU"), HasSubstr("openmp:0"), HasSubstr(path_)));
   EXPECT_EQ(content_of(path_), before);
-  EXPECT_THAT(message_of([&] { (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices()); }),
+  EXPECT_THAT(message_of([&] {
+                (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices());
+              }),
               HasSubstr("no such file"));
   for (const char* path : {"-", "", "/dev/null"}) {
-    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path, sample_run(), devices()); }), HasSubstr("cannot be resumed"));
+    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path, sample_run(), devices()); }),
+                HasSubstr("cannot be resumed"));
   }
 }
 
@@ -319,7 +338,8 @@ TEST_F(results_file_test, refuses_a_result_that_breaks_the_schema) {
   results_writer writer(path_, sample_run(), devices());
   json result = sample_result("add", 1024, 1e-6);
   result["time_s"]["median"] = -1;
-  EXPECT_THAT(message_of([&] { writer.add(result); }), AllOf(HasSubstr("/time_s/median"), HasSubstr("add/f32")));
+  EXPECT_THAT(message_of([&] { writer.add(result); }),
+              AllOf(HasSubstr("/time_s/median"), HasSubstr("add/f32")));
   EXPECT_THAT(message_of([&] { writer.add(json::object()); }), HasSubstr("without its case"));
   EXPECT_TRUE(writer.results().empty());
   result = sample_result("add", 1024, 1e-6);

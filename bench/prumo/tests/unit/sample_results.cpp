@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sample_results.hpp"
 
-#include <utility>
-
 #include "results_file.hpp"
+
+#include <utility>
 
 namespace prumo::bench::testing {
 
@@ -81,12 +81,9 @@ json sample_result(const std::string& op, std::uint64_t bytes_per_array, double 
   result["verified"] = true;
   result["error"] = 0.31;
   result["error_bound"] = 0.5;
-  result["time_s"] = {{"median", seconds},
-                      {"p25", 0.99 * seconds},
-                      {"p75", 1.01 * seconds},
-                      {"samples", {0.98 * seconds, seconds, 1.02 * seconds}},
-                      {"stop", "settled"},
-                      {"clock", "wall"}};
+  result["time_s"] = {{"median", seconds},     {"p25", 0.99 * seconds},
+                      {"p75", 1.01 * seconds}, {"samples", {0.98 * seconds, seconds, 1.02 * seconds}},
+                      {"stop", "settled"},     {"clock", "wall"}};
   result["wall_s"] = seconds;
   result["flops"]["counted"] = {{"add", elements}, {"total", elements}, {"source", "kernel"}};
   result["flops"]["model"] = elements;

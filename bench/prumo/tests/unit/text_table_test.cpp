@@ -1,1 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "text_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace prumo::bench {
+namespace {
+
+/// Sets an environment variable for the length of a test.
+class scoped_environment {
+ public:
+  scoped_environment(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    if (value != nullptr) {
+      setenv(name, value, 1);
+    } else {
+      unsetenv(name);
+    }
+  }
+  ~scoped_environment() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  scoped_environment(const scoped_environment&) = delete;
+  scoped_environment& operator=(const scoped_environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+TEST(sanitize, makes_text_harmless) {
+  EXPECT_EQ(sanitize("plain é 漢字"), "plain é 漢字");
+  EXPECT_EQ(sanitize("\x1b[31mred\x07"), "?[31mred?");
+  EXPECT_EQ(sanitize("a\nb\tc\rd"), "a b c d");
+  EXPECT_EQ(sanitize(std::string_view("nul\0byte", 8)), "nul?byte");
+  EXPECT_EQ(sanitize("\xC2\x9B"
+                     "31m"),
+            "?31m")
+      << "the one-character form of the escape sequence";
+  EXPECT_EQ(sanitize("abc\xE2\x80\xAE"
+                     "fed"),
+            "abcfed")
+      << "right-to-left override";
+  EXPECT_EQ(sanitize("\xEF\xBB\xBFmark"), "mark");
+}
+
+TEST(sanitize, repairs_broken_utf8) {
+  const std::string replacement = "\xEF\xBF\xBD";
+  EXPECT_EQ(sanitize("a\xFF"
+                     "b"),
+            "a" + replacement + "b");
+  EXPECT_EQ(sanitize("\xC3"), replacement);
+  EXPECT_EQ(sanitize("\xE6\xBC"), replacement + replacement);
+  EXPECT_EQ(sanitize("\xC0\xAF"), replacement + replacement) << "overlong";
+  EXPECT_EQ(sanitize("\xED\xA0\x80"), replacement + replacement + replacement) << "surrogate";
+  EXPECT_EQ(sanitize("\xF4\x90\x80\x80").size(), 4 * replacement.size()) << "beyond Unicode";
+}
+
+TEST(display_width, counts_columns) {
+  EXPECT_EQ(display_width(""), 0u);
+  EXPECT_EQ(display_width("abc"), 3u);
+  EXPECT_EQ(display_width("µs ±"), 4u);
+  EXPECT_EQ(display_width("漢字"), 4u);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1u) << "a combining accent";
+}
+
+TEST(fit, cuts_between_characters) {
+  EXPECT_EQ(fit("abcdef", 6), "abcdef");
+  EXPECT_EQ(fit("abcdef", 5), "abcd…");
+  EXPECT_EQ(fit("abcdef", 5, false), "abcd~");
+  EXPECT_EQ(fit("漢字漢字", 6), "漢字…");
+  EXPECT_EQ(fit("abc", 1), "…");
+  EXPECT_EQ(fit("abc", 0), "");
+}
+
+TEST(text_table, aligns) {
+  using align = text_table::align;
+  text_table table({{"name", align::left}, {"value", align::right}, {"note", align::left}});
+  table.add_heading("first");
+  table.add_row({{"a"}, {"1"}, {"x"}});
+  table.add_row({{"漢字"}, {"1234567"}, {""}});
+  table.add_row({{"é"}});
+  EXPECT_EQ(table.render({}),
+            "name    value  note\n"
+            "first\n"
+            "a           1  x\n"
+            "漢字  1234567\n"
+            "é\n");
+}
+
+TEST(text_table, leaves_out_empty_columns_and_titles) {
+  text_table table({{"a"}, {"empty"}, {"c"}});
+  table.add_row({{"1"}, {""}, {"3"}});
+  EXPECT_EQ(table.render({}), "a  c\n1  3\n");
+  text_table untitled({{""}, {""}});
+  untitled.add_row({{"1"}, {"2"}});
+  EXPECT_EQ(untitled.render({}), "1  2\n");
+  EXPECT_EQ(text_table({{"a"}}).render({}), "");
+  EXPECT_EQ(text_table({}).render({}), "");
+}
+
+TEST(text_table, wraps_the_last_column) {
+  text_table table({{"op"}, {"reason"}});
+  table.add_row({{"add"}, {"a host device has no transfers to be measured"}});
+  text_style style;
+  style.width = 30;
+  EXPECT_EQ(table.render(style),
+            "op   reason\n"
+            "add  a host device has no\n"
+            "     transfers to be measured\n");
+}
+
+TEST(text_table, never_exceeds_the_width) {
+  using align = text_table::align;
+  text_table table(
+      {{"name", align::left}, {"value", align::right}, {"long title", align::right}, {"note", align::left}});
+  table.add_heading("a heading that is longer than a narrow terminal");
+  table.add_row({{"a long name of a device"},
+                 {"1234567890"},
+                 {"漢字漢字漢字漢字"},
+                 {"averyveryverylongwordthatbreaks and more"}});
+  for (const bool color : {false, true}) {
+    for (int width = 4; width < 120; ++width) {
+      text_style style;
+      style.width = width;
+      style.color = false;
+      EXPECT_LE(widest_line(table.render(style)), static_cast<std::size_t>(width)) << table.render(style);
+      style.color = color;
+      EXPECT_FALSE(table.render(style).empty());
+    }
+  }
+}
+
+TEST(text_table, colours_only_where_the_style_says_so) {
+  text_table table({{"a"}, {"b"}});
+  table.add_row({{"\x1b[5mx", emphasis::bad}, {"y", emphasis::good}});
+  EXPECT_EQ(table.render({}).find('\x1b'), std::string::npos);
+  text_style style;
+  style.color = true;
+  EXPECT_EQ(table.render(style),
+            "\x1b[2ma\x1b[0m      \x1b[2mb\x1b[0m\n"
+            "\x1b[31m?[5mx\x1b[0m  \x1b[32my\x1b[0m\n");
+}
+
+TEST(text_table, refuses_too_many_cells) {
+  text_table table({{"a"}});
+  EXPECT_THROW(table.add_row({{"1"}, {"2"}}), std::invalid_argument);
+}
+
+TEST(style_for, takes_the_width_from_columns) {
+  std::FILE* file = std::tmpfile();
+  const int descriptor = fileno(file);
+  {
+    const scoped_environment columns("COLUMNS", "77");
+    EXPECT_EQ(style_for(descriptor).width, 77);
+  }
+  for (const char* odd : {"", "0", "-5", "wide", "99999999"}) {
+    const scoped_environment columns("COLUMNS", odd);
+    EXPECT_EQ(style_for(descriptor).width, 100) << odd;
+  }
+  {
+    const scoped_environment columns("COLUMNS", "3");
+    EXPECT_EQ(style_for(descriptor).width, 20);
+  }
+  EXPECT_FALSE(style_for(descriptor).color) << "a file is no terminal";
+  std::fclose(file);
+}
+
+TEST(style_for, asks_the_locale_for_unicode) {
+  const scoped_environment all("LC_ALL", nullptr);
+  const scoped_environment ctype("LC_CTYPE", nullptr);
+  {
+    const scoped_environment lang("LANG", "pt_BR.UTF-8");
+    EXPECT_TRUE(style_for(1).unicode);
+  }
+  {
+    const scoped_environment lang("LANG", "C.utf8");
+    EXPECT_TRUE(style_for(1).unicode);
+    const scoped_environment stronger("LC_ALL", "C");
+    EXPECT_FALSE(style_for(1).unicode);
+  }
+}
+
+}  // namespace
+}  // namespace prumo::bench

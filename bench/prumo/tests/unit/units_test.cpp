@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "units.hpp"
 
-#include <cmath>
-#include <limits>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 namespace prumo::bench {
 namespace {
@@ -41,12 +41,36 @@ TEST(parse_bytes, reads_powers_of_two) {
 }
 
 TEST(parse_bytes, refuses_with_the_text_and_what_is_accepted) {
-  for (const char* text : {"", "  ", "0", "0MB", "0.0GB", "-2MB", "MB", "2XB", "2MBB", "two", "2,5MB", "1e6", "0x10", "2 M B",
-                           "8192PB", "18446744073709551615", "99999999999999999999999", "0.3B", "1.1KB", ".", "1.", "1.2.3MB",
-                           "2EB", "nan", "inf", "+2MB"}) {
+  for (const char* text : {"",
+                           "  ",
+                           "0",
+                           "0MB",
+                           "0.0GB",
+                           "-2MB",
+                           "MB",
+                           "2XB",
+                           "2MBB",
+                           "two",
+                           "2,5MB",
+                           "1e6",
+                           "0x10",
+                           "2 M B",
+                           "8192PB",
+                           "18446744073709551615",
+                           "99999999999999999999999",
+                           "0.3B",
+                           "1.1KB",
+                           ".",
+                           "1.",
+                           "1.2.3MB",
+                           "2EB",
+                           "nan",
+                           "inf",
+                           "+2MB"}) {
     EXPECT_THROW((void)parse_bytes(text), unit_error) << text;
   }
-  EXPECT_THAT(message_of([] { (void)parse_bytes("-2MB"); }), AllOf(HasSubstr("'-2MB'"), HasSubstr("negative"), HasSubstr("2 MiB")));
+  EXPECT_THAT(message_of([] { (void)parse_bytes("-2MB"); }),
+              AllOf(HasSubstr("'-2MB'"), HasSubstr("negative"), HasSubstr("2 MiB")));
   EXPECT_THAT(message_of([] { (void)parse_bytes("0"); }), HasSubstr("zero"));
   EXPECT_THAT(message_of([] { (void)parse_bytes("3XB"); }), HasSubstr("unknown unit 'XB'"));
   EXPECT_THAT(message_of([] { (void)parse_bytes("9000PB"); }), HasSubstr("2^63"));
@@ -68,7 +92,8 @@ TEST(parse_byte_sizes, refuses) {
   for (const char* text : {"", ",", "1KB,", ",1KB", "1KB:", ":1KB", "4KB:2KB", "1KB:2KB:4KB", "1KB-2KB"}) {
     EXPECT_THROW((void)parse_byte_sizes(text), unit_error) << text;
   }
-  EXPECT_THAT(message_of([] { (void)parse_byte_sizes("2MB,4KB:2KB"); }), AllOf(HasSubstr("'4KB:2KB'"), HasSubstr("SMALLEST:LARGEST")));
+  EXPECT_THAT(message_of([] { (void)parse_byte_sizes("2MB,4KB:2KB"); }),
+              AllOf(HasSubstr("'4KB:2KB'"), HasSubstr("SMALLEST:LARGEST")));
 }
 
 TEST(parse_duration, reads_seconds) {
@@ -84,17 +109,20 @@ TEST(parse_duration, reads_seconds) {
 }
 
 TEST(parse_duration, refuses) {
-  for (const char* text : {"", "0", "0s", "-1s", "s", "1x", "nan", "inf", "1e3", "2min-30s", "9999999h", "1..5s"}) {
+  for (const char* text :
+       {"", "0", "0s", "-1s", "s", "1x", "nan", "inf", "1e3", "2min-30s", "9999999h", "1..5s"}) {
     EXPECT_THROW((void)parse_duration(text), unit_error) << text;
   }
-  EXPECT_THAT(message_of([] { (void)parse_duration("3 fortnights"); }), AllOf(HasSubstr("'3 fortnights'"), HasSubstr("500ms, 15s, 2min")));
+  EXPECT_THAT(message_of([] { (void)parse_duration("3 fortnights"); }),
+              AllOf(HasSubstr("'3 fortnights'"), HasSubstr("500ms, 15s, 2min")));
 }
 
 TEST(parse_percentage, needs_its_sign) {
   EXPECT_DOUBLE_EQ(parse_percentage("2%"), 0.02);
   EXPECT_DOUBLE_EQ(parse_percentage("0.5 %"), 0.005);
   EXPECT_DOUBLE_EQ(parse_percentage("0%"), 0);
-  for (const char* text : {"", "2", "-2%", "%", "2%%", "two%"}) EXPECT_THROW((void)parse_percentage(text), unit_error) << text;
+  for (const char* text : {"", "2", "-2%", "%", "2%%", "two%"})
+    EXPECT_THROW((void)parse_percentage(text), unit_error) << text;
   EXPECT_THAT(message_of([] { (void)parse_percentage("2"); }), HasSubstr("lacks its % sign"));
 }
 
