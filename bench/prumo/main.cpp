@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "command_line.hpp"
+#include "program_error.hpp"
+#include "results_file.hpp"
+#include "verbs/verbs.hpp"
+#include "worker_client.hpp"
+
+namespace {
+
+using prumo::bench::exit_code;
+
+exit_code run(const std::vector<std::string>& words) {
+  using namespace prumo::bench;
+  const parsed_command command = parse_command_line(words);
+  if (const auto* text = std::get_if<text_request>(&command)) {
+    fmt::print("{}", text->text);
+    return exit_code::done;
+  }
+  if (const auto* devices = std::get_if<devices_options>(&command)) return run_devices(*devices);
+  return run_bench(std::get<bench_options>(command));
+}
+
+exit_code complain(exit_code code, const std::string& message) {
+  fmt::print(stderr, "prumo: {}\n", message);
+  return code;
+}
+
+exit_code run_and_explain(const std::vector<std::string>& words) {
+  using namespace prumo::bench;
+  try {
+    return run(words);
+  } catch (const program_error& error) {
+    return complain(error.code(), error.what());
+  } catch (const results_error& error) {
+    const bool input = error.why() == results_error::cause::input;
+    return complain(input ? exit_code::wrong_usage : exit_code::machine_cannot, error.what());
+  } catch (const worker_failure& error) {
+    return complain(exit_code::machine_cannot, error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(exit_code::machine_cannot, "out of memory");
+  } catch (const std::exception& error) {
+    return complain(exit_code::machine_cannot, fmt::format("internal error, please report it: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const exit_code code = run_and_explain(std::vector<std::string>(argv, argv + argc));
+  if (std::fflush(stdout) != 0) return static_cast<int>(code == exit_code::done ? exit_code::machine_cannot : code);
+  return static_cast<int>(code);
+}

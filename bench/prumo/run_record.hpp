@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "worker_fleet.hpp"
+
+namespace prumo::bench {
+
+/// The release of this program.
+[[nodiscard]] std::string program_version();
+
+/// The `run` object of a results document: id, started (UTC), command, versions, host, cpu, memory, power, the
+/// environment that matters, warnings. What the system does not tell is null.
+[[nodiscard]] nlohmann::json make_run_record(const std::vector<std::string>& command, const worker_fleet& fleet);
+
+/// What the whole program took until now: `elapsed_s`, `user_s`, `system_s`, `cpu_share` (1 is one core all the time),
+/// `peak_memory_bytes` (of the largest single process), workers that have ended included.
+[[nodiscard]] nlohmann::json measure_resources(double elapsed_seconds);
+
+}  // namespace prumo::bench

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "csv.hpp"
+#include "interrupt.hpp"
+#include "plan.hpp"
+#include "progress.hpp"
+#include "run_record.hpp"
+#include "schedule.hpp"
+#include "table.hpp"
+#include "units.hpp"
+#include "verbs/common.hpp"
+#include "verbs/verbs.hpp"
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// What must be equal for two runs to be one: every case, the data and whether results were compared.
+json plan_record(const bench_plan& plan, const bench_options& options, const worker_fleet& fleet) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  const auto mix = [&](const std::string& text) {
+    for (const char character : text + '\n') hash = (hash ^ static_cast<unsigned char>(character)) * 1099511628211U;
+  };
+  for (const planned_group& group : plan.groups) {
+    for (const planned_case& it : group.cases) {
+      mix(fmt::format("{} {} {}", group.result_stub(fleet, it).at("key").get<std::string>(),
+                      fleet.devices()[it.device].id, it.implementation.value_or("")));
+    }
+  }
+  return {{"cases", plan.case_count()},
+          {"groups", plan.groups.size()},
+          {"fingerprint", fmt::format("{:016x}", hash)},
+          {"seed", options.measure.seed},
+          {"verify", options.measure.verify}};
+}
+
+/// The command of a run for a message.
+std::string command_of(const json& run) {
+  std::string text;
+  for (const json& word : run.value("command", json::array())) {
+    const std::string plain = word.is_string() ? word.get<std::string>() : word.dump();
+    const bool quoted = plain.empty() || plain.find_first_of(" \t'\"$") != std::string::npos;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", quoted ? "'" : "", plain, quoted ? "'" : "");
+  }
+  return text;
+}
+
+/// Refuses to mix two plans in one file.
+void check_same_plan(const std::string& path, const json& earlier, const json& record) {
+  const json before = earlier.value("plan", json::object());
+  std::string difference;
+  for (const auto& [name, value] : record.items()) {
+    if (before.contains(name) && before.at(name) == value) continue;
+    const std::string was = before.contains(name) ? before.at(name).dump() : "not recorded";
+    if (name == "fingerprint" && !difference.empty()) continue;
+    difference = name == "fingerprint" ? "other cases"
+                                       : fmt::format("{} was {}, now it is {}", name, was, value.dump());
+    if (name != "fingerprint") break;
+  }
+  if (difference.empty()) return;
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("{} holds another plan ({}); repeat its own command with --resume: {} -- or name "
+                                  "another file",
+                                  path, difference, command_of(earlier)));
+}
+
+/// Finds out about the files before anything is measured.
+void check_files(const bench_options& options) {
+  if (!options.csv.empty()) {
+    if (options.csv == options.output) {
+      throw program_error(exit_code::wrong_usage, "--csv and -o name the same file");
+    }
+    if (options.csv != "-") probe_writable(options.csv);
+  }
+  if (options.output.empty() || options.output == "-") return;
+  if (options.resume) {
+    std::ignore = load_results(options.output);
+  } else {
+    std::ignore = results_writer(options.output, json::object(), json::array());
+  }
+}
+
+/// The document with what is known only at the end.
+json final_document(const results_writer& writer, bool resumed, const json& resources) {
+  json document = writer.document();
+  json& run = resumed ? document["run"]["resumed"].back() : document["run"];
+  run["resources"] = resources;
+  return document;
+}
+
+void write_document(const bench_options& options, const json& document) {
+  if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
+  if (!options.csv.empty()) write_file_atomically(options.csv, results_csv(document));
+}
+
+std::string closing_lines(const bench_options& options, const json& document, const json& resources,
+                          const run_outcome& outcome) {
+  std::string lines;
+  if (outcome.kept > 0) lines += fmt::format("kept from the earlier run: {} cases\n", outcome.kept);
+  if (!options.output.empty() && options.output != "-") {
+    lines += fmt::format("results: {} ({} results)\n", options.output, document.at("results").size());
+  }
+  if (!options.csv.empty() && options.csv != "-") lines += fmt::format("table: {}\n", options.csv);
+  lines += fmt::format("the whole program: {} elapsed, {} user, {} system, {} at most in one process\n",
+                       format_duration(resources.at("elapsed_s").get<double>()),
+                       format_duration(resources.at("user_s").get<double>()),
+                       format_duration(resources.at("system_s").get<double>()),
+                       format_bytes(resources.at("peak_memory_bytes").get<std::uint64_t>()));
+  return lines;
+}
+
+exit_code interrupted_end(const bench_options& options, results_writer& writer, bool resumed, double elapsed) {
+  std::string told = "nothing was finished";
+  if (!writer.results().empty()) {
+    write_document(options, final_document(writer, resumed, measure_resources(elapsed)));
+    told = fmt::format("{} results are finished", writer.results().size());
+    if (!options.output.empty() && options.output != "-") {
+      told += fmt::format(" in {}; the same command with --resume goes on", options.output);
+    }
+  }
+  fmt::print(stderr, "prumo: interrupted: {}\n", told);
+  return exit_code::interrupted;
+}
+
+exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time started) {
+  const bench_plan plan = make_plan(options.plan, fleet);
+  std::vector<std::string> notes = fleet.notes();
+  notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
+  print_notes(notes);
+  if (options.list_only) {
+    fmt::print("{}", plan_table(plan, fleet, 0));
+    return exit_code::done;
+  }
+
+  json run = make_run_record(options.command, fleet);
+  run["plan"] = plan_record(plan, options, fleet);
+  run["warnings"] = notes;
+  if (options.resume) check_same_plan(options.output, load_results(options.output).at("run"), run["plan"]);
+  results_writer writer = options.resume ? results_writer::resume(options.output, run, fleet.device_entries())
+                                         : results_writer(options.output, run, fleet.device_entries());
+  progress shown;
+  scheduler schedule(fleet, writer, shown, options.measure, started);
+  run_outcome outcome;
+  try {
+    outcome = schedule.run(plan, !options.plan.sizes.empty() || !options.plan.shape.empty());
+  } catch (const interrupted&) {
+    shown.clear();
+    fleet.quit();
+    return interrupted_end(options, writer, options.resume, seconds_since(started));
+  }
+  fleet.quit();
+  const json resources = measure_resources(seconds_since(started));
+  const json document = final_document(writer, options.resume, resources);
+  write_document(options, document);
+  const bool output_taken = options.output == "-" || options.csv == "-";
+  const std::string report = bench_table(document, style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO)) +
+                             closing_lines(options, document, resources, outcome);
+  print_report(report, output_taken ? "-" : "");
+  if (outcome.wrong > 0) return exit_code::no;
+  return outcome.failed > 0 ? exit_code::machine_cannot : exit_code::done;
+}
+
+}  // namespace
+
+exit_code run_bench(const bench_options& options) {
+  const steady_time started = std::chrono::steady_clock::now();
+  const interrupt_guard guard;
+  check_files(options);
+  worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
+  try {
+    open_fleet(fleet, options.common, true);
+    return measure(options, fleet, started);
+  } catch (const interrupted&) {
+    fmt::print(stderr, "prumo: interrupted before anything was measured\n");
+    return exit_code::interrupted;
+  }
+}
+
+}  // namespace prumo::bench
