@@ -59,8 +59,8 @@ struct fact {
 /// Cores of one kind: performance cores or efficiency cores of a hybrid processor, or all of them.
 struct core_kind {
   std::string name;                         ///< `performance`, `efficiency`, `core`, or what the system calls it
-  std::optional<int> cores;                 ///< physical cores that this process may use
-  std::optional<int> threads;               ///< hardware threads that this process may use
+  std::optional<int> cores;                 ///< physical cores that the device's threads may run on
+  std::optional<int> threads;               ///< hardware threads that they may run on
   std::optional<double> clock_base_mhz;
   std::optional<double> clock_max_mhz;
   std::optional<double> clock_measured_mhz; ///< all usable cores at work on integers
@@ -82,7 +82,7 @@ struct device_facts {
 
   std::optional<int> sockets;
   std::optional<int> cores;             ///< physical cores of the machine (multiprocessors, compute units of a GPU)
-  std::optional<int> cores_usable;      ///< of these, those that this process may use
+  std::optional<int> cores_usable;      ///< of these, those that the device's threads may run on
   std::optional<int> hardware_threads;  ///< of the machine
   std::optional<int> smt;               ///< hardware threads a core
   std::optional<int> numa_nodes;
@@ -105,7 +105,7 @@ struct device_facts {
 
   std::optional<std::string> affinity;      ///< where threads are bound: `close over cores: 0 1 2 3`, `unbound`
   std::optional<double> cpu_quota;          ///< cores' worth of time that the control group allows; null if unlimited
-  std::optional<std::string> cpu_set;       ///< hardware threads that this process may use: `0-7`
+  std::optional<std::string> cpu_set;       ///< hardware threads that the device's threads may run on: `0-7`
   std::optional<bool> virtual_machine;
   std::optional<std::string> power_source;  ///< `battery` or `mains`
   std::optional<std::string> governor;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The matrix product as implementations see it: a plain problem, and a list of candidates for each execution space.
+/// `prumo/gemm.hpp` is the operation.
+
+#include <prumo/context.hpp>
+#include <prumo/counted.hpp>
+#include <prumo/types.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prumo {
+
+/// How exactly a matrix product is computed. `strict`: every product and sum in the compute type (f32 for f16 and
+/// bf16), whatever the environment of a library says. The others allow the inputs of an f32 product to be rounded to
+/// TF32 (11 bits), bf16 or f16 first, where the device has units for it.
+enum class gemm_mode : std::uint8_t { strict, fast_tf32, fast_bf16, fast_f16 };
+
+/// The name of a mode as results and options spell it: `strict`, `fast_tf32`, `fast_bf16`, `fast_f16`.
+constexpr std::string_view gemm_mode_name(gemm_mode mode) {
+  constexpr std::string_view names[] = {"strict", "fast_tf32", "fast_bf16", "fast_f16"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+namespace backend {
+
+/// A matrix, or a batch of them: entry (i, j) of matrix b is `data[b * batch_stride + i * row_stride +
+/// j * column_stride]`. Strides are in elements.
+template <class T>
+struct gemm_matrix {
+  T* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+  std::int64_t batch_stride = 0;
+
+  /// The transposed matrix on the same memory.
+  constexpr gemm_matrix transposed() const { return {data, column_stride, row_stride, batch_stride}; }
+};
+
+/// C = alpha A B + beta C for each matrix of a batch: A is m x k, B is k x n, C is m x n, with transposes already
+/// resolved into strides. C is apart from A and B. beta == 0 says that C is not read, alpha == 0 that A and B are not.
+template <class T>
+struct gemm_problem {
+  /// What alpha and beta are: the compute type, f32 for the 16-bit types; plain where T counts.
+  using parameter_type = plain_scalar_t<compute_t<T>>;
+
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batch = 1;
+  parameter_type alpha = 1;
+  parameter_type beta = 0;
+  gemm_matrix<const T> a;
+  gemm_matrix<const T> b;
+  gemm_matrix<T> c;
+  gemm_mode mode = gemm_mode::strict;
+
+  /// No entry of C exists.
+  constexpr bool is_empty() const { return m == 0 || n == 0 || batch == 0; }
+
+  /// Nothing is multiplied: C = beta C.
+  constexpr bool is_scaling() const { return k == 0 || alpha == 0; }
+
+  /// The same product by rows for columns: C' = alpha B' A' + beta C'.
+  constexpr gemm_problem transposed() const {
+    gemm_problem other = *this;
+    other.m = n;
+    other.n = m;
+    other.a = b.transposed();
+    other.b = a.transposed();
+    other.c = c.transposed();
+    return other;
+  }
+};
+
+/// One implementation of the product for a space and type.
+template <class Exec, class T>
+struct gemm_candidate {
+  std::string_view name;
+
+  /// Empty where the implementation computes this problem, else the reason why it does not.
+  std::string (*why_not)(const Exec& instance, const gemm_problem<T>& problem);
+
+  /// Enqueues the product on the context's instance. Neither empty nor a mere scaling.
+  void (*run)(context<Exec>& ctx, const gemm_problem<T>& problem);
+};
+
+/// The implementations that the space's own backend has, best first; each backend's folder defines it for its spaces and
+/// every type.
+template <class Exec, class T>
+std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates();
+
+/// The implementation in Kokkos alone, `portable`: every type, any strides and extents. It ends every list.
+template <class Exec, class T>
+gemm_candidate<Exec, T> portable_gemm_candidate();
+
+/// Enqueues C = beta C; zeros for beta == 0, nothing for beta == 1.
+template <class Exec, class T>
+void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem);
+
+/// Computes the product at once by the portable kernel's canonical host form: one thread, fixed tiles. For T
+/// counted<float> and counted<double>: this is what counted flops of the product are.
+template <class T>
+void run_canonical_gemm(const gemm_problem<T>& problem);
+
+/// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C nothing, one
+/// mul, one add, one fma, or a mul and an fma, as alpha and beta ask for.
+flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
+                                  double beta);
+
+/// The library behind the host's product and its version as it tells them, or an empty string.
+std::string host_blas_description();
+
+/// What makes the host's BLAS slow or its measurements doubtful, in sentences: an OpenBLAS with threads of its own
+/// beside OpenMP's, say. Empty where all is well.
+std::vector<std::string> host_blas_warnings();
+
+}  // namespace backend
+}  // namespace prumo

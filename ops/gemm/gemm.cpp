@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/gemm.hpp>
+#include <prumo/spaces.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace prumo::detail {
+namespace {
+
+template <class Exec, class T>
+using candidate = backend::gemm_candidate<Exec, T>;
+
+/// Best first; the last one computes everything in mode strict.
+template <class Exec, class T>
+const std::vector<candidate<Exec, T>>& candidates() {
+  static const std::vector<candidate<Exec, T>> list = [] {
+    const auto vendor = backend::vendor_gemm_candidates<Exec, T>();
+    std::vector<candidate<Exec, T>> all(vendor.begin(), vendor.end());
+    all.push_back(backend::portable_gemm_candidate<Exec, T>());
+    return all;
+  }();
+  return list;
+}
+
+template <class T>
+std::string product_text(const backend::gemm_problem<T>& problem) {
+  return std::string(scalar_traits<T>::name) + " m = " + std::to_string(problem.m) + ", n = " +
+         std::to_string(problem.n) + ", k = " + std::to_string(problem.k) +
+         (problem.batch == 1 ? "" : ", batch = " + std::to_string(problem.batch)) + ", mode " +
+         std::string(gemm_mode_name(problem.mode));
+}
+
+template <class Exec, class T>
+[[noreturn]] void throw_unknown(std::string_view name) {
+  std::string known;
+  for (const std::string_view each : gemm_implementations<Exec, T>()) {
+    known += (known.empty() ? "" : ", ") + std::string(each);
+  }
+  throw argument_error("prumo::gemm: no implementation is called '" + std::string(name) + "' in " + Exec::name() +
+                       " for " + std::string(scalar_traits<T>::name) + "; there are: " + known);
+}
+
+/// The first candidate that can, or the one named. Throws where there is none. With `log`, says why, a line each.
+template <class Exec, class T>
+const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_problem<T>& problem,
+                                 const gemm_options& options, std::string* log) {
+  std::string refusals;
+  bool known = options.implementation.empty();
+  for (const candidate<Exec, T>& each : candidates<Exec, T>()) {
+    if (!options.implementation.empty() && each.name != options.implementation) continue;
+    known = true;
+    std::string reason = each.why_not(instance, problem);
+    if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
+    if (reason.empty()) return each;
+    refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
+  }
+  if (!known) throw_unknown<Exec, T>(options.implementation);
+  throw unsupported_error("prumo::gemm: nothing computes " + product_text(problem) + " in " + Exec::name() + " (" +
+                          refusals + ")");
+}
+
+/// Whether a context's products tell how they were dispatched; read from the environment once a context.
+struct dispatch_verbosity {
+  bool on = false;
+};
+
+dispatch_verbosity read_verbosity() {
+  const char* const value = std::getenv("PRUMO_VERBOSE");
+  const std::string topics = "," + std::string(value != nullptr ? value : "") + ",";
+  return {topics.find(",dispatch,") != std::string::npos};
+}
+
+/// `prumo::gemm[cblas,f32,strict]`
+template <class T>
+std::string region_name(std::string_view path, gemm_mode mode) {
+  return "prumo::gemm[" + std::string(path) + "," + std::string(scalar_traits<T>::name) + "," +
+         std::string(gemm_mode_name(mode)) + "]";
+}
+
+bool equals_batch(const array_description& x, const array_description& c) {
+  return c.rank == 2 || x.extents[0] == c.extents[0];
+}
+
+}  // namespace
+
+void check_gemm(bool transposed_a, bool transposed_b, const array_description& a, const array_description& b,
+                const array_description& c) {
+  const int row = c.rank - 2;
+  const int column = row + 1;
+  const bool fits = a.extents[transposed_a ? column : row] == c.extents[row] &&
+                    b.extents[transposed_b ? row : column] == c.extents[column] &&
+                    a.extents[transposed_a ? row : column] == b.extents[transposed_b ? column : row] &&
+                    equals_batch(a, c) && equals_batch(b, c);
+  if (!fits) {
+    const std::string batch = row == 1 ? "batch x " : "";
+    check::throw_shape("prumo::gemm",
+                       std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") + ", B [" + batch +
+                           (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
+                       {a, b, c});
+  }
+  check::distinct_elements("prumo::gemm", c);
+  check::no_overlap("prumo::gemm", c, {a, b}, aliasing::none);
+}
+
+template <class Exec, class T>
+std::vector<std::string_view> gemm_implementations() {
+  std::vector<std::string_view> names;
+  for (const candidate<Exec, T>& each : candidates<Exec, T>()) names.push_back(each.name);
+  return names;
+}
+
+template <class Exec, class T>
+std::string_view gemm_implementation(const Exec& instance, const backend::gemm_problem<T>& problem,
+                                     const gemm_options& options) {
+  if (problem.is_empty()) return "none";
+  if (problem.is_scaling()) return "scale";
+  return choose(instance, problem, options, nullptr).name;
+}
+
+template <class Exec, class T>
+void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, const gemm_options& options) {
+  const bool verbose = ctx.template attachment<dispatch_verbosity>(read_verbosity).on;
+  std::string log;
+  if (verbose) log = "prumo::gemm: " + product_text(problem) + " in " + Exec::name() + "\n";
+
+  const candidate<Exec, T>* chosen = nullptr;
+  if (problem.is_empty() || problem.is_scaling()) {
+    if (verbose) log += problem.is_empty() ? "  none: C is empty\n" : "  scale: nothing is multiplied\n";
+  } else {
+    chosen = &choose(ctx.instance(), problem, options, verbose ? &log : nullptr);
+  }
+  if (verbose) std::fputs(log.c_str(), stderr);
+  if (problem.is_empty()) return;
+
+  const Kokkos::Profiling::ScopedRegion region(region_name<T>(chosen != nullptr ? chosen->name : "scale", problem.mode));
+  if (chosen != nullptr) {
+    chosen->run(ctx, problem);
+  } else {
+    backend::enqueue_gemm_scaling(ctx, problem);
+  }
+}
+
+#define PRUMO_INSTANTIATE_GEMM(Space, T)                                                                          \
+  template std::vector<std::string_view> gemm_implementations<Space, T>();                                        \
+  template std::string_view gemm_implementation<Space, T>(const Space&, const backend::gemm_problem<T>&,          \
+                                                          const gemm_options&);                                   \
+  template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&, const gemm_options&);
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, float)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, double)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, bf16)
+
+}  // namespace prumo::detail
