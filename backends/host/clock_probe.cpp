@@ -64,17 +64,22 @@ std::optional<double> measure_light_clock(probe_clock::time_point begin, probe_c
   return plausible_mhz(std::move(hertz));
 }
 
-std::optional<double> measure_clock_under(const fma_kernel& load, probe_clock::time_point begin,
-                                          probe_clock::time_point end) {
+std::optional<clock_under_load> measure_clock_under(const fma_kernel& load, probe_clock::time_point begin,
+                                                    probe_clock::time_point end) {
   if constexpr (!has_integer_chain) return std::nullopt;
   const std::int64_t rounds = rounds_for(load, 4);
   while (probe_clock::now() < begin) load.run(rounds);
   std::vector<double> hertz;
+  std::vector<double> rates;
   do {
+    const auto start = probe_clock::now();
     load.run(rounds);
+    rates.push_back(static_cast<double>(rounds * load.vectors_per_round) / seconds_since(start));
     hertz.push_back(chain_hertz());
   } while (probe_clock::now() < end);
-  return plausible_mhz(std::move(hertz));
+  const auto megahertz = plausible_mhz(std::move(hertz));
+  if (!megahertz) return std::nullopt;
+  return clock_under_load{*megahertz, *median_of(std::move(rates)) / (*megahertz * 1e6)};
 }
 
 std::optional<double> measure_fma_rate(const fma_kernel& kernel, probe_clock::duration time) {

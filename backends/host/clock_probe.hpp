@@ -14,11 +14,17 @@ namespace prumo::backend::host {
 
 using probe_clock = std::chrono::steady_clock;
 
+/// A clock in MHz, and fused multiply-adds of whole vectors a cycle that the thread got done meanwhile (the median).
+struct clock_under_load {
+  double mhz = 0;
+  double fma_rate = 0;
+};
+
 /// What one thread saw.
 struct clock_reading {
-  int cpu = -1;                     ///< where it ran; -1 where the system does not tell
-  std::optional<double> light_mhz;  ///< while all threads ran integer additions
-  std::optional<double> vector_mhz; ///< while all threads ran vector fused multiply-adds
+  int cpu = -1;                                ///< where it ran; -1 where the system does not tell
+  std::optional<double> light_mhz;             ///< while all threads ran integer additions
+  std::optional<clock_under_load> under_load;  ///< while all threads ran vector fused multiply-adds
 };
 
 /// Times the integer chain on the calling thread from `begin` to `end` and returns the clock in MHz; before `begin` it
@@ -26,10 +32,9 @@ struct clock_reading {
 /// only lengthen a sample, so the upper quartile is taken. None outside 500 ... 7000 MHz.
 std::optional<double> measure_light_clock(probe_clock::time_point begin, probe_clock::time_point end);
 
-/// The same with the fused multiply-adds of `load` for four fifths of the time, in turns so short that the clock cannot
-/// follow.
-std::optional<double> measure_clock_under(const fma_kernel& load, probe_clock::time_point begin,
-                                          probe_clock::time_point end);
+/// The same with the fused multiply-adds of `load` for most of the time, in turns so short that the clock cannot follow.
+std::optional<clock_under_load> measure_clock_under(const fma_kernel& load, probe_clock::time_point begin,
+                                                    probe_clock::time_point end);
 
 /// Fused multiply-adds of whole vectors that the calling thread's core starts each cycle, as measured; the best of
 /// several windows. The core should have nothing else to do.

@@ -84,8 +84,8 @@ void integer_chain(std::int64_t rounds) {
 
 namespace {
 
-// Twenty-four accumulators hide a latency of up to six cycles on four pipes. Whatever the registers hold at first,
-// v30 and v31 are factors that bring it to a small range.
+// Twenty-four accumulators hide a latency of up to six cycles on four pipes. The product is added and subtracted in
+// turn, so that values change and stay bounded.
 #define PRUMO_FOR_24(step)                                                                                        \
   step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11) step(12)      \
       step(13) step(14) step(15) step(16) step(17) step(18) step(19) step(20) step(21) step(22) step(23)
@@ -100,7 +100,7 @@ void run_neon(std::int64_t rounds) {
   // clang-format off
   __asm__ volatile(
       PRUMO_FOR_24(PRUMO_NEON_ZERO)
-      "fmov v30.4s, #0.7265625\n\t"
+      "fmov v30.4s, #0.71875\n\t"
       "fmov v31.4s, #1.3125\n\t"
       "1:\n\t"
       PRUMO_FOR_24(PRUMO_NEON_FMA)
@@ -120,7 +120,7 @@ void run_sve(std::int64_t rounds) {
   __asm__ volatile(
       "ptrue p0.s\n\t"
       PRUMO_FOR_24(PRUMO_SVE_ZERO)
-      "fmov z30.s, #0.7265625\n\t"
+      "fmov z30.s, #0.71875\n\t"
       "fmov z31.s, #1.3125\n\t"
       "1:\n\t"
       PRUMO_FOR_24(PRUMO_SVE_FMA)
