@@ -9,6 +9,23 @@ if(_prumo_kokkos_problem)
 endif()
 message(STATUS "prumo: Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) from ${Kokkos_DIR}")
 
+# What a preset for a device wants to be sure of, before an hour of building for the host alone.
+set(PRUMO_REQUIRE_BACKEND "" CACHE STRING "Backends that Kokkos must have, for example cuda; empty: any will do")
+foreach(_prumo_backend IN LISTS PRUMO_REQUIRE_BACKEND)
+  string(TOUPPER "${_prumo_backend}" _prumo_device)
+  if(NOT Kokkos_ENABLE_${_prumo_device})
+    string(TOLOWER "${Kokkos_DEVICES}" _prumo_has)
+    string(REPLACE ";" ", " _prumo_has "${_prumo_has}")
+    message(
+      FATAL_ERROR
+        "This build is to have the backend '${_prumo_backend}' (PRUMO_REQUIRE_BACKEND), and the Kokkos ${Kokkos_VERSION} "
+        "in ${Kokkos_DIR} has: ${_prumo_has}.\n"
+        "In a fresh build folder, set Kokkos_ROOT to a Kokkos that was configured with -DKokkos_ENABLE_${_prumo_device}=ON "
+        "(Spack: spack install kokkos +${_prumo_backend}), or choose the preset of a backend that this one has."
+    )
+  endif()
+endforeach()
+
 # The backends to build: one folder of backends/ each. `host` and `generic` always, a GPU's where Kokkos has it.
 set(PRUMO_BACKENDS host generic)
 if(Kokkos_ENABLE_CUDA)

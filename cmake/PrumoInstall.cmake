@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Install rules and the CMake package. Two components: prumo_development (libraries, headers, package files) and
+# prumo_runtime (programs).
+include(CMakePackageConfigHelpers)
+
+set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
+
+# What find_package(prumo COMPONENTS ...) can name, each a target prumo::NAME. The last two come with the programs.
+set(PRUMO_COMPONENTS core backends ops prumo cases)
+set(_prumo_libraries prumo_core prumo_backends prumo_ops prumo_prumo prumo_cases)
+if(TARGET prumo_worker)
+  list(APPEND PRUMO_COMPONENTS protocol worker)
+  list(APPEND _prumo_libraries prumo_protocol prumo_worker)
+endif()
+if(TARGET prumo_cblas)
+  # Static libraries hand their own dependencies on: whoever links prumo::backends links this.
+  set_target_properties(prumo_cblas PROPERTIES EXPORT_NAME cblas)
+  list(APPEND _prumo_libraries prumo_cblas)
+endif()
+
+install(
+  TARGETS ${_prumo_libraries}
+  EXPORT prumoTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT prumo_development
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT prumo_development
+)
+install(
+  EXPORT prumoTargets
+  NAMESPACE prumo::
+  DESTINATION "${_prumo_package_folder}"
+  COMPONENT prumo_development
+)
+
+get_property(_prumo_header_folders GLOBAL PROPERTY PRUMO_HEADER_FOLDERS)
+foreach(_prumo_folder IN LISTS _prumo_header_folders)
+  install(
+    DIRECTORY "${_prumo_folder}/prumo"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    COMPONENT prumo_development
+    FILES_MATCHING
+    PATTERN "*.hpp"
+  )
+endforeach()
+
+# Workers stand beside prumo, where it looks first; their own libraries may be anywhere.
+if(PRUMO_BUILD_BENCH)
+  get_property(_prumo_programs DIRECTORY "${PROJECT_SOURCE_DIR}/bench/worker" PROPERTY BUILDSYSTEM_TARGETS)
+  list(FILTER _prumo_programs INCLUDE REGEX "^prumo-worker-")
+  install(TARGETS ${_prumo_programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT prumo_runtime)
+  set_target_properties(${_prumo_programs} prumo PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
+
+string(JOIN " " PRUMO_KOKKOS_DEVICES ${Kokkos_DEVICES})
+string(JOIN ", " PRUMO_COMPONENT_LIST ${PRUMO_COMPONENTS})
+configure_package_config_file(
+  "${CMAKE_CURRENT_LIST_DIR}/prumoConfig.cmake.in" "${PROJECT_BINARY_DIR}/package/prumoConfig.cmake"
+  INSTALL_DESTINATION "${_prumo_package_folder}"
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO
+)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(_prumo_compatibility SameMinorVersion) # before 1.0 every minor release may change the interface
+else()
+  set(_prumo_compatibility SameMajorVersion)
+endif()
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/package/prumoConfigVersion.cmake"
+  VERSION "${PROJECT_VERSION}"
+  COMPATIBILITY ${_prumo_compatibility}
+)
+install(
+  FILES "${PROJECT_BINARY_DIR}/package/prumoConfig.cmake"
+        "${PROJECT_BINARY_DIR}/package/prumoConfigVersion.cmake"
+        "${CMAKE_CURRENT_LIST_DIR}/PrumoKokkos.cmake"
+        "${CMAKE_CURRENT_LIST_DIR}/PrumoAddOperation.cmake"
+  DESTINATION "${_prumo_package_folder}"
+  COMPONENT prumo_development
+)
