@@ -141,17 +141,29 @@ std::string host_blas_description() {
 }
 
 std::vector<std::string> host_blas_warnings() {
-#if defined(PRUMO_CBLAS_IS_OPENBLAS) && defined(KOKKOS_ENABLE_OPENMP)
-  constexpr int with_own_threads = 1;  // 0 is sequential, 2 uses OpenMP
-  switch (openblas_get_parallel()) {
-    case 0: return {"this OpenBLAS is sequential: the matrix product runs on one thread"};
-    case with_own_threads:
-      return {"this OpenBLAS has threads of its own, which compete with OpenMP's for the cores and do not follow the "
-              "number of threads of an instance; the OpenMP flavour (Debian: libopenblas-openmp-dev) does"};
-    default: break;
+  std::vector<std::string> warnings;
+#if defined(PRUMO_CBLAS_IS_OPENBLAS)
+#if defined(KOKKOS_ENABLE_OPENMP)
+  constexpr int sequential = 0;
+  constexpr int with_own_threads = 1;  // 2 uses OpenMP
+  if (openblas_get_parallel() == sequential) {
+    warnings.push_back("this OpenBLAS is sequential: the matrix product runs on one thread");
+  } else if (openblas_get_parallel() == with_own_threads) {
+    warnings.push_back(
+        "this OpenBLAS has threads of its own, which compete with OpenMP's for the cores and do not follow the number "
+        "of threads of an instance; the OpenMP flavour (Debian: libopenblas-openmp-dev) does");
   }
 #endif
-  return {};
+#if defined(__x86_64__)
+  const std::string kernels = openblas_get_corename();
+  if (__builtin_cpu_supports("avx512f") && (kernels == "Haswell" || kernels == "Zen")) {
+    warnings.push_back("this OpenBLAS runs its " + kernels +
+                       " kernels, which do not use the 512-bit vectors of this processor; OPENBLAS_CORETYPE=SkylakeX in "
+                       "the environment makes it use them");
+  }
+#endif
+#endif
+  return warnings;
 }
 
 }  // namespace prumo::backend
