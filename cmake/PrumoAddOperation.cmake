@@ -49,11 +49,10 @@ function(prumo_write_registration file function)
     string(APPEND declarations "void prumo_register_cases_of_${name}(prumo::cases::case_registries&);\n")
     string(APPEND calls "  prumo_register_cases_of_${name}(registries);\n")
   endforeach()
-  set(content
-      "// Written by prumo_write_registration().\n#include <prumo/case/registry.hpp>\n\n${declarations}\n"
-      "void ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n${calls}}\n"
+  string(
+    CONCAT content "// Written by prumo_write_registration().\n#include <prumo/case/registry.hpp>\n\n" "${declarations}"
+           "\nvoid ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n" "${calls}}\n"
   )
-  string(JOIN "" content ${content})
   file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
 endfunction()
 

@@ -32,7 +32,7 @@ struct loop_nest {
 
   KOKKOS_FUNCTION std::int64_t size() const {
     std::int64_t product = 1;
-    for (int dimension = 0; dimension < rank; ++dimension) product *= extents[dimension];
+    for (int dimension = 0; dimension < max_rank && dimension < rank; ++dimension) product *= extents[dimension];
     return product;
   }
 };

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The accuracy that <prumo/math.hpp> promises, on the host, over the whole range of each type.
+
+#include <prumo/case/rounding.hpp>
+#include <prumo/math.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace prumo {
+namespace {
+
+template <class T>
+using bits_of = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+/// Every `step`-th value of T with both signs, so all exponents and evenly many fractions of each.
+template <class T, class Function>
+void for_values(bits_of<T> step, const Function& function) {
+  const bits_of<T> last = std::bit_cast<bits_of<T>>(std::numeric_limits<T>::infinity());
+  for (bits_of<T> bits = 0; bits < last - step; bits += step) {
+    const T value = std::bit_cast<T>(bits);
+    function(value);
+    function(-value);
+  }
+}
+
+template <class T>
+struct sweep {
+  static constexpr bits_of<T> step = sizeof(T) == 8 ? bits_of<T>(0x0000'0fff'1234'5677u) : bits_of<T>(1537);
+};
+
+/// The largest error in ulps of `computed` against `exact`, over the sweep.
+template <class T, class Computed, class Exact>
+double largest_ulps(const Computed& computed, const Exact& exact) {
+  double largest = 0;
+  T worst = 0;
+  for_values<T>(sweep<T>::step, [&](T x) {
+    const long double expected = exact(static_cast<long double>(x));
+    const T result = computed(x);
+    if (static_cast<long double>(result) == expected) return;
+    const T nearest = static_cast<T>(expected);
+    if (std::isinf(nearest) && result == nearest) return;
+    const auto ulps = static_cast<double>(std::fabs(static_cast<long double>(result) - expected) /
+                                          cases::ulp(scalar_traits<T>::type, expected));
+    if (!(ulps <= largest)) {
+      largest = ulps;
+      worst = x;
+    }
+  });
+  testing::Test::RecordProperty("largest_ulps", std::to_string(largest));
+  testing::Test::RecordProperty("worst_argument", std::to_string(worst));
+  return largest;
+}
+
+template <class T>
+class math_types : public testing::Test {};
+using all_types = testing::Types<float, double>;
+TYPED_TEST_SUITE(math_types, all_types);
+
+TYPED_TEST(math_types, exp_is_within_one_ulp) {
+  EXPECT_LE((largest_ulps<TypeParam>([](TypeParam x) { return prumo::exp(x); }, [](long double x) { return std::exp(x); })),
+            1.0);
+}
+
+TYPED_TEST(math_types, tanh_is_within_two_ulps) {
+  EXPECT_LE(
+      (largest_ulps<TypeParam>([](TypeParam x) { return prumo::tanh(x); }, [](long double x) { return std::tanh(x); })),
+      2.0);
+}
+
+TYPED_TEST(math_types, sigmoid_is_within_three_ulps) {
+  EXPECT_LE((largest_ulps<TypeParam>([](TypeParam x) { return prumo::sigmoid(x); },
+                                     [](long double x) { return 1 / (1 + std::exp(-x)); })),
+            3.0);
+}
+
+TYPED_TEST(math_types, special_values) {
+  using limits = std::numeric_limits<TypeParam>;
+  const TypeParam infinity = limits::infinity();
+  const TypeParam nan = limits::quiet_NaN();
+  EXPECT_EQ(prumo::exp(infinity), infinity);
+  EXPECT_EQ(prumo::exp(-infinity), TypeParam(0));
+  EXPECT_EQ(prumo::exp(TypeParam(0)), TypeParam(1));
+  EXPECT_TRUE(std::isnan(prumo::exp(nan)));
+  EXPECT_EQ(prumo::tanh(infinity), TypeParam(1));
+  EXPECT_EQ(prumo::tanh(-infinity), TypeParam(-1));
+  EXPECT_TRUE(std::isnan(prumo::tanh(nan)));
+  EXPECT_TRUE(std::signbit(prumo::tanh(TypeParam(-0.0))));
+  EXPECT_EQ(prumo::sigmoid(infinity), TypeParam(1));
+  EXPECT_EQ(prumo::sigmoid(-infinity), TypeParam(0));
+  EXPECT_TRUE(std::isnan(prumo::sigmoid(nan)));
+}
+
+TYPED_TEST(math_types, maximum_and_minimum_let_nan_through) {
+  const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  const TypeParam one = 1, two = 2;
+  EXPECT_EQ(prumo::maximum(one, two), two);
+  EXPECT_EQ(prumo::minimum(one, two), one);
+  EXPECT_TRUE(std::isnan(prumo::maximum(nan, one)));
+  EXPECT_TRUE(std::isnan(prumo::maximum(one, nan)));
+  EXPECT_TRUE(std::isnan(prumo::minimum(nan, one)));
+  EXPECT_TRUE(std::isnan(prumo::minimum(one, nan)));
+}
+
+}  // namespace
+}  // namespace prumo
