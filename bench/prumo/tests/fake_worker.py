@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
+
+    fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
+                   [--fault WHERE=WHAT]... [--once FILE]
+
+WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
+WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, endless, silent_close,
+wrong, or error:KIND. With --once, faults happen only while FILE does not exist; the first creates it.
+"""
+import argparse
+import json
+import math
+import os
+import signal
+import sys
+import time
+
+BYTES = {"f32": 4, "f64": 8}
+
+
+def make_cases():
+    common = {"dtypes": ["f32", "f64"], "layouts": ["right", "left"], "compute_modes": ["strict"], "parameters": []}
+    elements = [{"name": "n", "description": "elements"}]
+    cases = []
+    for op, arrays, default in (("add", 3, True), ("mul", 3, True), ("scale", 2, True), ("negate", 2, False)):
+        cases.append(dict(common, op=op, kind="op", description="fake " + op, default=default, axes=elements,
+                          implementations=["kernel"], arrays=arrays))
+    cases[2]["parameters"] = [{"name": "alpha", "description": "the factor", "default": 2}]
+    cases.append(dict(common, op="softmax", kind="op", description="fake softmax", default=True,
+                      axes=[{"name": "rows", "description": "rows"},
+                            {"name": "columns", "description": "columns", "default": 1024}],
+                      implementations=["kernel"], arrays=2))
+    cases.append(dict(common, op="gemm", kind="op", description="fake product", default=True,
+                      axes=[{"name": a, "description": "extent " + a} for a in "mnk"],
+                      parameters=[{"name": "alpha", "description": "factor", "default": 1}],
+                      implementations=["library", "portable"], arrays=3))
+    for op, arrays in (("copy", 2), ("triad", 3), ("read", 1), ("fma", 1)):
+        cases.append(dict(common, op=op, kind="probe", description="fake " + op, default=False, axes=elements,
+                          implementations=["kernel"], arrays=arrays))
+    return cases
+
+
+class Refusal(Exception):
+    def __init__(self, kind, message):
+        super().__init__(message)
+        self.kind = kind
+
+
+class Worker:
+    def __init__(self, options):
+        self.options = options
+        self.cases = make_cases()
+        self.prepared = {}
+        self.requests = {}
+        self.next_case = 1
+        self.draws = 0
+        self.host = options.backend in ("fake", "openmp")
+
+    # --- answers -------------------------------------------------------------------------------------------------
+    def hello(self, request):
+        if request.get("protocol") != 1:
+            raise Refusal("usage", "unknown protocol")
+        return {"protocol": self.options.protocol,
+                "worker": {"name": "fake", "version": "1.2.3", "backend": self.options.backend,
+                           "versions": {"python": "3"}, "build": {"type": "none", "flags": ""}, "pid": os.getpid(),
+                           "environment": {}, "warnings": []},
+                "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
+                             "name": "A device that is not there", "threads": 2} for i in range(self.options.devices)],
+                "cases": self.cases}
+
+    def device(self, request):
+        peaks = [{"unit": "vector", "dtype": t, "accumulator": None, "value": v, "clock": "measured",
+                  "clock_mhz": 3000.0, "source": "made up"} for t, v in (("f32", 4e11), ("f64", 2e11))]
+        return {"device": {"id": request["device"], "backend": self.options.backend,
+                           "name": "A device that is not there", "threads": 2,
+                           "facts": {"memory_bytes": self.options.memory, "memory_available_bytes": None,
+                                     "clock_measured_mhz": 3000.0, "clock_max_mhz": None},
+                           "peaks": peaks}}
+
+    def describe(self, op):
+        for case in self.cases:
+            if case["op"] == op:
+                return case
+        raise Refusal("usage", f"there is no operation '{op}'")
+
+    def resolve(self, request):
+        case = self.describe(request["op"])
+        width = BYTES[request["dtype"]]
+        size = request.get("bytes_per_array")
+        shape = dict(request.get("shape") or {})
+        names = [axis["name"] for axis in case["axes"]]
+        if any(name not in shape for name in names) and size is None:
+            raise Refusal("usage", f"{case['op']} needs a size or all of its axes: {', '.join(names)}")
+        if names == ["n"]:
+            shape.setdefault("n", (size or 0) // width)
+            elements = shape["n"]
+        elif "rows" in names:
+            shape.setdefault("columns", 1024)
+            shape.setdefault("rows", (size or 0) // width // shape["columns"])
+            elements = shape["rows"] * shape["columns"]
+        else:
+            side = math.isqrt((size or 0) // width)
+            for name in names:
+                shape.setdefault(name, side)
+            elements = shape["m"] * shape["n"]
+        bytes_per_array = size if size is not None else elements * width
+        product = case["op"] == "gemm"
+        flops = 2 * elements * shape["k"] if product else elements * (1000 if case["op"] == "fma" else 1)
+        parameters = {p["name"]: p["default"] for p in case["parameters"]}
+        parameters.update(request.get("parameters") or {})
+        return {"shape": shape, "bytes_per_array": bytes_per_array, "footprint_bytes": bytes_per_array * case["arrays"],
+                "parameters": parameters,
+                "model": {"bytes": bytes_per_array * case["arrays"], "flops": flops, "elements": elements,
+                          "unit": "vector"}}
+
+    def prepare(self, request):
+        if request["data"] == "transferred" and self.host:
+            raise Refusal("skipped", "a host device has no transfers")
+        resolved = self.resolve(request)
+        held = sum(p["footprint"] for p in self.prepared.values())
+        if self.options.memory and held + resolved["footprint_bytes"] > self.options.memory:
+            raise Refusal("memory", f"needs {resolved['footprint_bytes']} bytes, {self.options.memory - held} available")
+        case = self.describe(request["op"])
+        implementation = request.get("implementation") or case["implementations"][0]
+        if implementation not in case["implementations"]:
+            raise Refusal("usage", f"{case['op']} has no implementation '{implementation}'")
+        number = self.next_case
+        self.next_case += 1
+        model = resolved["model"]
+        seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
+        self.prepared[number] = {"op": case["op"], "seconds": seconds, "footprint": resolved["footprint_bytes"],
+                                 "data": request["data"], "device": request["device"]}
+        return {"case": number, "implementation": implementation, "copies": 2,
+                "footprint_bytes": resolved["footprint_bytes"] * 2, "clock": "wall" if self.host else "device"}
+
+    def verify(self, request):
+        return {"verified": True, "error": 0.25, "error_bound": 0.5, "checked": 100, "method": "all", "message": ""}
+
+    def count(self, request):
+        resolved = self.resolve(dict(request, bytes_per_array=None))
+        total = resolved["model"]["flops"]
+        source = "kernel" if total <= request["limit"] else "closed_form"
+        return {"counted": {"add": total, "total": total, "source": source}}
+
+    def sample(self, request):
+        case = self.prepared[request["case"]]
+        times = []
+        for _ in range(5):
+            self.draws += 1
+            times.append(case["seconds"] * (1 + self.options.noise * math.sin(self.draws)))
+        transfer = None
+        if case["data"] == "transferred":
+            transfer = {"h2d": times, "d2h": times, "h2d_bytes": 8, "d2h_bytes": 4}
+        return {"samples": times, "wall": times, "batch": 3, "transfer": transfer, "clock_mhz": None, "energy_j": None,
+                "temperature_c": None, "throttle": []}
+
+    def release(self, request):
+        del self.prepared[request["case"]]
+        return {}
+
+    # --- faults --------------------------------------------------------------------------------------------------
+    def op_of(self, request):
+        if "op" in request:
+            return request["op"]
+        return self.prepared.get(request.get("case"), {}).get("op", "")
+
+    def fault_for(self, request):
+        if self.options.once and os.path.exists(self.options.once):
+            return None
+        name, op = request["request"], self.op_of(request)
+        for where, what in self.options.faults:
+            place, _, number = where.partition("#")
+            wanted, _, wanted_op = place.partition(":")
+            key = (name, wanted_op)
+            if wanted != name or (wanted_op and wanted_op != op):
+                continue
+            self.requests[key] = self.requests.get(key, 0) + 1
+            if number and int(number) != self.requests[key]:
+                continue
+            if self.options.once:
+                open(self.options.once, "w").close()
+            return what
+        return None
+
+    def misbehave(self, what, request, answer):
+        """What to send instead of `answer`, already serialised; None: the answer as it is."""
+        if what == "die":
+            print("the fake worker was told to die", file=sys.stderr, flush=True)
+            os._exit(7)
+        if what == "unavailable":
+            print("there is no driver for the device", file=sys.stderr, flush=True)
+            os._exit(3)
+        if what == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if what == "hang":
+            time.sleep(3600)
+        if what == "slow":
+            time.sleep(0.3)
+            return None
+        if what == "garbage":
+            return "Intel MKL WARNING: this is no JSON"
+        if what == "not_an_object":
+            return "[1, 2]"
+        if what == "wrong_id":
+            return json.dumps(dict(answer, id=answer["id"] + 1000))
+        if what == "no_ok":
+            return json.dumps({k: v for k, v in answer.items() if k != "ok"})
+        if what == "nan":
+            return json.dumps(dict(answer, samples=[float("nan")]))
+        if what == "negative":
+            return json.dumps(dict(answer, samples=[1e-3, -1e-3]))
+        if what == "missing":
+            return json.dumps({"id": answer["id"], "ok": True})
+        if what == "wrong":
+            return json.dumps(dict(answer, verified=False, error=3.5, message="entry 17 is 2, expected 1"))
+        if what == "liar":
+            return json.dumps(dict(answer, verified=True, error=3.5))
+        if what == "endless":
+            sys.stdout.write("x" * (20 << 20))
+            sys.stdout.flush()
+            time.sleep(3600)
+        if what == "silent_close":
+            os.close(1)
+            time.sleep(3600)
+        if what.startswith("error:"):
+            return json.dumps({"id": answer["id"], "ok": False,
+                               "error": {"kind": what[6:], "message": "as the test asked"}})
+        raise SystemExit(f"unknown fault {what}")
+
+    # --- the loop ------------------------------------------------------------------------------------------------
+    def answer(self, request):
+        handlers = {"hello": self.hello, "device": self.device, "resolve": self.resolve, "prepare": self.prepare,
+                    "verify": self.verify, "count": self.count, "sample": self.sample, "release": self.release,
+                    "quit": lambda _: {}}
+        if request["request"] not in handlers:
+            raise Refusal("usage", "unknown request")
+        return dict(handlers[request["request"]](request), ok=True)
+
+    def serve(self):
+        for line in sys.stdin:
+            request = json.loads(line)
+            what = self.fault_for(request)
+            try:
+                answer = self.answer(request)
+            except Refusal as refusal:
+                answer = {"ok": False, "error": {"kind": refusal.kind, "message": str(refusal)}}
+            answer["id"] = request["id"]
+            if self.options.log:
+                with open(self.options.log, "a", encoding="utf-8") as log:
+                    case = self.op_of(request), self.prepared.get(request.get("case"), {}).get("device", "")
+                    log.write(f"{request['request']} {' '.join(case)}".strip() + "\n")
+            if self.options.delay and request["request"] == "sample":
+                time.sleep(self.options.delay)
+            text = (what and self.misbehave(what, request, answer)) or json.dumps(answer)
+            print(text, flush=True)
+            if request["request"] == "quit":
+                return
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--backend", default="fake")
+    parser.add_argument("--protocol", type=int, default=1)
+    parser.add_argument("--memory", type=int, default=None)
+    parser.add_argument("--noise", type=float, default=0.001)
+    parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
+    parser.add_argument("--log")
+    parser.add_argument("--once")
+    parser.add_argument("--fault", dest="faults", action="append", default=[], type=lambda t: tuple(t.split("=", 1)))
+    Worker(parser.parse_args()).serve()
+
+
+if __name__ == "__main__":
+    main()
