@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kokkos_session.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace prumo::worker {
+namespace {
+
+Kokkos::Tools::Experimental::requestToolSettingsFunction previous_request = nullptr;
+
+/// Without this answer, Kokkos fences before and after each callback of a tool, which would be measured too.
+void decline_global_fences(const std::uint32_t count, Kokkos::Tools::Experimental::ToolSettings* settings) {
+  if (previous_request != nullptr) previous_request(count, settings);
+  settings->requires_global_fencing = false;
+}
+
+}  // namespace
+
+kokkos_session::kokkos_session(int& argc, char** argv) {
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+  // Kokkos ends the program where there is no device.
+  if (Kokkos::num_devices() <= 0) throw std::runtime_error("no device of this worker's kind can be used here");
+#endif
+  setenv("KOKKOS_DISABLE_WARNINGS", "1", 0);
+  previous_request = Kokkos::Tools::Experimental::get_callbacks().request_tool_settings;
+  Kokkos::Tools::Experimental::set_request_tool_settings_callback(decline_global_fences);
+  Kokkos::initialize(argc, argv);
+}
+
+kokkos_session::~kokkos_session() { Kokkos::finalize(); }
+
+std::string kokkos_version() {
+  return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
+         std::to_string(KOKKOS_VERSION % 100);
+}
+
+std::vector<std::string> kokkos_warnings() {
+  std::vector<std::string> warnings;
+  for (const char* variable : {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY"}) {
+    if (const char* library = std::getenv(variable); library != nullptr && *library != '\0') {
+      warnings.push_back("a Kokkos tool is loaded (" + std::string(variable) + "=" + library + "): times include it");
+    }
+  }
+#if defined(KOKKOS_ENABLE_DEBUG_BOUNDS_CHECK)
+  warnings.emplace_back("this Kokkos checks bounds at every access, not for measuring");
+#endif
+  return warnings;
+}
+
+}  // namespace prumo::worker

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace prumo::worker {
+
+/// Kokkos between initialisation and finalisation. Its own warnings are silenced; `hello` tells what they would say.
+class kokkos_session {
+ public:
+  /// Takes Kokkos' own arguments (`--kokkos-num-threads=4`). Throws where the device cannot be used.
+  kokkos_session(int& argc, char** argv);
+  ~kokkos_session();
+  kokkos_session(const kokkos_session&) = delete;
+  kokkos_session& operator=(const kokkos_session&) = delete;
+};
+
+/// `5.2.2`
+std::string kokkos_version();
+
+/// What about Kokkos disturbs measurements: a tool that is loaded, a build that checks bounds.
+std::vector<std::string> kokkos_warnings();
+
+}  // namespace prumo::worker

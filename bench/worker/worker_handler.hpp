@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "case_choice.hpp"
+#include "facts_json.hpp"
+#include "kokkos_session.hpp"
+
+#include <prumo/backend/device_facts.hpp>
+#include <prumo/backend/gemm.hpp>
+#include <prumo/case/prepared_case.hpp>
+#include <prumo/case/registry.hpp>
+#include <prumo/detail/streaming_store.hpp>
+#include <prumo/error.hpp>
+#include <prumo/protocol/memory_limit.hpp>
+#include <prumo/protocol/sampling.hpp>
+#include <prumo/protocol/server.hpp>
+#include <prumo/protocol/surroundings.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace prumo::worker {
+
+/// Answers requests with the cases of one execution space, all on one instance of it.
+template <class Exec>
+class worker_handler final : public protocol::request_handler {
+ public:
+  /// `environment` is what the program was started with.
+  worker_handler(const cases::case_registry<Exec>& registry, std::string program, protocol::json environment)
+      : registry_(registry),
+        program_(std::move(program)),
+        environment_(std::move(environment)),
+        facts_(backend::facts_of(instance_, backend::clock_probe::skip)) {}
+
+  protocol::hello_answer hello() override {
+    protocol::hello_answer answer;
+    protocol::worker_description& worker = answer.worker;
+    worker.name = program_;
+    worker.version = protocol::prumo_version();
+    worker.backend = facts_.backend;
+    const std::string blas = backend::host_blas_description();
+    worker.versions = {{"kokkos", kokkos_version()},
+                       {"compiler", protocol::compiler_version()},
+                       {"blas", blas.empty() ? protocol::json() : protocol::json(blas)}};
+    worker.build = protocol::build_description();
+    worker.environment = environment_;
+    append(worker.warnings, protocol::surrounding_warnings(runs_openmp));
+    append(worker.warnings, kokkos_warnings());
+    if constexpr (is_host_space<Exec>) append(worker.warnings, backend::host_blas_warnings());
+    append(worker.warnings, facts_.warnings);
+    answer.devices.push_back(summarize(facts_));
+    for (const auto& operation : registry_.all()) {
+      answer.cases.push_back(describe(operation->info(), array_count(*operation)));
+    }
+    return answer;
+  }
+
+  protocol::device_answer device(const std::string& id) override {
+    require_device(id);
+    const backend::device_facts facts = backend::facts_of(instance_, backend::clock_probe::run);
+    return describe(facts, backend::peaks_of(instance_, facts));
+  }
+
+  protocol::resolve_answer resolve(const protocol::resolve_request& request) override {
+    const cases::operation_case<Exec>& operation = find(request.op);
+    const cases::case_info info = operation.info();
+    cases::specification choice = choose(info, request);
+    choice.shape = operation.resolve(choice.type, request.bytes_per_array.value_or(0), given_shape(info, request));
+    const auto arrays = operation.arrays(choice.shape, choice.values);
+    protocol::resolve_answer answer;
+    answer.shape.assign(choice.shape.begin(), choice.shape.end());
+    answer.parameters.assign(choice.values.begin(), choice.values.end());
+    answer.footprint_bytes = checked_footprint(arrays, choice);
+    answer.bytes_per_array = request.bytes_per_array.value_or(largest_array_bytes(arrays, choice.type));
+    const cases::cost model = operation.model(choice.type, choice.shape, choice.values);
+    answer.model = {model.bytes, model.flops, model.elements, std::string(model.unit)};
+    return answer;
+  }
+
+  protocol::prepare_answer prepare(const protocol::prepare_request& request) override {
+    require_device(request.device);
+    const cases::operation_case<Exec>& operation = find(request.op);
+    const cases::case_info info = operation.info();
+    cases::specification choice = choose(info, request);
+    complete(choice, info, request);
+    if (request.transferred) refuse_transfers();
+    choice.shape = operation.resolve(choice.type, 0, given_shape(info, request));
+    const auto footprint = static_cast<std::size_t>(
+        checked_footprint(operation.arrays(choice.shape, choice.values), choice));
+    if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
+    const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
+    require_memory(case_label(choice), static_cast<std::int64_t>(copies * footprint));
+
+    auto prepared = std::make_unique<open_case>(instance_, operation, choice, copies, request.cold);
+    const std::int64_t id = ++last_id_;
+    protocol::prepare_answer answer;
+    answer.case_id = id;
+    answer.implementation = operation.implementation_name(choice);
+    answer.copies = static_cast<std::int64_t>(copies);
+    answer.footprint_bytes = static_cast<std::int64_t>(prepared->prepared.footprint_bytes());
+    open_.emplace(id, std::move(prepared));
+    return answer;
+  }
+
+  protocol::verify_answer verify(const protocol::verify_request& request) override {
+    // A reference of so many operations takes a few tenths of a second.
+    constexpr double usual_budget = 3e7;
+    const cases::check_result result = find_open(request.case_id).prepared.verify(request.budget.value_or(usual_budget));
+    return {result.verified, result.error,        result.error_bound,
+            result.checked,  std::string(result.method), result.message};
+  }
+
+  protocol::count_answer count(const protocol::count_request& request) override {
+    const cases::operation_case<Exec>& operation = find(request.op);
+    const cases::case_info info = operation.info();
+    cases::specification choice = choose(info, request);
+    choice.shape = operation.resolve(choice.type, 0, given_shape(info, request));
+    protocol::count_answer answer;
+    if (!operation.countable()) return answer;
+    const bool run = operation.model(choice.type, choice.shape, choice.values).flops <= request.limit;
+    const flop_counts counts = run ? operation.count_kernel(choice) : operation.count_closed_form(choice);
+    answer.source = run ? "kernel" : "closed_form";
+    for (std::size_t kind = 0; kind < flop_kind_count; ++kind) {
+      const auto which = static_cast<flop_kind>(kind);
+      if (counts[which] > 0) answer.kinds.emplace_back(flop_kind_name(which), counts[which]);
+    }
+    answer.kinds.emplace_back("total", counts.total());
+    return answer;
+  }
+
+  protocol::sample_answer sample(const protocol::sample_request& request) override {
+    protocol::sample_times times = find_open(request.case_id).measured.sample(request.seconds);
+    protocol::sample_answer answer;
+    answer.samples = times.wall;
+    answer.wall = std::move(times.wall);
+    answer.batch = times.batch;
+    return answer;
+  }
+
+  void release(std::int64_t case_id) override {
+    find_open(case_id);
+    open_.erase(case_id);
+  }
+
+  protocol::error_kind kind_of(const std::exception& cause) const override {
+    using protocol::error_kind;
+    if (dynamic_cast<const unsupported_error*>(&cause) != nullptr) return error_kind::unsupported;
+    if (dynamic_cast<const memory_error*>(&cause) != nullptr) return error_kind::memory;
+    if (dynamic_cast<const backend_error*>(&cause) != nullptr) {
+      return is_host_space<Exec> ? error_kind::failed : error_kind::device;
+    }
+    if (dynamic_cast<const error*>(&cause) != nullptr) return error_kind::usage;
+    return request_handler::kind_of(cause);
+  }
+
+ private:
+#if defined(KOKKOS_ENABLE_OPENMP)
+  static constexpr bool runs_openmp = std::is_same_v<Exec, Kokkos::OpenMP>;
+#else
+  static constexpr bool runs_openmp = false;
+#endif
+
+  /// A case with everything that its measurement needs. Each has a context of its own, because the working set that it
+  /// tells belongs to its own rotation.
+  struct open_case final : protocol::timed_calls {
+    open_case(const Exec& instance, const cases::operation_case<Exec>& operation, const cases::specification& choice,
+              std::size_t copies, bool cold)
+        : owner(instance), prepared(owner, operation, choice, copies), measured(*this, copies) {
+      // A cold case stands for a program that touches all its copies in turn.
+      if (cold) owner.set_working_set(prepared.footprint_bytes());
+    }
+    void enqueue(std::size_t copy) override { prepared.run(copy); }
+    void fence() override { owner.fence(); }
+
+    context<Exec> owner;
+    cases::prepared_case<Exec> prepared;
+    protocol::sampler measured;
+  };
+
+  static void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+    for (const std::string& it : more) {
+      if (std::ranges::find(all, it) == all.end()) all.push_back(it);
+    }
+  }
+
+  static int array_count(const cases::operation_case<Exec>& operation) {
+    const cases::case_info info = operation.info();
+    cases::parameters values;
+    for (const cases::parameter& parameter : info.values) values.set(parameter.name, parameter.fallback);
+    constexpr std::int64_t any_size = std::int64_t{1} << 20;
+    return static_cast<int>(operation.arrays(operation.resolve(info.types.front(), any_size, {}), values).size());
+  }
+
+  const cases::operation_case<Exec>& find(const std::string& op) const {
+    if (const cases::operation_case<Exec>* found = registry_.find(op)) return *found;
+    std::string known;
+    for (const auto& operation : registry_.all()) known += (known.empty() ? "" : ", ") + operation->info().op;
+    throw protocol::request_error(protocol::error_kind::usage,
+                                  "there is no operation '" + op + "'; there are: " + known);
+  }
+
+  open_case& find_open(std::int64_t id) {
+    const auto found = open_.find(id);
+    if (found != open_.end()) return *found->second;
+    throw protocol::request_error(protocol::error_kind::usage, "there is no case " + std::to_string(id) +
+                                                                   ": it was never prepared, or released");
+  }
+
+  void require_device(const std::string& id) const {
+    if (id == facts_.id) return;
+    throw protocol::request_error(protocol::error_kind::usage,
+                                  "there is no device '" + id + "' here; there is: " + facts_.id);
+  }
+
+  [[noreturn]] void refuse_transfers() const {
+    if constexpr (is_host_space<Exec>) {
+      throw protocol::request_error(protocol::error_kind::skipped, "a host device has no transfers");
+    } else {
+      throw protocol::request_error(protocol::error_kind::unsupported, facts_.id + ": transfers are not measured here");
+    }
+  }
+
+  std::size_t last_level_cache_bytes() const {
+    std::size_t bytes = is_host_space<Exec> ? detail::last_level_cache_bytes() : 0;
+    if (facts_.cache_llc_bytes) bytes = std::max(bytes, static_cast<std::size_t>(*facts_.cache_llc_bytes));
+    return bytes;
+  }
+
+  void require_memory(const std::string& label, std::int64_t needed) const {
+    if constexpr (is_host_space<Exec>) {
+      protocol::require_memory(label, needed);
+    } else {
+      const auto available = backend::facts_of(instance_, backend::clock_probe::skip).memory_available_bytes;
+      if (!available || needed <= *available - protocol::memory_reserve_bytes(*available)) return;
+      throw protocol::request_error(protocol::error_kind::memory,
+                                    label + " needs " + std::to_string(needed) + " bytes of " + facts_.id +
+                                        "'s memory; available are " + std::to_string(*available) + " bytes");
+    }
+  }
+
+  const cases::case_registry<Exec>& registry_;
+  std::string program_;
+  protocol::json environment_;
+  Exec instance_;
+  backend::device_facts facts_;
+  std::map<std::int64_t, std::unique_ptr<open_case>> open_;
+  std::int64_t last_id_ = 0;
+};
+
+}  // namespace prumo::worker
