@@ -6,11 +6,24 @@
 # Sets build: a folder a preset, toolchain and CPU, because -march=native programs of one CPU crash on another.
 choose_build() {
     local key
+    [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is this all of prumo's source?"
+    has_preset "$preset" || die 2 "There is no preset '$preset'. There are: $(presets)."
     key=$({ echo "$toolchain"; cpu_facts; } | hash8)
     build=${PRUMO_BUILD_DIR:-$here/build}/$preset-$key
 }
 
 has_preset() { grep -qs "\"name\": *\"$1\"" "$here/CMakePresets.json"; }
+
+# lock_build, unlock_build: one ./dev at a time configures and builds in a folder.
+lock_build() {
+    mkdir -p "$build" 2> /dev/null || die 3 "Cannot write to $build: set PRUMO_BUILD_DIR to a folder that you own."
+    have flock || return 0 # macOS
+    exec {build_lock}> "$build/.dev-lock"
+    flock -n "$build_lock" && return
+    say "Another ./dev builds in ${build#"$PWD"/}: waiting for it."
+    flock "$build_lock"
+}
+unlock_build() { [[ -z ${build_lock:-} ]] || exec {build_lock}>&-; }
 
 # Configures if that was not done, or done otherwise. CMake itself sees to later changes of its files.
 configure() {
@@ -20,11 +33,8 @@ configure() {
     if [[ ${PRUMO_CCACHE:-0} == 1 ]]; then args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
     local made=$build/.configured-by-dev
     if [[ -f $build/build.ninja && -f $made && $(cat "$made") == "${args[*]}" ]]; then return; fi
-    [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is this all of prumo's source?"
-    has_preset "$preset" || die 2 "There is no preset '$preset'. There are: $(presets)."
     # Arguments that an earlier configuration had and this one lacks must not stay in its cache.
     rm -f "$build/CMakeCache.txt" "$made" 2> /dev/null || true
-    mkdir -p "$build" || die 3 "Cannot write to $build: set PRUMO_BUILD_DIR to a folder that you own."
     say "Configuring ${build#"$PWD"/} (about 5 s)."
     if ! inside cmake "${args[@]}" > "$build/configure.log" 2>&1; then
         cat "$build/configure.log" >&2

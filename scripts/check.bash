@@ -25,7 +25,10 @@ check_format() {
 check_tidy() {
     local clang_tidy
     clang_tidy=$(tool clang-tidy)
+    choose_build
+    lock_build
     configure
+    unlock_build
     # Only what this preset compiles: tidy knows no flags for the others.
     local -a files=()
     local file

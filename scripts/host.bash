@@ -53,6 +53,7 @@ host_tools() {
 
 # Whether everything is on this machine, so that no root is needed. The answer is kept until packages change.
 host_fits() {
+    [[ ${PRUMO_NO_HOST:-0} != 1 ]] || return 1
     local prefix dir="" version answer
     local path=${CMAKE_PREFIX_PATH:-}
     for prefix in ${Kokkos_DIR:-} ${Kokkos_ROOT:-} ${path//:/ } /usr/local /usr; do

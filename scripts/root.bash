@@ -91,9 +91,9 @@ fill_root() {
     say "Making a Debian sid root with compiler, CMake and Kokkos in $cache (once; 1-3 minutes, 1.2 GB)."
     for mirror in $(mirrors); do
         say "  from $mirror"
-        if bootstrap "$making" "$mirror" < /dev/null; then
+        if bootstrap "$making" "$mirror"; then
             say "  unpacked after $((SECONDS - began)) s"
-            printf 'mirror %s\n' "$mirror" > "$cache/making.mirror"
+            used_mirror=$mirror
             return
         fi
         explain_log "$mirror"
@@ -122,7 +122,7 @@ mirrors() {
 
 # bootstrap DIR MIRROR: the steps appear on stderr, the whole story goes to making.log.
 bootstrap() {
-    local making=$1 mirror=$2 packages proxy
+    local making=$1 mirror=$2 packages proxy temporary
     packages=$("$here/scripts/list-packages" | paste -sd,)
     local -a command=(mmdebstrap --variant=apt "--include=$packages"
         --aptopt='Acquire::Check-Valid-Until "false"' # mirrors of sid may lag behind by more than a week
@@ -132,19 +132,66 @@ bootstrap() {
         --dpkgopt='path-exclude=/usr/share/locale/*')
     proxy=$(apt_proxy)
     [[ -z $proxy ]] || command+=("--aptopt=Acquire::http::Proxy \"$proxy\"")
-    # If ./dev is killed, so is mmdebstrap; until it is gone, it holds the lock that it inherits.
-    if have setpriv; then command=(setpriv --pdeathsig KILL "${command[@]}"); fi
-    set -o pipefail
+    sweep_temporary
+    temporary=$(mktemp -d "$(temporary)XXXXXX") && chmod 1777 "$temporary" || return
+    command=(env LC_ALL=C "TMPDIR=$temporary" "${command[@]}")
     if [[ $EUID -eq 0 ]]; then
-        LC_ALL=C "${command[@]}" --mode=root sid "$making" "$mirror" 2>&1 |
-            tee "$cache/making.log" | show_steps
+        # mmdebstrap mounts /proc and more in the folder: in namespaces of its own, they go when it goes.
+        supervised logged unshare --mount --pid --fork --kill-child --mount-proc \
+            "${command[@]}" --mode=root sid "$making" "$mirror"
     else
         # An ordinary user cannot make device nodes, nor remove files of mapped users: tar makes all of it his.
-        {
-            LC_ALL=C "${command[@]}" --mode=unshare --format=tar sid - "$mirror" |
-                tar -x -C "$making" --exclude='./dev/*' --delay-directory-restore
-        } 2>&1 | tee "$cache/making.log" | show_steps
+        supervised logged unpacked "$making" "${command[@]}" --mode=unshare --format=tar sid - "$mirror"
     fi
+}
+
+logged() { "$@" 2>&1 < /dev/null | tee "$cache/making.log" | show_steps; }
+
+unpacked() {
+    local making=$1
+    shift
+    "$@" | tar -x -C "$making" --exclude='./dev/*' --delay-directory-restore
+}
+
+# mmdebstrap's temporary files, for an ordinary user those of mapped users, which only it can remove.
+temporary() { echo "${TMPDIR:-/tmp}/prumo-root-$EUID-$(hash8 <<< "$cache")."; }
+sweep_temporary() {
+    local dir
+    for dir in "$(temporary)"*; do
+        [[ -d $dir ]] || continue
+        [[ $EUID -eq 0 ]] || mmdebstrap --unshare-helper rm -rf "$dir"/* > /dev/null 2>&1 || true
+        rm -rf --one-file-system "$dir" 2> /dev/null || true
+    done
+}
+
+# supervised COMMAND...: runs it in a process group of its own and ends that with us, even if we are killed:
+# what went on would hold the lock for minutes. INT first, on which mmdebstrap removes its temporary files.
+supervised() {
+    local group watch status=0
+    set -m
+    "$@" &
+    group=$!
+    { tail --pid=$$ -f /dev/null && stop_group "$group" && sweep_temporary; } > /dev/null 2>&1 &
+    watch=$!
+    set +m
+    disown "$watch"
+    trap 'say "Interrupted: cleaning up."; stop_group "$group"; sweep_temporary; remove_tree "$making"; exit 130' INT TERM HUP
+    wait "$group" || status=$?
+    trap - INT TERM HUP
+    sweep_temporary
+    kill -KILL -- "-$watch" 2> /dev/null || true
+    return "$status"
+}
+
+stop_group() {
+    local i
+    kill -INT -- "-$1" 2> /dev/null || return 0
+    for ((i = 0; i < 20; i++)); do
+        sleep 0.2
+        kill -0 -- "-$1" 2> /dev/null || return 0
+    done
+    kill -KILL -- "-$1" 2> /dev/null || true
+    sleep 0.2
 }
 
 apt_proxy() {
@@ -178,13 +225,13 @@ finish_root() {
         return
     fi
     run_in_root "$making" dpkg-query -W -f '${Package} ${Version}\n' > "$making/etc/prumo/versions" &&
-        { echo "name $name"; cat "$cache/making.mirror"; echo "made $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } \
+        { echo "name $name"; echo "mirror $used_mirror"; echo "made $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } \
             > "$making/etc/prumo/root" &&
         { sync -f "$making" 2> /dev/null || true; } && # a power cut must not leave a half-written one
         chmod 755 "$making" && mv -T "$making" "$cache/roots/$name" ||
         fail "Could not finish the root in $cache: $(disk_state "$cache")" || return
     root=$cache/roots/$name
-    rm -f "$cache/making.mirror" "$cache"/failed-*
+    rm -f "$cache"/failed-*
     say "  ready: $root"
     remove_old_roots
 }
@@ -217,17 +264,14 @@ remove_tree() {
     local dir
     for dir in "$@"; do
         [[ -d $dir ]] || continue
-        chmod -R u+rwX "$dir" 2> /dev/null || true
+        [[ $EUID -eq 0 ]] || chmod -R u+rwX "$dir" 2> /dev/null || true # never through a mount
         rm -rf --one-file-system "$dir" || say "Could not remove all of $dir."
     done
 }
 
 describe_root() {
-    local package
     printf 'root    %s\n' "$root"
     sed -n -e 's/^mirror/mirror /p' -e 's/^made/made   /p' "$root/etc/prumo/root"
-    for package in g++ cmake libkokkos-dev libopenblas-openmp-dev; do
-        grep "^$package " "$root/etc/prumo/versions" | sed 's/^/        /'
-    done
+    sed -nE 's/^(g\+\+|cmake|libkokkos-dev|libopenblas-openmp-dev) /        &/p' "$root/etc/prumo/versions"
     printf 'all %s packages: %s\n' "$(wc -l < "$root/etc/prumo/versions")" "$root/etc/prumo/versions"
 }

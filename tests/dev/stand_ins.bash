@@ -43,7 +43,7 @@ done
 case "$1 ${2:-}" in
     'bash -ec') [[ -z ${PRUMO_FAKE_BROKEN:-} ]] || { echo "g++: broken"; exit 1; } ;;
     'dpkg-query -W') echo 'g++ 1.0' ;;
-    *) exec "$@" ;;
+    *) "$@" ;; # as a child, which is what bwrap does
 esac
 END
 

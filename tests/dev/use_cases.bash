@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Cases of dev_test.bash: usage, what runs inside, building.
+# shellcheck shell=bash
+# shellcheck disable=SC2016,SC2086,SC2154  # dollars for other shells; scratch and others are dev_test.bash's
+
+# ---- usage -------------------------------------------------------------------------------------------------
+
+test_usage() {
+    local how
+    for how in '' --help -h help; do
+        dev 0 $how
+        out_has 'usage: ./dev'
+        out_has 'examples:'
+        quiet
+    done
+}
+
+test_wrong_use() {
+    dev 2 benhc; err_has "no verb 'benhc'"
+    dev 2 --fast bench; err_has 'no option --fast'
+    dev 2 --preset; err_has '--preset wants'
+    dev 2 --kokkos; err_has '--kokkos wants'
+    dev 2 --root; err_has 'verb is missing'
+    dev 2 --kokkos /usr --root test; err_has 'exclude each other'
+    dev 2 check; err_has 'format, tidy'
+    dev 2 check everything; err_has 'everything'
+    dev 2 root old; err_has "'old'"
+    times mmdebstrap 0
+}
+
+test_kokkos_prefix() {
+    dev 2 --kokkos "$scratch/nowhere" bench; err_has 'no folder'
+    mkdir "$scratch/empty"
+    dev 2 --kokkos "$scratch/empty" bench; err_has 'no Kokkos is installed in'
+    installed_kokkos "$scratch/old" 4.5.1
+    dev 2 --kokkos "$scratch/old" bench; err_has 'has Kokkos 4.5.1'
+    installed_kokkos "$scratch/far" 6.0.0
+    dev 2 --kokkos "$scratch/far" bench; err_has 'has Kokkos 6.0.0'
+    local version
+    for version in 4.6.0 4.7.1 5.2.2; do
+        installed_kokkos "$scratch/fits" "$version"
+        dev 0 --kokkos "$scratch/fits" shell echo here; out_has here
+    done
+    times mmdebstrap 0
+    times bwrap 0
+}
+
+# ---- what runs inside --------------------------------------------------------------------------------------
+
+test_environment() {
+    LD_LIBRARY_PATH=/host CC=/host/cc CXX=/host/c++ CFLAGS=-host OPENBLAS_CORETYPE=host OMP_NUM_THREADS=3 PRUMO_VERBOSE=dispatch \
+        KOKKOS_NUM_THREADS=2 CI=1 https_proxy=http://p PRUMO_TEXT='two words' dev 0 shell env
+    local name
+    for name in LD_LIBRARY_PATH CC CXX CFLAGS OPENBLAS_CORETYPE; do
+        ! grep -q "^$name=" "$scratch/out" || complain "$name leaks"
+    done
+    for name in OMP_NUM_THREADS=3 PRUMO_VERBOSE=dispatch KOKKOS_NUM_THREADS=2 CI=1 https_proxy=http://p 'PRUMO_TEXT=two words' \
+        LC_ALL=C.UTF-8 PATH=/usr/bin:/bin; do
+        out_has "$name"
+    done
+}
+
+test_exit_code_and_stdin() {
+    dev 0 shell true
+    dev 7 shell sh -c 'exit 7'
+    dev 143 shell sh -c 'kill -TERM $$'
+    holds [ "$(echo 'two words' | "$scratch/source/dev" shell cat)" = 'two words' ]
+    mkdir "$scratch/elsewhere"
+    cd "$scratch/elsewhere" || return
+    dev 0 shell sh -c 'pwd; echo x > made-here'
+    out_has "$scratch/elsewhere"
+    holds [ -f made-here ]
+}
+
+test_terminate_reaches_the_command() {
+    dev 0 shell true
+    "$scratch/source/dev" shell bash -c 'trap "echo ended > $0; exit 5" TERM; echo > $0.ready; while :; do sleep 0.1; done' \
+        "$scratch/flag" > "$scratch/out" 2>&1 &
+    local i status=0
+    for ((i = 0; i < 50; i++)); do [[ -f $scratch/flag.ready ]] && break; sleep 0.1; done
+    kill -TERM $!
+    wait $! || status=$?
+    holds [ "$status" -eq 5 ]
+    holds grep -q ended "$scratch/flag"
+}
+
+# ---- building ----------------------------------------------------------------------------------------------
+
+test_build_and_run() {
+    make_project
+    dev 0 bench --quick 0
+    holds [ "$(cat "$scratch/out")" = 'prumo bind=close bench --quick 0' ] # and nothing else
+    err_has 'Configuring'
+    err_has 'Building'
+    dev 3 prumo 'two words' 3
+    out_has 'two words'
+    quiet
+    OMP_PROC_BIND=spread dev 0 bench 0
+    out_has 'bind=spread'
+    dev 0 clean
+    holds [ ! -d "$scratch/source/build" ]
+}
+
+test_test_verb() {
+    make_project
+    dev 8 test
+    out_has 'tests failed out of 2'
+    dev 0 test -R first
+    out_has '100% tests passed'
+    quiet
+    dev 2 test --preset none
+    err_has "no preset 'none'"
+    echo 'int main() { return x; }' > "$scratch/source/main.cpp"
+    dev 1 test
+    err_has 'The build failed'
+    echo 'nonsense(' > "$scratch/source/CMakeLists.txt"
+    rm -rf "$scratch/source/build"
+    dev 1 test
+    err_has 'could not configure'
+}
+
+test_build_folders() {
+    make_project
+    inside_dev 'preset=openmp; for toolchain in one two; do choose_build; echo "${build##*/}"; done
+        cpu_facts() { echo another; }; choose_build; echo "${build##*/}"; choose_build; echo "${build##*/}"'
+    holds [ "$(sort -u "$scratch/out" | wc -l)" -eq 3 ]
+    holds grep -qE '^openmp-[0-9a-f]{8}$' "$scratch/out"
+}
+
+test_preset_follows_kokkos() {
+    make_project
+    sed -n '/^default_preset() {/,/^}/p' "$scratch/source/dev" > "$scratch/source/scripts/check.bash"
+    installed_kokkos "$scratch/gpu" 5.0.0 '"CUDA;OPENMP"'
+    installed_kokkos "$scratch/cpu" 5.0.0 'OPENMP'
+    inside_dev 'place=host; for p in gpu cpu; do kokkos_dir=$here/../$p/lib/cmake/Kokkos; default_preset; done'
+    holds [ "$(paste -sd' ' "$scratch/out")" = 'cuda openmp' ]
+}
+
+test_versions() {
+    inside_dev 'for v in 4.5.99 4.6 4.6.00 4.10.1 5.2.2 6 6.0.0 10.1; do version_in $v 4.6 6 && echo $v; done'
+    holds [ "$(paste -sd' ' "$scratch/out")" = '4.6 4.6.00 4.10.1 5.2.2' ]
+}
+
+test_package_list() {
+    local name
+    "$repository/scripts/list-packages" > "$scratch/out"
+    for name in g++ cmake ninja-build libkokkos-dev libgtest-dev; do holds grep -qx -- "$name" "$scratch/out"; done
+    ! grep -qvE '^[a-z0-9][a-z0-9+.-]+$' "$scratch/out" || complain 'something is no package name'
+}
