@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "gemm_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace prumo::cases {
+namespace {
+
+constexpr std::int64_t tile_rows = 32;
+constexpr std::int64_t tile_columns = 64;
+
+std::int64_t tiles_along(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
+
+/// Rows begin ... begin + count - 1 of a matrix of `depth` columns, each in order; the matrix is array `which`, stored
+/// row-major with `total` rows, or transposed.
+std::vector<double> read_rows(const input_values& inputs, std::size_t which, bool stored_transposed, std::int64_t total,
+                              std::int64_t begin, std::int64_t count, std::int64_t depth) {
+  std::vector<double> rows(static_cast<std::size_t>(count * depth));
+  if (!stored_transposed) {
+    inputs.read(which, begin * depth, rows);
+    return rows;
+  }
+  std::vector<double> line(static_cast<std::size_t>(count));
+  for (std::int64_t p = 0; p < depth; ++p) {
+    inputs.read(which, p * total + begin, line);
+    for (std::int64_t i = 0; i < count; ++i) {
+      rows[static_cast<std::size_t>(i * depth + p)] = line[static_cast<std::size_t>(i)];
+    }
+  }
+  return rows;
+}
+
+/// The upper and lower halves of a significand (Veltkamp); no value here is near overflow.
+struct halves {
+  double high;
+  double low;
+
+  explicit halves(double value) {
+    const double scaled = value * 0x1.0000002p27;
+    high = scaled - (scaled - value);
+    low = value - high;
+  }
+};
+
+/// sum += a b and correction += what that lost. The plain operations below must stay apart: no contraction to fma.
+inline void add_product(double a, double b, double& sum, double& correction) {
+  const halves x(a);
+  const halves y(b);
+  const double product = a * b;
+  const double product_error = x.low * y.low - (((product - x.high * y.high) - x.low * y.high) - x.high * y.low);
+  const double next = sum + product;
+  const double addend = next - sum;
+  const double sum_error = (sum - (next - addend)) + (product - addend);
+  sum = next;
+  correction += product_error + sum_error;
+}
+
+}  // namespace
+
+std::int64_t product_reference::parts(std::int64_t m, std::int64_t n) {
+  return tiles_along(m, tile_rows) * tiles_along(n, tile_columns);
+}
+
+double product_reference::part_cost(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto rows = static_cast<double>(std::min(m, tile_rows));
+  const auto columns = static_cast<double>(std::min(n, tile_columns));
+  // Making an input anew costs about as much as twenty terms of a sum.
+  return static_cast<double>(k) * (2 * rows * columns + 20 * (rows + columns)) + rows * columns;
+}
+
+product_reference::product_reference(dtype type, const input_values& inputs, std::int64_t part, const extents& whole)
+    : first_row_(part / tiles_along(whole.n, tile_columns) * tile_rows),
+      first_column_(part % tiles_along(whole.n, tile_columns) * tile_columns),
+      rows_(std::min(tile_rows, whole.m - first_row_)),
+      columns_(std::min(tile_columns, whole.n - first_column_)),
+      sums_(static_cast<std::size_t>(rows_ * columns_)),
+      corrections_(sums_.size()),
+      magnitudes_(sums_.size()) {
+  const std::int64_t k = whole.k;
+  const std::vector<double> a = read_rows(inputs, 0, whole.trans_a, whole.m, first_row_, rows_, k);
+  // Columns of op(B) as rows, then turned so that the innermost loop runs along a row of C.
+  const std::vector<double> turned = read_rows(inputs, 1, !whole.trans_b, whole.n, first_column_, columns_, k);
+  std::vector<double> b(turned.size());
+  for (std::int64_t j = 0; j < columns_; ++j) {
+    for (std::int64_t p = 0; p < k; ++p) b[static_cast<std::size_t>(p * columns_ + j)] = turned[static_cast<std::size_t>(j * k + p)];
+  }
+  for (std::int64_t i = 0; i < rows_; ++i) {
+    double* const sum = sums_.data() + i * columns_;
+    double* const correction = corrections_.data() + i * columns_;
+    double* const magnitude = magnitudes_.data() + i * columns_;
+    for (std::int64_t p = 0; p < k; ++p) {
+      const double left = a[static_cast<std::size_t>(i * k + p)];
+      const double* const right = b.data() + p * columns_;
+#pragma GCC ivdep
+      for (std::int64_t j = 0; j < columns_; ++j) {
+        magnitude[j] += std::fabs(left * right[j]);
+        if (type == dtype::f64) {
+          add_product(left, right[j], sum[j], correction[j]);
+        } else {
+          sum[j] += left * right[j];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace prumo::cases

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The matrix product in higher precision, a tile of C at a time, from the numbers that made the inputs.
+
+#include <prumo/case/operation_case.hpp>
+
+#include <vector>
+
+namespace prumo::cases {
+
+/// One tile of A B and of |A| |B|: in double for types of 24 bits and fewer, whose products are exact in it; for f64 by
+/// compensated sums as good as twice its precision (Ogita, Rump and Oishi, "Accurate sum and dot product", SIAM J. Sci.
+/// Comput. 26 (2005), algorithm 5.3).
+class product_reference {
+ public:
+  struct extents {
+    std::int64_t m, n, k;
+    bool trans_a, trans_b;
+  };
+
+  /// Tile number `part` of parts(), row by row of tiles; A is array 0 of the inputs and B array 1.
+  product_reference(dtype type, const input_values& inputs, std::int64_t part, const extents& whole);
+
+  static std::int64_t parts(std::int64_t m, std::int64_t n);
+  static double part_cost(std::int64_t m, std::int64_t n, std::int64_t k);
+
+  std::int64_t first_row() const { return first_row_; }
+  std::int64_t first_column() const { return first_column_; }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t columns() const { return columns_; }
+
+  /// Entry (i, j) of the tile.
+  long double sum(std::int64_t i, std::int64_t j) const {
+    const auto index = static_cast<std::size_t>(i * columns_ + j);
+    return static_cast<long double>(sums_[index]) + static_cast<long double>(corrections_[index]);
+  }
+  long double sum_of_magnitudes(std::int64_t i, std::int64_t j) const {
+    return static_cast<long double>(magnitudes_[static_cast<std::size_t>(i * columns_ + j)]);
+  }
+
+ private:
+  std::int64_t first_row_;
+  std::int64_t first_column_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::vector<double> sums_;
+  std::vector<double> corrections_;
+  std::vector<double> magnitudes_;
+};
+
+}  // namespace prumo::cases
