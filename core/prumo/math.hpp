@@ -128,14 +128,14 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   return fraction * scale * rest;
 }
 
-/// tanh(x): an odd polynomial up to 0.625, beyond it 1 - 2 / (1 + exp(2 |x|)).
+/// tanh(x): an odd polynomial up to 0.625, beyond it 1 - 2 / (1 + exp(2 |x|)); of |x|, so that -0 stays -0.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T tanh_on_host(T x) {
-  const T magnitude = x < T(0) ? -x : x;
-  const T square = x * x;
-  const T near_zero = prumo::fma(x * square, polynomial(exp_constants<T>::tanh_tail, square), x);
+  const T magnitude = Kokkos::fabs(x);
+  const T square = magnitude * magnitude;
+  const T near_zero = prumo::fma(magnitude * square, polynomial(exp_constants<T>::tanh_tail, square), magnitude);
   const T far = T(1) - T(2) / (T(1) + exp_on_host(T(2) * magnitude));
-  return magnitude < T(0.625) ? near_zero : (x < T(0) ? -far : far);
+  return Kokkos::copysign(magnitude < T(0.625) ? near_zero : far, x);
 }
 
 }  // namespace detail
