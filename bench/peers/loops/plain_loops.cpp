@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernels.hpp"
+
+#include <cmath>
+#include <omp.h>
+
+namespace prumo::peers {
+namespace {
+
+template <class T>
+void add(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  const T* const y = static_cast<const T*>(it.arrays[1]);
+  T* const z = static_cast<T*>(it.arrays[2]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) z[i] = x[i] + y[i];
+}
+
+template <class T>
+void mul(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  const T* const y = static_cast<const T*>(it.arrays[1]);
+  T* const z = static_cast<T*>(it.arrays[2]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) z[i] = x[i] * y[i];
+}
+
+template <class T>
+void scale(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+  const T alpha = static_cast<T>(it.alpha);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = alpha * x[i];
+}
+
+template <class T>
+void copy(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = x[i];
+}
+
+template <class T>
+void fill(const call& it) {
+  T* const y = static_cast<T*>(it.arrays[0]);
+  const T value = static_cast<T>(it.alpha);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = value;
+}
+
+template <class T>
+void exp(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::exp(x[i]);
+}
+
+template <class T>
+void sigmoid(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(1) / (T(1) + std::exp(-x[i]));
+}
+
+template <class T>
+void tanh(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::tanh(x[i]);
+}
+
+template <class T>
+void sum(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T total = 0;
+#pragma omp parallel for schedule(static) reduction(+ : total)
+  for (std::int64_t i = 0; i < it.n; ++i) total += x[i];
+  *static_cast<T*>(it.arrays[1]) = total;
+}
+
+/// The same where the loop says that the order of additions does not matter.
+template <class T>
+void sum_simd(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T total = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : total)
+  for (std::int64_t i = 0; i < it.n; ++i) total += x[i];
+  *static_cast<T*>(it.arrays[1]) = total;
+}
+
+constexpr implementation implementations[] = {
+    {"add", "plain", add<float>, add<double>, 0.5},
+    {"mul", "plain", mul<float>, mul<double>, 0.5},
+    {"scale", "plain", scale<float>, scale<double>, 0.5},
+    {"copy", "plain", copy<float>, copy<double>, 0},
+    {"fill", "plain", fill<float>, fill<double>, 0},
+    {"exp", "plain", exp<float>, exp<double>, 1},
+    {"sigmoid", "plain", sigmoid<float>, sigmoid<double>, 3},
+    {"tanh", "plain", tanh<float>, tanh<double>, 2.5},
+    {"sum", "plain", sum<float>, sum<double>, 0},
+    {"sum", "simd", sum_simd<float>, sum_simd<double>, 0},
+};
+
+}  // namespace
+
+std::span<const implementation> plain_loops() { return implementations; }
+
+int thread_count() { return omp_get_max_threads(); }
+
+}  // namespace prumo::peers
