@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "fma_probe.hpp"
+
+#include <prumo/case/rounding.hpp>
+#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/error.hpp>
+#include <prumo/probe/fma_kernel.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prumo::cases {
+
+namespace {
+
+/// Steps that take a host some half a millisecond and a device one: long against a launch, short against a request.
+template <class Exec>
+constexpr std::int64_t default_iterations = is_host_space<Exec> ? 65536 : 8192;
+
+/// Rows that give every thread of the space the same number of blocks.
+template <class Exec>
+std::int64_t default_rows() {
+  const auto threads = static_cast<std::int64_t>(Exec().concurrency());
+  return is_host_space<Exec> ? 4 * threads : std::max<std::int64_t>(1, threads / 12);
+}
+
+/// Where the recurrence is after so many steps: fixed + factor^steps (start - fixed).
+struct chain_after {
+  explicit chain_after(std::int64_t steps)
+      : fixed(static_cast<long double>(probe::fma_summand) / (1 - static_cast<long double>(probe::fma_factor))),
+        power(std::pow(-static_cast<long double>(probe::fma_factor), static_cast<long double>(steps)) *
+              (steps % 2 == 0 ? 1 : -1)) {}
+  long double from(long double start) const { return fixed + power * (start - fixed); }
+  long double fixed;
+  long double power;
+};
+
+template <class T>
+void count_with(const specification& choice, flop_counts& counts) {
+  using counting = counted<T>;
+  const std::int64_t rows = choice.shape.at("rows");
+  const input_values inputs(choice);
+  std::vector<double> numbers(static_cast<std::size_t>(probe::fma_chains));
+  std::vector<counting> start(numbers.size());
+  std::vector<counting> results(numbers.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    inputs.read(0, row * probe::fma_chains, numbers);
+    std::transform(numbers.begin(), numbers.end(), start.begin(),
+                   [](double number) { return counting(static_cast<T>(number)); });
+    const probe::fma_chains_kernel<true, counting> kernel{start.data(), results.data(), 1,
+                                                          choice.shape.at("iterations")};
+    const counting_scope scope(counts);
+    for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+  }
+}
+
+}  // namespace
+
+template <class Exec>
+case_info fma_probe_case<Exec>::info() const {
+  case_info result;
+  result.op = "fma";
+  result.description = "independent fused multiply-adds in registers: the ceiling of arithmetic";
+  result.axes = {{"rows", "rows of 192 chains each; by default as many as keep all threads at work", 0},
+                 {"iterations", "steps of each chain", default_iterations<Exec>}};
+  result.types = {dtype::f32, dtype::f64};
+  result.layouts = {array_layout::right};
+  result.is_probe = true;
+  return result;
+}
+
+template <class Exec>
+shape fma_probe_case<Exec>::resolve(dtype, std::int64_t, const shape& given) const {
+  for (const auto& [name, extent] : given) {
+    if (name != "rows" && name != "iterations") {
+      throw argument_error("fma: there is no axis '" + name + "'; there are: rows, iterations");
+    }
+  }
+  return {{"rows", given.contains("rows") ? given.at("rows") : default_rows<Exec>()},
+          {"iterations", given.contains("iterations") ? given.at("iterations") : default_iterations<Exec>}};
+}
+
+template <class Exec>
+std::vector<array_specification> fma_probe_case<Exec>::arrays(const shape& extents, const parameters&) const {
+  const std::int64_t rows = extents.at("rows");
+  return {{"start", array_role::input, {rows, probe::fma_chains}}, {"output", array_role::output, {rows, probe::fma_chains}}};
+}
+
+template <class Exec>
+cost fma_probe_case<Exec>::model(dtype type, const shape& extents, const parameters&) const {
+  const double chains = static_cast<double>(extents.at("rows")) * static_cast<double>(probe::fma_chains);
+  return {2 * chains * static_cast<double>(dtype_size(type)),
+          2 * chains * static_cast<double>(extents.at("iterations")), chains};
+}
+
+template <class Exec>
+void fma_probe_case<Exec>::run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const {
+  static const std::string label = "prumo::probe::fma";
+  const auto launch = [&]<class T>(T) {
+    prumo::detail::launch_blocks(
+        ctx.instance(), label,
+        probe::fma_chains_kernel<is_host_space<Exec>, T>{static_cast<const T*>(arrays.entries[0].data),
+                                                         static_cast<T*>(arrays.entries[1].data),
+                                                         choice.shape.at("rows"), choice.shape.at("iterations")});
+  };
+  if (choice.type == dtype::f64) {
+    launch(double{});
+  } else {
+    launch(float{});
+  }
+}
+
+template <class Exec>
+std::int64_t fma_probe_case<Exec>::reference_parts(const shape& extents, const parameters&) const {
+  return extents.at("rows");
+}
+
+template <class Exec>
+double fma_probe_case<Exec>::reference_part_cost(const shape&, const parameters&) const {
+  return 50.0 * static_cast<double>(probe::fma_chains);
+}
+
+template <class Exec>
+void fma_probe_case<Exec>::reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                                     std::vector<reference_entry>& out) const {
+  const std::int64_t iterations = choice.shape.at("iterations");
+  const chain_after after(iterations);
+  // Each step multiplies what went wrong before by less than one and adds a rounding, or two without a fused form, of a
+  // value within |start| + 2 |fixed|: at most as many roundings as steps, and no more than 2^16 count, since
+  // sum |factor|^k = 2^16.
+  const double roundings = 2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16));
+  std::vector<double> start(static_cast<std::size_t>(probe::fma_chains));
+  inputs.read(0, part * probe::fma_chains, start);
+  for (std::int64_t chain = 0; chain < probe::fma_chains; ++chain) {
+    const auto begin = static_cast<long double>(start[static_cast<std::size_t>(chain)]);
+    const long double largest = std::fabs(begin) + 2 * std::fabs(after.fixed);
+    out.push_back({1, part * probe::fma_chains + chain, after.from(begin), gamma(choice.type, roundings) * largest});
+  }
+}
+
+template <class Exec>
+flop_counts fma_probe_case<Exec>::count_kernel(const specification& choice) const {
+  flop_counts counts;
+  if (choice.type == dtype::f64) {
+    count_with<double>(choice, counts);
+  } else {
+    count_with<float>(choice, counts);
+  }
+  return counts;
+}
+
+template <class Exec>
+flop_counts fma_probe_case<Exec>::count_closed_form(const specification& choice) const {
+  flop_counts counts;
+  counts[flop_kind::fma] =
+      static_cast<std::uint64_t>(choice.shape.at("rows") * probe::fma_chains * choice.shape.at("iterations"));
+  return counts;
+}
+
+#define PRUMO_INSTANTIATE_FMA_PROBE(Space) template struct fma_probe_case<Space>;
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_FMA_PROBE)
+
+}  // namespace prumo::cases

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "fma_probe.hpp"
+
+#include <prumo/case/elementwise_case.hpp>
+#include <prumo/case/registry.hpp>
+#include <prumo/probe/read_kernel.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prumo::cases {
+namespace {
+
+template <class C>
+struct triad_formula {
+  C alpha;
+  KOKKOS_FUNCTION C operator()(C x, C y) const { return fma(alpha, y, x); }
+};
+
+template <class Exec>
+struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
+  static constexpr double ulps = 0.5;
+  static constexpr flop_counts per_element() {
+    flop_counts counts;
+    counts[flop_kind::fma] = 1;
+    return counts;
+  }
+
+  case_info info() const override {
+    case_info result = triad_case::elementwise_info("triad", "z = x + alpha y: the ceiling of memory, as in STREAM");
+    result.values = {{"alpha", "the factor", 0.4}};
+    result.in_default_sweep = false;
+    result.is_probe = true;
+    return result;
+  }
+
+  template <class T>
+  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y, const auto& z) {
+    static const std::string label = "prumo::probe::triad";
+    using C = compute_t<T>;
+    const auto problem = prumo::detail::make_elementwise_problem(
+        "prumo::probe::triad", ctx, triad_formula<C>{static_cast<C>(values.at("alpha"))}, {"x", "y", "z"}, z, x, y);
+    prumo::detail::launch_elementwise_kernel(ctx.instance(), label, problem);
+  }
+  template <class C>
+  static triad_formula<C> formula(const parameters& values) {
+    return {C(static_cast<plain_scalar_t<C>>(values.at("alpha")))};
+  }
+  static long double exact(const long double* x, const specification& choice) {
+    return x[0] + as_computed(choice.type, choice.values.at("alpha")) * x[1];
+  }
+
+  /// Two roundings where there is no fused multiply-add, of values as large as the terms: they may cancel.
+  void reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    const std::size_t before = out.size();
+    triad_case::elementwise_case::reference(choice, inputs, part, out);
+    const dtype computed = compute_type(choice.type);
+    const long double alpha = std::fabs(as_computed(choice.type, choice.values.at("alpha")));
+    for (std::size_t at = before; at < out.size(); ++at) {
+      reference_entry& entry = out[at];
+      const auto x = static_cast<long double>(std::fabs(inputs.at(0, entry.index)));
+      const auto y = static_cast<long double>(std::fabs(inputs.at(1, entry.index)));
+      entry.bound = stored_bound(choice.type, entry.value, gamma(computed, 2) * (x + alpha * y));
+    }
+  }
+};
+
+template <class Exec>
+struct read_case final : operation_case<Exec> {
+  static constexpr bool on_host = is_host_space<Exec>;
+  using partition = probe::read_partition<on_host>;
+
+  case_info info() const override {
+    case_info result;
+    result.op = "read";
+    result.description = "reads x once: the ceiling of memory for what writes little";
+    result.axes = {{"n", "elements of x", 0}};
+    result.types = {dtype::f32, dtype::f64};
+    result.layouts = {array_layout::right};
+    result.is_probe = true;
+    return result;
+  }
+
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    return resolve_vector("read", type, bytes_per_array, given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    const std::int64_t n = extents.at("n");
+    return {{"x", array_role::input, {n}}, {"output", array_role::output, {partition::parts(n)}}};
+  }
+
+  cost model(dtype type, const shape& extents, const parameters&) const override {
+    const std::int64_t n = extents.at("n");
+    const auto bytes = static_cast<double>(n + partition::parts(n)) * static_cast<double>(dtype_size(type));
+    return {bytes, static_cast<double>(n), static_cast<double>(n)};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+    if (choice.type == dtype::f64) {
+      launch<double>(ctx, choice, arrays);
+    } else {
+      launch<float>(ctx, choice, arrays);
+    }
+  }
+
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
+    return partition::parts(extents.at("n"));
+  }
+
+  double reference_part_cost(const shape& extents, const parameters&) const override {
+    return 20.0 * static_cast<double>(longest_part(extents.at("n")));
+  }
+
+  void reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    const std::int64_t n = choice.shape.at("n");
+    long double sum = 0;
+    long double magnitude = 0;
+    std::vector<double> numbers;
+    for (std::int64_t begin = part * partition::run_length; begin < n;
+         begin += partition::parts(n) * partition::run_length) {
+      numbers.resize(static_cast<std::size_t>(std::min(partition::run_length, n - begin)));
+      inputs.read(0, begin, numbers);
+      for (const double number : numbers) {
+        sum += static_cast<long double>(number);
+        magnitude += static_cast<long double>(std::fabs(number));
+      }
+    }
+    // No element takes part in more additions than its part has elements; the order does not matter to this bound.
+    const auto depth = static_cast<double>(longest_part(n) + 64);
+    out.push_back({1, part, sum, gamma(choice.type, depth) * magnitude});
+  }
+
+  flop_counts count_kernel(const specification& choice) const override {
+    flop_counts counts;
+    if (choice.type == dtype::f64) {
+      count_with<double>(choice, counts);
+    } else {
+      count_with<float>(choice, counts);
+    }
+    return counts;
+  }
+
+  /// Of the host's kernel, as everywhere: an addition for each element, and for the lanes joined at the end.
+  flop_counts count_closed_form(const specification& choice) const override {
+    const std::int64_t n = choice.shape.at("n");
+    const std::int64_t joined =
+        choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
+    flop_counts counts;
+    counts[flop_kind::add] = static_cast<std::uint64_t>(n + probe::read_partition<true>::parts(n) * (joined - 1));
+    return counts;
+  }
+
+ private:
+  static std::int64_t longest_part(std::int64_t n) {
+    const std::int64_t parts = std::max<std::int64_t>(1, partition::parts(n));
+    const std::int64_t runs = (n + partition::run_length - 1) / partition::run_length;
+    return (runs + parts - 1) / parts * partition::run_length;
+  }
+
+  template <class T>
+  static void launch(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) {
+    static const std::string label = "prumo::probe::read";
+    using kernel = std::conditional_t<on_host, probe::read_stretch_kernel<T>, probe::read_runs_kernel<T>>;
+    prumo::detail::launch_blocks(ctx.instance(), label,
+                                 kernel{static_cast<const T*>(arrays.entries[0].data), choice.shape.at("n"),
+                                        static_cast<T*>(arrays.entries[1].data)});
+  }
+
+  /// A part at a time in bounded memory.
+  template <class T>
+  static void count_with(const specification& choice, flop_counts& counts) {
+    using counting = counted<T>;
+    constexpr std::int64_t length = probe::read_partition<true>::run_length;
+    const std::int64_t n = choice.shape.at("n");
+    const input_values inputs(choice);
+    std::vector<double> numbers;
+    std::vector<counting> source(static_cast<std::size_t>(length));
+    for (std::int64_t begin = 0; begin < n; begin += length) {
+      numbers.resize(static_cast<std::size_t>(std::min(length, n - begin)));
+      inputs.read(0, begin, numbers);
+      std::transform(numbers.begin(), numbers.end(), source.begin(),
+                     [](double number) { return counting(static_cast<T>(number)); });
+      counting partial_sum;
+      const counting_scope scope(counts);
+      probe::read_stretch_kernel<counting>{source.data(), std::ssize(numbers), &partial_sum}(0);
+    }
+  }
+};
+
+/// Work that is next to none: what is left is the launch.
+template <class T>
+struct launch_kernel {
+  T* results;
+  std::int64_t n;
+  KOKKOS_FUNCTION std::int64_t blocks() const { return n; }
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const { results[index] = T(1); }
+};
+
+template <class Exec>
+struct launch_case final : operation_case<Exec> {
+  case_info info() const override {
+    case_info result;
+    result.op = "launch";
+    result.description = "a kernel that does next to nothing: what a launch costs";
+    result.axes = {{"n", "indices of the kernel", fallback}};
+    result.types = {dtype::f32};
+    result.layouts = {array_layout::right};
+    result.is_probe = true;
+    return result;
+  }
+
+  /// Not sized by the bytes of an array.
+  shape resolve(dtype type, std::int64_t, const shape& given) const override {
+    return resolve_vector("launch", type, fallback * static_cast<std::int64_t>(dtype_size(type)), given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    return {{"output", array_role::output, {extents.at("n")}}};
+  }
+
+  cost model(dtype type, const shape& extents, const parameters&) const override {
+    const auto n = static_cast<double>(extents.at("n"));
+    return {n * static_cast<double>(dtype_size(type)), 0, n};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+    static const std::string label = "prumo::probe::launch";
+    prumo::detail::launch_blocks(
+        ctx.instance(), label,
+        launch_kernel<float>{static_cast<float*>(arrays.entries[0].data), choice.shape.at("n")});
+  }
+
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
+  double reference_part_cost(const shape&, const parameters&) const override { return 1; }
+  void reference(const specification&, const input_values&, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    out.push_back({0, part, 1, 0});
+  }
+  flop_counts count_kernel(const specification& choice) const override {
+    flop_counts counts;
+    std::vector<counted<float>> results(static_cast<std::size_t>(choice.shape.at("n")));
+    const launch_kernel<counted<float>> kernel{results.data(), choice.shape.at("n")};
+    const counting_scope scope(counts);
+    for (std::int64_t index = 0; index < kernel.blocks(); ++index) kernel(index);
+    return counts;
+  }
+  flop_counts count_closed_form(const specification&) const override { return {}; }
+
+ private:
+  static constexpr std::int64_t fallback = 64;
+};
+
+}  // namespace
+}  // namespace prumo::cases
+
+PRUMO_REGISTER_CASES(probes, prumo::cases::triad_case, prumo::cases::read_case, prumo::cases::fma_probe_case,
+                     prumo::cases::launch_case)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Fused multiply-adds out of registers: the ceiling of everything that computes.
+
+#include <prumo/probe/fma_vector.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace prumo::probe {
+
+/// Independent chains of a row. Every host's vectors divide it, with enough of them in flight.
+inline constexpr std::int64_t fma_chains = 192;
+
+/// The recurrence a <- a * factor + summand. The factor is near -1: a chain keeps its magnitude for tens of thousands of
+/// steps and flips its sign and digits at each, as real data would; both numbers are exact in f32.
+inline constexpr double fma_factor = -(1 - 0x1p-16);
+inline constexpr double fma_summand = 0.375;
+
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// results[row][chain] = `iterations` steps of the recurrence from start[row][chain]; both arrays are contiguous. One
+/// block is what one thread keeps in its registers at a time, several times over on the host.
+template <bool OnHost, class T>
+struct fma_chains_kernel {
+  using vector = typename std::conditional_t<OnHost, fma_vector<T>, fma_number<T>>::type;
+  static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * vector::in_flight;
+  static constexpr std::int64_t chains_per_block = OnHost ? fma_chains : chains_in_flight;
+  static_assert(fma_chains % chains_in_flight == 0 && chains_per_block % chains_in_flight == 0);
+
+  const T* start;
+  T* results;
+  std::int64_t rows;
+  std::int64_t iterations;
+
+  std::int64_t blocks() const { return rows * (fma_chains / chains_per_block); }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
+    const std::int64_t begin = block * chains_per_block;
+    for (std::int64_t chain = begin; chain < begin + chains_per_block; chain += chains_in_flight) run_chains(chain);
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION void run_chains(std::int64_t first) const {
+    const vector factor = vector::all(T(plain_scalar_t<T>(fma_factor)));
+    const vector summand = vector::all(T(plain_scalar_t<T>(fma_summand)));
+    vector chain[vector::in_flight];
+    for (int which = 0; which < vector::in_flight; ++which) chain[which] = vector::load(start + first + which * vector::lanes);
+    for (std::int64_t step = 0; step < iterations; ++step) {
+#pragma GCC unroll 24
+      for (int which = 0; which < vector::in_flight; ++which) chain[which].multiply_add(factor, summand);
+    }
+    for (int which = 0; which < vector::in_flight; ++which) chain[which].store(results + first + which * vector::lanes);
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::probe
