@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ./dev check format | tidy, ./dev format. Sourced by ./dev.
 # shellcheck shell=bash
-# shellcheck disable=SC2154  # here and build are set by ./dev
+# shellcheck disable=SC2016,SC2154  # dollars for an inner shell; here and build are set by ./dev
 
 # tracked PATTERN...: files that git knows, NUL between them.
 tracked() { (cd "$here" && inside git -c safe.directory='*' ls-files -z -- "$@"); }
@@ -36,8 +36,11 @@ check_tidy() {
         if grep -qF "\"$here/$file\"" "$build/compile_commands.json"; then files+=("$here/$file"); fi
     done < <(tracked '*.cpp')
     [[ ${#files[@]} -gt 0 ]] || die 1 "Nothing to look at: $build/compile_commands.json names no tracked file."
+    # The flags are g++'s, which says C++20 by saying nothing and has omp.h where clang does not look.
+    local -a flags=(--extra-arg-before=-std=c++20 --extra-arg=-Wno-unknown-warning-option)
+    flags+=("--extra-arg=-idirafter$(inside bash -c 'dirname "$(g++ -print-file-name=include/omp.h)"')")
     say "clang-tidy on ${#files[@]} files, $(cores) at once (some 10 s a file)."
     printf '%s\0' "${files[@]}" |
-        inside xargs -0 -n 1 -P "$(cores)" "$clang_tidy" -p "$build" --quiet "$@" ||
+        inside xargs -0 -n 1 -P "$(cores)" "$clang_tidy" -p "$build" --quiet "${flags[@]}" "$@" ||
         die 1 "clang-tidy found something; it stands above."
 }
