@@ -24,7 +24,8 @@ std::int64_t default_rows() {
   return is_host_space<Exec> ? 4 * threads : std::max<std::int64_t>(1, threads / 12);
 }
 
-/// Where the recurrence is after so many steps: fixed + factor^steps (start - fixed).
+/// Where the recurrence is after so many steps: fixed + factor^steps (start - fixed). Linear in the start, so that the
+/// sum over chains follows from the mean of their starts.
 struct chain_after {
   explicit chain_after(std::int64_t steps)
       : fixed(static_cast<long double>(probe::fma_summand) / (1 - static_cast<long double>(probe::fma_factor))),
@@ -35,22 +36,21 @@ struct chain_after {
   long double power;
 };
 
+/// Chains that one result is the sum of.
+template <class Exec>
+constexpr std::int64_t chains_per_result = probe::fma_chains_kernel<is_host_space<Exec>, float>::chains_per_block;
+template <class Exec>
+constexpr std::int64_t results_per_row = probe::fma_chains / chains_per_result<Exec>;
+
 template <class T>
 void count_with(const specification& choice, flop_counts& counts) {
   using counting = counted<T>;
-  const std::int64_t rows = choice.shape.at("rows");
   const input_values inputs(choice);
-  std::vector<double> numbers(static_cast<std::size_t>(probe::fma_chains));
-  std::vector<counting> start(numbers.size());
-  std::vector<counting> results(numbers.size());
-  for (std::int64_t row = 0; row < rows; ++row) {
-    inputs.read(0, row * probe::fma_chains, numbers);
-    std::transform(numbers.begin(), numbers.end(), start.begin(),
-                   [](double number) { return counting(static_cast<T>(number)); });
-    const probe::fma_chains_kernel<true, counting> kernel{start.data(), results.data(), 1,
-                                                          choice.shape.at("iterations")};
+  for (std::int64_t row = 0; row < choice.shape.at("rows"); ++row) {
+    const counting start(static_cast<T>(inputs.at(0, row)));
+    counting result;
     const counting_scope scope(counts);
-    for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+    probe::fma_chains_kernel<true, counting>{&start, &result, 1, choice.shape.at("iterations")}(0);
   }
 }
 
@@ -83,14 +83,16 @@ shape fma_probe_case<Exec>::resolve(dtype, std::int64_t, const shape& given) con
 template <class Exec>
 std::vector<array_specification> fma_probe_case<Exec>::arrays(const shape& extents, const parameters&) const {
   const std::int64_t rows = extents.at("rows");
-  return {{"start", array_role::input, {rows, probe::fma_chains}}, {"output", array_role::output, {rows, probe::fma_chains}}};
+  return {{"start", array_role::input, {rows}}, {"output", array_role::output, {rows * results_per_row<Exec>}}};
 }
 
 template <class Exec>
 cost fma_probe_case<Exec>::model(dtype type, const shape& extents, const parameters&) const {
-  const double chains = static_cast<double>(extents.at("rows")) * static_cast<double>(probe::fma_chains);
-  return {2 * chains * static_cast<double>(dtype_size(type)),
-          2 * chains * static_cast<double>(extents.at("iterations")), chains};
+  const auto rows = static_cast<double>(extents.at("rows"));
+  const double chains = rows * static_cast<double>(probe::fma_chains);
+  // A fused multiply-add a step and one to begin with, and the sum of the chains.
+  return {rows * static_cast<double>((1 + results_per_row<Exec>) * static_cast<std::int64_t>(dtype_size(type))),
+          chains * (2 * static_cast<double>(extents.at("iterations") + 1) + 1), chains};
 }
 
 template <class Exec>
@@ -117,7 +119,7 @@ std::int64_t fma_probe_case<Exec>::reference_parts(const shape& extents, const p
 
 template <class Exec>
 double fma_probe_case<Exec>::reference_part_cost(const shape&, const parameters&) const {
-  return 50.0 * static_cast<double>(probe::fma_chains);
+  return 100.0;
 }
 
 template <class Exec>
@@ -125,16 +127,18 @@ void fma_probe_case<Exec>::reference(const specification& choice, const input_va
                                      std::vector<reference_entry>& out) const {
   const std::int64_t iterations = choice.shape.at("iterations");
   const chain_after after(iterations);
+  const auto row_start = static_cast<long double>(inputs.at(0, part));
+  constexpr auto chains = static_cast<long double>(chains_per_result<Exec>);
   // Each step multiplies what went wrong before by less than one and adds a rounding, or two without a fused form, of a
   // value within |start| + 2 |fixed|: at most as many roundings as steps, and no more than 2^16 count, since
-  // sum |factor|^k = 2^16.
-  const double roundings = 2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16));
-  std::vector<double> start(static_cast<std::size_t>(probe::fma_chains));
-  inputs.read(0, part * probe::fma_chains, start);
-  for (std::int64_t chain = 0; chain < probe::fma_chains; ++chain) {
-    const auto begin = static_cast<long double>(start[static_cast<std::size_t>(chain)]);
-    const long double largest = std::fabs(begin) + 2 * std::fabs(after.fixed);
-    out.push_back({1, part * probe::fma_chains + chain, after.from(begin), gamma(choice.type, roundings) * largest});
+  // sum |factor|^k = 2^16. One more comes from the start, and as many as there are chains from their sum.
+  const double roundings = 2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16)) + 1;
+  const long double largest = std::fabs(row_start) + 1 + 2 * std::fabs(after.fixed);
+  const long double bound = chains * gamma(choice.type, roundings + static_cast<double>(chains)) * largest;
+  for (std::int64_t result = 0; result < results_per_row<Exec>; ++result) {
+    const long double first = static_cast<long double>(result) * chains;
+    const long double mean_start = row_start + (first + (chains - 1) / 2) * static_cast<long double>(probe::fma_offset);
+    out.push_back({1, part * results_per_row<Exec> + result, chains * after.from(mean_start), bound});
   }
 }
 
@@ -152,8 +156,9 @@ flop_counts fma_probe_case<Exec>::count_kernel(const specification& choice) cons
 template <class Exec>
 flop_counts fma_probe_case<Exec>::count_closed_form(const specification& choice) const {
   flop_counts counts;
-  counts[flop_kind::fma] =
-      static_cast<std::uint64_t>(choice.shape.at("rows") * probe::fma_chains * choice.shape.at("iterations"));
+  const auto chains = static_cast<std::uint64_t>(choice.shape.at("rows") * probe::fma_chains);
+  counts[flop_kind::fma] = chains * static_cast<std::uint64_t>(choice.shape.at("iterations") + 1);
+  counts[flop_kind::add] = chains;
   return counts;
 }
 

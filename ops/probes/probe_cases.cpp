@@ -57,11 +57,16 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
     triad_case::elementwise_case::reference(choice, inputs, part, out);
     const dtype computed = compute_type(choice.type);
     const long double alpha = std::fabs(as_computed(choice.type, choice.values.at("alpha")));
-    for (std::size_t at = before; at < out.size(); ++at) {
-      reference_entry& entry = out[at];
-      const auto x = static_cast<long double>(std::fabs(inputs.at(0, entry.index)));
-      const auto y = static_cast<long double>(std::fabs(inputs.at(1, entry.index)));
-      entry.bound = stored_bound(choice.type, entry.value, gamma(computed, 2) * (x + alpha * y));
+    if (out.size() == before) return;
+    std::vector<double> x(out.size() - before);
+    std::vector<double> y(out.size() - before);
+    inputs.read(0, out[before].index, x);
+    inputs.read(1, out[before].index, y);
+    for (std::size_t at = 0; at < x.size(); ++at) {
+      reference_entry& entry = out[before + at];
+      const long double terms =
+          static_cast<long double>(std::fabs(x[at])) + alpha * static_cast<long double>(std::fabs(y[at]));
+      entry.bound = stored_bound(choice.type, entry.value, gamma(computed, 2) * terms);
     }
   }
 };

@@ -19,15 +19,19 @@ inline constexpr std::int64_t fma_chains = 192;
 inline constexpr double fma_factor = -(1 - 0x1p-16);
 inline constexpr double fma_summand = 0.375;
 
+/// What chains of a row begin with, apart from one another: the row's input plus so much times the chain's number.
+inline constexpr double fma_offset = 0x1p-8;
+
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// results[row][chain] = `iterations` steps of the recurrence from start[row][chain]; both arrays are contiguous. One
-/// block is what one thread keeps in its registers at a time, several times over on the host.
+/// results[block] = the sum over the block's chains of where `iterations` steps take them. A block is a whole row on the
+/// host, and what one thread keeps in its registers on a device.
 template <bool OnHost, class T>
 struct fma_chains_kernel {
   using vector = typename std::conditional_t<OnHost, fma_vector<T>, fma_number<T>>::type;
   static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * vector::in_flight;
   static constexpr std::int64_t chains_per_block = OnHost ? fma_chains : chains_in_flight;
+  static constexpr std::int64_t blocks_per_row = fma_chains / chains_per_block;
   static_assert(fma_chains % chains_in_flight == 0 && chains_per_block % chains_in_flight == 0);
 
   const T* start;
@@ -35,24 +39,36 @@ struct fma_chains_kernel {
   std::int64_t rows;
   std::int64_t iterations;
 
-  std::int64_t blocks() const { return rows * (fma_chains / chains_per_block); }
+  KOKKOS_FUNCTION std::int64_t blocks() const { return rows * blocks_per_row; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t block) const {
-    const std::int64_t begin = block * chains_per_block;
-    for (std::int64_t chain = begin; chain < begin + chains_per_block; chain += chains_in_flight) run_chains(chain);
+    const std::int64_t begin = block % blocks_per_row * chains_per_block;
+    T total(0);
+    for (std::int64_t chain = begin; chain < begin + chains_per_block; chain += chains_in_flight) {
+      run_chains(start[block / blocks_per_row], chain, total);
+    }
+    results[block] = total;
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void run_chains(std::int64_t first) const {
+  KOKKOS_FORCEINLINE_FUNCTION void run_chains(T row_start, std::int64_t first, T& total) const {
     const vector factor = vector::all(T(plain_scalar_t<T>(fma_factor)));
     const vector summand = vector::all(T(plain_scalar_t<T>(fma_summand)));
+    T numbers[chains_in_flight];
+    for (std::int64_t which = 0; which < chains_in_flight; ++which) {
+      numbers[which] = T(static_cast<plain_scalar_t<T>>(first + which) * plain_scalar_t<T>(fma_offset));
+    }
     vector chain[vector::in_flight];
-    for (int which = 0; which < vector::in_flight; ++which) chain[which] = vector::load(start + first + which * vector::lanes);
+    for (int which = 0; which < vector::in_flight; ++which) {
+      chain[which] = vector::load(numbers + which * vector::lanes);
+      chain[which].multiply_add(vector::all(T(1)), vector::all(row_start));
+    }
     for (std::int64_t step = 0; step < iterations; ++step) {
 #pragma GCC unroll 24
       for (int which = 0; which < vector::in_flight; ++which) chain[which].multiply_add(factor, summand);
     }
-    for (int which = 0; which < vector::in_flight; ++which) chain[which].store(results + first + which * vector::lanes);
+    for (int which = 0; which < vector::in_flight; ++which) chain[which].store(numbers + which * vector::lanes);
+    for (std::int64_t which = 0; which < chains_in_flight; ++which) total = total + numbers[which];
   }
 };
 
