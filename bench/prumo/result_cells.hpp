@@ -10,7 +10,7 @@
 
 namespace prumo::bench {
 
-/// A field by JSON pointer, null where it is absent.
+/// A field of nested objects by its path (`/time_s/median`), null where it is absent.
 [[nodiscard]] const nlohmann::json& field(const nlohmann::json& value, const char* pointer);
 
 /// A text, empty where the value is none.

@@ -139,7 +139,8 @@ void results_writer::add(json result) {
   store(std::move(result));
   dirty_ = true;
   const auto now = std::chrono::steady_clock::now();
-  if (!last_write_ || now - *last_write_ >= interval_) write();
+  const auto interval = interval_.count() > 0 ? std::max(interval_, least_interval_) : interval_;
+  if (!last_write_ || now - *last_write_ >= interval) write();
 }
 
 void results_writer::set_device(json device) {
@@ -169,8 +170,11 @@ void results_writer::finish() {
 
 void results_writer::write() {
   if (is_collected_only(path_)) return;
+  const auto start = std::chrono::steady_clock::now();
   write_file_atomically(path_, dump_document(run_, devices_, lines_));
   last_write_ = std::chrono::steady_clock::now();
+  // A long file on a slow disk: writing must not take more than a tenth of the time.
+  least_interval_ = std::chrono::duration_cast<std::chrono::milliseconds>(10 * (*last_write_ - start));
   dirty_ = false;
 }
 

@@ -84,11 +84,13 @@ class results_writer {
   /// \throws results_error also where there is no such file.
   [[nodiscard]] static results_writer resume(std::string path, nlohmann::json run, nlohmann::json devices);
 
-  /// Sets the least time between two writes that nobody forced (one second unless told otherwise).
+  /// Sets the least time between two writes that nobody forced (one second unless told otherwise; zero: every
+  /// add()).
   void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
 
   /// Adds a result, or replaces the one of the same key, device and implementation. An empty or absent `key`
-  /// is filled in. Writes the file if the last write is older than the interval.
+  /// is filled in. Writes the file if the last write is older than the interval (and ten times as long as
+  /// that write took).
   /// \throws results_error (input) where the result breaks the schema: a bug of the program or a worker that
   /// lies.
   void add(nlohmann::json result);
@@ -132,6 +134,7 @@ class results_writer {
   std::vector<std::string> lines_;  // each result serialised once: a write is then a concatenation
   std::unordered_map<std::string, std::vector<std::size_t>> by_case_;  // key and device -> places in results_
   std::chrono::milliseconds interval_{1000};
+  std::chrono::milliseconds least_interval_{0};
   std::optional<std::chrono::steady_clock::time_point> last_write_;
   bool dirty_ = true;
 };

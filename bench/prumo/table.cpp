@@ -84,15 +84,17 @@ class footnotes {
 text_table::cell check_of(const json& result, footnotes& notes, const text_style& style) {
   text_table::cell cell;
   const json& verified = field(result, "/verified");
-  if (text_of(field(result, "/status")) == "failed") {
-    const std::string reason = text_of(field(result, "/reason"));
-    cell = {"failed " + notes.add("failed: " + (reason.empty() ? "no reason given" : reason)), emphasis::bad};
-  } else if (verified == true) {
+  if (verified == true) {
     cell = {style.unicode ? "✓" : "yes", emphasis::good};
   } else if (verified == false) {
     cell = {style.unicode ? "✗ WRONG" : "WRONG", emphasis::bad};
   } else {
     cell = {"-", emphasis::muted};
+  }
+  if (text_of(field(result, "/status")) == "failed") {
+    if (verified != false) cell = {"failed", emphasis::bad};
+    const std::string reason = text_of(field(result, "/reason"));
+    cell.text += ' ' + notes.add("failed: " + (reason.empty() ? "no reason given" : reason));
   }
   for (const json& warning : field(result, "/warnings")) {
     cell.text += ' ' + notes.add(text_of(warning));
@@ -161,19 +163,23 @@ std::vector<const json*> in_order(const json& results) {
 }
 
 std::string summary_line(const json& results) {
-  std::map<std::string, std::size_t> count;
-  std::size_t verified = 0;
-  std::size_t wrong = 0;
+  struct tally {
+    std::size_t all = 0, verified = 0, wrong = 0;
+  };
+  std::map<std::string, tally> tallies;
   for (const json& result : results) {
-    ++count[text_of(field(result, "/status"))];
-    const json& checked = field(result, "/verified");
-    verified += checked == true ? 1 : 0;
-    wrong += checked == false ? 1 : 0;
+    tally& of_status = tallies[text_of(field(result, "/status"))];
+    ++of_status.all;
+    of_status.verified += field(result, "/verified") == true ? 1 : 0;
+    of_status.wrong += field(result, "/verified") == false ? 1 : 0;
   }
-  std::string line = fmt::format("{} ok ({} verified", count["ok"], verified);
-  line += wrong > 0 ? fmt::format(", {} WRONG)", wrong) : ")";
+  const tally& ok = tallies["ok"];
+  std::string line = fmt::format("{} ok ({} verified", ok.all, ok.verified);
+  line += ok.wrong > 0 ? fmt::format(", {} WRONG)", ok.wrong) : ")";
   for (const char* status : {"skipped", "unsupported", "failed"}) {
-    if (count[status] > 0) line += fmt::format(", {} {}", count[status], status);
+    const tally& others = tallies[status];
+    if (others.all > 0) line += fmt::format(", {} {}", others.all, status);
+    if (others.wrong > 0) line += fmt::format(" ({} WRONG)", others.wrong);
   }
   return line;
 }
