@@ -99,8 +99,7 @@ class portable_gemm_host_kernel {
 
   /// Bytes of workspace a team.
   static std::size_t workspace_bytes(const host_tiling& tiling) {
-    const std::int64_t elements =
-        tiling.rows * tiling.depth + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
+    const std::int64_t elements = block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
     return static_cast<std::size_t>(round_up(elements * static_cast<std::int64_t>(sizeof(C)), 4096)) + 256;
   }
 
@@ -118,9 +117,12 @@ class portable_gemm_host_kernel {
     C* sums;
   };
 
+  /// Elements of the block of A, so that what follows it is aligned for vector registers.
+  static constexpr std::int64_t block_of_a(const host_tiling& tiling) { return round_up(tiling.rows * tiling.depth, 64); }
+
   buffers buffers_of(int team) const {
     auto* const begin = reinterpret_cast<C*>(workspace_ + static_cast<std::size_t>(team) * workspace_bytes(tiling_));
-    C* const b = begin + tiling_.rows * tiling_.depth;
+    C* const b = begin + block_of_a(tiling_);
     return {begin, b, b + tiling_.columns * tiling_.depth};
   }
 
