@@ -238,8 +238,8 @@ std::string explain_extras(const CLI::App& app, const std::string& verb) {
   }
   const std::string name = word.substr(0, word.find('='));
   const std::string near = nearest_name(name, known);
-  return fmt::format("unknown option '{}'{}; `prumo {} --help` lists them", name,
-                     near.empty() ? "" : fmt::format("; did you mean '{}'?", near), verb);
+  return fmt::format("unknown option '{}'{} `prumo {} --help` lists the options.", name,
+                     near.empty() ? "." : fmt::format("; did you mean '{}'?", near), verb);
 }
 
 }  // namespace

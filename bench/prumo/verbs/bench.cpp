@@ -75,6 +75,19 @@ void check_same_plan(const std::string& path, const json& earlier, const json& r
                                   path, difference, command_of(earlier)));
 }
 
+/// Takes cases that an earlier run had no time for out of its file: they are measured now, and their rows would stay
+/// beside the new ones, because they do not tell the implementation.
+void drop_unmeasured(const std::string& path) {
+  json document = load_results(path);
+  json kept = json::array();
+  for (json& result : document.at("results")) {
+    if (is_final(result) || result.at("status") == "failed") kept.push_back(std::move(result));
+  }
+  if (kept.size() == document.at("results").size()) return;
+  document["results"] = std::move(kept);
+  write_file_atomically(path, dump_results(document));
+}
+
 /// Finds out about the files before anything is measured.
 void check_files(const bench_options& options) {
   if (!options.csv.empty()) {
@@ -146,7 +159,10 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   json run = make_run_record(options.command, fleet);
   run["plan"] = plan_record(plan, options, fleet);
   run["warnings"] = notes;
-  if (options.resume) check_same_plan(options.output, load_results(options.output).at("run"), run["plan"]);
+  if (options.resume) {
+    check_same_plan(options.output, load_results(options.output).at("run"), run["plan"]);
+    drop_unmeasured(options.output);
+  }
   results_writer writer = options.resume ? results_writer::resume(options.output, run, fleet.device_entries())
                                          : results_writer(options.output, run, fleet.device_entries());
   progress shown;

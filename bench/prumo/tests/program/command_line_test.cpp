@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the user types and what he is told: messages, exit codes, the printed table.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_program.hpp"
+
+namespace prumo::bench::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<std::string> bench(const std::vector<std::string>& words, const std::string& worker = {}) {
+  return joined(joined({"bench"}, words), fake_worker_words(worker));
+}
+
+void expect_refusal(const std::vector<std::string>& words, int code, const std::string& message) {
+  const program_result result = run_prumo(words);
+  EXPECT_EQ(result.code, code) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(message));
+  EXPECT_THAT(result.err, ::testing::StartsWith("prumo: "));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(command_line, alone_and_with_help_it_explains_itself) {
+  for (const auto& words : {std::vector<std::string>{}, {"--help"}, {"help"}}) {
+    const program_result result = run_prumo(words);
+    EXPECT_EQ(result.code, 0);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("prumo bench"), HasSubstr("prumo devices")));
+  }
+  EXPECT_THAT(run_prumo({"--version"}).out, ::testing::StartsWith("prumo "));
+}
+
+TEST(command_line, every_verb_has_help_with_examples) {
+  for (const char* verb : {"bench", "devices"}) {
+    const program_result result = run_prumo({verb, "--help"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("Examples:"), HasSubstr("Exit codes:"), HasSubstr("--list"), HasSubstr("-o"))) << verb;
+  }
+}
+
+TEST(command_line, names_the_nearest_verb_and_option) {
+  expect_refusal({"benhc"}, 2, "unknown verb 'benhc'; did you mean 'bench'?");
+  expect_refusal({"bench", "--ops", "add"}, 2, "unknown option '--ops'; did you mean '--op'?");
+  expect_refusal({"bench", "--zzzzz"}, 2, "unknown option '--zzzzz'");
+  expect_refusal({"bench", "add"}, 2, "'add' is one word too many");
+  expect_refusal({"--quick"}, 2, "unknown option '--quick'");
+}
+
+TEST(command_line, refuses_bad_values) {
+  expect_refusal(bench({"--size", "2XB"}), 2, "--size: size '2XB'");
+  expect_refusal(bench({"--size", "4MB:2MB"}), 2, "--size");
+  expect_refusal(bench({"--size", "0"}), 2, "--size");
+  expect_refusal(bench({"--time-budget", "soon"}), 2, "--time-budget");
+  expect_refusal(bench({"--target-noise", "2"}), 2, "--target-noise");
+  expect_refusal(bench({"--op", "add,,mul"}), 2, "--op: an empty name");
+  expect_refusal(bench({"--shape", "n=1.5"}), 2, "--shape: 'n=1.5' is not NAME=EXTENT");
+  expect_refusal(bench({"--shape", "n=-1"}), 2, "--shape");
+  expect_refusal(bench({"--set", "alpha"}), 2, "--set: 'alpha' is not NAME=NUMBER");
+  expect_refusal(bench({"--min-samples", "0"}), 2, "--min-samples");
+  expect_refusal(bench({"--quick", "--full"}), 2, "--quick");
+  expect_refusal(bench({"--resume"}), 2, "name it with -o");
+  expect_refusal({"bench", "--no-search", "--worker", "numpy"}, 2, "NAME=COMMAND");
+  expect_refusal({"bench", "--no-search", "--worker", "x='a"}, 2, "lacks a closing '");
+}
+
+TEST(command_line, refuses_names_that_no_worker_knows) {
+  expect_refusal(bench({"--op", "ad"}), 2, "unknown operation 'ad'; did you mean 'add'?");
+  expect_refusal(bench({"--dtype", "f46"}), 2, "unknown type 'f46'; did you mean 'f64'?");
+  expect_refusal(bench({"--impl", "portible"}), 2, "unknown implementation 'portible'; did you mean 'portable'?");
+  expect_refusal(bench({"--op", "softmax", "--shape", "row=4"}), 2, "unknown axis 'row'; did you mean 'rows'?");
+  expect_refusal(bench({"--op", "scale", "--set", "alhpa=2"}), 2, "unknown parameter 'alhpa'; did you mean 'alpha'?");
+  expect_refusal(bench({"--data", "residnt"}), 2, "did you mean 'resident'?");
+  expect_refusal(bench({"--cache", "warm"}), 2, "--cache: unknown value 'warm'");
+}
+
+TEST(command_line, says_what_this_machine_lacks) {
+  expect_refusal(bench({"--device", "cuda:0"}), 3, "device 'cuda:0' is not there; there are: fake:0");
+  expect_refusal({"bench", "--no-search"}, 3, "there is no worker program");
+  expect_refusal({"bench", "--no-search", "--worker", "x=/nonexistent/worker"}, 3, "/nonexistent/worker");
+  expect_refusal(bench({}, "--fault hello=unavailable"), 3, "there is no driver for the device");
+}
+
+TEST(command_line, a_size_beyond_memory_is_an_error_with_both_numbers) {
+  expect_refusal(bench({"--op", "add", "--size", "1TB"}, "--memory 1000000000"), 3,
+                 "add needs 3TB of memory (3298534883328 bytes) and fake:0 has 953.67MB (1000000000 bytes)");
+}
+
+TEST(command_line, list_prints_the_plan_and_measures_nothing) {
+  const temporary_folder folder;
+  const program_result result = run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--impl", "all", "--list"},
+                                                "--log " + folder.file("log")));
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("add"), HasSubstr("portable"), HasSubstr("2MB"), HasSubstr("n=524288")));
+  EXPECT_THAT(read_file(folder.file("log")), ::testing::Not(HasSubstr("prepare")));
+}
+
+TEST(command_line, the_table_is_as_it_was) {
+  const program_result result = run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--quick"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "") << "progress in a pipe";
+  const std::string table = masked(result.out);
+  EXPECT_THAT(table, HasSubstr("fake:#: A device that is not there, # threads"));
+  EXPECT_THAT(table, HasSubstr("#MB k=m=n=# library # ms ±#% # GFLOP/s"));
+  EXPECT_THAT(table, HasSubstr("a host device has no transfers"));
+  EXPECT_THAT(table, HasSubstr("# ok (# verified), # skipped"));
+  EXPECT_THAT(table, HasSubstr("the whole program: # s elapsed, # s user, # s system"));
+}
+
+TEST(command_line, a_wrong_result_is_exit_code_one) {
+  const program_result result = run_prumo(bench({"--op", "add,mul", "--size", "2MB", "--quick"}, "--fault verify:add=wrong"));
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, HasSubstr("the result is wrong: error 3.5 where 0.5 is allowed; entry 17"));
+}
+
+TEST(command_line, devices_prints_peaks_and_ceilings) {
+  const program_result result = run_prumo(joined({"devices"}, fake_worker_words()));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("made up"), HasSubstr("triad"), HasSubstr("fma")));
+  const program_result quick = run_prumo(joined({"devices", "--no-probe"}, fake_worker_words()));
+  EXPECT_EQ(quick.code, 0);
+  EXPECT_THAT(quick.out, ::testing::Not(HasSubstr("triad")));
+  const program_result list = run_prumo(joined({"devices", "--list"}, fake_worker_words("--devices 2")));
+  EXPECT_EQ(list.out, "fake:0  A device that is not there\nfake:1  A device that is not there\n");
+}
+
+TEST(command_line, a_launcher_comes_first) {
+  const program_result result =
+      run_prumo(bench({"--op", "add", "--size", "2MB", "--quick", "--launcher", "/usr/bin/env LAUNCHED=1"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+}  // namespace
+}  // namespace prumo::bench::test

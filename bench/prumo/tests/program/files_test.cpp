@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What happens to files: written, refused, never spoilt.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "results_file.hpp"
+#include "run_program.hpp"
+
+namespace prumo::bench::test {
+namespace {
+
+using ::testing::HasSubstr;
+using nlohmann::json;
+
+std::vector<std::string> bench(const std::vector<std::string>& words, const std::string& worker = {}) {
+  return joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB"}, words), fake_worker_words(worker));
+}
+
+TEST(files, results_follow_the_schema) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  ASSERT_EQ(run_prumo(bench({"-o", path, "--csv", folder.file("r.csv")})).code, 0);
+  const json document = load_results(path);
+  const json& run = document.at("run");
+  for (const char* name : {"id", "started", "command", "versions", "host", "cpu", "memory", "power", "environment",
+                           "warnings", "resources", "plan"}) {
+    EXPECT_TRUE(run.contains(name)) << name;
+  }
+  ASSERT_EQ(document.at("results").size(), 2U);
+  const json& measured = document.at("results").at(0);
+  EXPECT_EQ(measured.at("status"), "ok");
+  EXPECT_EQ(measured.at("verified"), true);
+  EXPECT_EQ(measured.at("bytes_per_array"), 2097152);
+  EXPECT_EQ(measured.at("flops").at("counted").at("total"), 524288);
+  EXPECT_EQ(measured.at("bytes"), 3 * 2097152);
+  EXPECT_NEAR(measured.at("rates").at("gbytes").get<double>(), 20, 0.1);
+  EXPECT_NEAR(measured.at("percent").at("roofline").get<double>(), 100, 1);
+  EXPECT_EQ(measured.at("bound"), "memory");
+  EXPECT_EQ(measured.at("time_s").at("stop"), "settled");
+  EXPECT_EQ(document.at("results").at(1).at("status"), "skipped");
+  EXPECT_EQ(document.at("results").at(1).at("reason"), "a host device has no transfers");
+  EXPECT_EQ(document.at("devices").at(0).at("ceilings").size(), 4U);
+  EXPECT_THAT(read_file(folder.file("r.csv")), HasSubstr("add"));
+}
+
+TEST(files, a_dash_is_standard_output_and_the_table_goes_aside) {
+  const program_result result = run_prumo(bench({"-o", "-"}));
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(json::parse(result.out).at("schema"), "prumo.results/1");
+  EXPECT_THAT(result.err, HasSubstr("1 ok (1 verified)"));
+}
+
+TEST(files, own_results_are_replaced_only_when_there_are_new_ones) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  ASSERT_EQ(run_prumo(bench({"-o", path})).code, 0);
+  const std::string before = read_file(path);
+  EXPECT_EQ(run_prumo(bench({"-o", path, "--device", "cuda:0"})).code, 3);
+  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(run_prumo(bench({"-o", path})).code, 0);
+  EXPECT_NE(json::parse(read_file(path)).at("run").at("id"), json::parse(before).at("run").at("id"));
+}
+
+TEST(files, foreign_and_broken_files_are_left_alone) {
+  const temporary_folder folder;
+  for (const char* content : {"{\"a\": 1}", "not JSON at all", "{\"schema\": \"prumo.results/1\", \"run\": {"}) {
+    const std::string path = folder.file("other.json");
+    write_file(path, content);
+    for (const auto& words : {std::vector<std::string>{"-o", path}, {"-o", path, "--resume"}}) {
+      const program_result result = run_prumo(bench(words));
+      EXPECT_EQ(result.code, 2) << content;
+      EXPECT_THAT(result.err, HasSubstr(path));
+      EXPECT_EQ(read_file(path), content);
+    }
+  }
+}
+
+TEST(files, an_output_that_cannot_be_written_is_found_before_measuring) {
+  const temporary_folder folder;
+  const std::string log = folder.file("log");
+  const program_result absent = run_prumo(bench({"-o", folder.file("absent/r.json")}, "--log " + log));
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_THAT(absent.err, HasSubstr("absent/r.json"));
+  const program_result csv = run_prumo(bench({"--csv", folder.file("absent/r.csv")}, "--log " + log));
+  EXPECT_EQ(csv.code, 2);
+  EXPECT_THAT(csv.err, HasSubstr("absent/r.csv"));
+  if (::geteuid() != 0) {
+    std::filesystem::create_directory(folder.file("closed"));
+    std::filesystem::permissions(folder.file("closed"), std::filesystem::perms::owner_read);
+    EXPECT_EQ(run_prumo(bench({"-o", folder.file("closed/r.json")}, "--log " + log)).code, 3);
+  }
+  EXPECT_FALSE(std::filesystem::exists(log)) << "a worker was started";
+}
+
+TEST(files, resume_refuses_what_is_not_there_or_another_plan) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  EXPECT_EQ(run_prumo(bench({"-o", path, "--resume"})).code, 2);
+  ASSERT_EQ(run_prumo(bench({"-o", path})).code, 0);
+  const std::string before = read_file(path);
+  const program_result cases = run_prumo(bench({"-o", path, "--resume", "--cache", "hot"}));
+  EXPECT_EQ(cases.code, 2);
+  EXPECT_THAT(cases.err, HasSubstr("holds another plan (other cases); repeat its own command"));
+  const program_result seed = run_prumo(bench({"-o", path, "--resume", "--seed", "7"}));
+  EXPECT_EQ(seed.code, 2);
+  EXPECT_THAT(seed.err, HasSubstr("seed was 1, now it is 7"));
+  EXPECT_EQ(read_file(path), before);
+}
+
+}  // namespace
+}  // namespace prumo::bench::test

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How groups are measured: in turns, within memory and budget, noise told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+
+#include "run_program.hpp"
+
+namespace prumo::bench::test {
+namespace {
+
+using ::testing::HasSubstr;
+using nlohmann::json;
+
+json measure(const std::vector<std::string>& words, const std::string& worker = {}) {
+  const program_result result =
+      run_prumo(joined(joined({"bench", "-o", "-", "--no-probe"}, words), fake_worker_words(worker)));
+  if (result.out.empty()) throw std::runtime_error(result.err);
+  return json::parse(result.out);
+}
+
+std::vector<std::string> logged(const std::string& path, const std::string& request) {
+  std::vector<std::string> found;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(request)) found.push_back(line.substr(request.size()));
+  }
+  return found;
+}
+
+TEST(measurement, cases_of_a_group_take_turns_and_are_sampled_equally_often) {
+  const temporary_folder folder;
+  measure({"--op", "add", "--size", "2MB", "--data", "resident", "--time-budget", "2s", "--target-noise", "0.0001%"},
+          "--devices 3 --noise 0.2 --delay 0.02 --log " + folder.file("log"));
+  const auto samples = logged(folder.file("log"), "sample");
+  ASSERT_GE(samples.size(), 9U);
+  std::map<std::string, int> counts;
+  for (const std::string& line : samples) ++counts[line];
+  ASSERT_EQ(counts.size(), 3U);
+  const int each = counts.begin()->second;
+  for (const auto& [line, count] : counts) EXPECT_EQ(count, each) << line;
+  // The first of each round is another one.
+  EXPECT_NE(samples[3], samples[6]);
+}
+
+TEST(measurement, stops_when_settled_or_when_the_time_is_spent) {
+  const json quiet = measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--noise 0.001");
+  EXPECT_EQ(quiet.at("results").at(0).at("time_s").at("stop"), "settled");
+  EXPECT_GE(quiet.at("results").at(0).at("time_s").at("samples").size(), 10U);
+  const json noisy = measure({"--op", "add", "--size", "2MB", "--data", "resident", "--time-budget", "1s"},
+                             "--noise 0.5 --delay 0.02");
+  EXPECT_EQ(noisy.at("results").at(0).at("time_s").at("stop"), "budget");
+}
+
+TEST(measurement, cases_that_do_not_fit_together_run_one_after_the_other) {
+  // Room for one case of 6 MiB, not for two.
+  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--devices 2 --memory 7000000");
+  ASSERT_EQ(document.at("results").size(), 2U);
+  for (const json& result : document.at("results")) EXPECT_EQ(result.at("status"), "ok") << result.at("reason");
+}
+
+TEST(measurement, a_case_beyond_memory_is_skipped_with_both_numbers) {
+  const json document = measure({"--op", "add", "--size", "2MB,64MB", "--data", "resident"}, "--memory 7000000");
+  EXPECT_EQ(document.at("results").at(0).at("status"), "ok");
+  EXPECT_EQ(document.at("results").at(1).at("status"), "skipped");
+  EXPECT_THAT(document.at("results").at(1).at("reason").get<std::string>(),
+              ::testing::AllOf(HasSubstr("201326592 bytes"), HasSubstr("7000000 bytes")));
+}
+
+TEST(measurement, refusals_become_statuses) {
+  const auto status = [](const std::string& kind) {
+    const json document =
+        measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--fault prepare=error:" + kind);
+    return document.at("results").at(0).at("status").get<std::string>() + ": " +
+           document.at("results").at(0).at("reason").get<std::string>();
+  };
+  EXPECT_EQ(status("unsupported"), "unsupported: as the test asked");
+  EXPECT_EQ(status("skipped"), "skipped: as the test asked");
+  EXPECT_EQ(status("memory"), "skipped: as the test asked");
+  EXPECT_EQ(status("failed"), "failed: as the test asked");
+  EXPECT_EQ(status("device"), "failed: as the test asked");
+}
+
+TEST(measurement, transfers_are_measured_where_there_are_any) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}, "--backend cuda");
+  ASSERT_EQ(document.at("results").size(), 3U);
+  const json& transferred = document.at("results").at(1);
+  EXPECT_EQ(transferred.at("data"), "transferred");
+  EXPECT_EQ(transferred.at("host_memory"), "pinned");
+  EXPECT_EQ(transferred.at("transfer").at("h2d_bytes"), 8);
+  EXPECT_TRUE(transferred.at("percent").at("roofline").is_null());
+  EXPECT_EQ(document.at("results").at(2).at("host_memory"), "pageable");
+}
+
+TEST(measurement, without_verification_nothing_is_called_verified) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident", "--no-verify"});
+  EXPECT_TRUE(document.at("results").at(0).at("verified").is_null());
+}
+
+TEST(measurement, a_spent_budget_leaves_the_rest_out_and_resume_measures_it) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const std::vector<std::string> words{"bench", "--no-probe", "--op", "add,mul,scale", "--size", "2MB", "--data", "resident",
+                                       "-o",    path};
+  const program_result first =
+      run_prumo(joined(joined(words, {"--time-budget", "10ms"}), fake_worker_words("--fault verify=slow")));
+  EXPECT_EQ(first.code, 0) << first.err;
+  json document = json::parse(read_file(path));
+  ASSERT_EQ(document.at("results").size(), 3U);
+  EXPECT_EQ(document.at("results").at(0).at("status"), "ok") << "the first group is measured whatever it takes";
+  EXPECT_EQ(document.at("results").at(2).at("status"), "skipped");
+  EXPECT_THAT(document.at("results").at(2).at("reason").get<std::string>(), HasSubstr("--time-budget"));
+  const program_result second = run_prumo(joined(joined(words, {"--resume"}), fake_worker_words()));
+  EXPECT_EQ(second.code, 0) << second.err;
+  document = json::parse(read_file(path));
+  for (const json& result : document.at("results")) EXPECT_EQ(result.at("status"), "ok");
+}
+
+TEST(measurement, the_default_sweep_leaves_out_products_that_take_too_long) {
+  const program_result result = run_prumo(
+      joined({"bench", "-o", "-", "--op", "gemm", "--data", "resident", "--time-budget", "3s"}, fake_worker_words()));
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document.at("results").size(), 4U);
+  EXPECT_EQ(document.at("results").at(0).at("status"), "ok");
+  EXPECT_EQ(document.at("results").at(3).at("status"), "skipped");
+  EXPECT_THAT(document.at("results").at(3).at("reason").get<std::string>(), HasSubstr("one call takes"));
+}
+
+}  // namespace
+}  // namespace prumo::bench::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+#include "program_error.hpp"
+#include "run_program.hpp"
+
+namespace prumo::bench::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class planning : public ::testing::Test {
+ protected:
+  bench_plan plan(const std::vector<std::string>& worker_options = {}) {
+    fleet_ = std::make_unique<worker_fleet>(std::vector{fake_worker(worker_options)}, worker_client::options{});
+    fleet_->start();
+    fleet_->read_facts();
+    return make_plan(options, *fleet_);
+  }
+
+  static std::set<std::string> ops(const bench_plan& made) {
+    std::set<std::string> names;
+    for (const planned_group& group : made.groups) names.insert(group.op);
+    return names;
+  }
+
+  plan_options options;
+
+ private:
+  std::unique_ptr<worker_fleet> fleet_;
+};
+
+TEST_F(planning, the_default_sweep_takes_default_operations_at_four_sizes) {
+  const bench_plan made = plan();
+  EXPECT_EQ(ops(made), (std::set<std::string>{"add", "mul", "scale", "softmax", "gemm"}));
+  EXPECT_EQ(made.groups.size(), 5U * 4U);
+  EXPECT_EQ(made.case_count(), 5U * 4U * 2U) << "resident and transferred";
+  for (const planned_group& group : made.groups) EXPECT_EQ(group.dtype, "f32");
+}
+
+TEST_F(planning, quick_takes_two_sizes_and_full_everything_but_probes) {
+  options.extent = sweep::quick;
+  EXPECT_EQ(plan().groups.size(), 5U * 2U);
+  options.extent = sweep::full;
+  const bench_plan full = plan();
+  EXPECT_TRUE(ops(full).contains("negate"));
+  EXPECT_FALSE(ops(full).contains("triad"));
+  std::set<std::string> dtypes;
+  std::set<std::string> layouts;
+  for (const planned_group& group : full.groups) {
+    dtypes.insert(group.dtype);
+    layouts.insert(group.layout);
+  }
+  EXPECT_EQ(dtypes.size(), 2U);
+  EXPECT_EQ(layouts.size(), 2U);
+}
+
+TEST_F(planning, filters_multiply) {
+  options.ops = {"gemm"};
+  options.sizes = {1U << 20, 4U << 20};
+  options.dtypes = {"f32", "f64"};
+  options.caches = {"cold", "hot"};
+  options.data = {"resident"};
+  options.implementations = {"all"};
+  const bench_plan made = plan();
+  EXPECT_EQ(made.groups.size(), 4U);
+  EXPECT_EQ(made.case_count(), 4U * 2U * 2U);
+  EXPECT_EQ(made.groups[0].shape, (nlohmann::json{{"m", 512}, {"n", 512}, {"k", 512}}));
+}
+
+TEST_F(planning, a_complete_shape_needs_no_size) {
+  options.ops = {"softmax"};
+  options.shape = {{"rows", 100}};
+  const bench_plan made = plan();
+  ASSERT_EQ(made.groups.size(), 1U);
+  EXPECT_EQ(made.groups[0].shape, (nlohmann::json{{"rows", 100}, {"columns", 1024}}));
+  options.shape = {{"columns", 64}};
+  options.sizes = {1U << 20};
+  EXPECT_EQ(plan().groups.at(0).shape, (nlohmann::json{{"rows", 4096}, {"columns", 64}}));
+}
+
+TEST_F(planning, parameters_apply_to_the_operations_that_have_them) {
+  options.ops = {"add", "scale"};
+  options.sizes = {1U << 20};
+  options.parameters = {{"alpha", 3}};
+  const bench_plan made = plan();
+  EXPECT_EQ(made.groups.at(0).parameters, nlohmann::json::object());
+  EXPECT_EQ(made.groups.at(1).parameters, (nlohmann::json{{"alpha", 3}}));
+}
+
+TEST_F(planning, an_implementation_chooses_its_operations) {
+  options.implementations = {"portable"};
+  EXPECT_EQ(ops(plan()), (std::set<std::string>{"gemm"}));
+}
+
+TEST_F(planning, refuses_when_nothing_fits) {
+  options.ops = {"add"};
+  options.sizes = {std::uint64_t{1} << 40};
+  try {
+    std::ignore = plan({"--memory", "1000"});
+    FAIL() << "no error was reported";
+  } catch (const program_error& error) {
+    EXPECT_EQ(error.code(), exit_code::machine_cannot);
+    EXPECT_THAT(error.what(), HasSubstr("choose a smaller --size"));
+  }
+}
+
+}  // namespace
+}  // namespace prumo::bench::test

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "worker_client.hpp"
+
+namespace prumo::bench::test {
+
+/// What a finished program left behind.
+struct program_result {
+  int code = -1;  ///< exit code, or 128 + signal
+  std::string out;
+  std::string err;
+};
+
+/// A program that runs in the background, its output in files.
+class background_program {
+ public:
+  explicit background_program(const std::vector<std::string>& command);
+  ~background_program();
+  background_program(const background_program&) = delete;
+  background_program& operator=(const background_program&) = delete;
+
+  void send_signal(int number) const;
+  /// Waits for its end.
+  program_result wait();
+
+ private:
+  std::filesystem::path out_, err_;
+  pid_t id_ = -1;
+  bool waited_ = false;
+};
+
+/// Runs `prumo` with these words.
+program_result run_prumo(const std::vector<std::string>& words);
+
+/// The words that make `prumo` use the scripted worker, and only that one.
+std::vector<std::string> fake_worker_words(const std::string& options = {});
+
+/// `words` followed by `more`.
+std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more);
+
+/// The scripted worker for tests of the library.
+worker_launch fake_worker(const std::vector<std::string>& options = {});
+
+/// A folder of this test that vanishes with it.
+class temporary_folder {
+ public:
+  temporary_folder();
+  ~temporary_folder();
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& content);
+
+/// Text with every number replaced by `#`, blanks around it dropped: what a golden output compares.
+std::string masked(const std::string& text);
+
+}  // namespace prumo::bench::test

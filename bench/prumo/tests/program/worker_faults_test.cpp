@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A worker that dies, hangs or lies: what the client says, and that it goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "run_program.hpp"
+#include "worker_client.hpp"
+#include "worker_fleet.hpp"
+
+namespace prumo::bench::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+prepare_request add_request() {
+  prepare_request what;
+  what.device = "fake:0";
+  what.op = "add";
+  what.dtype = "f32";
+  what.shape = {{"n", 1000}};
+  what.layout = "right";
+  what.parameters = nlohmann::json::object();
+  what.compute_mode = "strict";
+  what.data = "resident";
+  what.cache = "cold";
+  return what;
+}
+
+struct fault {
+  const char* name;
+  worker_failure::reason why;
+  const char* message;
+};
+
+void PrintTo(const fault& value, std::ostream* out) { *out << value.name; }
+
+class sample_fault : public ::testing::TestWithParam<fault> {};
+
+TEST_P(sample_fault, names_the_worker_and_what_it_did_and_goes_on) {
+  const temporary_folder folder;
+  worker_client client(
+      fake_worker({"--once", folder.file("once"), "--fault", std::string("sample=") + GetParam().name}), {});
+  const auto first = client.prepare(add_request(), 0);
+  const int generation = client.generation();
+  try {
+    std::ignore = client.sample(first.case_id, 0.01, 0);
+    FAIL() << "no failure was reported";
+  } catch (const worker_failure& failure) {
+    EXPECT_EQ(failure.why(), GetParam().why);
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("worker 'fake'"), HasSubstr("'sample'"), HasSubstr(GetParam().message)));
+  }
+  const auto second = client.prepare(add_request(), 0);
+  EXPECT_EQ(client.generation(), generation + 1) << "the worker was not started again";
+  EXPECT_FALSE(client.sample(second.case_id, 0.01, 0).samples.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    protocol, sample_fault,
+    ::testing::Values(fault{"die", worker_failure::reason::died, "exited with code 7"},
+                      fault{"kill", worker_failure::reason::died, "killed by signal 9 (SIGKILL), perhaps"},
+                      fault{"garbage", worker_failure::reason::lied, "not JSON: Intel MKL WARNING"},
+                      fault{"not_an_object", worker_failure::reason::lied, "no JSON object"},
+                      fault{"wrong_id", worker_failure::reason::lied, "another id"},
+                      fault{"no_ok", worker_failure::reason::lied, "no 'ok'"},
+                      fault{"nan", worker_failure::reason::lied, "not JSON"},
+                      fault{"negative", worker_failure::reason::lied, "times above zero and is -0.001"},
+                      fault{"missing", worker_failure::reason::lied, "'samples' is missing"},
+                      fault{"endless", worker_failure::reason::died, "a line of more than"},
+                      fault{"silent_close", worker_failure::reason::died, "closed its output"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST(worker_client, ends_a_worker_that_hangs) {
+  worker_client client(fake_worker({"--fault", "sample=hang"}), {1.0, false});
+  const auto prepared = client.prepare(add_request(), 0);
+  try {
+    std::ignore = client.sample(prepared.case_id, 0.01, 0);
+    FAIL() << "no failure was reported";
+  } catch (const worker_failure& failure) {
+    EXPECT_EQ(failure.why(), worker_failure::reason::hung);
+    EXPECT_THAT(failure.what(), HasSubstr("did not answer 'sample' within"));
+  }
+  EXPECT_FALSE(client.alive());
+}
+
+TEST(worker_client, tells_the_last_words) {
+  worker_client client(fake_worker({"--fault", "verify=die"}), {});
+  const auto prepared = client.prepare(add_request(), 0);
+  try {
+    std::ignore = client.verify(prepared.case_id, 0);
+    FAIL() << "no failure was reported";
+  } catch (const worker_failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("the fake worker was told to die"));
+  }
+}
+
+TEST(worker_client, does_not_believe_verified_beyond_the_bound) {
+  worker_client client(fake_worker({"--fault", "verify=liar"}), {});
+  const auto prepared = client.prepare(add_request(), 0);
+  EXPECT_THROW(std::ignore = client.verify(prepared.case_id, 0), worker_failure);
+}
+
+TEST(worker_client, refuses_another_version_of_the_protocol) {
+  worker_client client(fake_worker({"--protocol", "2"}), {});
+  try {
+    client.greet();
+    FAIL() << "no failure was reported";
+  } catch (const worker_failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("version 2 of the worker protocol"));
+  }
+}
+
+TEST(worker_client, gives_up_after_three_failed_starts) {
+  worker_client client({"absent", {"/nonexistent/prumo-worker-absent"}, false}, {});
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    EXPECT_FALSE(client.given_up());
+    EXPECT_THROW(client.greet(), worker_failure);
+  }
+  EXPECT_TRUE(client.given_up());
+  try {
+    client.greet();
+    FAIL() << "no failure was reported";
+  } catch (const worker_failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("given up after 3 failed starts"));
+  }
+}
+
+TEST(worker_client, distinguishes_a_refusal_from_a_fault) {
+  worker_client client(fake_worker({"--fault", "verify=error:failed"}), {});
+  const auto prepared = client.prepare(add_request(), 0);
+  const int generation = client.generation();
+  try {
+    std::ignore = client.verify(prepared.case_id, 0);
+    FAIL() << "no refusal was reported";
+  } catch (const request_refused& refusal) {
+    EXPECT_EQ(refusal.kind(), "failed");
+  }
+  EXPECT_FALSE(client.sample(prepared.case_id, 0.01, 0).samples.empty());
+  EXPECT_EQ(client.generation(), generation) << "a refusal must not restart the worker";
+}
+
+TEST(worker_client, restarts_a_worker_that_lost_its_device) {
+  worker_client client(fake_worker({"--fault", "verify=error:device"}), {});
+  const auto prepared = client.prepare(add_request(), 0);
+  EXPECT_THROW(std::ignore = client.verify(prepared.case_id, 0), request_refused);
+  EXPECT_FALSE(client.alive());
+}
+
+TEST(worker_process, leaves_no_process_behind) {
+  pid_t child = -1;
+  {
+    worker_process process({"/bin/sleep", "1000"});
+    child = process.id();
+    EXPECT_TRUE(process.running());
+    EXPECT_EQ(::kill(child, 0), 0);
+  }
+  EXPECT_NE(::kill(child, 0), 0) << "the child still exists";
+}
+
+TEST(worker_process, explains_a_program_that_is_not_there) {
+  try {
+    worker_process process({"/nonexistent/program"});
+    FAIL() << "no error was reported";
+  } catch (const process_error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("/nonexistent/program"), HasSubstr("No such file")));
+  }
+}
+
+TEST(worker_fleet, tells_why_a_device_cannot_be_used_and_keeps_the_others) {
+  std::vector<worker_launch> launches{fake_worker(), fake_worker({"--fault", "hello=unavailable"})};
+  launches[1].name = "broken";
+  worker_fleet fleet(launches, {});
+  fleet.start();
+  ASSERT_EQ(fleet.devices().size(), 1U);
+  ASSERT_EQ(fleet.notes().size(), 1U);
+  EXPECT_THAT(fleet.notes()[0], AllOf(HasSubstr("'broken'"), HasSubstr("there is no driver for the device")));
+}
+
+TEST(worker_fleet, gives_devices_of_two_workers_different_names) {
+  std::vector<worker_launch> launches{fake_worker(), fake_worker()};
+  launches[1].name = "old";
+  worker_fleet fleet(launches, {});
+  fleet.start();
+  ASSERT_EQ(fleet.devices().size(), 2U);
+  EXPECT_EQ(fleet.devices()[0].id, "fake:0");
+  EXPECT_EQ(fleet.devices()[1].id, "fake:0@old");
+}
+
+}  // namespace
+}  // namespace prumo::bench::test
