@@ -2,7 +2,7 @@
 #include <prumo/loop_nest.hpp>
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace prumo::detail {
 
@@ -12,7 +12,12 @@ int normalise_loop_nest(int count, int rank, std::int64_t* extents, std::int64_t
   for (int dimension = 0; dimension < rank; ++dimension) {
     if (extents[dimension] != 1) order[kept++] = dimension;
   }
-  std::stable_sort(order, order + kept, [&](int a, int b) { return strides[0][a] > strides[0][b]; });
+  // By insertion: std::stable_sort takes its buffer from the heap, at every call of an operation.
+  for (int step = 1; step < kept; ++step) {
+    for (int at = step; at > 0 && strides[0][order[at - 1]] < strides[0][order[at]]; --at) {
+      std::swap(order[at - 1], order[at]);
+    }
+  }
 
   std::int64_t merged_extents[max_rank] = {1};
   std::int64_t merged_strides[max_rank][max_rank];

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prints the bits of sums. The test runs it with one thread and with several: the lines must be the same.
+
+#include <prumo/prumo.hpp>
+#include <prumo/random.hpp>
+
+#include <cstdio>
+
+namespace {
+
+using exec = Kokkos::DefaultHostExecutionSpace;
+
+template <class View>
+void print_bits(const char* what, const View& values) {
+  using T = typename View::value_type;
+  // As an integer of the same size, so that nothing is rounded on the way.
+  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+  std::printf("%s", what);
+  for (std::size_t index = 0; index < values.size(); ++index) {
+    std::printf(" %llx", static_cast<unsigned long long>(Kokkos::bit_cast<bits>(values.data()[index])));
+  }
+  std::printf("\n");
+}
+
+template <class T>
+void print_sums(const char* type) {
+  constexpr std::int64_t rows = 7;
+  constexpr std::int64_t columns = 150001;  // several segments, the last one short
+  prumo::context<exec> ctx;
+  const Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> x("x", rows, columns);
+  for (std::int64_t index = 0; index < rows * columns; ++index) {
+    x.data()[index] = prumo::random::uniform<T>(20261121, 0, static_cast<std::uint64_t>(index));
+  }
+  const Kokkos::View<T, Kokkos::HostSpace> total("total");
+  const Kokkos::View<T*, Kokkos::HostSpace> of_rows("of_rows", rows);
+  const Kokkos::View<T*, Kokkos::HostSpace> of_columns("of_columns", columns);
+
+  std::printf("%s ", type);
+  prumo::sum(ctx, x, total);
+  ctx.fence();
+  print_bits("whole", total);
+
+  prumo::sum(ctx, Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3}), total);
+  ctx.fence();
+  print_bits("inner part", total);
+
+  prumo::sum_rows(ctx, x, of_rows);
+  ctx.fence();
+  print_bits("rows", of_rows);
+
+  const Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace> transposed(x.data(), columns, rows);
+  prumo::sum_rows(ctx, transposed, of_columns);
+  prumo::sum(ctx, of_columns, total);
+  ctx.fence();
+  print_bits("rows that lie side by side", total);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Kokkos::ScopeGuard kokkos(argc, argv);
+  std::fprintf(stderr, "%d threads\n", exec().concurrency());
+  print_sums<float>("f32");
+  print_sums<double>("f64");
+  print_sums<prumo::f16>("f16");
+  print_sums<prumo::bf16>("bf16");
+}
