@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the case's general test does not reach: operands of different layouts, NaN in what may not be read, batches.
+// Every implementation is called by name.
+
+#include <prumo/gemm.hpp>
+#include <prumo/random.hpp>
+#include <prumo/spaces.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace prumo {
+namespace {
+
+using space = Kokkos::DefaultExecutionSpace;
+
+template <class T>
+using strided_matrix = Kokkos::View<T**, Kokkos::LayoutStride, space>;
+
+enum class placing { right, left, padded_right, padded_left, strided };
+constexpr placing all_placings[] = {placing::right, placing::left, placing::padded_right, placing::padded_left,
+                                    placing::strided};
+
+/// A matrix with a buffer of its own, placed as asked, every element of the buffer NaN.
+template <class T>
+strided_matrix<T> place(std::size_t rows, std::size_t columns, placing how) {
+  const std::size_t row_strides[] = {columns, 1, columns + 3, 1, 2 * columns + 5};
+  const std::size_t column_strides[] = {1, rows, 1, rows + 2, 2};
+  const auto index = static_cast<std::size_t>(how);
+  const Kokkos::LayoutStride layout(rows, std::max<std::size_t>(1, row_strides[index]), columns,
+                                    std::max<std::size_t>(1, column_strides[index]));
+  const strided_matrix<T> matrix("matrix", layout);
+  Kokkos::View<T*, space, Kokkos::MemoryUnmanaged> whole(matrix.data(), matrix.span());
+  Kokkos::deep_copy(whole, static_cast<T>(std::numeric_limits<float>::quiet_NaN()));
+  return matrix;
+}
+
+/// Writes values of a stream of the generator.
+template <class View>
+void fill(const View& matrix, std::uint64_t stream) {
+  using T = typename View::value_type;
+  const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
+  for (std::size_t i = 0; i < matrix.extent(0); ++i) {
+    for (std::size_t j = 0; j < matrix.extent(1); ++j) mirror(i, j) = random::uniform<T>(7, stream, i * matrix.extent(1) + j);
+  }
+  Kokkos::deep_copy(matrix, mirror);
+}
+
+template <class View>
+auto on_host(const View& matrix) {
+  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
+}
+
+template <class T>
+double value(const T& stored) {
+  return static_cast<double>(static_cast<compute_t<T>>(stored));
+}
+
+transpose as_transpose(bool yes) { return yes ? transpose::yes : transpose::no; }
+
+/// alpha op(A) op(B) + beta C, with beta C for a C of ones times `old`, within the bound of ops/gemm/README.md.
+template <class T, class A, class B, class C>
+void expect_product(bool trans_a, bool trans_b, double alpha, const A& a, const B& b, double beta, double old, const C& c,
+                    const std::string& what) {
+  const auto left = on_host(a);
+  const auto right = on_host(b);
+  const auto result = on_host(c);
+  const std::size_t k = trans_a ? a.extent(0) : a.extent(1);
+  const double u = unit_roundoff<compute_t<T>>();
+  for (std::size_t i = 0; i < c.extent(0); ++i) {
+    for (std::size_t j = 0; j < c.extent(1); ++j) {
+      double sum = 0;
+      double size = 0;
+      for (std::size_t p = 0; p < k; ++p) {
+        const double term = value(trans_a ? left(p, i) : left(i, p)) * value(trans_b ? right(j, p) : right(p, j));
+        sum += term;
+        size += std::abs(term);
+      }
+      const double expected = alpha * sum + (beta == 0 ? 0 : beta * old);
+      const double bound = 2 * (static_cast<double>(k) + 2) * u * (std::abs(alpha) * size + std::abs(beta * old)) +
+                           (sizeof(T) == 2 ? 1.01 * unit_roundoff<T>() * std::abs(expected) + 1e-7 : 0);
+      ASSERT_LE(std::abs(value(result(i, j)) - expected), bound) << what << " at " << i << ", " << j;
+    }
+  }
+}
+
+std::string name_of(std::string_view implementation, placing a, placing b, placing c, bool trans_a, bool trans_b) {
+  return std::string(implementation) + " placings " + std::to_string(static_cast<int>(a)) + " " +
+         std::to_string(static_cast<int>(b)) + " " + std::to_string(static_cast<int>(c)) + (trans_a ? " A'" : " A") +
+         (trans_b ? " B'" : " B");
+}
+
+template <class T>
+class gemm_typed : public testing::Test {
+ public:
+  context<space> ctx;
+  std::vector<std::string_view> implementations = detail::gemm_implementations<space, T>();
+
+  /// Runs unless the implementation refuses; says whether it ran.
+  template <class A, class B, class C>
+  bool run(std::string_view implementation, bool trans_a, bool trans_b, double alpha, const A& a, const B& b, double beta,
+           const C& c) {
+    try {
+      gemm(ctx, as_transpose(trans_a), as_transpose(trans_b), static_cast<compute_t<T>>(alpha), a, b,
+           static_cast<compute_t<T>>(beta), c, {.implementation = implementation});
+    } catch (const unsupported_error&) {
+      return false;
+    }
+    ctx.fence();
+    return true;
+  }
+};
+
+using types = testing::Types<float, double, f16, bf16>;
+TYPED_TEST_SUITE(gemm_typed, types);
+
+TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
+  using T = TypeParam;
+  constexpr std::size_t m = 37;
+  constexpr std::size_t n = 45;
+  constexpr std::size_t k = 29;
+  int vendor_runs = 0;
+  for (const placing pa : all_placings) {
+    for (const placing pb : all_placings) {
+      for (const placing pc : all_placings) {
+        for (const bool trans_a : {false, true}) {
+          for (const bool trans_b : {false, true}) {
+            const auto a = place<T>(trans_a ? k : m, trans_a ? m : k, pa);
+            const auto b = place<T>(trans_b ? n : k, trans_b ? k : n, pb);
+            fill(a, 1);
+            fill(b, 2);
+            for (const std::string_view implementation : this->implementations) {
+              const auto c = place<T>(m, n, pc);  // NaN, which beta = 0 may not read
+              const bool ran = this->run(implementation, trans_a, trans_b, 0.5, a, b, 0, c);
+              const bool strided = pa == placing::strided || pb == placing::strided || pc == placing::strided;
+              const bool must_run = implementation == "portable" || (sizeof(T) > 2 && !strided);
+              ASSERT_TRUE(ran || !must_run) << implementation;
+              if (!ran) continue;
+              vendor_runs += implementation != "portable";
+              expect_product<T>(trans_a, trans_b, 0.5, a, b, 0, 0, c,
+                                name_of(implementation, pa, pb, pc, trans_a, trans_b));
+              if (this->HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+  const bool has_vendor = sizeof(T) > 2 && this->implementations.size() > 1;
+  EXPECT_GE(vendor_runs, has_vendor ? 64 * 4 : 0);
+}
+
+TYPED_TEST(gemm_typed, what_lies_between_the_elements_stays) {
+  using T = TypeParam;
+  const auto a = place<T>(13, 8, placing::right);
+  const auto b = place<T>(8, 21, placing::right);
+  fill(a, 1);
+  fill(b, 2);
+  for (const placing how : {placing::padded_right, placing::padded_left, placing::strided}) {
+    for (const std::string_view implementation : this->implementations) {
+      const auto c = place<T>(13, 21, how);
+      if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
+      const Kokkos::View<T*, space, Kokkos::MemoryUnmanaged> whole(c.data(), c.span());
+      const auto memory = on_host(whole);
+      std::size_t untouched = 0;
+      for (std::size_t i = 0; i < memory.extent(0); ++i) untouched += std::isnan(value(memory(i)));
+      EXPECT_EQ(untouched, memory.extent(0) - 13 * 21) << implementation;
+    }
+  }
+}
+
+TYPED_TEST(gemm_typed, every_alpha_and_beta) {
+  using T = TypeParam;
+  for (const std::size_t k : {std::size_t{5}, std::size_t{600}}) {
+    const auto a = place<T>(50, k, placing::right);
+    const auto b = place<T>(k, 70, placing::left);
+    fill(a, 1);
+    fill(b, 2);
+    for (const double alpha : {1.0, -0.5, 0.0}) {
+      for (const double beta : {1.0, 0.25, 0.0}) {
+        for (const std::string_view implementation : this->implementations) {
+          const auto c = place<T>(50, 70, placing::padded_right);
+          Kokkos::deep_copy(c, static_cast<T>(2.0f));
+          if (!this->run(implementation, false, false, alpha, a, b, beta, c)) continue;
+          expect_product<T>(false, false, alpha, a, b, beta, 2, c, std::string(implementation));
+          if (this->HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(gemm_typed, alpha_zero_does_not_read_a_or_b) {
+  using T = TypeParam;
+  const auto a = place<T>(9, 7, placing::right);  // NaN
+  const auto b = place<T>(7, 11, placing::right);
+  for (const std::string_view implementation : this->implementations) {
+    for (const double beta : {0.0, 0.5, 1.0}) {
+      const auto c = place<T>(9, 11, placing::left);
+      if (beta != 0) Kokkos::deep_copy(c, static_cast<T>(3.0f));
+      ASSERT_TRUE(this->run(implementation, false, false, 0, a, b, beta, c));
+      const auto result = on_host(c);
+      for (std::size_t i = 0; i < 9; ++i) {
+        for (std::size_t j = 0; j < 11; ++j) ASSERT_EQ(value(result(i, j)), 3 * beta) << implementation;
+      }
+    }
+  }
+}
+
+TYPED_TEST(gemm_typed, nan_in_the_inputs_reaches_its_row_and_column_only) {
+  using T = TypeParam;
+  const auto a = place<T>(14, 9, placing::right);
+  const auto b = place<T>(9, 34, placing::right);
+  fill(a, 1);
+  fill(b, 2);
+  const auto mirror = on_host(a);
+  mirror(3, 4) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  mirror(13, 0) = static_cast<T>(std::numeric_limits<float>::infinity());
+  Kokkos::deep_copy(a, mirror);
+  for (const std::string_view implementation : this->implementations) {
+    const auto c = place<T>(14, 34, placing::right);
+    if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
+    const auto result = on_host(c);
+    for (std::size_t i = 0; i < 14; ++i) {
+      for (std::size_t j = 0; j < 34; ++j) {
+        EXPECT_EQ(std::isnan(value(result(i, j))), i == 3) << implementation;
+        EXPECT_EQ(std::isinf(value(result(i, j))), i == 13) << implementation;
+      }
+    }
+  }
+}
+
+TYPED_TEST(gemm_typed, empty_extents) {
+  using T = TypeParam;
+  for (const std::string_view implementation : this->implementations) {
+    const auto c = place<T>(4, 6, placing::right);
+    Kokkos::deep_copy(c, static_cast<T>(2.0f));
+    ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right), place<T>(0, 6, placing::right), 0.5, c));
+    EXPECT_EQ(value(on_host(c)(3, 5)), 1.0);
+    ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right), place<T>(0, 6, placing::right), 0, c));
+    EXPECT_EQ(value(on_host(c)(3, 5)), 0.0);
+    EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(0, 5, placing::right), place<T>(5, 6, placing::left), 0,
+                          place<T>(0, 6, placing::right)));
+    EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 5, placing::right), place<T>(5, 0, placing::left), 0,
+                          place<T>(4, 0, placing::right)));
+  }
+}
+
+TYPED_TEST(gemm_typed, batches) {
+  using T = TypeParam;
+  constexpr std::size_t batch = 5;
+  const Kokkos::View<T***, Kokkos::LayoutRight, space> a("a", batch, 17, 6);
+  const Kokkos::View<T***, Kokkos::LayoutLeft, space> left("left", batch, 6, 19);
+  const Kokkos::View<T***, Kokkos::LayoutRight, space> right("right", batch, 6, 19);
+  // One matrix for the whole batch: a batch stride of 0.
+  const Kokkos::View<T**, Kokkos::LayoutRight, space> shared_matrix("shared", 6, 19);
+  const Kokkos::View<T***, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> shared(
+      shared_matrix.data(), Kokkos::LayoutStride(batch, 0, 6, 19, 19, 1));
+  for (std::size_t which = 0; which < batch; ++which) {
+    fill(Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL), which);
+    fill(Kokkos::subview(left, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
+    fill(Kokkos::subview(right, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
+  }
+  fill(shared_matrix, 30);
+  const auto check = [&](const auto& b) {
+    for (const std::string_view implementation : this->implementations) {
+      const Kokkos::View<T***, Kokkos::LayoutRight, space> c("c", batch, 17, 19);
+      Kokkos::deep_copy(c, static_cast<T>(2.0f));
+      if (!this->run(implementation, false, false, 1, a, b, 0.5, c)) continue;
+      for (std::size_t which = 0; which < batch; ++which) {
+        expect_product<T>(false, false, 1, Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL),
+                          Kokkos::subview(b, which, Kokkos::ALL, Kokkos::ALL), 0.5, 2,
+                          Kokkos::subview(c, which, Kokkos::ALL, Kokkos::ALL), std::string(implementation));
+      }
+    }
+  };
+  check(left);
+  check(right);
+  check(shared);
+}
+
+TYPED_TEST(gemm_typed, const_and_unmanaged_views) {
+  using T = TypeParam;
+  const Kokkos::View<T**, Kokkos::LayoutRight, space> a("a", 3, 4);
+  const Kokkos::View<T**, Kokkos::LayoutRight, space> b("b", 4, 5);
+  fill(a, 1);
+  fill(b, 2);
+  const Kokkos::View<T[3][5], Kokkos::LayoutLeft, space> c("c");
+  gemm(this->ctx, transpose::no, transpose::no, 1, Kokkos::View<const T**, Kokkos::LayoutRight, space>(a),
+       Kokkos::View<const T**, Kokkos::LayoutRight, space, Kokkos::MemoryUnmanaged>(b), 0, c);
+  this->ctx.fence();
+  expect_product<T>(false, false, 1, a, b, 0, 0, c, "const");
+}
+
+}  // namespace
+}  // namespace prumo
