@@ -67,7 +67,7 @@ class worker_handler final : public protocol::request_handler {
     const cases::operation_case<Exec>& operation = find(request.op);
     const cases::case_info info = operation.info();
     cases::specification choice = choose(info, request);
-    choice.shape = operation.resolve(choice.type, request.bytes_per_array.value_or(0), given_shape(info, request));
+    choice.shape = shape_of(operation, choice.type, request, request.bytes_per_array.value_or(0));
     const auto arrays = operation.arrays(choice.shape, choice.values);
     protocol::resolve_answer answer;
     answer.shape.assign(choice.shape.begin(), choice.shape.end());
@@ -86,7 +86,7 @@ class worker_handler final : public protocol::request_handler {
     cases::specification choice = choose(info, request);
     complete(choice, info, request);
     if (request.transferred) refuse_transfers();
-    choice.shape = operation.resolve(choice.type, 0, given_shape(info, request));
+    choice.shape = shape_of(operation, choice.type, request, 0);
     const auto footprint = static_cast<std::size_t>(
         checked_footprint(operation.arrays(choice.shape, choice.values), choice));
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
@@ -116,7 +116,7 @@ class worker_handler final : public protocol::request_handler {
     const cases::operation_case<Exec>& operation = find(request.op);
     const cases::case_info info = operation.info();
     cases::specification choice = choose(info, request);
-    choice.shape = operation.resolve(choice.type, 0, given_shape(info, request));
+    choice.shape = shape_of(operation, choice.type, request, 0);
     protocol::count_answer answer;
     if (!operation.countable()) return answer;
     const bool run = operation.model(choice.type, choice.shape, choice.values).flops <= request.limit;
@@ -199,6 +199,22 @@ class worker_handler final : public protocol::request_handler {
     for (const auto& operation : registry_.all()) known += (known.empty() ? "" : ", ") + operation->info().op;
     throw protocol::request_error(protocol::error_kind::usage,
                                   "there is no operation '" + op + "'; there are: " + known);
+  }
+
+  /// The complete shape; without a size all axes have to be given that have no value of their own.
+  static cases::shape shape_of(const cases::operation_case<Exec>& operation, dtype type,
+                               const protocol::case_request& request, std::int64_t bytes_per_array) {
+    const cases::case_info info = operation.info();
+    cases::shape given = given_shape(info, request);
+    for (const cases::axis& axis : info.axes) {
+      if (given.contains(axis.name) || bytes_per_array > 0) continue;
+      if (axis.fallback == 0) {
+        throw protocol::request_error(protocol::error_kind::usage,
+                                      info.op + ": axis " + axis.name + " is not given and neither is a size");
+      }
+      given.set(axis.name, axis.fallback);
+    }
+    return operation.resolve(type, bytes_per_array, given);
   }
 
   open_case& find_open(std::int64_t id) {

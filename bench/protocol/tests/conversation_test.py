@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A conversation with a real worker, as docs/protocol.md has it:
+
+    python3 conversation_test.py [--counts] [--chatter OPTION] -- WORKER [ARGUMENT...]
+
+--counts: the worker counts flops. --chatter: an option that makes a library of the worker print to standard output.
+Exits with 77 where the worker says that it cannot run here (exit code 3).
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import unittest
+
+OPTIONS = None
+SMALL = 64 << 10  # bytes of an array
+
+
+class Worker:
+    """A worker process; each answer is checked for being the only line and for carrying the request's id."""
+
+    def __init__(self, *more):
+        self.process = subprocess.Popen([*OPTIONS.worker, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
+        self.last_id = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.kill()
+        self.process.wait()
+
+    def send(self, line):
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, request, **fields):
+        self.last_id += 1
+        answer = self.send(json.dumps({"id": self.last_id, "request": request, **fields}).encode() + b"\n")
+        assert answer["id"] == self.last_id, answer
+        return answer
+
+    def wants(self, request, **fields):
+        """The answer to a request that has to succeed."""
+        answer = self.ask(request, **fields)
+        assert answer["ok"] is True, (request, fields, answer)
+        return answer
+
+    def refused(self, request, **fields):
+        """Kind and message of the refusal of a request that has to fail."""
+        answer = self.ask(request, **fields)
+        assert answer["ok"] is False, (request, fields, answer)
+        assert answer["error"]["message"], answer
+        return answer["error"]["kind"], answer["error"]["message"]
+
+    def device(self):
+        return self.wants("hello", protocol=1)["devices"][0]["id"]
+
+
+class Program(unittest.TestCase):
+    def run_program(self, *arguments, text=""):
+        return subprocess.run([*OPTIONS.worker, *arguments], input=text, capture_output=True, text=True)
+
+    def test_help_and_version(self):
+        for option in ("--help", "--version"):
+            result = self.run_program(option)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("prumo", result.stdout)
+        self.assertIn('{"request": "hello"}', self.run_program("--help").stdout)
+
+    def test_an_unknown_option_is_named(self):
+        result = self.run_program("--nonsense")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--nonsense", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_the_end_of_input_ends_it(self):
+        result = self.run_program(text="")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+    def test_the_end_of_input_ends_it_after_requests(self):
+        result = self.run_program(text='{"request": "hello"}')
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(len(result.stdout.splitlines()), 1)
+
+    def test_quit_answers_and_ends(self):
+        result = self.run_program(text='{"id": 5, "request": "quit"}\n{"id": 6, "request": "hello"}\n')
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual([json.loads(line) for line in result.stdout.splitlines()], [{"id": 5, "ok": True}])
+
+    def test_standard_output_holds_answers_only(self):
+        more = [OPTIONS.chatter] if OPTIONS.chatter else []
+        result = self.run_program(*more, text='{"id": 1, "request": "hello"}\n\n{"id": 2, "request": "quit"}\n')
+        self.assertEqual([json.loads(line)["id"] for line in result.stdout.splitlines()], [1, 2])
+        if more:
+            self.assertTrue(result.stderr)
+
+
+class Refusals(unittest.TestCase):
+    def test_lines_that_are_no_requests(self):
+        with Worker() as worker:
+            for line in (b"{\n", b"nonsense\n", b"[1]\n", b"7\n", b'{"request": 5}\n', b'{"request": "jump"}\n', b"{}\n",
+                         b"\xff\xfe\n", b'"' + b"x" * (2 << 20) + b'"\n', b"[" * 100000 + b"\n"):
+                answer = worker.send(line)
+                self.assertEqual((answer["id"], answer["ok"], answer["error"]["kind"]), (None, False, "usage"), line[:40])
+            worker.wants("hello", protocol=1)
+
+    def test_another_version(self):
+        with Worker() as worker:
+            self.assertEqual(worker.refused("hello", protocol=99)[0], "usage")
+
+    def test_missing_and_mistyped_fields_are_named(self):
+        with Worker() as worker:
+            complete = {"device": worker.device(), "op": "add", "dtype": "f32", "shape": {"n": 10}}
+            for name in ("device", "op", "dtype"):
+                kind, message = worker.refused("prepare", **{**complete, name: None})
+                self.assertEqual(kind, "usage")
+                self.assertIn(f"'{name}'", message)
+            for name, value in (("op", 7), ("shape", "big"), ("shape", {"n": -1}), ("shape", {"n": 1.5}), ("seed", "x"),
+                                ("cache", "warm"), ("data", "moved"), ("parameters", {"alpha": "x"})):
+                kind, message = worker.refused("prepare", **{**complete, name: value})
+                self.assertEqual(kind, "usage", (name, value, message))
+            for request in ("verify", "sample", "release"):
+                self.assertEqual(worker.refused(request)[0], "usage")
+
+    def test_names_that_do_not_exist(self):
+        with Worker() as worker:
+            complete = {"device": worker.device(), "op": "add", "dtype": "f32", "shape": {"n": 10}}
+            for change in ({"device": "moon:0"}, {"op": "ad"}, {"dtype": "f99"}, {"layout": "spiral"},
+                           {"shape": {"rows": 10}}, {"shape": {}}, {"parameters": {"gamma": 1}},
+                           {"implementation": "magic"}):
+                kind, message = worker.refused("prepare", **{**complete, **change})
+                self.assertEqual(kind, "usage", (change, message))
+            for request in ("verify", "release"):
+                self.assertIn("42", worker.refused(request, case=42)[1])
+            self.assertEqual(worker.refused("sample", case=42, seconds=0)[0], "usage")
+            self.assertEqual(worker.refused("resolve", op="add", dtype="f32")[0], "usage")
+
+    def test_a_case_larger_than_memory(self):
+        with Worker() as worker:
+            device = worker.device()
+            for n in (1 << 44, (1 << 62) - 1):
+                kind, message = worker.refused("prepare", device=device, op="add", dtype="f32", shape={"n": n})
+                self.assertEqual(kind, "memory", message)
+                self.assertIn("needs", message)
+                self.assertIn("available", message)
+
+    def test_a_host_has_no_transfers(self):
+        with Worker() as worker:
+            kind, message = worker.refused("prepare", device=worker.device(), op="add", dtype="f32", shape={"n": 10},
+                                           data="transferred")
+            self.assertEqual((kind, message), ("skipped", "a host device has no transfers"))
+
+
+class Measurement(unittest.TestCase):
+    def check_case(self, worker, device, case, dtype, **more):
+        what = (case["op"], dtype, more)
+        resolved = worker.wants("resolve", op=case["op"], dtype=dtype, bytes_per_array=SMALL)
+        prepared = worker.wants("prepare", device=device, op=case["op"], dtype=dtype, shape=resolved["shape"], **more)
+        self.assertGreaterEqual(prepared["copies"], 1)
+        if more.get("cache") == "hot":
+            self.assertEqual(prepared["copies"], 1)
+            self.assertEqual(prepared["footprint_bytes"], resolved["footprint_bytes"])
+        if case["kind"] == "op":
+            verified = worker.wants("verify", case=prepared["case"])
+            self.assertIs(verified["verified"], True, (what, verified))
+            self.assertLessEqual(verified["error"], verified["error_bound"])
+        sample = worker.wants("sample", case=prepared["case"], seconds=0)
+        self.assertEqual(len(sample["samples"]), 1)
+        self.assertEqual(len(sample["wall"]), 1)
+        for seconds in sample["samples"] + sample["wall"]:
+            self.assertTrue(math.isfinite(seconds) and seconds > 0, what)
+        worker.wants("release", case=prepared["case"])
+
+    def test_every_operation_type_and_implementation(self):
+        with Worker() as worker:
+            hello = worker.wants("hello", protocol=1)
+            device = hello["devices"][0]["id"]
+            self.assertTrue(hello["cases"])
+            for case in hello["cases"]:
+                self.assertGreaterEqual(case["arrays"], 1)
+                for implementation in case["implementations"]:
+                    with self.subTest(op=case["op"], implementation=implementation):
+                        self.check_case(worker, device, case, "f32", implementation=implementation, cache="hot")
+                for dtype in case["dtypes"]:
+                    with self.subTest(op=case["op"], dtype=dtype):
+                        self.check_case(worker, device, case, dtype, cache="hot", seed=7)
+
+    def test_other_layouts(self):
+        with Worker() as worker:
+            hello = worker.wants("hello", protocol=1)
+            for case in hello["cases"]:
+                for layout in case["layouts"][1:]:
+                    with self.subTest(op=case["op"], layout=layout):
+                        resolved = worker.wants("resolve", op=case["op"], dtype="f32", bytes_per_array=SMALL, layout=layout)
+                        prepared = worker.wants("prepare", device=hello["devices"][0]["id"], op=case["op"], dtype="f32",
+                                                shape=resolved["shape"], layout=layout, cache="hot")
+                        if case["kind"] == "op":
+                            self.assertTrue(worker.wants("verify", case=prepared["case"])["verified"])
+
+    def test_cold_cases_rotate_and_stay_side_by_side(self):
+        with Worker() as worker:
+            device = worker.device()
+            cases = [worker.wants("prepare", device=device, op="add", dtype="f32", shape={"n": 1 << 20}, cache="cold", seed=seed)
+                     for seed in (1, 2)]
+            self.assertNotEqual(cases[0]["case"], cases[1]["case"])
+            self.assertEqual(cases[0]["footprint_bytes"], cases[0]["copies"] * 12 << 20)
+            for case in cases:
+                sample = worker.wants("sample", case=case["case"], seconds=0.02)
+                self.assertGreaterEqual(sample["batch"], 1)
+                self.assertEqual(len(sample["samples"]), len(sample["wall"]))
+                self.assertTrue(worker.wants("verify", case=case["case"])["verified"])
+                worker.wants("release", case=case["case"])
+                self.assertEqual(worker.refused("sample", case=case["case"], seconds=0)[0], "usage")
+
+    def test_large_cases_are_verified_by_samples(self):
+        with Worker() as worker:
+            case = worker.wants("prepare", device=worker.device(), op="add", dtype="f32", shape={"n": 1 << 20}, cache="hot")
+            verified = worker.wants("verify", case=case["case"], budget=1e5)
+            self.assertEqual((verified["verified"], verified["method"]), (True, "sampled"))
+            self.assertLess(verified["checked"], 1 << 20)
+            verified = worker.wants("verify", case=case["case"], budget=1e12)
+            self.assertEqual((verified["method"], verified["checked"]), ("all", 1 << 20))
+
+    def test_empty_cases(self):
+        with Worker() as worker:
+            case = worker.wants("prepare", device=worker.device(), op="add", dtype="f32", shape={"n": 0}, cache="cold")
+            self.assertTrue(worker.wants("verify", case=case["case"])["verified"])
+            self.assertEqual(len(worker.wants("sample", case=case["case"], seconds=0)["samples"]), 1)
+
+    def test_resolve_tells_cost(self):
+        with Worker() as worker:
+            resolved = worker.wants("resolve", op="add", dtype="f32", bytes_per_array=1 << 20)
+            self.assertEqual(resolved["shape"], {"n": 1 << 18})
+            self.assertEqual(resolved["bytes_per_array"], 1 << 20)
+            self.assertEqual(resolved["footprint_bytes"], 3 << 20)
+            self.assertEqual(resolved["model"], {"bytes": 3 << 20, "flops": 1 << 18, "elements": 1 << 18, "unit": "vector"})
+            resolved = worker.wants("resolve", op="scale", dtype="f64", shape={"n": 10}, parameters={"alpha": 3})
+            self.assertEqual((resolved["parameters"], resolved["footprint_bytes"]), ({"alpha": 3}, 160))
+
+    def test_count(self):
+        with Worker() as worker:
+            counted = worker.wants("count", op="add", dtype="f32", shape={"n": 1000})["counted"]
+            if not OPTIONS.counts:
+                self.assertIsNone(counted)
+                return
+            self.assertEqual(counted, {"add": 1000, "total": 1000, "source": "kernel"})
+            counted = worker.wants("count", op="add", dtype="f32", shape={"n": 1 << 40}, limit=1e6)["counted"]
+            self.assertEqual(counted, {"add": 1 << 40, "total": 1 << 40, "source": "closed_form"})
+
+    def test_device_tells_facts(self):
+        with Worker() as worker:
+            device = worker.device()
+            told = worker.wants("device", device=device)["device"]
+            self.assertEqual(told["id"], device)
+            self.assertIsInstance(told["facts"], dict)
+            self.assertIsInstance(told["peaks"], list)
+            self.assertEqual(worker.refused("device", device="moon:0")[0], "usage")
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--chatter")
+    parser.add_argument("worker", nargs="+")
+    OPTIONS = parser.parse_args()
+    trial = subprocess.run(OPTIONS.worker, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if trial.returncode == 3:
+        print(f"skipped: {trial.stderr.strip()}")
+        return 77
+    return 0 if unittest.main(argv=[sys.argv[0]], exit=False, verbosity=2).result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

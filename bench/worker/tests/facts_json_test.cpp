@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "facts_json.hpp"
+
+#include <gtest/gtest.h>
+
+namespace prumo::worker {
+namespace {
+
+TEST(describe, keeps_every_fact_and_leaves_unknown_null) {
+  backend::device_facts facts;
+  facts.id = "openmp:0";
+  facts.backend = "openmp";
+  facts.name = "some processor";
+  facts.threads = 4;
+  facts.cores = 2;
+  facts.instruction_sets = std::vector<std::string>{"sse2", "avx2"};
+  facts.extras = {{"nested", backend::fact_value::object{{"flag", true}, {"list", backend::fact_value::list{1, 2.5}}}}};
+  const protocol::device_answer answer = describe(facts, {});
+  EXPECT_EQ(answer.device.id, "openmp:0");
+  EXPECT_EQ(answer.device.threads, 4);
+  EXPECT_EQ(answer.facts.at("cores"), 2);
+  EXPECT_TRUE(answer.facts.at("clock_max_mhz").is_null());
+  EXPECT_EQ(answer.facts.at("instruction_sets").dump(), R"(["sse2","avx2"])");
+  EXPECT_EQ(answer.facts.at("nested").dump(), R"({"flag":true,"list":[1,2.5]})");
+}
+
+TEST(describe, tells_where_a_peak_comes_from) {
+  backend::peak known;
+  known.type = dtype::f32;
+  known.value = 1.5e12;
+  known.clock_mhz = 3000;
+  known.source = "by multiplication";
+  backend::peak unknown;
+  unknown.unit = backend::peak_unit::memory;
+  unknown.clock = backend::peak_clock::measured;
+  const protocol::json peaks = describe({}, {known, unknown}).peaks;
+  EXPECT_EQ(peaks.at(0).at("unit"), "vector");
+  EXPECT_EQ(peaks.at(0).at("dtype"), "f32");
+  EXPECT_EQ(peaks.at(0).at("value"), 1.5e12);
+  EXPECT_EQ(peaks.at(0).at("clock"), "max");
+  EXPECT_EQ(peaks.at(0).at("source"), "by multiplication");
+  EXPECT_TRUE(peaks.at(1).at("dtype").is_null());
+  EXPECT_TRUE(peaks.at(1).at("value").is_null());
+  EXPECT_EQ(peaks.at(1).at("clock"), "measured");
+}
+
+}  // namespace
+}  // namespace prumo::worker
