@@ -37,7 +37,7 @@ std::map<std::string, std::vector<planned_case>> ceiling_store::missing(const pl
     const fleet_device& device = fleet_.devices()[it.device];
     for (const char* probe : probes) {
       const case_description* described = fleet_.find_case(device, probe);
-      if (!described || described->kind != "probe") continue;
+      if (!described) continue;  // `copy` may be an operation of its own right and still is a ceiling
       if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) continue;
       const std::string key = value_key(probe, device.id, group, it.cache);
       if (values_.contains(key) || !seen.insert(key).second) continue;

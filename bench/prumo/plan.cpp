@@ -105,6 +105,19 @@ std::optional<resolve_answer> resolve_shape(worker_fleet& fleet, const op_choice
   return std::nullopt;
 }
 
+/// What is wrong with the numbers that a worker resolved; empty if nothing is.
+std::string shape_fault(const planned_group& group) {
+  for (const auto& [name, extent] : group.shape.items()) {
+    if (!extent.is_number_integer() || extent.get<std::int64_t>() < 0) {
+      return fmt::format("has {} {}", name, extent.dump());
+    }
+  }
+  for (const auto& [name, value] : group.parameters.items()) {
+    if (!value.is_number()) return fmt::format("comes with the parameter {} {}", name, value.dump());
+  }
+  return {};
+}
+
 void refuse_if_nothing_fits(const bench_plan& plan) {
   std::string reason;
   std::size_t settled = 0;
@@ -186,6 +199,10 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
           if (!group.bytes_per_array && bytes) group.bytes_per_array = static_cast<double>(*bytes);
           group.footprint_bytes = resolved->footprint_bytes;
           group.arrays = chosen.arrays;
+          if (const std::string fault = shape_fault(group); !fault.empty()) {
+            plan.notes.push_back(fmt::format("{} {} left out: its worker gave a shape that {}", chosen.op, dtype, fault));
+            continue;
+          }
           for (const std::string& mode : chosen.compute_modes) {
             planned_group with_mode = group;
             with_mode.compute_mode = mode;

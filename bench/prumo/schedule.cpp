@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "interrupt.hpp"
+#include "results_schema.hpp"
 #include "stopping.hpp"
 #include "units.hpp"
 
@@ -85,6 +86,17 @@ void scheduler::store_devices() {
   for (const fleet_device& device : fleet_.devices()) writer_.set_device(device.entry);
 }
 
+json scheduler::checked(const planned_group& group, const planned_case& which, json result) const {
+  if (const auto violations = validate_result(result); !violations.empty()) {
+    // The numbers come from the worker: its mistake costs this case, not the run.
+    const std::string& worker = fleet_.worker(fleet_.devices()[which.device].worker).name();
+    result = group.result_stub(fleet_, which);
+    result["reason"] = fmt::format("worker '{}' gave numbers that break the format at {}: {}", worker,
+                                   violations.front().path, violations.front().message);
+  }
+  return result;
+}
+
 void scheduler::store(const planned_group& group, std::vector<measured_case> results, run_outcome& outcome) {
   store_devices();
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -92,9 +104,9 @@ void scheduler::store(const planned_group& group, std::vector<measured_case> res
     if (result.at("status") == "ok") {
       const fleet_device& device = fleet_.devices()[group.cases[i].device];
       derive_figures(result, group, device.entry.at("peaks"), ceilings_.find(group, group.cases[i]));
-    } else if (result.at("status") == "failed") {
-      ++(results[i].wrong ? outcome.wrong : outcome.failed);
     }
+    result = checked(group, group.cases[i], std::move(result));
+    if (result.at("status") == "failed") ++(results[i].wrong ? outcome.wrong : outcome.failed);
     writer_.add(std::move(result));
   }
   writer_.end_group();

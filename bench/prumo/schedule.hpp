@@ -37,6 +37,7 @@ class scheduler {
   void leave_out_long_cases(planned_group& group, double share);
   void leave_out(planned_group& group, const std::string& reason);
   void store(const planned_group& group, std::vector<measured_case> results, run_outcome& outcome);
+  [[nodiscard]] nlohmann::json checked(const planned_group& group, const planned_case& which, nlohmann::json result) const;
   void store_devices();
 
   worker_fleet& fleet_;

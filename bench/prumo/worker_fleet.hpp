@@ -52,6 +52,7 @@ class worker_fleet {
 
   /// What the user should know of workers that could not be used, and their own warnings.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
   /// The `devices` of a results document.
   [[nodiscard]] nlohmann::json device_entries() const;

@@ -7,7 +7,7 @@
 
 WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
 WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, endless, silent_close,
-wrong, or error:KIND. With --once, faults happen only while FILE does not exist; the first creates it.
+wrong, liar, bad_count, bad_facts, unavailable, or error:KIND. With --once, faults happen only while FILE does not exist; the first creates it.
 """
 import argparse
 import json
@@ -215,6 +215,10 @@ class Worker:
             return json.dumps({"id": answer["id"], "ok": True})
         if what == "wrong":
             return json.dumps(dict(answer, verified=False, error=3.5, message="entry 17 is 2, expected 1"))
+        if what == "bad_count":
+            return json.dumps(dict(answer, counted={"total": 5, "source": "a guess"}))
+        if what == "bad_facts":
+            return json.dumps(dict(answer, device=dict(answer["device"], peaks=[{"unit": "horse"}])))
         if what == "liar":
             return json.dumps(dict(answer, verified=True, error=3.5))
         if what == "endless":

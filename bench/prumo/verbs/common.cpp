@@ -8,6 +8,28 @@
 #include "results_schema.hpp"
 
 namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// A device that lies about itself must not spoil the file: what breaks the format is dropped and told.
+void drop_invalid_facts(worker_fleet& fleet) {
+  for (fleet_device& device : fleet.devices()) {
+    const json document = {{"schema", results_schema_name}, {"devices", json::array({device.entry})}};
+    for (const schema_violation& violation : validate_results(document)) {
+      if (!violation.path.starts_with("/devices/")) continue;
+      fleet.add_note(fmt::format("{}: its facts break the format at {}: {}; they are left out", device.id,
+                                 violation.path, violation.message));
+      device.entry["name"] = device.summary.name.empty() ? json() : json(device.summary.name);
+      device.entry["threads"] = device.summary.threads.is_number_unsigned() ? device.summary.threads : json();
+      device.entry["facts"] = json::object();
+      device.entry["peaks"] = json::array();
+      break;
+    }
+  }
+}
+
+}  // namespace
 
 void open_fleet(worker_fleet& fleet, const common_options& options, bool with_facts) {
   fleet.start();
@@ -15,6 +37,7 @@ void open_fleet(worker_fleet& fleet, const common_options& options, bool with_fa
   for (const std::string& entry : options.workers.named) named.push_back(entry.substr(0, entry.find('=')));
   fleet.select_devices(options.devices, named);
   if (with_facts) fleet.read_facts();
+  drop_invalid_facts(fleet);
 }
 
 void print_notes(std::span<const std::string> notes) {

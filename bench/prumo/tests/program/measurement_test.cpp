@@ -83,6 +83,21 @@ TEST(measurement, refusals_become_statuses) {
   EXPECT_EQ(status("device"), "failed: as the test asked");
 }
 
+TEST(measurement, numbers_that_break_the_format_cost_only_their_case) {
+  const json document =
+      measure({"--op", "add,mul", "--size", "2MB", "--data", "resident"}, "--fault count:add=bad_count");
+  EXPECT_EQ(document.at("results").at(0).at("status"), "failed");
+  EXPECT_THAT(document.at("results").at(0).at("reason").get<std::string>(), HasSubstr("break the format"));
+  EXPECT_EQ(document.at("results").at(1).at("status"), "ok");
+}
+
+TEST(measurement, facts_that_break_the_format_are_left_out) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--fault device=bad_facts");
+  EXPECT_EQ(document.at("devices").at(0).at("peaks"), json::array());
+  EXPECT_EQ(document.at("results").at(0).at("status"), "ok");
+  EXPECT_THAT(document.at("run").at("warnings").dump(), HasSubstr("break the format"));
+}
+
 TEST(measurement, transfers_are_measured_where_there_are_any) {
   const json document = measure({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}, "--backend cuda");
   ASSERT_EQ(document.at("results").size(), 3U);
