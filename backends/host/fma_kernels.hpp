@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Instruction sequences of known length. They are written in assembly so that no compiler shortens them, and are
-/// chosen at run time, so that a program compiled for any processor measures what the present one can do.
+/// Instruction sequences of known length. They are written in assembly so that no compiler shortens them, and
+/// are chosen at run time, so that a program compiled for any processor measures what the present one can do.
 
 #include <cstdint>
 #include <string>
@@ -21,9 +21,9 @@ inline constexpr bool has_integer_chain = false;
 /// Additions of one round of integer_chain().
 inline constexpr std::int64_t chain_length = 128;
 
-/// Runs a chain of additions each of which waits for the one before: chain_length cycles a round, as a register's
-/// addition to another takes one cycle on every processor supported. (An immediate operand would not do: some
-/// processors add those while renaming registers.)
+/// Runs a chain of additions each of which waits for the one before: chain_length cycles a round, as a
+/// register's addition to another takes one cycle on every processor supported. (An immediate operand would
+/// not do: some processors add those while renaming registers.)
 void integer_chain(std::int64_t rounds);
 
 /// Independent fused multiply-adds, enough of them in flight to fill the pipes.

@@ -3,7 +3,6 @@
 
 #include "host_facts.hpp"
 #include "host_peaks.hpp"
-
 #include <prumo/spaces.hpp>
 
 #include <cstdlib>
@@ -15,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Half a second in all for one kind of core. A processor leaves its power-saving clocks within tens of milliseconds.
+// Half a second in all for one kind of core. A processor leaves its power-saving clocks within tens of
+// milliseconds.
 constexpr auto settling_time = 40ms;
 constexpr auto measuring_time = 30ms;
 constexpr auto load_settling_time = 60ms;
@@ -27,7 +27,8 @@ struct ask_where_threads_run {
   void operator()(int thread) const { allowed_cpus[thread] = allowed_cpus_of_this_thread(); }
 };
 
-/// All threads keep the same times, which takes the place of a barrier: it cannot hang should a thread come late.
+/// All threads keep the same times, which takes the place of a barrier: it cannot hang should a thread come
+/// late.
 struct read_light_clock {
   clock_reading* readings;
   probe_clock::time_point begin;
@@ -93,8 +94,9 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
     const bool units_known = !seen.fma_units.empty() && seen.fma_units.front();
     if (units_known || !kernels.empty()) {
       const fma_kernel load = units_known ? seen.fma_units.front()->kernel : kernels.front();
-      on_every_thread(instance, "prumo::backend::vector_clock",
-                      read_clock_under_load{seen.readings.data(), load, probe_clock::now() + load_settling_time});
+      on_every_thread(
+          instance, "prumo::backend::vector_clock",
+          read_clock_under_load{seen.readings.data(), load, probe_clock::now() + load_settling_time});
     }
   }
   return assemble_facts(seen, files);
@@ -103,12 +105,12 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
 }  // namespace
 }  // namespace host
 
-#define PRUMO_DEFINE_HOST_FACTS(Space, name)                                \
-  device_facts facts_of(const Space& instance, clock_probe probe) {         \
-    return host::gather_facts(instance, name, probe);                       \
-  }                                                                         \
-  std::vector<peak> peaks_of(const Space&, const device_facts& facts) {     \
-    return host::peaks_of_host(facts);                                      \
+#define PRUMO_DEFINE_HOST_FACTS(Space, name)                            \
+  device_facts facts_of(const Space& instance, clock_probe probe) {     \
+    return host::gather_facts(instance, name, probe);                   \
+  }                                                                     \
+  std::vector<peak> peaks_of(const Space&, const device_facts& facts) { \
+    return host::peaks_of_host(facts);                                  \
   }
 PRUMO_IF_SERIAL(PRUMO_DEFINE_HOST_FACTS(Kokkos::Serial, "serial"))
 PRUMO_IF_OPENMP(PRUMO_DEFINE_HOST_FACTS(Kokkos::OpenMP, "openmp"))

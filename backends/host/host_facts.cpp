@@ -2,7 +2,6 @@
 #include "host_facts.hpp"
 
 #include "system_state.hpp"
-
 #include <prumo/detail/instruction_set.hpp>
 
 #include <algorithm>
@@ -37,16 +36,17 @@ std::string vectors_in_words(double pipes, int bits) {
   return text;
 }
 
-void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured, const std::optional<fma_units>& known) {
+void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured,
+               const std::optional<fma_units>& known) {
   if (measured) {
     kind.fma_pipes = measured->pipes;
     kind.vector_bits = measured->bits;
     kind.fma_pipes_source = "measured " + two_digits(measured->rate) + " a cycle";
     if (known) {
       const bool agrees = known->pipes * known->bits == measured->pipes * measured->bits;
-      kind.fma_pipes_source += agrees ? ", as " + known->source + " has"
-                                      : ", though " + known->source + " has " +
-                                            vectors_in_words(known->pipes, known->bits);
+      kind.fma_pipes_source +=
+          agrees ? ", as " + known->source + " has"
+                 : ", though " + known->source + " has " + vectors_in_words(known->pipes, known->bits);
     }
   } else if (known) {
     kind.fma_pipes = known->pipes;
@@ -57,9 +57,11 @@ void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured, 
   }
 }
 
-std::vector<core_kind> usable_kinds(const host_observation& seen, const std::vector<hardware_thread>& usable) {
+std::vector<core_kind> usable_kinds(const host_observation& seen,
+                                    const std::vector<hardware_thread>& usable) {
   std::vector<core_kind> kinds;
-  // The table speaks of the processor that CPUID or /proc/cpuinfo names first: not of each kind of a hybrid one.
+  // The table speaks of the processor that CPUID or /proc/cpuinfo names first: not of each kind of a hybrid
+  // one.
   const auto known = seen.machine.kinds.size() == 1 ? known_fma_units(seen.subject) : std::nullopt;
   for (std::size_t which = 0; which < seen.machine.kinds.size(); ++which) {
     std::vector<hardware_thread> members;
@@ -102,29 +104,42 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
     warnings.push_back("threads are not bound to cores: set OMP_PROC_BIND=close and OMP_PLACES=cores");
   }
   if (facts.cpu_set && facts.threads > static_cast<int>(union_of(seen.allowed_cpus).size())) {
-    warnings.push_back(std::to_string(facts.threads) + " threads share the hardware threads " + *facts.cpu_set);
+    warnings.push_back(std::to_string(facts.threads) + " threads share the hardware threads " +
+                       *facts.cpu_set);
+  }
+  const auto has = [&](std::string_view set) {
+    return has_instruction_set(seen.subject.instruction_sets, set);
+  };
+  const std::string_view compiled = facts.compiled_instruction_set.value_or("");
+  if ((has("avx512f") && compiled != "avx512") ||
+      (has("avx2") && compiled != "avx2" && compiled != "avx512")) {
+    warnings.push_back("prumo's kernels were compiled for " + std::string(compiled) +
+                       " and leave part of the vector units idle: configure with -DPRUMO_NATIVE=ON");
   }
   if (facts.cpu_quota && *facts.cpu_quota < facts.threads) {
     warnings.push_back("the control group allows " + two_digits(*facts.cpu_quota) + " cores to " +
                        std::to_string(facts.threads) + " threads: they will be stopped now and then");
   }
   if (facts.power_source == "battery") warnings.push_back("the machine runs on its battery");
-  const std::string driver =
-      files.word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").value_or("");
-  // Under these two drivers the processor chooses its clock itself, and "powersave" is their ordinary governor.
+  const std::string driver = files.word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").value_or("");
+  // Under these two drivers the processor chooses its clock itself, and "powersave" is their ordinary
+  // governor.
   if (facts.governor == "powersave" && driver != "intel_pstate" && driver != "amd-pstate-epp") {
     warnings.push_back("the governor is powersave: clocks stay low");
   }
   for (const core_kind& kind : facts.core_kinds) {
-    if (kind.clock_max_mhz && kind.clock_measured_mhz && *kind.clock_measured_mhz > 1.02 * *kind.clock_max_mhz) {
-      warnings.push_back("the measured clock is above the maximum that the system tells: shares of the peak at the "
-                         "maximum clock are too high");
+    if (kind.clock_max_mhz && kind.clock_measured_mhz &&
+        *kind.clock_measured_mhz > 1.02 * *kind.clock_max_mhz) {
+      warnings.push_back(
+          "the measured clock is above the maximum that the system tells: shares of the peak at the "
+          "maximum clock are too high");
     }
   }
   if (facts.numa_balancing.value_or(false) && facts.numa_nodes.value_or(1) > 1) {
     warnings.push_back("NUMA balancing is on: pages move between memory nodes during measurements");
   }
-  if (seen.fma_units.size() == 1 && seen.fma_units[0] && facts.cores_usable && facts.threads <= *facts.cores_usable) {
+  if (seen.fma_units.size() == 1 && seen.fma_units[0] && facts.cores_usable &&
+      facts.threads <= *facts.cores_usable) {
     std::vector<double> rates;
     for (const clock_reading& reading : seen.readings) {
       if (reading.under_load) rates.push_back(reading.under_load->fma_rate);
@@ -147,8 +162,10 @@ std::vector<int> union_of(const std::vector<std::vector<int>>& allowed_cpus) {
 
 std::string describe_affinity(const std::vector<std::vector<int>>& allowed_cpus) {
   const std::string all = format_cpu_list(union_of(allowed_cpus));
-  if (std::all_of(allowed_cpus.begin(), allowed_cpus.end(), [](const auto& cpus) { return cpus.size() == 1; })) {
+  if (std::all_of(allowed_cpus.begin(), allowed_cpus.end(),
+                  [](const auto& cpus) { return cpus.size() == 1; })) {
     std::vector<int> in_order;
+    in_order.reserve(allowed_cpus.size());
     for (const auto& cpus : allowed_cpus) in_order.push_back(cpus.front());
     return "threads on " + format_cpu_list(in_order);
   }
@@ -220,7 +237,8 @@ device_facts assemble_facts(const host_observation& seen, const system_files& fi
                   {"omp_places", text_or_unknown(seen.places)},
                   {"control_group_cpu_set", control_group_cpu_set(files)},
                   {"topology_source", text_or_unknown(seen.machine.source)}};
-  // On x86 in a virtual machine this is the time stamp counter's rate, not the clock: a check on the measured one.
+  // On x86 in a virtual machine this is the time stamp counter's rate, not the clock: a check on the measured
+  // one.
   if (const auto reported = field_of(files.text("/proc/cpuinfo").value_or(""), "cpu MHz")) {
     facts.extras.push_back({"clock_reported_mhz", std::strtod(reported->c_str(), nullptr)});
   }

@@ -8,7 +8,6 @@
 #include "processor.hpp"
 #include "system_files.hpp"
 #include "topology.hpp"
-
 #include <prumo/backend/device_facts.hpp>
 
 #include <string>
@@ -19,14 +18,14 @@ namespace prumo::backend::host {
 
 /// Everything that facts are made from.
 struct host_observation {
-  std::string_view backend;                      ///< `openmp`
-  std::vector<std::vector<int>> allowed_cpus;    ///< of each thread; empty lists where the system does not tell
+  std::string_view backend;                    ///< `openmp`
+  std::vector<std::vector<int>> allowed_cpus;  ///< of each thread; empty lists where the system does not tell
   processor subject;
   topology machine;
-  std::vector<clock_reading> readings;           ///< of each thread; empty: not measured
+  std::vector<clock_reading> readings;                    ///< of each thread; empty: not measured
   std::vector<std::optional<fma_measurement>> fma_units;  ///< of each kind of core; empty: not measured
-  std::string proc_bind;                         ///< OMP_PROC_BIND; empty where it is not set
-  std::string places;                            ///< OMP_PLACES
+  std::string proc_bind;                                  ///< OMP_PROC_BIND; empty where it is not set
+  std::string places;                                     ///< OMP_PLACES
 };
 
 device_facts assemble_facts(const host_observation& seen, const system_files& files);

@@ -20,7 +20,7 @@ namespace {
 
 struct feature {
   const char* name;
-  std::uint32_t x86_feature_words::*word;
+  std::uint32_t x86_feature_words::* word;
   int bit;
   std::uint64_t states;  ///< bits of XCR0 that must be set
 };
@@ -48,50 +48,6 @@ constexpr feature x86_features[] = {
     {"amx_int8", &x86_feature_words::leaf7_edx, 25, amx_states},
 };
 
-struct arm_core {
-  int implementer;
-  int part;
-  std::string_view name;
-  double fma_pipes;  ///< 0: not in the table
-  int fma_bits;
-};
-
-/// Names as util-linux' lscpu has them (sys-utils/lscpu-arm.c).
-constexpr arm_core arm_cores[] = {
-    {0x41, 0xd03, "Cortex-A53", 0, 0},      {0x41, 0xd04, "Cortex-A35", 0, 0},
-    {0x41, 0xd05, "Cortex-A55", 0, 0},      {0x41, 0xd07, "Cortex-A57", 0, 0},
-    {0x41, 0xd08, "Cortex-A72", 0, 0},      {0x41, 0xd09, "Cortex-A73", 0, 0},
-    {0x41, 0xd0a, "Cortex-A75", 0, 0},      {0x41, 0xd0b, "Cortex-A76", 2, 128},
-    {0x41, 0xd0c, "Neoverse-N1", 2, 128},   {0x41, 0xd0d, "Cortex-A77", 2, 128},
-    {0x41, 0xd40, "Neoverse-V1", 2, 256},   {0x41, 0xd41, "Cortex-A78", 2, 128},
-    {0x41, 0xd44, "Cortex-X1", 4, 128},     {0x41, 0xd46, "Cortex-A510", 0, 0},
-    {0x41, 0xd47, "Cortex-A710", 2, 128},   {0x41, 0xd48, "Cortex-X2", 4, 128},
-    {0x41, 0xd49, "Neoverse-N2", 2, 128},   {0x41, 0xd4a, "Neoverse-E1", 0, 0},
-    {0x41, 0xd4d, "Cortex-A715", 2, 128},   {0x41, 0xd4e, "Cortex-X3", 4, 128},
-    {0x41, 0xd4f, "Neoverse-V2", 4, 128},   {0x41, 0xd80, "Cortex-A520", 0, 0},
-    {0x41, 0xd81, "Cortex-A720", 0, 0},     {0x41, 0xd82, "Cortex-X4", 0, 0},
-    {0x41, 0xd83, "Neoverse-V3AE", 0, 0},   {0x41, 0xd84, "Neoverse-V3", 0, 0},
-    {0x41, 0xd8e, "Neoverse-N3", 0, 0},     {0x43, 0x0af, "ThunderX2", 2, 128},
-    {0x46, 0x001, "A64FX", 2, 512},         {0x48, 0xd01, "Kunpeng-920", 0, 0},
-    {0x4e, 0x004, "Carmel", 0, 0},          {0x61, 0x022, "Apple M1 (efficiency)", 0, 0},
-    {0x61, 0x023, "Apple M1 (performance)", 4, 128},
-    {0xc0, 0xac3, "Ampere-1", 0, 0},        {0xc0, 0xac4, "Ampere-1a", 0, 0},
-};
-
-std::string_view arm_vendor(int implementer) {
-  switch (implementer) {
-    case 0x41: return "ARM";
-    case 0x43: return "Cavium";
-    case 0x46: return "Fujitsu";
-    case 0x48: return "HiSilicon";
-    case 0x4e: return "NVIDIA";
-    case 0x51: return "Qualcomm";
-    case 0x61: return "Apple";
-    case 0xc0: return "Ampere";
-    default: return {};
-  }
-}
-
 int parse_hexadecimal(const std::optional<std::string>& text) {
   return text ? static_cast<int>(std::strtol(text->c_str(), nullptr, 0)) : -1;
 }
@@ -112,7 +68,7 @@ struct registers {
 
 registers cpuid(std::uint32_t leaf, std::uint32_t subleaf = 0) {
   registers result;
-  if (leaf <= __get_cpuid_max(leaf & 0x80000000u, nullptr)) {
+  if (leaf <= static_cast<std::uint32_t>(__get_cpuid_max(leaf & 0x80000000u, nullptr))) {
     __cpuid_count(leaf, subleaf, result.eax, result.ebx, result.ecx, result.edx);
   }
   return result;
@@ -161,7 +117,8 @@ void ask_x86(processor& subject) {
   const registers leaf1 = cpuid(1);
   subject.family = static_cast<int>((leaf1.eax >> 8) & 0xf);
   subject.model = static_cast<int>((leaf1.eax >> 4) & 0xf);
-  if (subject.family == 0xf || subject.family == 6) subject.model += static_cast<int>((leaf1.eax >> 16) & 0xf) << 4;
+  if (subject.family == 0xf || subject.family == 6)
+    subject.model += static_cast<int>((leaf1.eax >> 16) & 0xf) << 4;
   if (subject.family == 0xf) subject.family += static_cast<int>((leaf1.eax >> 20) & 0xff);
   subject.virtual_machine = (leaf1.ecx >> 31) != 0;
 
@@ -181,7 +138,8 @@ void ask_x86(processor& subject) {
 
 void ask_system(processor& subject, const system_files& files) {
   const std::string table = files.text("/proc/cpuinfo").value_or("");
-  if (const auto features = field_of(table, "Features")) subject.instruction_sets = arm_instruction_sets(*features);
+  if (const auto features = field_of(table, "Features"))
+    subject.instruction_sets = arm_instruction_sets(*features);
   subject.implementer = parse_hexadecimal(field_of(table, "CPU implementer"));
   subject.part = parse_hexadecimal(field_of(table, "CPU part"));
   if (const auto vendor = arm_vendor(subject.implementer); !vendor.empty()) subject.vendor = vendor;
@@ -220,8 +178,9 @@ bool has_instruction_set(const std::vector<std::string>& instruction_sets, std::
 std::vector<std::string> x86_instruction_sets(const x86_feature_words& words) {
   std::vector<std::string> sets;
   for (const feature& candidate : x86_features) {
-    const bool present = (words.*candidate.word >> candidate.bit) & 1u;
-    if (present && (words.enabled_states & candidate.states) == candidate.states) sets.emplace_back(candidate.name);
+    const bool present = (words.*candidate.word >> candidate.bit & 1u) != 0;
+    if (present && (words.enabled_states & candidate.states) == candidate.states)
+      sets.emplace_back(candidate.name);
   }
   return sets;
 }
@@ -238,18 +197,12 @@ std::vector<std::string> arm_instruction_sets(std::string_view features) {
   return sets;
 }
 
-std::string_view arm_core_name(int implementer, int part) {
-  for (const arm_core& core : arm_cores) {
-    if (core.implementer == implementer && core.part == part) return core.name;
-  }
-  return {};
-}
-
 std::optional<int> vector_bits_of(const std::vector<std::string>& instruction_sets) {
   if (has_instruction_set(instruction_sets, "sve")) return std::nullopt;
   if (has_instruction_set(instruction_sets, "avx512f")) return 512;
   if (has_instruction_set(instruction_sets, "avx")) return 256;
-  if (has_instruction_set(instruction_sets, "sse2") || has_instruction_set(instruction_sets, "neon")) return 128;
+  if (has_instruction_set(instruction_sets, "sse2") || has_instruction_set(instruction_sets, "neon"))
+    return 128;
   return std::nullopt;
 }
 
@@ -270,43 +223,6 @@ processor identify_processor(const system_files& files) {
   ask_system(subject, files);
   if (!subject.vector_bits) subject.vector_bits = vector_bits_of(subject.instruction_sets);
   return subject;
-}
-
-std::optional<fma_units> known_fma_units(const processor& subject) {
-  const auto is_model = [&](std::initializer_list<int> models) {
-    return std::find(models.begin(), models.end(), subject.model) != models.end();
-  };
-  const auto between = [&](int first, int last) { return first <= subject.model && subject.model <= last; };
-  if (subject.vendor == "Intel" && subject.family == 6) {
-    if (is_model({0x3c, 0x3f, 0x45, 0x46})) return fma_units{2, 256, "Haswell"};
-    if (is_model({0x3d, 0x47, 0x4f, 0x56})) return fma_units{2, 256, "Broadwell"};
-    if (is_model({0x4e, 0x5e, 0x8e, 0x9e, 0xa5, 0xa6})) return fma_units{2, 256, "Skylake client"};
-    if (is_model({0x7d, 0x7e})) return fma_units{1, 512, "Ice Lake client"};
-    if (is_model({0x8c, 0x8d})) return fma_units{1, 512, "Tiger Lake"};
-    if (is_model({0x6a, 0x6c})) return fma_units{2, 512, "Ice Lake server"};
-    if (is_model({0x8f})) return fma_units{2, 512, "Sapphire Rapids"};
-    if (is_model({0xcf})) return fma_units{2, 512, "Emerald Rapids"};
-    if (is_model({0xad, 0xae})) return fma_units{2, 512, "Granite Rapids"};
-    return std::nullopt;  // 55h, Skylake server, has one unit or two by product
-  }
-  if (subject.vendor == "AMD") {
-    if (subject.family == 0x17) {
-      return subject.model < 0x30 ? fma_units{2, 128, "Zen"} : fma_units{2, 256, "Zen 2"};
-    }
-    if (subject.family == 0x19) {
-      const bool is_zen4 = between(0x10, 0x1f) || between(0x60, 0x7f) || between(0xa0, 0xaf);
-      if (is_zen4) return fma_units{1, 512, "Zen 4"};
-      if (between(0x00, 0x0f) || between(0x20, 0x5f)) return fma_units{2, 256, "Zen 3"};
-    }
-    if (subject.family == 0x1a && (between(0x00, 0x1f) || between(0x40, 0x4f))) return fma_units{2, 512, "Zen 5"};
-    return std::nullopt;
-  }
-  for (const arm_core& core : arm_cores) {
-    if (core.implementer == subject.implementer && core.part == subject.part && core.fma_pipes > 0) {
-      return fma_units{core.fma_pipes, core.fma_bits, std::string(core.name)};
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace prumo::backend::host

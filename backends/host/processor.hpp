@@ -33,7 +33,8 @@ struct processor {
 /// Asks the processor, and the system where the processor does not answer.
 processor identify_processor(const system_files& files);
 
-/// The registers of the x86 instruction CPUID that tell instruction sets, and those that the system keeps (XCR0).
+/// The registers of the x86 instruction CPUID that tell instruction sets, and those that the system keeps
+/// (XCR0).
 struct x86_feature_words {
   std::uint32_t leaf1_ecx = 0;
   std::uint32_t leaf1_edx = 0;
@@ -50,11 +51,14 @@ std::vector<std::string> x86_instruction_sets(const x86_feature_words& words);
 /// The instruction sets of the line `Features` in an ARM /proc/cpuinfo.
 std::vector<std::string> arm_instruction_sets(std::string_view features);
 
+/// Who designed an ARM core, by MIDR implementer; empty where unknown.
+std::string_view arm_vendor(int implementer);
+
 /// The name of an ARM core by MIDR implementer and part; empty where unknown.
 std::string_view arm_core_name(int implementer, int part);
 
-/// The width of the widest vectors of a list of instruction sets; none where it holds no vectors, or SVE, whose width
-/// only the processor knows.
+/// The width of the widest vectors of a list of instruction sets; none where it holds no vectors, or SVE,
+/// whose width only the processor knows.
 std::optional<int> vector_bits_of(const std::vector<std::string>& instruction_sets);
 
 bool has_instruction_set(const std::vector<std::string>& instruction_sets, std::string_view name);
@@ -66,8 +70,9 @@ struct fma_units {
   std::string source;
 };
 
-/// What is certain about a microarchitecture, none otherwise. Sources: Intel's optimization reference manual, AMD's
-/// software optimization guides for families 17h, 19h and 1Ah, Arm's software optimization guides of the cores named.
+/// What is certain about a microarchitecture, none otherwise. Sources: Intel's optimization reference manual,
+/// AMD's software optimization guides for families 17h, 19h and 1Ah, Arm's software optimization guides of
+/// the cores named.
 std::optional<fma_units> known_fma_units(const processor& subject);
 
 }  // namespace prumo::backend::host

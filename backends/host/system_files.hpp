@@ -22,7 +22,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 /// A size as sysfs spells it: `512`, `32K`, `2M`, `1G`, in bytes.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
-/// A list of hardware threads as Linux spells it: `0-3,8,10-11`; sorted. Empty where the text is no such list.
+/// A list of hardware threads as Linux spells it: `0-3,8,10-11`; sorted. Empty where the text is no such
+/// list.
 std::vector<int> parse_cpu_list(std::string_view text);
 
 /// The same the other way round.

@@ -17,13 +17,14 @@ namespace {
 
 constexpr const char* processors = "/sys/devices/system/cpu/";
 
-/// The group's folder and those above it, innermost first, each beginning with the hierarchy's mount point. Inside a
-/// container the path may name folders that only the host sees; they are not there and are passed over.
-std::vector<std::string> folders_upwards(const std::string& mount, std::string path) {
+/// The group's folder and those above it, innermost first, each beginning with the hierarchy's mount point.
+/// Inside a container the path may name folders that only the host sees; they are not there and are passed
+/// over.
+std::vector<std::string> folders_upwards(const std::string& mount, std::string_view path) {
   std::vector<std::string> folders;
   while (path.size() > 1 && path.front() == '/') {
-    folders.push_back(mount + path);
-    path.erase(path.find_last_of('/'));
+    folders.push_back(mount + std::string(path));
+    path = path.substr(0, path.find_last_of('/'));
   }
   folders.push_back(mount);
   return folders;
@@ -41,12 +42,14 @@ control_groups groups_of(const system_files& files, const std::string& controlle
   if (!membership) return result;
   if (const auto path = control_group_path(*membership, "")) {
     for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-      if (files.exists(std::string(mount) + "/cgroup.controllers")) result.unified = folders_upwards(mount, *path);
+      if (files.exists(std::string(mount) + "/cgroup.controllers"))
+        result.unified = folders_upwards(mount, *path);
     }
   }
   if (const auto path = control_group_path(*membership, controller)) {
     for (const std::string& mount : {controller, controller + ",cpuacct", "cpuacct," + controller}) {
-      if (files.exists("/sys/fs/cgroup/" + mount)) result.legacy = folders_upwards("/sys/fs/cgroup/" + mount, *path);
+      if (files.exists("/sys/fs/cgroup/" + mount))
+        result.legacy = folders_upwards("/sys/fs/cgroup/" + mount, *path);
     }
   }
   return result;
@@ -68,21 +71,22 @@ std::optional<double> parse_cpu_max(std::string_view text) {
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
-std::optional<std::string> control_group_path(std::string_view proc_self_cgroup, std::string_view controller) {
+std::optional<std::string> control_group_path(std::string_view proc_self_cgroup,
+                                              std::string_view controller) {
   for (const std::string_view line : lines_of(proc_self_cgroup)) {
     const std::size_t first = line.find(':');
     if (first == std::string_view::npos) continue;
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     std::string_view controllers = line.substr(first + 1, second - first - 1);
-    const std::string path(trimmed(line.substr(second + 1)));
+    const std::string_view path = trimmed(line.substr(second + 1));
     if (controller.empty()) {
-      if (controllers.empty() && line.substr(0, first) == "0") return path;
+      if (controllers.empty() && line.substr(0, first) == "0") return std::string(path);
       continue;
     }
     while (!controllers.empty()) {
       const std::size_t comma = std::min(controllers.find(','), controllers.size());
-      if (controllers.substr(0, comma) == controller) return path;
+      if (controllers.substr(0, comma) == controller) return std::string(path);
       controllers.remove_prefix(std::min(comma + 1, controllers.size()));
     }
   }
@@ -113,7 +117,8 @@ std::optional<std::int64_t> control_group_memory_available(const system_files& f
   const auto judge = [&](const std::string& limit_file, const std::string& usage_file) {
     const auto limit = files.integer(limit_file);
     if (!limit || *limit >= unlimited) return;
-    keep_least(least, std::optional(std::max<std::int64_t>(0, *limit - files.integer(usage_file).value_or(0))));
+    keep_least(least,
+               std::optional(std::max<std::int64_t>(0, *limit - files.integer(usage_file).value_or(0))));
   };
   for (const std::string& folder : groups.unified) judge(folder + "/memory.max", folder + "/memory.current");
   for (const std::string& folder : groups.legacy) {
@@ -165,7 +170,8 @@ std::optional<std::string> governor(const system_files& files) {
   std::vector<std::string> governors;
   for (const std::string& policy : files.names_in(std::string(processors) + "cpufreq", "policy")) {
     const auto name = files.word(std::string(processors) + "cpufreq/" + policy + "/scaling_governor");
-    if (name && std::find(governors.begin(), governors.end(), *name) == governors.end()) governors.push_back(*name);
+    if (name && std::find(governors.begin(), governors.end(), *name) == governors.end())
+      governors.push_back(*name);
   }
   if (governors.empty()) return files.word(std::string(processors) + "cpu0/cpufreq/scaling_governor");
   std::string joined;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What the operating system and its administrator decide about a measurement: power, governor, control groups,
-/// memory.
+/// What the operating system and its administrator decide about a measurement: power, governor, control
+/// groups, memory.
 
 #include "system_files.hpp"
 
@@ -17,8 +17,8 @@ namespace prumo::backend::host {
 /// `cpu.max` of control groups version 2, `QUOTA PERIOD`: cores' worth of time, none for `max`.
 std::optional<double> parse_cpu_max(std::string_view text);
 
-/// The folder of this process in a hierarchy, from /proc/self/cgroup: the line of `controller` in version 1, the line
-/// `0::` where `controller` is empty.
+/// The folder of this process in a hierarchy, from /proc/self/cgroup: the line of `controller` in version 1,
+/// the line `0::` where `controller` is empty.
 std::optional<std::string> control_group_path(std::string_view proc_self_cgroup, std::string_view controller);
 
 /// The strictest limit of processor time over this process' control group and those above it, in cores.

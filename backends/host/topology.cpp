@@ -43,13 +43,19 @@ void read_kinds(const system_files& files, topology& machine) {
   }
   std::map<std::int64_t, std::vector<hardware_thread*>, std::greater<>> by_capacity;
   for (hardware_thread& thread : machine.threads) {
-    by_capacity[files.integer(processor_folder(thread.cpu) + "/cpu_capacity").value_or(1024)].push_back(&thread);
+    by_capacity[files.integer(processor_folder(thread.cpu) + "/cpu_capacity").value_or(1024)].push_back(
+        &thread);
   }
   int kind = 0;
   for (const auto& [capacity, members] : by_capacity) {
     const bool only = by_capacity.size() == 1;
     const bool last = kind + 1 == static_cast<int>(by_capacity.size());
-    machine.kinds.push_back({only ? "core" : kind == 0 ? "performance" : last ? "efficiency" : "middle", {}, {}});
+    machine.kinds.push_back({only        ? "core"
+                             : kind == 0 ? "performance"
+                             : last      ? "efficiency"
+                                         : "middle",
+                             {},
+                             {}});
     for (hardware_thread* thread : members) thread->kind = kind;
     ++kind;
   }
@@ -100,8 +106,10 @@ topology read_topology_of_sysctl() {
       members.push_back(cpu++);
     }
     core += static_cast<int>(*cores);
-    if (const auto bytes = system_number(beginning + "l1dcachesize")) machine.caches.push_back({1, *bytes, members});
-    if (const auto bytes = system_number(beginning + "l2cachesize")) machine.caches.push_back({2, *bytes, members});
+    if (const auto bytes = system_number(beginning + "l1dcachesize"))
+      machine.caches.push_back({1, *bytes, members});
+    if (const auto bytes = system_number(beginning + "l2cachesize"))
+      machine.caches.push_back({2, *bytes, members});
     if (const auto bytes = system_number("hw.l3cachesize"); bytes && level == 0) {
       machine.caches.push_back({3, *bytes, members});
     }
@@ -121,7 +129,8 @@ topology read_topology_of_sysfs(const system_files& files) {
     const auto number = parse_integer(std::string_view(node).substr(4));
     if (!number) continue;
     const std::string list = "/sys/devices/system/node/" + node + "/cpulist";
-    for (const int cpu : parse_cpu_list(files.text(list).value_or(""))) node_of[cpu] = static_cast<int>(*number);
+    for (const int cpu : parse_cpu_list(files.text(list).value_or("")))
+      node_of[cpu] = static_cast<int>(*number);
   }
   for (const int cpu : online) {
     const std::string folder = processor_folder(cpu) + "/topology/";
@@ -129,7 +138,8 @@ topology read_topology_of_sysfs(const system_files& files) {
     thread.cpu = cpu;
     auto siblings = parse_cpu_list(files.text(folder + "core_cpus_list").value_or(""));
     if (siblings.empty()) siblings = parse_cpu_list(files.text(folder + "thread_siblings_list").value_or(""));
-    thread.core = siblings.empty() ? cpu : siblings.front();  // numbers of cores repeat between packages and dies
+    thread.core =
+        siblings.empty() ? cpu : siblings.front();  // numbers of cores repeat between packages and dies
     thread.package = static_cast<int>(files.integer(folder + "physical_package_id").value_or(0));
     if (const auto node = node_of.find(cpu); node != node_of.end()) thread.numa_node = node->second;
     machine.threads.push_back(thread);
@@ -169,9 +179,12 @@ topology read_topology(const system_files& files) {
 #if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
   if (machine.caches.empty()) {
     std::vector<int> all;
+    all.reserve(machine.threads.size());
     for (const hardware_thread& thread : machine.threads) all.push_back(thread.cpu);
-    const std::pair<int, int> levels[] = {
-        {1, _SC_LEVEL1_DCACHE_SIZE}, {2, _SC_LEVEL2_CACHE_SIZE}, {3, _SC_LEVEL3_CACHE_SIZE}, {4, _SC_LEVEL4_CACHE_SIZE}};
+    const std::pair<int, int> levels[] = {{1, _SC_LEVEL1_DCACHE_SIZE},
+                                          {2, _SC_LEVEL2_CACHE_SIZE},
+                                          {3, _SC_LEVEL3_CACHE_SIZE},
+                                          {4, _SC_LEVEL4_CACHE_SIZE}};
     for (const auto& [level, name] : levels) {
       if (const long bytes = sysconf(name); bytes > 0) machine.caches.push_back({level, bytes, all});
     }
@@ -202,18 +215,21 @@ std::vector<hardware_thread> threads_among(const topology& machine, const std::v
   return result;
 }
 
-std::optional<std::int64_t> cache_bytes(const topology& machine, int level, const std::vector<hardware_thread>& threads) {
+std::optional<std::int64_t> cache_bytes(const topology& machine, int level,
+                                        const std::vector<hardware_thread>& threads) {
   if (threads.empty()) return std::nullopt;
   for (const cache& candidate : machine.caches) {
     if (candidate.level != level) continue;
-    if (std::find(candidate.cpus.begin(), candidate.cpus.end(), threads.front().cpu) != candidate.cpus.end()) {
+    if (std::find(candidate.cpus.begin(), candidate.cpus.end(), threads.front().cpu) !=
+        candidate.cpus.end()) {
       return candidate.bytes;
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::int64_t> last_level_cache_bytes(const topology& machine, const std::vector<hardware_thread>& threads) {
+std::optional<std::int64_t> last_level_cache_bytes(const topology& machine,
+                                                   const std::vector<hardware_thread>& threads) {
   int last = 0;
   for (const cache& candidate : machine.caches) last = std::max(last, candidate.level);
   std::optional<std::int64_t> sum;

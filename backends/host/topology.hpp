@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Hardware threads, cores, caches and memory nodes, from hwloc where prumo was built with it, else from sysfs (Linux)
-/// or sysctl (macOS).
+/// Hardware threads, cores, caches and memory nodes, from hwloc where prumo was built with it, else from
+/// sysfs (Linux) or sysctl (macOS).
 
 #include "system_files.hpp"
 
@@ -15,11 +15,11 @@
 namespace prumo::backend::host {
 
 struct hardware_thread {
-  int cpu = 0;        ///< the system's number
-  int core = 0;       ///< the same for threads of one core
+  int cpu = 0;   ///< the system's number
+  int core = 0;  ///< the same for threads of one core
   int package = 0;
   int numa_node = 0;
-  int kind = 0;       ///< place in topology::kinds
+  int kind = 0;  ///< place in topology::kinds
 };
 
 struct kind_of_core {
@@ -65,9 +65,11 @@ int count_numa_nodes(const std::vector<hardware_thread>& threads);
 std::vector<hardware_thread> threads_among(const topology& machine, const std::vector<int>& cpus);
 
 /// Bytes of the cache of that level that the first of the threads reaches.
-std::optional<std::int64_t> cache_bytes(const topology& machine, int level, const std::vector<hardware_thread>& threads);
+std::optional<std::int64_t> cache_bytes(const topology& machine, int level,
+                                        const std::vector<hardware_thread>& threads);
 
 /// Bytes of all last-level caches that the threads reach. A virtual machine may show a slice, or the whole.
-std::optional<std::int64_t> last_level_cache_bytes(const topology& machine, const std::vector<hardware_thread>& threads);
+std::optional<std::int64_t> last_level_cache_bytes(const topology& machine,
+                                                   const std::vector<hardware_thread>& threads);
 
 }  // namespace prumo::backend::host

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is read from files of the system, on made-up systems: notebooks, containers, hybrid processors, virtual machines.
+// What is read from files of the system, on made-up systems: notebooks, containers, hybrid processors,
+// virtual machines.
 #include "../host_facts.hpp"
 #include "../system_state.hpp"
 
@@ -148,7 +149,8 @@ TEST(system_state, quota_of_control_groups_version_1) {
   container.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   container.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(cpu_quota(container.files()), 0.5);
-  EXPECT_EQ(control_group_memory_available(container.files()), std::nullopt) << "version 1 spells no limit as 2^63";
+  EXPECT_EQ(control_group_memory_available(container.files()), std::nullopt)
+      << "version 1 spells no limit as 2^63";
   container.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   EXPECT_EQ(cpu_quota(container.files()), std::nullopt);
 }

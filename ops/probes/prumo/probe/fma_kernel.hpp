@@ -14,18 +14,50 @@ namespace prumo::probe {
 /// Independent chains of a row. Every host's vectors divide it, with enough of them in flight.
 inline constexpr std::int64_t fma_chains = 192;
 
-/// The recurrence a <- a * factor + summand. The factor is near -1: a chain keeps its magnitude for tens of thousands of
-/// steps and flips its sign and digits at each, as real data would; both numbers are exact in f32.
+/// The recurrence a <- a * factor + summand. The factor is near -1: a chain keeps its magnitude for tens of
+/// thousands of steps and flips its sign and digits at each, as real data would; both numbers are exact in
+/// f32.
 inline constexpr double fma_factor = -(1 - 0x1p-16);
 inline constexpr double fma_summand = 0.375;
 
-/// What chains of a row begin with, apart from one another: the row's input plus so much times the chain's number.
+/// What chains of a row begin with, apart from one another: the row's input plus so much times the chain's
+/// number.
 inline constexpr double fma_offset = 0x1p-8;
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// results[block] = the sum over the block's chains of where `iterations` steps take them. A block is a whole row on the
-/// host, and what one thread keeps in its registers on a device.
+/// So many vectors, each a member of its own: compilers tend to leave an array of accumulators in memory.
+template <class Vector, int Count>
+struct fma_registers {
+  Vector first;
+  fma_registers<Vector, Count - 1> others;
+
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const T* from) {
+    first = Vector::load(from);
+    others.load(from + Vector::lanes);
+  }
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void store(T* to) const {
+    first.store(to);
+    others.store(to + Vector::lanes);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(const Vector& factor, const Vector& summand) {
+    first.multiply_add(factor, summand);
+    others.multiply_add(factor, summand);
+  }
+};
+template <class Vector>
+struct fma_registers<Vector, 0> {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const T*) {}
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void store(T*) const {}
+  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(const Vector&, const Vector&) {}
+};
+
+/// results[block] = the sum over the block's chains of where `iterations` steps take them. A block is a whole
+/// row on the host, and what one thread keeps in its registers on a device.
 template <bool OnHost, class T>
 struct fma_chains_kernel {
   using vector = typename std::conditional_t<OnHost, fma_vector<T>, fma_number<T>>::type;
@@ -58,16 +90,11 @@ struct fma_chains_kernel {
     for (std::int64_t which = 0; which < chains_in_flight; ++which) {
       numbers[which] = T(static_cast<plain_scalar_t<T>>(first + which) * plain_scalar_t<T>(fma_offset));
     }
-    vector chain[vector::in_flight];
-    for (int which = 0; which < vector::in_flight; ++which) {
-      chain[which] = vector::load(numbers + which * vector::lanes);
-      chain[which].multiply_add(vector::all(T(1)), vector::all(row_start));
-    }
-    for (std::int64_t step = 0; step < iterations; ++step) {
-#pragma GCC unroll 24
-      for (int which = 0; which < vector::in_flight; ++which) chain[which].multiply_add(factor, summand);
-    }
-    for (int which = 0; which < vector::in_flight; ++which) chain[which].store(numbers + which * vector::lanes);
+    fma_registers<vector, vector::in_flight> chains;
+    chains.load(numbers);
+    chains.multiply_add(vector::all(T(1)), vector::all(row_start));
+    for (std::int64_t step = 0; step < iterations; ++step) chains.multiply_add(factor, summand);
+    chains.store(numbers);
     for (std::int64_t which = 0; which < chains_in_flight; ++which) total = total + numbers[which];
   }
 };

@@ -2,8 +2,9 @@
 #pragma once
 
 /// \file
-/// A register's worth of numbers with a fused multiply-add, of the widest vectors that this source is compiled for.
-/// Spelled in intrinsics: a compiler that is free to arrange a loop over an array of accumulators keeps them in memory.
+/// A register's worth of numbers with a fused multiply-add, of the widest vectors that this source is
+/// compiled for. Spelled in intrinsics: a compiler that is free to arrange a loop over an array of
+/// accumulators keeps them in memory.
 
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/math.hpp>
@@ -19,8 +20,8 @@
 namespace prumo::probe {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// A single number, which is what a thread of a device works on. `in_flight`: how many of them fit into registers and
-/// keep the pipes full.
+/// A single number, which is what a thread of a device works on. `in_flight`: how many of them fit into
+/// registers and keep the pipes full.
 template <class T>
 struct fma_number {
   using type = fma_number;  ///< what registers hold: derived classes are names for it
@@ -40,21 +41,22 @@ struct fma_number {
 template <class T>
 struct fma_vector : fma_number<T> {};
 
-#define PRUMO_DEFINE_FMA_VECTOR(T, Register, lane_count, flight, load_function, store_function, set_function, fma_call) \
-  template <>                                                                                                           \
-  struct fma_vector<T> {                                                                                                \
-    using type = fma_vector;                                                                                            \
-    static constexpr int lanes = lane_count;                                                                            \
-    static constexpr int in_flight = flight;                                                                            \
-    Register value;                                                                                                     \
-    static fma_vector load(const T* from) { return {load_function(from)}; }                                             \
-    static fma_vector all(T number) { return {set_function(number)}; }                                                  \
-    void store(T* to) const { store_function(to, value); }                                                              \
-    void multiply_add(const fma_vector& factor, const fma_vector& summand) { value = fma_call; }                        \
+#define PRUMO_DEFINE_FMA_VECTOR(T, Register, lane_count, flight, load_function, store_function,  \
+                                set_function, fma_call)                                          \
+  template <>                                                                                    \
+  struct fma_vector<T> {                                                                         \
+    using type = fma_vector;                                                                     \
+    static constexpr int lanes = lane_count;                                                     \
+    static constexpr int in_flight = flight;                                                     \
+    Register value;                                                                              \
+    static fma_vector load(const T* from) { return {load_function(from)}; }                      \
+    static fma_vector all(T number) { return {set_function(number)}; }                           \
+    void store(T* to) const { store_function(to, value); }                                       \
+    void multiply_add(const fma_vector& factor, const fma_vector& summand) { value = fma_call; } \
   };
 
-// Twelve in flight hide six cycles on two pipes and leave registers for the operands where there are sixteen; NEON
-// processors have up to four pipes, and thirty-two registers.
+// Twelve in flight hide six cycles on two pipes and leave registers for the operands where there are sixteen;
+// NEON processors have up to four pipes, and thirty-two registers.
 #if defined(__AVX512F__)
 PRUMO_DEFINE_FMA_VECTOR(float, __m512, 16, 12, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps,
                         _mm512_fmadd_ps(value, factor.value, summand.value))

@@ -13,8 +13,8 @@
 
 namespace prumo::probe {
 
-/// How an array of n elements is shared out, by its length alone. The parts' sums are the probe's output: a tiny one,
-/// which keeps the reading from being optimised away and lets it be verified.
+/// How an array of n elements is shared out, by its length alone. The parts' sums are the probe's output: a
+/// tiny one, which keeps the reading from being optimised away and lets it be verified.
 template <bool OnHost>
 struct read_partition {
   /// Elements that lie together: a stretch for a core's prefetcher on the host, a vector load on a device.
@@ -22,7 +22,9 @@ struct read_partition {
   /// Enough for all threads of a large device. On the host each run is a part of its own.
   static constexpr std::int64_t most_parts = OnHost ? INT64_MAX : std::int64_t{1} << 18;
 
-  static std::int64_t parts(std::int64_t n) { return std::min(most_parts, (n + run_length - 1) / run_length); }
+  static std::int64_t parts(std::int64_t n) {
+    return std::min(most_parts, (n + run_length - 1) / run_length);
+  }
 };
 
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -46,8 +48,8 @@ struct read_stretch_kernel {
 
 }  // namespace PRUMO_INSTRUCTION_SET
 
-/// The same on a device: runs p, p + parts, p + 2 parts, ..., so that neighbouring threads read neighbouring runs; a sum
-/// for each place in a run, joined in the order of the places.
+/// The same on a device: runs p, p + parts, p + 2 parts, ..., so that neighbouring threads read neighbouring
+/// runs; a sum for each place in a run, joined in the order of the places.
 template <class T>
 struct read_runs_kernel {
   const T* source;
