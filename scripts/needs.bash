@@ -101,6 +101,7 @@ explain_log() {
         why="The signature of sid could not be checked: install or update debian-archive-keyring (Debian 12's or newer will do)."
     elif grep -qiE 'unmet dependencies|unable to (locate|satisfy)|no installation candidate|held broken' "$log"; then
         why="Debian sid cannot install the package list today. Take an earlier day: PRUMO_MIRROR=http://snapshot.debian.org/archive/debian/YYYYMMDDT000000Z"
+        why+=$'\n'$(grep -m 3 '^E:' "$log" || true)
     elif grep -qiE 'newuidmap|newgidmap|subuid|unshare|namespace' "$log"; then
         why="This machine refuses user namespaces to $(id -un): see /etc/subuid, and sysctl user.max_user_namespaces."
     elif grep -qiE '404|does not have a release file|failed to fetch' "$log"; then

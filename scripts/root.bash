@@ -129,7 +129,8 @@ bootstrap() {
         --aptopt='Acquire::Retries "3"' --aptopt='Acquire::http::Timeout "30"'
         --aptopt='APT::Install-Recommends "false"'
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*'
-        --dpkgopt='path-exclude=/usr/share/locale/*')
+        --dpkgopt='path-exclude=/usr/share/locale/*'
+        --dpkgopt=force-unsafe-io) # a root that is cut short is thrown away; a whole one is synced at the end
     proxy=$(apt_proxy)
     [[ -z $proxy ]] || command+=("--aptopt=Acquire::http::Proxy \"$proxy\"")
     sweep_temporary
