@@ -10,6 +10,7 @@
 /// function would. Coefficients: core/tools/fit_polynomials.py.
 
 #include <prumo/counted.hpp>
+#include <prumo/detail/compiler.hpp>
 #include <prumo/types.hpp>
 
 #include <cmath>
@@ -98,7 +99,7 @@ struct exp_constants<double> {
 template <class T, std::size_t N>
 KOKKOS_FORCEINLINE_FUNCTION T polynomial(const T (&coefficients)[N], T x) {
   T value = coefficients[N - 1];
-#pragma GCC unroll 16
+  PRUMO_UNROLL
   for (std::size_t degree = N - 1; degree > 0; --degree) value = prumo::fma(value, x, coefficients[degree - 1]);
   return value;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "gemm_reference.hpp"
 
+#include <prumo/detail/compiler.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -92,7 +94,7 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
     for (std::int64_t p = 0; p < k; ++p) {
       const double left = a[static_cast<std::size_t>(i * k + p)];
       const double* const right = b.data() + p * columns_;
-#pragma GCC ivdep
+PRUMO_INDEPENDENT_ITERATIONS
       for (std::int64_t j = 0; j < columns_; ++j) {
         magnitude[j] += std::fabs(left * right[j]);
         if (type == dtype::f64) {

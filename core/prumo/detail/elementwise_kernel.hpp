@@ -4,6 +4,7 @@
 /// \file
 /// The element-wise kernels. A formula is a function object on scalars; the loops around it are here, once.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/elementwise.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -72,7 +73,7 @@ class contiguous_host_kernel {
     const Formula formula = formula_;
     const std::tuple inputs{inputs_.template get<I>()...};
     Out* const output = output_;
-#pragma GCC ivdep
+    PRUMO_INDEPENDENT_ITERATIONS
     for (std::int64_t i = begin; i < end; ++i) {
       output[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
     }
@@ -82,7 +83,7 @@ class contiguous_host_kernel {
   void compute_chunk(Out* buffer, [[maybe_unused]] std::int64_t begin, std::index_sequence<I...>) const {
     const Formula formula = formula_;
     const std::tuple inputs{(inputs_.template get<I>() + begin)...};
-#pragma GCC ivdep
+    PRUMO_INDEPENDENT_ITERATIONS
     for (std::int64_t i = 0; i < chunk_elements; ++i) {
       buffer[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
     }

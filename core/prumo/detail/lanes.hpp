@@ -6,6 +6,7 @@
 /// side that the compiler keeps them in vector registers.
 
 #include <prumo/counted.hpp>
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
 #include <cstdint>
@@ -26,7 +27,7 @@ inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Loa
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
   std::int64_t index = 0;
   for (; index + lanes <= count; index += lanes) {
-#pragma GCC unroll 64
+    PRUMO_UNROLL
     for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
   }
   for (int which = 0; index + which < count; ++which) lane[which] = join(lane[which], load(index + which));
