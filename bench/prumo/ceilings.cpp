@@ -41,7 +41,9 @@ std::map<std::string, std::vector<planned_case>> ceiling_store::missing(const pl
       if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) continue;
       const std::string key = value_key(probe, device.id, group, it.cache);
       if (values_.contains(key) || !seen.insert(key).second) continue;
-      wanted[probe].push_back({it.device, "resident", std::nullopt, it.cache, std::nullopt, std::nullopt});
+      // Arithmetic touches no memory worth rotating over.
+      const std::string cache = depends_on_size(probe) ? it.cache : "hot";
+      wanted[probe].push_back({it.device, "resident", std::nullopt, cache, std::nullopt, std::nullopt});
     }
   }
   return wanted;
@@ -62,6 +64,7 @@ std::size_t ceiling_store::count_needed(const bench_plan& plan) const {
 bool ceiling_store::measure_for(const planned_group& group, const group_setting& setting, double seconds) {
   const auto wanted = missing(group);
   for (const auto& [probe, cases] : wanted) {
+    if (seconds_until(setting.deadline) <= 0) break;
     for (const planned_case& it : cases) {
       values_[value_key(probe, fleet_.devices()[it.device].id, group, it.cache)] = std::nullopt;
     }

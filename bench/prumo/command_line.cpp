@@ -168,6 +168,7 @@ common_options read_common(const raw_options& raw) {
   common.workers.launcher = raw.launcher;
   common.workers.folders = worker_folders();
   common.devices = split_list("--device", raw.devices);
+  common.workers.wanted_devices = common.devices;
   common.client.forward_errors = raw.verbose;
   if (!raw.worker_timeout.empty()) {
     common.client.time_limit = read_quantity("--worker-timeout", [&] { return parse_duration(raw.worker_timeout); });

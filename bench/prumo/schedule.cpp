@@ -68,13 +68,14 @@ void scheduler::leave_out(planned_group& group, const std::string& reason) {
 void scheduler::leave_out_long_cases(planned_group& group, double share) {
   // Verification, settling and one sample are a call each, and few operations reach the ceiling.
   constexpr double calls = 4;
+  constexpr double shortest = 1;  // second: never left out for its length
   const auto flops = cost_model::from_json(group.model).flops;
   for (planned_case& it : group.cases) {
     if (it.outcome) continue;
     auto seconds = least_seconds(group, fleet_.devices()[it.device]);
     const auto ceiling = ceilings_.find(group, it).fma;
     if (flops && ceiling && *ceiling > 0) seconds = std::max(seconds.value_or(0), *flops / *ceiling);
-    if (!seconds || *seconds * calls <= 3 * share) continue;
+    if (!seconds || *seconds * calls <= std::max(shortest, 3 * share)) continue;
     it.outcome = settled_outcome{
         "skipped", fmt::format("{}: one call takes {} or more, too long for a budget of {}; name the size with --size "
                                "or give a longer --time-budget",
@@ -127,6 +128,8 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
   // The end of the program, with the tables, is in the budget too.
   const steady_time deadline = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                               std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
+  // On a machine that is busy with other things, ceilings must not use up the time of what was asked for.
+  const steady_time probe_deadline = limited ? after_seconds(0.4 * seconds_until(deadline)) : deadline;
   double probe_seconds = 0;
   if (options_.probe_ceilings) {
     bench_plan rest;
@@ -148,7 +151,8 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
     throw_if_interrupted();
     const double group_weight = weight(group);
     const std::size_t case_count = group.cases.size();
-    if (options_.probe_ceilings && (first || seconds_until(deadline) > 0)) {
+    if (options_.probe_ceilings) {
+      setting.deadline = probe_deadline;
       ceilings_.measure_for(group, setting, probe_seconds);
     }
     const double left = seconds_until(deadline);

@@ -43,7 +43,31 @@ std::map<std::string, fs::path> workers_in(const fs::path& folder) {
   return found;
 }
 
+/// The command of a peer in Python, empty where no folder has it.
+std::vector<std::string> peer_command(const std::string& name, const std::vector<std::string>& folders) {
+  if (name.empty() || name.find_first_of("/.") != std::string::npos) return {};
+  for (const std::string& folder : folders) {
+    std::error_code ignored;
+    if (fs::is_regular_file(fs::path(folder) / "python" / "prumo_peers" / (name + ".py"), ignored)) {
+      return {"python3", "-m", "prumo_peers." + name};
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+void extend_python_path(const std::vector<std::string>& folders) {
+  std::string path;
+  for (const std::string& folder : folders) {
+    std::error_code ignored;
+    const fs::path python = fs::path(folder) / "python";
+    if (fs::is_directory(python, ignored)) path += (path.empty() ? "" : ":") + fs::absolute(python).string();
+  }
+  if (path.empty()) return;
+  if (const char* before = std::getenv("PYTHONPATH"); before != nullptr && *before != '\0') path += std::string(":") + before;
+  ::setenv("PYTHONPATH", path.c_str(), 1);
+}
 
 fs::path program_path() {
 #if defined(__linux__)
@@ -121,7 +145,11 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     const std::size_t equals = entry.find('=');
     const std::string name = entry.substr(0, std::min(equals, entry.size()));
     std::vector<std::string> command;
-    if (equals != std::string::npos) command = split_command(std::string_view(entry).substr(equals + 1));
+    if (equals != std::string::npos) {
+      command = split_command(std::string_view(entry).substr(equals + 1));
+    } else {
+      command = peer_command(name, options.folders);
+    }
     if (name.empty() || command.empty()) {
       throw program_error(exit_code::wrong_usage,
                           fmt::format("--worker takes NAME=COMMAND, for example numpy='python3 -m prumo_peers.numpy', "
@@ -138,6 +166,13 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
       for (const auto& [name, path] : workers_in(folder)) {
         if (!known(name)) workers.push_back({name, {path.string()}, false});
       }
+    }
+  }
+  for (const std::string& device : options.wanted_devices) {
+    const std::string name = device.substr(0, device.find(':'));
+    if (known(name)) continue;
+    if (std::vector<std::string> command = peer_command(name, options.folders); !command.empty()) {
+      workers.push_back({name, std::move(command), false});
     }
   }
   const std::vector<std::string> launcher = split_command(options.launcher);

@@ -12,9 +12,10 @@ namespace prumo::bench {
 
 /// Where workers come from.
 struct worker_options {
-  std::vector<std::string> named;  ///< `NAME=COMMAND`, each a worker of its own
+  std::vector<std::string> named;  ///< `NAME=COMMAND`, each a worker of its own, or the NAME of a peer in Python
   bool search = true;              ///< look for installed workers too
   std::string launcher;            ///< command in front of every worker's: `ssh node7`
+  std::vector<std::string> wanted_devices;  ///< filters: a peer in Python is started only where one names it
   std::vector<std::string> folders;  ///< where to look, first match of a name wins
 };
 
@@ -27,6 +28,9 @@ struct worker_options {
 /// Splits a command as a shell does for words, quotes and backslashes; nothing is expanded.
 /// \throws program_error (wrong usage) for a quote that is not closed
 [[nodiscard]] std::vector<std::string> split_command(std::string_view text);
+
+/// Lets Python find the peers in `python/` of the folders, in this process and those that it starts.
+void extend_python_path(const std::vector<std::string>& folders);
 
 /// The workers to start: executable files `prumo-worker-NAME` of the folders, and those named.
 /// \throws program_error (wrong usage) for an unreadable NAME=COMMAND or a name given twice

@@ -38,6 +38,7 @@ void measure_ceilings(worker_fleet& fleet) {
   progress shown;
   shown.start(0);
   group_setting setting;
+  setting.deadline = after_seconds(60);
   setting.on_step = [&](const std::string& what) { shown.update(what, 0); };
   for (std::size_t index = 0; index < fleet.devices().size(); ++index) {
     for (const char* dtype : {"f32", "f64"}) {
@@ -82,6 +83,7 @@ exit_code run_devices(const devices_options& options) {
   if (!options.output.empty() && options.output != "-") {
     std::ignore = results_writer(options.output, json::object(), json::array());
   }
+  extend_python_path(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
   try {
     return show(options, fleet);
