@@ -46,7 +46,8 @@ class worker_handler final : public protocol::request_handler {
                        {"blas", blas.empty() ? protocol::json() : protocol::json(blas)}};
     worker.build = protocol::build_description();
     worker.environment = environment_;
-    append(worker.warnings, protocol::surrounding_warnings(runs_openmp));
+    // Whether threads are bound, the device's own facts tell.
+    append(worker.warnings, protocol::surrounding_warnings(false));
     append(worker.warnings, kokkos_warnings());
     if constexpr (is_host_space<Exec>) append(worker.warnings, backend::host_blas_warnings());
     append(worker.warnings, facts_.warnings);
@@ -156,12 +157,6 @@ class worker_handler final : public protocol::request_handler {
   }
 
  private:
-#if defined(KOKKOS_ENABLE_OPENMP)
-  static constexpr bool runs_openmp = std::is_same_v<Exec, Kokkos::OpenMP>;
-#else
-  static constexpr bool runs_openmp = false;
-#endif
-
   /// A case with everything that its measurement needs. Each has a context of its own, because the working set that it
   /// tells belongs to its own rotation.
   struct open_case final : protocol::timed_calls {
