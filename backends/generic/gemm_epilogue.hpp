@@ -80,7 +80,7 @@ void write_sums(gemm_epilogue epilogue, C alpha, C beta, const C* sums, T* c, in
                 std::int64_t row_stride, std::int64_t column_stride) {
   with_epilogue(epilogue, [&]<gemm_epilogue Epilogue>(std::integral_constant<gemm_epilogue, Epilogue>) {
     for (int i = 0; i < rows; ++i) {
-PRUMO_INDEPENDENT_ITERATIONS
+      PRUMO_INDEPENDENT_ITERATIONS
       for (int j = 0; j < columns; ++j) {
         write_entry<Epilogue, T>(alpha, beta, sums[i * Columns + j], c[i * row_stride + j * column_stride]);
       }

@@ -8,6 +8,7 @@
 #include "gemm_epilogue.hpp"
 
 #include <prumo/backend/gemm.hpp>
+#include <prumo/detail/compiler.hpp>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -36,7 +37,8 @@ class portable_gemm_device_kernel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const shared_a = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(scratch_bytes, alignof(C)));
+    // A temporary of the size: the function takes references, which a device has none of to a static member.
+    C* const shared_a = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(std::size_t{scratch_bytes}, alignof(C)));
     C* const shared_b = shared_a + Step * pitch;
     const std::int64_t count = row_tiles_ * column_tiles_ * problem_.batch;
     for (std::int64_t index = member.league_rank(); index < count; index += member.league_size()) {
@@ -68,9 +70,14 @@ class portable_gemm_device_kernel {
       for (int p = 0; p < Step; ++p) {
         C left[PerThread];
         C right[PerThread];
+        // Loops over sums that are not unrolled would keep them in memory.
+        PRUMO_UNROLL
         for (int i = 0; i < PerThread; ++i) left[i] = shared_a[p * pitch + thread_row + i * threads_across];
+        PRUMO_UNROLL
         for (int j = 0; j < PerThread; ++j) right[j] = shared_b[p * pitch + thread_column + j * threads_across];
+        PRUMO_UNROLL
         for (int i = 0; i < PerThread; ++i) {
+          PRUMO_UNROLL
           for (int j = 0; j < PerThread; ++j) sums[i][j] = prumo::fma(left[i], right[j], sums[i][j]);
         }
       }
@@ -97,7 +104,9 @@ class portable_gemm_device_kernel {
                                    std::int64_t rows, std::int64_t columns) const {
     const C alpha = C(problem_.alpha);
     const C beta = C(problem_.beta);
+    PRUMO_UNROLL
     for (int i = 0; i < PerThread; ++i) {
+      PRUMO_UNROLL
       for (int j = 0; j < PerThread; ++j) {
         const std::int64_t at_row = thread_row + i * threads_across;
         const std::int64_t at_column = thread_column + j * threads_across;

@@ -10,9 +10,18 @@
 #include "vector_register.hpp"
 
 #include <prumo/backend/gemm.hpp>
+#include <prumo/detail/compiler.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
+#include <utility>
+
+#if defined(__GNUC__)
+#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define PRUMO_ALWAYS_INLINE
+#endif
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -163,7 +172,7 @@ class portable_gemm_host_kernel {
         pack_edge<Width>(out, in, width, depth, along, deep);
       } else if (along == 1) {
         for (std::int64_t p = 0; p < depth; ++p) {
-#pragma GCC ivdep
+          PRUMO_INDEPENDENT_ITERATIONS
           for (int w = 0; w < Width; ++w) out[p * Width + w] = static_cast<C>(in[p * deep + w]);
         }
       } else {
@@ -189,7 +198,6 @@ class portable_gemm_host_kernel {
     for (int first = 0; first < Width; first += group) {
       const T* const rows = in + first * along;
       for (std::int64_t p = 0; p < depth; ++p) {
-#pragma GCC unroll 4
         for (int w = 0; w < group; ++w) out[p * Width + first + w] = static_cast<C>(rows[w * along + p * deep]);
       }
     }
@@ -220,16 +228,17 @@ class portable_gemm_host_kernel {
   static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows, int columns) {
     if constexpr (tile::vectorised) {
       vector held[tile::rows][tile::vectors];
-      for_each_register([&](int i, int j) {
+      for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
         held[i][j] = first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
       });
       for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
-        vector right[tile::vectors];
-#pragma GCC unroll 4
-        for (int j = 0; j < tile::vectors; ++j) right[j] = vector::load(b + j * vector::lanes);
-        for_each_register([&](int i, int j) { held[i][j] = held[i][j].plus_product(vector::broadcast(a[i]), right[j]); });
+        for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
+          held[i][j] = held[i][j].plus_product(vector::broadcast(a[i]), vector::load(b + j * vector::lanes));
+        });
       }
-      for_each_register([&](int i, int j) { held[i][j].store(sums + i * tile::columns + j * vector::lanes); });
+      for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
+        held[i][j].store(sums + i * tile::columns + j * vector::lanes);
+      });
     } else {
       C held[tile::rows][tile::columns];
       for (int i = 0; i < rows; ++i) {
@@ -246,14 +255,13 @@ class portable_gemm_host_kernel {
     }
   }
 
-  /// Unrolled whole: an index that is known only at run time would send all sums to memory.
+  /// Calls function(row, vector) for each register, written out: an index that is known only at run time would send all
+  /// sums to memory, and a pragma to unroll is lost on the way through a compiler for devices.
   template <class Function>
   static void for_each_register(const Function& function) {
-#pragma GCC unroll 12
-    for (int i = 0; i < tile::rows; ++i) {
-#pragma GCC unroll 4
-      for (int j = 0; j < tile::vectors; ++j) function(i, j);
-    }
+    [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {
+      (function(static_cast<int>(I / tile::vectors), static_cast<int>(I % tile::vectors)), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(tile::rows * tile::vectors)>{});
   }
 
   gemm_problem<T> problem_;
@@ -266,3 +274,5 @@ class portable_gemm_host_kernel {
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::backend
+
+#undef PRUMO_ALWAYS_INLINE

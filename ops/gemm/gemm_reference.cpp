@@ -94,7 +94,7 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
     for (std::int64_t p = 0; p < k; ++p) {
       const double left = a[static_cast<std::size_t>(i * k + p)];
       const double* const right = b.data() + p * columns_;
-PRUMO_INDEPENDENT_ITERATIONS
+      PRUMO_INDEPENDENT_ITERATIONS
       for (std::int64_t j = 0; j < columns_; ++j) {
         magnitude[j] += std::fabs(left * right[j]);
         if (type == dtype::f64) {
