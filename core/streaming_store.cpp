@@ -2,6 +2,8 @@
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 #include <unistd.h>
 
 #if defined(__APPLE__)
@@ -12,6 +14,25 @@
 namespace prumo::detail {
 namespace {
 
+#if !defined(__APPLE__)
+/// Linux tells the caches of each processor in files; the C library's own answer can be that of all sockets together,
+/// or of another machine than the virtual one. 0 where there are no such files.
+std::size_t ask_kernel() {
+  std::size_t bytes = 0;
+  int highest_level = 0;
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    int level = 0;
+    std::size_t kibibytes = 0;
+    if (!(std::ifstream(folder + "/level") >> level) || !(std::ifstream(folder + "/size") >> kibibytes)) break;
+    if (level < highest_level) continue;
+    highest_level = level;
+    bytes = kibibytes * 1024;  // the kernel always writes K
+  }
+  return bytes;
+}
+#endif
+
 std::size_t ask_system() {
 #if defined(__APPLE__)
   for (const char* name : {"hw.l3cachesize", "hw.perflevel0.l2cachesize", "hw.l2cachesize"}) {
@@ -19,11 +40,14 @@ std::size_t ask_system() {
     std::size_t size = sizeof(bytes);
     if (sysctlbyname(name, &bytes, &size, nullptr, 0) == 0 && bytes > 0) return static_cast<std::size_t>(bytes);
   }
-#elif defined(_SC_LEVEL3_CACHE_SIZE)
+#else
+  if (const std::size_t bytes = ask_kernel(); bytes > 0) return bytes;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
   for (const int name : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
     const long bytes = sysconf(name);
     if (bytes > 0) return static_cast<std::size_t>(bytes);
   }
+#endif
 #endif
   return std::size_t{32} << 20;
 }

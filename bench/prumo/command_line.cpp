@@ -243,6 +243,15 @@ std::string explain_extras(const CLI::App& app, const std::string& verb) {
                      near.empty() ? "." : fmt::format("; did you mean '{}'?", near), verb);
 }
 
+/// Examples stand in columns; newer versions of CLI11 would flow them into a paragraph.
+template <class Formatter>
+void keep_line_breaks(Formatter& formatter) {
+  if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+    formatter.enable_footer_formatting(false);
+    formatter.enable_description_formatting(false);
+  }
+}
+
 }  // namespace
 
 parsed_command parse_command_line(std::span<const std::string> words) {
@@ -261,6 +270,7 @@ parsed_command parse_command_line(std::span<const std::string> words) {
   verb == "bench" ? add_bench(app, raw) : add_devices(app, raw);
   app.footer(verb_examples(verb));
   app.get_formatter()->column_width(34);
+  keep_line_breaks(*app.get_formatter());
   std::vector<std::string> rest(words.begin() + 2, words.end());
   std::ranges::reverse(rest);
   try {

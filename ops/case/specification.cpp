@@ -21,16 +21,24 @@ void check_axes(std::string_view op, const shape& given, std::initializer_list<s
   }
 }
 
+/// An axis that follows from the size of the arrays needs a size.
+void check_size(std::string_view op, std::string_view axis, std::int64_t bytes_per_array, const shape& given) {
+  if (given.contains(axis) || bytes_per_array > 0) return;
+  throw argument_error(std::string(op) + ": give axis " + std::string(axis) + ", or the bytes of an array that it follows from");
+}
+
 }  // namespace
 
 shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {
   check_axes(op, given, {"n"});
+  check_size(op, "n", bytes_per_array, given);
   const std::int64_t fitting = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
   return {{"n", given.contains("n") ? given.at("n") : fitting}};
 }
 
 shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given) {
   check_axes(info.op, given, {"rows", "columns"});
+  check_size(info.op, "rows", bytes_per_array, given);
   std::int64_t columns = 0;
   for (const axis& each : info.axes) {
     if (each.name == "columns") columns = each.fallback;
