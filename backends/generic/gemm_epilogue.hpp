@@ -11,8 +11,8 @@
 
 namespace prumo::backend {
 
-/// The forms of alpha S + beta C that cost different operations, in this order: S; alpha S; C + S; C + alpha S;
-/// beta C + S; beta C + alpha S. The first two do not read C.
+/// The forms of alpha S + beta C that cost different operations, in this order: S; alpha S; C + S; C + alpha
+/// S; beta C + S; beta C + alpha S. The first two do not read C.
 enum class gemm_epilogue : std::uint8_t { store, scale, add, add_scaled, scale_add, scale_add_scaled };
 
 constexpr gemm_epilogue choose_epilogue(double alpha, double beta) {
@@ -51,12 +51,18 @@ template <class T, class C = compute_t<T>>
 KOKKOS_FORCEINLINE_FUNCTION void write_entry_by(gemm_epilogue epilogue, C alpha, C beta, C sum, T& entry) {
   using enum gemm_epilogue;
   switch (epilogue) {
-    case store: return write_entry<store, T>(alpha, beta, sum, entry);
-    case scale: return write_entry<scale, T>(alpha, beta, sum, entry);
-    case add: return write_entry<add, T>(alpha, beta, sum, entry);
-    case add_scaled: return write_entry<add_scaled, T>(alpha, beta, sum, entry);
-    case scale_add: return write_entry<scale_add, T>(alpha, beta, sum, entry);
-    case scale_add_scaled: return write_entry<scale_add_scaled, T>(alpha, beta, sum, entry);
+    case store:
+      return write_entry<store, T>(alpha, beta, sum, entry);
+    case scale:
+      return write_entry<scale, T>(alpha, beta, sum, entry);
+    case add:
+      return write_entry<add, T>(alpha, beta, sum, entry);
+    case add_scaled:
+      return write_entry<add_scaled, T>(alpha, beta, sum, entry);
+    case scale_add:
+      return write_entry<scale_add, T>(alpha, beta, sum, entry);
+    case scale_add_scaled:
+      return write_entry<scale_add_scaled, T>(alpha, beta, sum, entry);
   }
 }
 
@@ -65,12 +71,18 @@ template <class Function>
 void with_epilogue(gemm_epilogue epilogue, const Function& function) {
   using enum gemm_epilogue;
   switch (epilogue) {
-    case store: return function(std::integral_constant<gemm_epilogue, store>{});
-    case scale: return function(std::integral_constant<gemm_epilogue, scale>{});
-    case add: return function(std::integral_constant<gemm_epilogue, add>{});
-    case add_scaled: return function(std::integral_constant<gemm_epilogue, add_scaled>{});
-    case scale_add: return function(std::integral_constant<gemm_epilogue, scale_add>{});
-    case scale_add_scaled: return function(std::integral_constant<gemm_epilogue, scale_add_scaled>{});
+    case store:
+      return function(std::integral_constant<gemm_epilogue, store>{});
+    case scale:
+      return function(std::integral_constant<gemm_epilogue, scale>{});
+    case add:
+      return function(std::integral_constant<gemm_epilogue, add>{});
+    case add_scaled:
+      return function(std::integral_constant<gemm_epilogue, add_scaled>{});
+    case scale_add:
+      return function(std::integral_constant<gemm_epilogue, scale_add>{});
+    case scale_add_scaled:
+      return function(std::integral_constant<gemm_epilogue, scale_add_scaled>{});
   }
 }
 

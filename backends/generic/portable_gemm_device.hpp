@@ -2,19 +2,18 @@
 #pragma once
 
 /// \file
-/// The matrix product on a device: a team's threads share tiles of A and B in scratch memory, each holds a small block of
-/// sums in registers.
+/// The matrix product on a device: a team's threads share tiles of A and B in scratch memory, each holds a
+/// small block of sums in registers.
 
 #include "gemm_epilogue.hpp"
-
 #include <prumo/backend/gemm.hpp>
 #include <prumo/detail/compiler.hpp>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C = alpha A B + beta C for k > 0. A team of `team_threads` threads computes Tile x Tile entries of C, each thread
-/// PerThread x PerThread of them, Step products deep at a time.
+/// C = alpha A B + beta C for k > 0. A team of `team_threads` threads computes Tile x Tile entries of C, each
+/// thread PerThread x PerThread of them, Step products deep at a time.
 template <class T, int Tile = 64, int Step = 16, int PerThread = 4>
 class portable_gemm_device_kernel {
   using C = compute_t<T>;
@@ -38,7 +37,8 @@ class portable_gemm_device_kernel {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     // A temporary of the size: the function takes references, which a device has none of to a static member.
-    C* const shared_a = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(std::size_t{scratch_bytes}, alignof(C)));
+    C* const shared_a =
+        static_cast<C*>(member.team_scratch(0).get_shmem_aligned(std::size_t{scratch_bytes}, alignof(C)));
     C* const shared_b = shared_a + Step * pitch;
     const std::int64_t count = row_tiles_ * column_tiles_ * problem_.batch;
     for (std::int64_t index = member.league_rank(); index < count; index += member.league_size()) {
@@ -48,7 +48,8 @@ class portable_gemm_device_kernel {
 
  private:
   template <class Member>
-  KOKKOS_FUNCTION void compute_tile(const Member& member, std::int64_t index, C* shared_a, C* shared_b) const {
+  KOKKOS_FUNCTION void compute_tile(const Member& member, std::int64_t index, C* shared_a,
+                                    C* shared_b) const {
     const std::int64_t batch = index / (row_tiles_ * column_tiles_);
     const std::int64_t within = index % (row_tiles_ * column_tiles_);
     const std::int64_t row = within % row_tiles_ * Tile;
@@ -62,10 +63,10 @@ class portable_gemm_device_kernel {
 
     C sums[PerThread][PerThread] = {};
     for (std::int64_t begin = 0; begin < problem_.k; begin += Step) {
-      share(member, shared_a, a + begin * problem_.a.column_stride, rows, problem_.k - begin, problem_.a.row_stride,
-            problem_.a.column_stride);
-      share(member, shared_b, b + begin * problem_.b.row_stride, columns, problem_.k - begin, problem_.b.column_stride,
-            problem_.b.row_stride);
+      share(member, shared_a, a + begin * problem_.a.column_stride, rows, problem_.k - begin,
+            problem_.a.row_stride, problem_.a.column_stride);
+      share(member, shared_b, b + begin * problem_.b.row_stride, columns, problem_.k - begin,
+            problem_.b.column_stride, problem_.b.row_stride);
       member.team_barrier();
       for (int p = 0; p < Step; ++p) {
         C left[PerThread];
@@ -74,7 +75,8 @@ class portable_gemm_device_kernel {
         PRUMO_UNROLL
         for (int i = 0; i < PerThread; ++i) left[i] = shared_a[p * pitch + thread_row + i * threads_across];
         PRUMO_UNROLL
-        for (int j = 0; j < PerThread; ++j) right[j] = shared_b[p * pitch + thread_column + j * threads_across];
+        for (int j = 0; j < PerThread; ++j)
+          right[j] = shared_b[p * pitch + thread_column + j * threads_across];
         PRUMO_UNROLL
         for (int i = 0; i < PerThread; ++i) {
           PRUMO_UNROLL
@@ -89,10 +91,11 @@ class portable_gemm_device_kernel {
     write_block(c, sums, thread_row, thread_column, rows, columns);
   }
 
-  /// Copies Tile x Step elements, zeros beyond the edges; neighbouring threads read along the dimension of stride 1.
+  /// Copies Tile x Step elements, zeros beyond the edges; neighbouring threads read along the dimension of
+  /// stride 1.
   template <class Member>
-  KOKKOS_FUNCTION void share(const Member& member, C* shared, const T* from, std::int64_t width, std::int64_t depth,
-                             std::int64_t along, std::int64_t deep) const {
+  KOKKOS_FUNCTION void share(const Member& member, C* shared, const T* from, std::int64_t width,
+                             std::int64_t depth, std::int64_t along, std::int64_t deep) const {
     for (int element = member.team_rank(); element < Tile * Step; element += member.team_size()) {
       const int w = deep == 1 ? element / Step : element % Tile;
       const int p = deep == 1 ? element % Step : element / Tile;
@@ -100,8 +103,8 @@ class portable_gemm_device_kernel {
     }
   }
 
-  KOKKOS_FUNCTION void write_block(T* c, const C (&sums)[PerThread][PerThread], int thread_row, int thread_column,
-                                   std::int64_t rows, std::int64_t columns) const {
+  KOKKOS_FUNCTION void write_block(T* c, const C (&sums)[PerThread][PerThread], int thread_row,
+                                   int thread_column, std::int64_t rows, std::int64_t columns) const {
     const C alpha = C(problem_.alpha);
     const C beta = C(problem_.beta);
     PRUMO_UNROLL

@@ -2,13 +2,12 @@
 #pragma once
 
 /// \file
-/// The matrix product on host cores, in the structure of Goto and van de Geijn, "Anatomy of high-performance matrix
-/// multiplication", ACM TOMS 34 (2008): blocks of A and B are copied into slivers that the innermost loop reads in
-/// order, and a block of sums stays in registers over the length of a sliver.
+/// The matrix product on host cores, in the structure of Goto and van de Geijn, "Anatomy of high-performance
+/// matrix multiplication", ACM TOMS 34 (2008): blocks of A and B are copied into slivers that the innermost
+/// loop reads in order, and a block of sums stays in registers over the length of a sliver.
 
 #include "gemm_epilogue.hpp"
 #include "vector_register.hpp"
-
 #include <prumo/backend/gemm.hpp>
 #include <prumo/detail/compiler.hpp>
 
@@ -46,10 +45,12 @@ struct host_tiling {
 constexpr std::int64_t divide_up(std::int64_t dividend, std::int64_t divisor) {
   return (dividend + divisor - 1) / divisor;
 }
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return divide_up(value, unit) * unit; }
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return divide_up(value, unit) * unit;
+}
 
-/// The largest macro-tile: slivers of B beside one of A in a 32 KiB first-level cache, the blocks of A, B and sums in
-/// about 1 MiB of second level.
+/// The largest macro-tile: slivers of B beside one of A in a 32 KiB first-level cache, the blocks of A, B and
+/// sums in about 1 MiB of second level.
 template <class C>
 constexpr host_tiling largest_host_tiling() {
   using tile = register_tile<C>;
@@ -57,8 +58,8 @@ constexpr host_tiling largest_host_tiling() {
   return {round_up(240, tile::rows), round_up(wide, tile::columns), 256};
 }
 
-/// Tiles for `workers` teams: the cheapest by the slowest team's work, copying included, among the largest and its
-/// halves, evened out over the matrix.
+/// Tiles for `workers` teams: the cheapest by the slowest team's work, copying included, among the largest
+/// and its halves, evened out over the matrix.
 template <class C>
 host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                                std::int64_t workers) {
@@ -86,9 +87,10 @@ host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, s
   return best;
 }
 
-/// C = alpha A B + beta C for k > 0. Each team works on macro-tiles of its own, in a stretch of the workspace of its own.
-/// The count of operations does not depend on the tiles where register_tile is not vectorised, as for counted scalars;
-/// vector registers also compute the padding of tiles at the edges, which no count includes.
+/// C = alpha A B + beta C for k > 0. Each team works on macro-tiles of its own, in a stretch of the workspace
+/// of its own. The count of operations does not depend on the tiles where register_tile is not vectorised, as
+/// for counted scalars; vector registers also compute the padding of tiles at the edges, which no count
+/// includes.
 template <class T>
 class portable_gemm_host_kernel {
   using C = compute_t<T>;
@@ -108,7 +110,8 @@ class portable_gemm_host_kernel {
 
   /// Bytes of workspace a team.
   static std::size_t workspace_bytes(const host_tiling& tiling) {
-    const std::int64_t elements = block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
+    const std::int64_t elements =
+        block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
     return static_cast<std::size_t>(round_up(elements * static_cast<std::int64_t>(sizeof(C)), 4096)) + 256;
   }
 
@@ -127,10 +130,13 @@ class portable_gemm_host_kernel {
   };
 
   /// Elements of the block of A, so that what follows it is aligned for vector registers.
-  static constexpr std::int64_t block_of_a(const host_tiling& tiling) { return round_up(tiling.rows * tiling.depth, 64); }
+  static constexpr std::int64_t block_of_a(const host_tiling& tiling) {
+    return round_up(tiling.rows * tiling.depth, 64);
+  }
 
   buffers buffers_of(int team) const {
-    auto* const begin = reinterpret_cast<C*>(workspace_ + static_cast<std::size_t>(team) * workspace_bytes(tiling_));
+    auto* const begin =
+        reinterpret_cast<C*>(workspace_ + static_cast<std::size_t>(team) * workspace_bytes(tiling_));
     C* const b = begin + block_of_a(tiling_);
     return {begin, b, b + tiling_.columns * tiling_.depth};
   }
@@ -151,16 +157,18 @@ class portable_gemm_host_kernel {
 
     for (std::int64_t begin = 0; begin < problem_.k; begin += tiling_.depth) {
       const std::int64_t depth = std::min(tiling_.depth, problem_.k - begin);
-      pack<tile::rows>(member, own.a, a_tile + begin * a.column_stride, rows, depth, a.row_stride, a.column_stride);
-      pack<tile::columns>(member, own.b, b_tile + begin * b.row_stride, columns, depth, b.column_stride, b.row_stride);
+      pack<tile::rows>(member, own.a, a_tile + begin * a.column_stride, rows, depth, a.row_stride,
+                       a.column_stride);
+      pack<tile::columns>(member, own.b, b_tile + begin * b.row_stride, columns, depth, b.column_stride,
+                          b.row_stride);
       member.team_barrier();
       multiply(member, own, rows, columns, depth, begin == 0, begin + depth == problem_.k, c_tile);
       member.team_barrier();
     }
   }
 
-  /// Copies `count` rows of `depth` elements into slivers of Width rows, element by element of the depth; the last sliver
-  /// is filled up with zeros.
+  /// Copies `count` rows of `depth` elements into slivers of Width rows, element by element of the depth; the
+  /// last sliver is filled up with zeros.
   template <int Width, class Member>
   static void pack(const Member& member, C* to, const T* from, std::int64_t count, std::int64_t depth,
                    std::int64_t along, std::int64_t deep) {
@@ -198,38 +206,44 @@ class portable_gemm_host_kernel {
     for (int first = 0; first < Width; first += group) {
       const T* const rows = in + first * along;
       for (std::int64_t p = 0; p < depth; ++p) {
-        for (int w = 0; w < group; ++w) out[p * Width + first + w] = static_cast<C>(rows[w * along + p * deep]);
+        for (int w = 0; w < group; ++w)
+          out[p * Width + first + w] = static_cast<C>(rows[w * along + p * deep]);
       }
     }
   }
 
   /// Adds the product of the packed blocks to the sums; the last one goes on to C.
   template <class Member>
-  void multiply(const Member& member, const buffers& own, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                bool first, bool last, T* c_tile) const {
+  void multiply(const Member& member, const buffers& own, std::int64_t rows, std::int64_t columns,
+                std::int64_t depth, bool first, bool last, T* c_tile) const {
     const std::int64_t row_count = divide_up(rows, tile::rows);
     const std::int64_t column_count = divide_up(columns, tile::columns);
-    for (std::int64_t index = member.team_rank(); index < row_count * column_count; index += member.team_size()) {
+    for (std::int64_t index = member.team_rank(); index < row_count * column_count;
+         index += member.team_size()) {
       const std::int64_t row = index % row_count;
       const std::int64_t column = index / row_count;
       C* const sums = own.sums + index * tile::rows * tile::columns;
       const auto rows_here = static_cast<int>(std::min<std::int64_t>(tile::rows, rows - row * tile::rows));
-      const auto columns_here = static_cast<int>(std::min<std::int64_t>(tile::columns, columns - column * tile::columns));
-      add_products(own.a + row * tile::rows * depth, own.b + column * tile::columns * depth, depth, first, sums,
-                   rows_here, columns_here);
+      const auto columns_here =
+          static_cast<int>(std::min<std::int64_t>(tile::columns, columns - column * tile::columns));
+      add_products(own.a + row * tile::rows * depth, own.b + column * tile::columns * depth, depth, first,
+                   sums, rows_here, columns_here);
       if (last) {
-        T* const c = c_tile + row * tile::rows * problem_.c.row_stride + column * tile::columns * problem_.c.column_stride;
-        write_sums<tile::columns>(epilogue_, C(problem_.alpha), C(problem_.beta), sums, c, rows_here, columns_here,
-                                  problem_.c.row_stride, problem_.c.column_stride);
+        T* const c = c_tile + row * tile::rows * problem_.c.row_stride +
+                     column * tile::columns * problem_.c.column_stride;
+        write_sums<tile::columns>(epilogue_, C(problem_.alpha), C(problem_.beta), sums, c, rows_here,
+                                  columns_here, problem_.c.row_stride, problem_.c.column_stride);
       }
     }
   }
 
-  static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows, int columns) {
+  static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows,
+                           int columns) {
     if constexpr (tile::vectorised) {
       vector held[tile::rows][tile::vectors];
       for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
-        held[i][j] = first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
+        held[i][j] =
+            first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
       });
       for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
         for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
@@ -255,8 +269,8 @@ class portable_gemm_host_kernel {
     }
   }
 
-  /// Calls function(row, vector) for each register, written out: an index that is known only at run time would send all
-  /// sums to memory, and a pragma to unroll is lost on the way through a compiler for devices.
+  /// Calls function(row, vector) for each register, written out: an index that is known only at run time
+  /// would send all sums to memory, and a pragma to unroll is lost on the way through a compiler for devices.
   template <class Function>
   static void for_each_register(const Function& function) {
     [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {

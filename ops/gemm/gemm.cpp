@@ -28,8 +28,8 @@ const std::vector<candidate<Exec, T>>& candidates() {
 
 template <class T>
 std::string product_text(const backend::gemm_problem<T>& problem) {
-  return std::string(scalar_traits<T>::name) + " m = " + std::to_string(problem.m) + ", n = " +
-         std::to_string(problem.n) + ", k = " + std::to_string(problem.k) +
+  return std::string(scalar_traits<T>::name) + " m = " + std::to_string(problem.m) +
+         ", n = " + std::to_string(problem.n) + ", k = " + std::to_string(problem.k) +
          (problem.batch == 1 ? "" : ", batch = " + std::to_string(problem.batch)) + ", mode " +
          std::string(gemm_mode_name(problem.mode));
 }
@@ -40,11 +40,13 @@ template <class Exec, class T>
   for (const std::string_view each : gemm_implementations<Exec, T>()) {
     known += (known.empty() ? "" : ", ") + std::string(each);
   }
-  throw argument_error("prumo::gemm: no implementation is called '" + std::string(name) + "' in " + Exec::name() +
-                       " for " + std::string(scalar_traits<T>::name) + "; there are: " + known);
+  throw argument_error("prumo::gemm: no implementation is called '" + std::string(name) + "' in " +
+                       Exec::name() + " for " + std::string(scalar_traits<T>::name) +
+                       "; there are: " + known);
 }
 
-/// The first candidate that can, or the one named. Throws where there is none. With `log`, says why, a line each.
+/// The first candidate that can, or the one named. Throws where there is none. With `log`, says why, a line
+/// each.
 template <class Exec, class T>
 const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_problem<T>& problem,
                                  const gemm_options& options, std::string* log) {
@@ -54,13 +56,14 @@ const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_probl
     if (!options.implementation.empty() && each.name != options.implementation) continue;
     known = true;
     std::string reason = each.why_not(instance, problem);
-    if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
+    if (log != nullptr)
+      *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
     if (reason.empty()) return each;
     refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
   }
   if (!known) throw_unknown<Exec, T>(options.implementation);
-  throw unsupported_error("prumo::gemm: nothing computes " + product_text(problem) + " in " + Exec::name() + " (" +
-                          refusals + ")");
+  throw unsupported_error("prumo::gemm: nothing computes " + product_text(problem) + " in " + Exec::name() +
+                          " (" + refusals + ")");
 }
 
 /// Whether a context's products tell how they were dispatched; read from the environment once a context.
@@ -98,8 +101,9 @@ void check_gemm(bool transposed_a, bool transposed_b, const array_description& a
   if (!fits) {
     const std::string batch = row == 1 ? "batch x " : "";
     check::throw_shape("prumo::gemm",
-                       std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") + ", B [" + batch +
-                           (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
+                       std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") +
+                           ", B [" + batch + (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" +
+                           batch + "m x n]",
                        {a, b, c});
   }
   check::distinct_elements("prumo::gemm", c);
@@ -136,7 +140,8 @@ void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, 
   if (verbose) std::fputs(log.c_str(), stderr);
   if (problem.is_empty()) return;
 
-  const Kokkos::Profiling::ScopedRegion region(region_name<T>(chosen != nullptr ? chosen->name : "scale", problem.mode));
+  const Kokkos::Profiling::ScopedRegion region(
+      region_name<T>(chosen != nullptr ? chosen->name : "scale", problem.mode));
   if (chosen != nullptr) {
     chosen->run(ctx, problem);
   } else {
@@ -144,11 +149,12 @@ void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, 
   }
 }
 
-#define PRUMO_INSTANTIATE_GEMM(Space, T)                                                                          \
-  template std::vector<std::string_view> gemm_implementations<Space, T>();                                        \
-  template std::string_view gemm_implementation<Space, T>(const Space&, const backend::gemm_problem<T>&,          \
-                                                          const gemm_options&);                                   \
-  template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&, const gemm_options&);
+#define PRUMO_INSTANTIATE_GEMM(Space, T)                                                                 \
+  template std::vector<std::string_view> gemm_implementations<Space, T>();                               \
+  template std::string_view gemm_implementation<Space, T>(const Space&, const backend::gemm_problem<T>&, \
+                                                          const gemm_options&);                          \
+  template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&,                \
+                                        const gemm_options&);
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f16)

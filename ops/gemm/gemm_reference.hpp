@@ -10,9 +10,9 @@
 
 namespace prumo::cases {
 
-/// One tile of A B and of |A| |B|: in double for types of 24 bits and fewer, whose products are exact in it; for f64 by
-/// compensated sums as good as twice its precision (Ogita, Rump and Oishi, "Accurate sum and dot product", SIAM J. Sci.
-/// Comput. 26 (2005), algorithm 5.3).
+/// One tile of A B and of |A| |B|: in double for types of 24 bits and fewer, whose products are exact in it;
+/// for f64 by compensated sums as good as twice its precision (Ogita, Rump and Oishi, "Accurate sum and dot
+/// product", SIAM J. Sci. Comput. 26 (2005), algorithm 5.3).
 class product_reference {
  public:
   struct extents {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the case's general test does not reach: operands of different layouts, NaN in what may not be read, batches.
-// Every implementation is called by name.
+// What the case's general test does not reach: operands of different layouts, NaN in what may not be read,
+// batches. Every implementation is called by name.
 
 #include <prumo/gemm.hpp>
 #include <prumo/random.hpp>
@@ -22,8 +22,8 @@ template <class T>
 using strided_matrix = Kokkos::View<T**, Kokkos::LayoutStride, space>;
 
 enum class placing { right, left, padded_right, padded_left, strided };
-constexpr placing all_placings[] = {placing::right, placing::left, placing::padded_right, placing::padded_left,
-                                    placing::strided};
+constexpr placing all_placings[] = {placing::right, placing::left, placing::padded_right,
+                                    placing::padded_left, placing::strided};
 
 /// A matrix with a buffer of its own, placed as asked, every element of the buffer NaN.
 template <class T>
@@ -45,7 +45,8 @@ void fill(const View& matrix, std::uint64_t stream) {
   using T = typename View::value_type;
   const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
   for (std::size_t i = 0; i < matrix.extent(0); ++i) {
-    for (std::size_t j = 0; j < matrix.extent(1); ++j) mirror(i, j) = random::uniform<T>(7, stream, i * matrix.extent(1) + j);
+    for (std::size_t j = 0; j < matrix.extent(1); ++j)
+      mirror(i, j) = random::uniform<T>(7, stream, i * matrix.extent(1) + j);
   }
   Kokkos::deep_copy(matrix, mirror);
 }
@@ -60,12 +61,15 @@ double value(const T& stored) {
   return static_cast<double>(static_cast<compute_t<T>>(stored));
 }
 
-transpose as_transpose(bool yes) { return yes ? transpose::yes : transpose::no; }
+transpose as_transpose(bool yes) {
+  return yes ? transpose::yes : transpose::no;
+}
 
-/// alpha op(A) op(B) + beta C, with beta C for a C of ones times `old`, within the bound of ops/gemm/README.md.
+/// alpha op(A) op(B) + beta C, with beta C for a C of ones times `old`, within the bound of
+/// ops/gemm/README.md.
 template <class T, class A, class B, class C>
-void expect_product(bool trans_a, bool trans_b, double alpha, const A& a, const B& b, double beta, double old, const C& c,
-                    const std::string& what) {
+void expect_product(bool trans_a, bool trans_b, double alpha, const A& a, const B& b, double beta, double old,
+                    const C& c, const std::string& what) {
   const auto left = on_host(a);
   const auto right = on_host(b);
   const auto result = on_host(c);
@@ -76,22 +80,25 @@ void expect_product(bool trans_a, bool trans_b, double alpha, const A& a, const 
       double sum = 0;
       double size = 0;
       for (std::size_t p = 0; p < k; ++p) {
-        const double term = value(trans_a ? left(p, i) : left(i, p)) * value(trans_b ? right(j, p) : right(p, j));
+        const double term =
+            value(trans_a ? left(p, i) : left(i, p)) * value(trans_b ? right(j, p) : right(p, j));
         sum += term;
         size += std::abs(term);
       }
       const double expected = alpha * sum + (beta == 0 ? 0 : beta * old);
-      const double bound = 2 * (static_cast<double>(k) + 2) * u * (std::abs(alpha) * size + std::abs(beta * old)) +
-                           (sizeof(T) == 2 ? 1.01 * unit_roundoff<T>() * std::abs(expected) + 1e-7 : 0);
+      const double bound =
+          2 * (static_cast<double>(k) + 2) * u * (std::abs(alpha) * size + std::abs(beta * old)) +
+          (sizeof(T) == 2 ? 1.01 * unit_roundoff<T>() * std::abs(expected) + 1e-7 : 0);
       ASSERT_LE(std::abs(value(result(i, j)) - expected), bound) << what << " at " << i << ", " << j;
     }
   }
 }
 
-std::string name_of(std::string_view implementation, placing a, placing b, placing c, bool trans_a, bool trans_b) {
+std::string name_of(std::string_view implementation, placing a, placing b, placing c, bool trans_a,
+                    bool trans_b) {
   return std::string(implementation) + " placings " + std::to_string(static_cast<int>(a)) + " " +
-         std::to_string(static_cast<int>(b)) + " " + std::to_string(static_cast<int>(c)) + (trans_a ? " A'" : " A") +
-         (trans_b ? " B'" : " B");
+         std::to_string(static_cast<int>(b)) + " " + std::to_string(static_cast<int>(c)) +
+         (trans_a ? " A'" : " A") + (trans_b ? " B'" : " B");
 }
 
 template <class T>
@@ -102,8 +109,8 @@ class gemm_typed : public testing::Test {
 
   /// Runs unless the implementation refuses; says whether it ran.
   template <class A, class B, class C>
-  bool run(std::string_view implementation, bool trans_a, bool trans_b, double alpha, const A& a, const B& b, double beta,
-           const C& c) {
+  bool run(std::string_view implementation, bool trans_a, bool trans_b, double alpha, const A& a, const B& b,
+           double beta, const C& c) {
     try {
       gemm(ctx, as_transpose(trans_a), as_transpose(trans_b), static_cast<compute_t<T>>(alpha), a, b,
            static_cast<compute_t<T>>(beta), c, {.implementation = implementation});
@@ -239,14 +246,16 @@ TYPED_TEST(gemm_typed, empty_extents) {
   for (const std::string_view implementation : this->implementations) {
     const auto c = place<T>(4, 6, placing::right);
     Kokkos::deep_copy(c, static_cast<T>(2.0f));
-    ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right), place<T>(0, 6, placing::right), 0.5, c));
+    ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right),
+                          place<T>(0, 6, placing::right), 0.5, c));
     EXPECT_EQ(value(on_host(c)(3, 5)), 1.0);
-    ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right), place<T>(0, 6, placing::right), 0, c));
+    ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right),
+                          place<T>(0, 6, placing::right), 0, c));
     EXPECT_EQ(value(on_host(c)(3, 5)), 0.0);
-    EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(0, 5, placing::right), place<T>(5, 6, placing::left), 0,
-                          place<T>(0, 6, placing::right)));
-    EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 5, placing::right), place<T>(5, 0, placing::left), 0,
-                          place<T>(4, 0, placing::right)));
+    EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(0, 5, placing::right),
+                          place<T>(5, 6, placing::left), 0, place<T>(0, 6, placing::right)));
+    EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 5, placing::right),
+                          place<T>(5, 0, placing::left), 0, place<T>(4, 0, placing::right)));
   }
 }
 

@@ -31,8 +31,8 @@ namespace detail {
 template <class Exec, class T>
 void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, const gemm_options& options);
 
-/// The name of the implementation that dispatch_gemm() would take: `scale` where nothing is multiplied, `none` where
-/// C has no entry. Throws as dispatch_gemm() does.
+/// The name of the implementation that dispatch_gemm() would take: `scale` where nothing is multiplied,
+/// `none` where C has no entry. Throws as dispatch_gemm() does.
 template <class Exec, class T>
 std::string_view gemm_implementation(const Exec& instance, const backend::gemm_problem<T>& problem,
                                      const gemm_options& options);
@@ -41,7 +41,8 @@ std::string_view gemm_implementation(const Exec& instance, const backend::gemm_p
 template <class Exec, class T>
 std::vector<std::string_view> gemm_implementations();
 
-/// Throws unless op(A) is m x k, op(B) is k x n and C is m x n, all of one batch, and C is apart from A and B.
+/// Throws unless op(A) is m x k, op(B) is k x n and C is m x n, all of one batch, and C is apart from A and
+/// B.
 void check_gemm(bool transposed_a, bool transposed_b, const array_description& a, const array_description& b,
                 const array_description& c);
 
@@ -58,19 +59,21 @@ backend::gemm_matrix<T> as_gemm_matrix(const array<T>& lowered, bool transposed)
 
 /// C = alpha op(A) op(B) + beta C, where op(X) is X or its transpose.
 ///
-/// Rank 2: op(A) is m x k, op(B) is k x n, C is m x n. Rank 3: a batch of such products; the first index of every view
-/// is the batch, and the three have equal batch extents. Products are independent of one another and may lie at any
-/// distance; one matrix serves the whole batch where its view has a batch stride of 0 (A and B only).
+/// Rank 2: op(A) is m x k, op(B) is k x n, C is m x n. Rank 3: a batch of such products; the first index of
+/// every view is the batch, and the three have equal batch extents. Products are independent of one another
+/// and may lie at any distance; one matrix serves the whole batch where its view has a batch stride of 0 (A
+/// and B only).
 ///
-/// The views have the same value type (float, double, f16, bf16) and any layouts and strides, which are never copied.
-/// alpha and beta are of the compute type: float for f16 and bf16, whose products and sums are in float, rounded once on
-/// the way to C. beta == 0 never reads C, alpha == 0 never reads A or B, and with k == 0 C becomes beta C. Any extent
-/// may be 0.
+/// The views have the same value type (float, double, f16, bf16) and any layouts and strides, which are never
+/// copied. alpha and beta are of the compute type: float for f16 and bf16, whose products and sums are in
+/// float, rounded once on the way to C. beta == 0 never reads C, alpha == 0 never reads A or B, and with k ==
+/// 0 C becomes beta C. Any extent may be 0.
 ///
-/// C may not overlap A or B (alias_error). Extents that do not fit throw shape_error. An implementation named in
-/// `options` that does not exist throws argument_error; one that cannot compute this, or a mode that nothing here
-/// computes, throws unsupported_error with the reasons. With `dispatch` in the environment variable PRUMO_VERBOSE when
-/// a context makes its first product, the context's products print to stderr which implementations were considered.
+/// C may not overlap A or B (alias_error). Extents that do not fit throw shape_error. An implementation named
+/// in `options` that does not exist throws argument_error; one that cannot compute this, or a mode that
+/// nothing here computes, throws unsupported_error with the reasons. With `dispatch` in the environment
+/// variable PRUMO_VERBOSE when a context makes its first product, the context's products print to stderr
+/// which implementations were considered.
 ///
 /// Asynchronous on the context's instance. Accuracy and implementations: ops/gemm/README.md.
 template <class Exec, class A, class B, class C>
@@ -82,9 +85,11 @@ void gemm(context<Exec>& ctx, transpose trans_a, transpose trans_b,
                 "prumo::gemm: A, B and C are Kokkos views");
   static_assert((A::rank() == 2 && B::rank() == 2 && C::rank() == 2) ||
                     (A::rank() == 3 && B::rank() == 3 && C::rank() == 3),
-                "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch index first)");
+                "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch "
+                "index first)");
   using T = typename C::non_const_value_type;
-  static_assert(std::is_same_v<T, typename A::non_const_value_type> && std::is_same_v<T, typename B::non_const_value_type>,
+  static_assert(std::is_same_v<T, typename A::non_const_value_type> &&
+                    std::is_same_v<T, typename B::non_const_value_type>,
                 "prumo::gemm: A, B and C have the same value type");
   static_assert(scalar<T>, "prumo::gemm: the value type is not float, double, prumo::f16 or prumo::bf16");
   static_assert(!std::is_const_v<typename C::value_type>, "prumo::gemm: C is const");

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The matrix product as implementations see it: a plain problem, and a list of candidates for each execution space.
-/// `prumo/gemm.hpp` is the operation.
+/// The matrix product as implementations see it: a plain problem, and a list of candidates for each execution
+/// space. `prumo/gemm.hpp` is the operation.
 
 #include <prumo/context.hpp>
 #include <prumo/counted.hpp>
@@ -17,9 +17,9 @@
 
 namespace prumo {
 
-/// How exactly a matrix product is computed. `strict`: every product and sum in the compute type (f32 for f16 and
-/// bf16), whatever the environment of a library says. The others allow the inputs of an f32 product to be rounded to
-/// TF32 (11 bits), bf16 or f16 first, where the device has units for it.
+/// How exactly a matrix product is computed. `strict`: every product and sum in the compute type (f32 for f16
+/// and bf16), whatever the environment of a library says. The others allow the inputs of an f32 product to be
+/// rounded to TF32 (11 bits), bf16 or f16 first, where the device has units for it.
 enum class gemm_mode : std::uint8_t { strict, fast_tf32, fast_bf16, fast_f16 };
 
 /// The name of a mode as results and options spell it: `strict`, `fast_tf32`, `fast_bf16`, `fast_f16`.
@@ -43,8 +43,9 @@ struct gemm_matrix {
   constexpr gemm_matrix transposed() const { return {data, column_stride, row_stride, batch_stride}; }
 };
 
-/// C = alpha A B + beta C for each matrix of a batch: A is m x k, B is k x n, C is m x n, with transposes already
-/// resolved into strides. C is apart from A and B. beta == 0 says that C is not read, alpha == 0 that A and B are not.
+/// C = alpha A B + beta C for each matrix of a batch: A is m x k, B is k x n, C is m x n, with transposes
+/// already resolved into strides. C is apart from A and B. beta == 0 says that C is not read, alpha == 0 that
+/// A and B are not.
 template <class T>
 struct gemm_problem {
   /// What alpha and beta are: the compute type, f32 for the 16-bit types; plain where T counts.
@@ -91,8 +92,8 @@ struct gemm_candidate {
   void (*run)(context<Exec>& ctx, const gemm_problem<T>& problem);
 };
 
-/// The implementations that the space's own backend has, best first; each backend's folder defines it for its spaces and
-/// every type.
+/// The implementations that the space's own backend has, best first; each backend's folder defines it for its
+/// spaces and every type.
 template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates();
 
@@ -109,16 +110,16 @@ void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem);
 template <class T>
 void run_canonical_gemm(const gemm_problem<T>& problem);
 
-/// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C nothing, one
-/// mul, one add, one fma, or a mul and an fma, as alpha and beta ask for.
-flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
-                                  double beta);
+/// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C
+/// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for.
+flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                                  double alpha, double beta);
 
 /// The library behind the host's product and its version as it tells them, or an empty string.
 std::string host_blas_description();
 
-/// What makes the host's BLAS slow or its measurements doubtful, in sentences: an OpenBLAS with threads of its own
-/// beside OpenMP's, say. Empty where all is well.
+/// What makes the host's BLAS slow or its measurements doubtful, in sentences: an OpenBLAS with threads of
+/// its own beside OpenMP's, say. Empty where all is well.
 std::vector<std::string> host_blas_warnings();
 
 }  // namespace backend
