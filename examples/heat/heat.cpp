@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The heat equation du/dt = d2u/dx2 + d2u/dy2 on the unit square, u = 0 on its edge, by central differences and
-// explicit Euler steps. It begins with sin(pi x) sin(pi y), which decays as exp(-2 pi^2 t), so that every grid's error
-// is known: it must fall by four where the cells become half as wide.
+// The heat equation du/dt = d2u/dx2 + d2u/dy2 on the unit square, u = 0 on its edge, by central differences
+// and explicit Euler steps. It begins with sin(pi x) sin(pi y), which decays as exp(-2 pi^2 t), so that every
+// grid's error is known: it must fall by four where the cells become half as wide.
 //
-// Kokkos, the execution space instance, the views and the stencil are the program's own. prumo gets them as they are.
+// Kokkos, the execution space instance, the views and the stencil are the program's own. prumo gets them as
+// they are.
 
 #include <prumo/prumo.hpp>
 

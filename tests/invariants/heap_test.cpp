@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A warm call on the host costs no heap allocation beyond those of Kokkos' own parallel_for: small arrays would feel it.
+// A warm call on the host costs no heap allocation beyond those of Kokkos' own parallel_for: small arrays
+// would feel it.
 
 #include "kokkos_events.hpp"
-
 #include <prumo/prumo.hpp>
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ std::size_t allocations_of_kokkos() {
   const exec instance;
   const std::string label = "prumo::tests::a label that is too long for the small string optimisation";
   const auto launch = [&] {
-    const auto policy = Kokkos::Experimental::require(Kokkos::RangePolicy<exec>(instance, 0, 10),
-                                                      Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+    const auto policy = Kokkos::Experimental::require(
+        Kokkos::RangePolicy<exec>(instance, 0, 10), Kokkos::Experimental::WorkItemProperty::HintLightWeight);
     Kokkos::parallel_for(label, policy, empty_kernel{});
   };
   launch();

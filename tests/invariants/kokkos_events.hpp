@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What happens inside Kokkos and on the heap while an operation runs, seen through Kokkos' tool callbacks and the
-/// program's own operator new.
+/// What happens inside Kokkos and on the heap while an operation runs, seen through Kokkos' tool callbacks
+/// and the program's own operator new.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,11 +25,12 @@ struct kokkos_events {
   std::vector<std::string> deallocations;
   std::vector<std::string> deep_copies;
   std::vector<std::string> regions;
-  std::vector<unsigned> openmp_threads;  ///< how many each parallel region asked for; empty where it cannot be seen
+  std::vector<unsigned>
+      openmp_threads;  ///< how many each parallel region asked for; empty where it cannot be seen
 };
 
-/// Registers the callbacks. Before Kokkos::initialize(): Kokkos would fence at each callback unless a tool declines
-/// that, and asks only once.
+/// Registers the callbacks. Before Kokkos::initialize(): Kokkos would fence at each callback unless a tool
+/// declines that, and asks only once.
 void watch_kokkos();
 
 /// Calls `function` and returns what it did. Not for use inside itself.

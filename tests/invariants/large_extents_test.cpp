@@ -2,7 +2,6 @@
 // Arrays of more than 2^31 elements, where 32-bit indices would wrap. Skipped where memory is short.
 
 #include "system_state.hpp"
-
 #include <prumo/prumo.hpp>
 
 #include <gtest/gtest.h>
@@ -18,7 +17,8 @@ using exec = Kokkos::DefaultHostExecutionSpace;
 constexpr std::int64_t boundary = std::int64_t{1} << 31;
 constexpr std::int64_t count = boundary + 5;
 
-/// Elements where a wrapped or truncated index would be seen, each with a mark of its own that bf16 and f16 hold.
+/// Elements where a wrapped or truncated index would be seen, each with a mark of its own that bf16 and f16
+/// hold.
 struct mark {
   std::int64_t index;
   float value;
@@ -38,7 +38,8 @@ struct count_other {
 template <class T>
 std::int64_t others_than(float expected, const T* data) {
   std::int64_t others = 0;
-  Kokkos::parallel_reduce("prumo::tests::count_other", Kokkos::RangePolicy<exec, Kokkos::IndexType<std::int64_t>>(0, count),
+  Kokkos::parallel_reduce("prumo::tests::count_other",
+                          Kokkos::RangePolicy<exec, Kokkos::IndexType<std::int64_t>>(0, count),
                           count_other<T>{data, expected}, others);
   return others;
 }
@@ -71,7 +72,8 @@ class large_extents : public testing::Test {
     if (const std::string reason = reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     // The same memory for all tests: the system takes longer to hand it out than they run.
     if (memory().size() == 0) {
-      memory() = Kokkos::View<T*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "x"), count);
+      memory() =
+          Kokkos::View<T*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "x"), count);
     }
     x_ = memory();
   }

@@ -3,7 +3,6 @@
 #include "kokkos_events.hpp"
 
 #include <Kokkos_Core.hpp>
-
 #include <gtest/gtest.h>
 
 int main(int argc, char** argv) {

@@ -7,13 +7,15 @@
 
 namespace prumo::tests {
 
-/// An instance that is not the space's default one, where the space can have another. On OpenMP it has one thread more,
-/// by which its kernels can be known: Kokkos gives all OpenMP instances the same number in its callbacks.
+/// An instance that is not the space's default one, where the space can have another. On OpenMP it has one
+/// thread more, by which its kernels can be known: Kokkos gives all OpenMP instances the same number in its
+/// callbacks.
 template <class Exec>
 Exec make_own_instance() {
 #if defined(KOKKOS_ENABLE_OPENMP)
   // Partitions of OpenMP are copies of the default instance unless nested parallelism is on.
-  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) return Kokkos::OpenMP(Kokkos::OpenMP().concurrency() + 1);
+  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>)
+    return Kokkos::OpenMP(Kokkos::OpenMP().concurrency() + 1);
 #endif
 #if defined(KOKKOS_ENABLE_SERIAL)
   if constexpr (std::is_same_v<Exec, Kokkos::Serial>) return Kokkos::Serial(Kokkos::NewInstance{});

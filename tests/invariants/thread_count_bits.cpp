@@ -14,7 +14,8 @@ template <class View>
 void print_bits(const char* what, const View& values) {
   using T = typename View::value_type;
   // As an integer of the same size, so that nothing is rounded on the way.
-  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+  using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   std::printf("%s", what);
   for (std::size_t index = 0; index < values.size(); ++index) {
     std::printf(" %llx", static_cast<unsigned long long>(Kokkos::bit_cast<bits>(values.data()[index])));
@@ -40,7 +41,8 @@ void print_sums(const char* type) {
   ctx.fence();
   print_bits("whole", total);
 
-  prumo::sum(ctx, Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3}), total);
+  prumo::sum(ctx, Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3}),
+             total);
   ctx.fence();
   print_bits("inner part", total);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What operations promise their callers, for every registered case: kernels on the caller's instance only, each with a
-// label of prumo's, no fence, and no allocation once a context is warm.
+// What operations promise their callers, for every registered case: kernels on the caller's instance only,
+// each with a label of prumo's, no fence, and no allocation once a context is warm.
 
 #include "generated_tests.hpp"
 #include "kokkos_events.hpp"
 #include "own_instance.hpp"
-
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 
@@ -30,7 +29,8 @@ const case_registries& registries() {
 }
 
 std::string describe(const specification& choice) {
-  std::string text = choice.op + " " + std::string(dtype_name(choice.type)) + " " + std::string(layout_name(choice.layout));
+  std::string text =
+      choice.op + " " + std::string(dtype_name(choice.type)) + " " + std::string(layout_name(choice.layout));
   for (const auto& [axis, extent] : choice.shape) text += " " + axis + "=" + std::to_string(extent);
   for (const auto& [name, value] : choice.values) text += " " + name + "=" + std::to_string(value);
   return text + " " + choice.implementation;
@@ -57,8 +57,9 @@ void expect_own_kernels(const kokkos_events& events, const Exec& instance) {
 #if defined(KOKKOS_ENABLE_OPENMP)
   if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
     for (const unsigned threads : events.openmp_threads) {
-      EXPECT_EQ(threads, static_cast<unsigned>(instance.concurrency())) << "a parallel region has not the threads of "
-                                                                           "the caller's instance";
+      EXPECT_EQ(threads, static_cast<unsigned>(instance.concurrency()))
+          << "a parallel region has not the threads of "
+             "the caller's instance";
     }
   }
 #endif
@@ -66,8 +67,10 @@ void expect_own_kernels(const kokkos_events& events, const Exec& instance) {
 
 void expect_nothing_hidden(const kokkos_events& events) {
   for (const kokkos_event& fence : events.fences) ADD_FAILURE() << "it fences: '" << fence.label << "'";
-  for (const std::string& label : events.allocations) ADD_FAILURE() << "it allocates '" << label << "' though warm";
-  for (const std::string& label : events.deallocations) ADD_FAILURE() << "it frees '" << label << "' though warm";
+  for (const std::string& label : events.allocations)
+    ADD_FAILURE() << "it allocates '" << label << "' though warm";
+  for (const std::string& label : events.deallocations)
+    ADD_FAILURE() << "it frees '" << label << "' though warm";
   for (const std::string& labels : events.deep_copies) ADD_FAILURE() << "it calls deep_copy: " << labels;
 }
 
@@ -144,8 +147,8 @@ class promises_test : public testing::Test {
 template <class Exec>
 void add_tests_for_space() {
   for (const auto& operation : registries().of<Exec>().all()) {
-    testing::RegisterTest("promises", (std::string(Exec::name()) + "_" + operation->info().op).c_str(), nullptr, nullptr,
-                          __FILE__, __LINE__, [&operation]() -> testing::Test* {
+    testing::RegisterTest("promises", (std::string(Exec::name()) + "_" + operation->info().op).c_str(),
+                          nullptr, nullptr, __FILE__, __LINE__, [&operation]() -> testing::Test* {
                             return new promises_test<Exec>(operation.get());
                           });
   }
@@ -169,7 +172,8 @@ TEST(recorder, sees_kernels_fences_and_memory) {
   using exec = Kokkos::DefaultExecutionSpace;
   const exec instance = tests::make_own_instance<exec>();
   const kokkos_events events = tests::events_of([&] {
-    const Kokkos::View<float*, exec> memory(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "memory"), 10);
+    const Kokkos::View<float*, exec> memory(
+        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "memory"), 10);
     Kokkos::parallel_for("kernel", Kokkos::RangePolicy<exec>(instance, 0, 1), nothing_kernel{});
     instance.fence("fence");
   });
@@ -178,16 +182,16 @@ TEST(recorder, sees_kernels_fences_and_memory) {
   EXPECT_EQ(events.kernels[0].device_id, Kokkos::Tools::Experimental::device_id(instance));
   EXPECT_EQ(events.allocations, std::vector<std::string>{"memory"});
   EXPECT_EQ(events.deallocations, std::vector<std::string>{"memory"});
-  EXPECT_TRUE(std::ranges::any_of(events.fences, [](const kokkos_event& fence) { return fence.label == "fence"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(events.fences, [](const kokkos_event& fence) { return fence.label == "fence"; }));
 }
 
 TEST(recorder, tells_instances_apart) {
   using exec = Kokkos::DefaultExecutionSpace;
   const exec other = tests::make_own_instance<exec>();
   const auto events_on = [](const exec& instance) {
-    return tests::events_of([&] {
-      Kokkos::parallel_for("kernel", Kokkos::RangePolicy<exec>(instance, 0, 1), nothing_kernel{});
-    });
+    return tests::events_of(
+        [&] { Kokkos::parallel_for("kernel", Kokkos::RangePolicy<exec>(instance, 0, 1), nothing_kernel{}); });
   };
   const kokkos_events on_default = events_on(exec());
   const kokkos_events on_other = events_on(other);
