@@ -165,7 +165,8 @@ class NumpyAdaptor:
 
     @staticmethod
     def _describe(operation):
-        return {"op": operation.op, "kind": "op", "description": operation.description, "default": False,
+        return {"op": operation.op, "kind": "op", "description": operation.description,
+                "default": operation.op not in ("copy", "fill"),
                 "dtypes": list(DTYPES), "layouts": ["right"], "axes": list(operation.axes),
                 "parameters": list(operation.parameters), "implementations": ["numpy"], "compute_modes": ["strict"],
                 "arrays": operation.inputs + 1}
