@@ -3,7 +3,6 @@
 // kind of edge, held against the operation's reference and its analysed bound.
 
 #include "generated_tests.hpp"
-
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/error.hpp>
@@ -26,7 +25,8 @@ const case_registries& registries() {
 }
 
 std::string describe(const specification& choice) {
-  std::string text = choice.op + " " + std::string(dtype_name(choice.type)) + " " + std::string(layout_name(choice.layout));
+  std::string text =
+      choice.op + " " + std::string(dtype_name(choice.type)) + " " + std::string(layout_name(choice.layout));
   for (const auto& [axis, extent] : choice.shape) text += " " + axis + "=" + std::to_string(extent);
   for (const auto& [name, value] : choice.values) text += " " + name + "=" + std::to_string(value);
   return text + " " + choice.implementation;
@@ -45,7 +45,8 @@ std::vector<shape> shapes_of(const case_info& info) {
   for (std::size_t step = 0; step < 2 * count; ++step) {
     shape extents;
     for (std::size_t axis = 0; axis < info.axes.size(); ++axis) {
-      extents.set(info.axes[axis].name, interesting_extents[(step * (2 * axis + 1) + 3 * axis * (step / count + 1)) % count]);
+      extents.set(info.axes[axis].name,
+                  interesting_extents[(step * (2 * axis + 1) + 3 * axis * (step / count + 1)) % count]);
     }
     shapes.push_back(extents);
     if (info.axes.size() == 1 && step + 1 == count) break;
@@ -202,9 +203,9 @@ void add_tests_of_space() {
     const case_info info = operation->info();
     for (const dtype type : info.types) {
       for (const array_layout layout : info.layouts) {
-        add_test<results_test<Exec>>(space + "." + info.op,
-                                     "results_" + std::string(dtype_name(type)) + "_" + std::string(layout_name(layout)),
-                                     operation.get(), type, layout);
+        add_test<results_test<Exec>>(
+            space + "." + info.op, "results_" + std::string(dtype_name(type)) + "_" + std::string(layout_name(layout)),
+            operation.get(), type, layout);
       }
     }
     add_test<counts_test<Exec>>(space + "." + info.op, "counts", operation.get());

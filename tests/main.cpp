@@ -5,7 +5,6 @@
 #include "generated_tests.hpp"
 
 #include <Kokkos_Core.hpp>
-
 #include <gtest/gtest.h>
 
 int main(int argc, char** argv) {

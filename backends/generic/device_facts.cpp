@@ -18,17 +18,16 @@ fact_value::fact_value(const std::vector<std::string>& known) : value(list(known
 namespace {
 
 fact_value::object members_of(const core_kind& kind) {
-  return {
-      {"name", kind.name},
-      {"cores", kind.cores},
-      {"threads", kind.threads},
-      {"clock_base_mhz", kind.clock_base_mhz},
-      {"clock_max_mhz", kind.clock_max_mhz},
-      {"clock_measured_mhz", kind.clock_measured_mhz},
-      {"clock_vector_mhz", kind.clock_vector_mhz},
-      {"vector_bits", kind.vector_bits},
-      {"fma_pipes", kind.fma_pipes},
-      {"fma_pipes_source", kind.fma_pipes_source.empty() ? fact_value{} : fact_value{kind.fma_pipes_source}}};
+  return {{"name", kind.name},
+          {"cores", kind.cores},
+          {"threads", kind.threads},
+          {"clock_base_mhz", kind.clock_base_mhz},
+          {"clock_max_mhz", kind.clock_max_mhz},
+          {"clock_measured_mhz", kind.clock_measured_mhz},
+          {"clock_vector_mhz", kind.clock_vector_mhz},
+          {"vector_bits", kind.vector_bits},
+          {"fma_pipes", kind.fma_pipes},
+          {"fma_pipes_source", kind.fma_pipes_source.empty() ? fact_value{} : fact_value{kind.fma_pipes_source}}};
 }
 
 }  // namespace
@@ -80,22 +79,17 @@ std::vector<fact> flattened(const device_facts& facts) {
 
 std::string_view peak_unit_name(peak_unit unit) {
   switch (unit) {
-    case peak_unit::vector:
-      return "vector";
-    case peak_unit::tensor:
-      return "tensor";
-    case peak_unit::memory:
-      return "memory";
+    case peak_unit::vector: return "vector";
+    case peak_unit::tensor: return "tensor";
+    case peak_unit::memory: return "memory";
   }
   return "?";
 }
 
 std::string_view peak_clock_name(peak_clock clock) {
   switch (clock) {
-    case peak_clock::max:
-      return "max";
-    case peak_clock::measured:
-      return "measured";
+    case peak_clock::max: return "max";
+    case peak_clock::measured: return "measured";
   }
   return "?";
 }

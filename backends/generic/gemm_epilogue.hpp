@@ -51,18 +51,12 @@ template <class T, class C = compute_t<T>>
 KOKKOS_FORCEINLINE_FUNCTION void write_entry_by(gemm_epilogue epilogue, C alpha, C beta, C sum, T& entry) {
   using enum gemm_epilogue;
   switch (epilogue) {
-    case store:
-      return write_entry<store, T>(alpha, beta, sum, entry);
-    case scale:
-      return write_entry<scale, T>(alpha, beta, sum, entry);
-    case add:
-      return write_entry<add, T>(alpha, beta, sum, entry);
-    case add_scaled:
-      return write_entry<add_scaled, T>(alpha, beta, sum, entry);
-    case scale_add:
-      return write_entry<scale_add, T>(alpha, beta, sum, entry);
-    case scale_add_scaled:
-      return write_entry<scale_add_scaled, T>(alpha, beta, sum, entry);
+    case store: return write_entry<store, T>(alpha, beta, sum, entry);
+    case scale: return write_entry<scale, T>(alpha, beta, sum, entry);
+    case add: return write_entry<add, T>(alpha, beta, sum, entry);
+    case add_scaled: return write_entry<add_scaled, T>(alpha, beta, sum, entry);
+    case scale_add: return write_entry<scale_add, T>(alpha, beta, sum, entry);
+    case scale_add_scaled: return write_entry<scale_add_scaled, T>(alpha, beta, sum, entry);
   }
 }
 
@@ -71,18 +65,12 @@ template <class Function>
 void with_epilogue(gemm_epilogue epilogue, const Function& function) {
   using enum gemm_epilogue;
   switch (epilogue) {
-    case store:
-      return function(std::integral_constant<gemm_epilogue, store>{});
-    case scale:
-      return function(std::integral_constant<gemm_epilogue, scale>{});
-    case add:
-      return function(std::integral_constant<gemm_epilogue, add>{});
-    case add_scaled:
-      return function(std::integral_constant<gemm_epilogue, add_scaled>{});
-    case scale_add:
-      return function(std::integral_constant<gemm_epilogue, scale_add>{});
-    case scale_add_scaled:
-      return function(std::integral_constant<gemm_epilogue, scale_add_scaled>{});
+    case store: return function(std::integral_constant<gemm_epilogue, store>{});
+    case scale: return function(std::integral_constant<gemm_epilogue, scale>{});
+    case add: return function(std::integral_constant<gemm_epilogue, add>{});
+    case add_scaled: return function(std::integral_constant<gemm_epilogue, add_scaled>{});
+    case scale_add: return function(std::integral_constant<gemm_epilogue, scale_add>{});
+    case scale_add_scaled: return function(std::integral_constant<gemm_epilogue, scale_add_scaled>{});
   }
 }
 

@@ -20,8 +20,7 @@ struct gemm_scaling_kernel {
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t line = OnHost ? item : item / problem.n;
-    T* const row =
-        problem.c.data + line / problem.m * problem.c.batch_stride + line % problem.m * problem.c.row_stride;
+    T* const row = problem.c.data + line / problem.m * problem.c.batch_stride + line % problem.m * problem.c.row_stride;
     const std::int64_t begin = OnHost ? 0 : item % problem.n;
     const std::int64_t end = OnHost ? problem.n : begin + 1;
     for (std::int64_t j = begin; j < end; ++j) scale(row[j * problem.c.column_stride]);
@@ -29,8 +28,7 @@ struct gemm_scaling_kernel {
 
   KOKKOS_FORCEINLINE_FUNCTION void scale(T& entry) const {
     using C = compute_t<T>;
-    entry =
-        problem.beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(problem.beta) * static_cast<C>(entry));
+    entry = problem.beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(problem.beta) * static_cast<C>(entry));
   }
 };
 
@@ -54,12 +52,10 @@ void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::Schedule<Kokkos::Static>>;
   static_assert(is_light_weight<kernel_type>, "prumo: a kernel of 512 bytes or more is not light-weight");
   const std::int64_t workers = std::max(1, ctx.instance().concurrency());
-  const auto tiling =
-      choose_host_tiling<compute_t<T>>(problem.m, problem.n, problem.k, problem.batch, workers);
+  const auto tiling = choose_host_tiling<compute_t<T>>(problem.m, problem.n, problem.k, problem.batch, workers);
   const std::int64_t tiles = kernel_type(problem, tiling, nullptr).tiles();
   const auto teams = static_cast<int>(std::min(workers, tiles));
-  void* const workspace =
-      ctx.workspace(static_cast<std::size_t>(teams) * kernel_type::workspace_bytes(tiling));
+  void* const workspace = ctx.workspace(static_cast<std::size_t>(teams) * kernel_type::workspace_bytes(tiling));
   const auto policy = Kokkos::Experimental::require(policy_type(ctx.instance(), teams, 1), light_weight);
   static const std::string label = "prumo::gemm::portable";
   Kokkos::parallel_for(label, policy, kernel_type(problem, tiling, workspace));
@@ -107,15 +103,13 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
 template <class Exec, class T>
 void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using kernel_type = gemm_scaling_kernel<T, is_host_space<Exec>>;
-  using policy_type =
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
   static_assert(is_light_weight<kernel_type>, "prumo: a kernel of 512 bytes or more is not light-weight");
   if (problem.is_empty() || problem.beta == 1) return;
   const kernel_type kernel{with_fast_rows(problem)};
   static const std::string label = "prumo::gemm::scale";
   Kokkos::parallel_for(
-      label, Kokkos::Experimental::require(policy_type(ctx.instance(), 0, kernel.items()), light_weight),
-      kernel);
+      label, Kokkos::Experimental::require(policy_type(ctx.instance(), 0, kernel.items()), light_weight), kernel);
 }
 
 template <class T>
@@ -134,8 +128,8 @@ void run_canonical_gemm(const gemm_problem<T>& problem) {
   portable_gemm_host_kernel<T>(problem, tiling, begin)(serial_member{});
 }
 
-flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                                  double alpha, double beta) {
+flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
+                                  double beta) {
   const auto entries = static_cast<std::uint64_t>(m * n * batch);
   flop_counts counts;
   if (k == 0 || alpha == 0) {
@@ -144,21 +138,12 @@ flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k
   }
   counts[flop_kind::fma] = entries * static_cast<std::uint64_t>(k);
   switch (choose_epilogue(alpha, beta)) {
-    case gemm_epilogue::store:
-      break;
-    case gemm_epilogue::scale:
-      counts[flop_kind::mul] += entries;
-      break;
-    case gemm_epilogue::add:
-      counts[flop_kind::add] += entries;
-      break;
-    case gemm_epilogue::scale_add_scaled:
-      counts[flop_kind::mul] += entries;
-      [[fallthrough]];
+    case gemm_epilogue::store: break;
+    case gemm_epilogue::scale: counts[flop_kind::mul] += entries; break;
+    case gemm_epilogue::add: counts[flop_kind::add] += entries; break;
+    case gemm_epilogue::scale_add_scaled: counts[flop_kind::mul] += entries; [[fallthrough]];
     case gemm_epilogue::add_scaled:
-    case gemm_epilogue::scale_add:
-      counts[flop_kind::fma] += entries;
-      break;
+    case gemm_epilogue::scale_add: counts[flop_kind::fma] += entries; break;
   }
   return counts;
 }

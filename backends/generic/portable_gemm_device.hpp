@@ -48,8 +48,7 @@ class portable_gemm_device_kernel {
 
  private:
   template <class Member>
-  KOKKOS_FUNCTION void compute_tile(const Member& member, std::int64_t index, C* shared_a,
-                                    C* shared_b) const {
+  KOKKOS_FUNCTION void compute_tile(const Member& member, std::int64_t index, C* shared_a, C* shared_b) const {
     const std::int64_t batch = index / (row_tiles_ * column_tiles_);
     const std::int64_t within = index % (row_tiles_ * column_tiles_);
     const std::int64_t row = within % row_tiles_ * Tile;
@@ -63,10 +62,10 @@ class portable_gemm_device_kernel {
 
     C sums[PerThread][PerThread] = {};
     for (std::int64_t begin = 0; begin < problem_.k; begin += Step) {
-      share(member, shared_a, a + begin * problem_.a.column_stride, rows, problem_.k - begin,
-            problem_.a.row_stride, problem_.a.column_stride);
-      share(member, shared_b, b + begin * problem_.b.row_stride, columns, problem_.k - begin,
-            problem_.b.column_stride, problem_.b.row_stride);
+      share(member, shared_a, a + begin * problem_.a.column_stride, rows, problem_.k - begin, problem_.a.row_stride,
+            problem_.a.column_stride);
+      share(member, shared_b, b + begin * problem_.b.row_stride, columns, problem_.k - begin, problem_.b.column_stride,
+            problem_.b.row_stride);
       member.team_barrier();
       for (int p = 0; p < Step; ++p) {
         C left[PerThread];
@@ -75,8 +74,7 @@ class portable_gemm_device_kernel {
         PRUMO_UNROLL
         for (int i = 0; i < PerThread; ++i) left[i] = shared_a[p * pitch + thread_row + i * threads_across];
         PRUMO_UNROLL
-        for (int j = 0; j < PerThread; ++j)
-          right[j] = shared_b[p * pitch + thread_column + j * threads_across];
+        for (int j = 0; j < PerThread; ++j) right[j] = shared_b[p * pitch + thread_column + j * threads_across];
         PRUMO_UNROLL
         for (int i = 0; i < PerThread; ++i) {
           PRUMO_UNROLL
@@ -94,8 +92,8 @@ class portable_gemm_device_kernel {
   /// Copies Tile x Step elements, zeros beyond the edges; neighbouring threads read along the dimension of
   /// stride 1.
   template <class Member>
-  KOKKOS_FUNCTION void share(const Member& member, C* shared, const T* from, std::int64_t width,
-                             std::int64_t depth, std::int64_t along, std::int64_t deep) const {
+  KOKKOS_FUNCTION void share(const Member& member, C* shared, const T* from, std::int64_t width, std::int64_t depth,
+                             std::int64_t along, std::int64_t deep) const {
     for (int element = member.team_rank(); element < Tile * Step; element += member.team_size()) {
       const int w = deep == 1 ? element / Step : element % Tile;
       const int p = deep == 1 ? element % Step : element / Tile;
@@ -103,8 +101,8 @@ class portable_gemm_device_kernel {
     }
   }
 
-  KOKKOS_FUNCTION void write_block(T* c, const C (&sums)[PerThread][PerThread], int thread_row,
-                                   int thread_column, std::int64_t rows, std::int64_t columns) const {
+  KOKKOS_FUNCTION void write_block(T* c, const C (&sums)[PerThread][PerThread], int thread_row, int thread_column,
+                                   std::int64_t rows, std::int64_t columns) const {
     const C alpha = C(problem_.alpha);
     const C beta = C(problem_.beta);
     PRUMO_UNROLL

@@ -45,9 +45,7 @@ struct host_tiling {
 constexpr std::int64_t divide_up(std::int64_t dividend, std::int64_t divisor) {
   return (dividend + divisor - 1) / divisor;
 }
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return divide_up(value, unit) * unit;
-}
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return divide_up(value, unit) * unit; }
 
 /// The largest macro-tile: slivers of B beside one of A in a 32 KiB first-level cache, the blocks of A, B and
 /// sums in about 1 MiB of second level.
@@ -110,8 +108,7 @@ class portable_gemm_host_kernel {
 
   /// Bytes of workspace a team.
   static std::size_t workspace_bytes(const host_tiling& tiling) {
-    const std::int64_t elements =
-        block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
+    const std::int64_t elements = block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
     return static_cast<std::size_t>(round_up(elements * static_cast<std::int64_t>(sizeof(C)), 4096)) + 256;
   }
 
@@ -135,8 +132,7 @@ class portable_gemm_host_kernel {
   }
 
   buffers buffers_of(int team) const {
-    auto* const begin =
-        reinterpret_cast<C*>(workspace_ + static_cast<std::size_t>(team) * workspace_bytes(tiling_));
+    auto* const begin = reinterpret_cast<C*>(workspace_ + static_cast<std::size_t>(team) * workspace_bytes(tiling_));
     C* const b = begin + block_of_a(tiling_);
     return {begin, b, b + tiling_.columns * tiling_.depth};
   }
@@ -157,10 +153,8 @@ class portable_gemm_host_kernel {
 
     for (std::int64_t begin = 0; begin < problem_.k; begin += tiling_.depth) {
       const std::int64_t depth = std::min(tiling_.depth, problem_.k - begin);
-      pack<tile::rows>(member, own.a, a_tile + begin * a.column_stride, rows, depth, a.row_stride,
-                       a.column_stride);
-      pack<tile::columns>(member, own.b, b_tile + begin * b.row_stride, columns, depth, b.column_stride,
-                          b.row_stride);
+      pack<tile::rows>(member, own.a, a_tile + begin * a.column_stride, rows, depth, a.row_stride, a.column_stride);
+      pack<tile::columns>(member, own.b, b_tile + begin * b.row_stride, columns, depth, b.column_stride, b.row_stride);
       member.team_barrier();
       multiply(member, own, rows, columns, depth, begin == 0, begin + depth == problem_.k, c_tile);
       member.team_barrier();
@@ -206,53 +200,48 @@ class portable_gemm_host_kernel {
     for (int first = 0; first < Width; first += group) {
       const T* const rows = in + first * along;
       for (std::int64_t p = 0; p < depth; ++p) {
-        for (int w = 0; w < group; ++w)
-          out[p * Width + first + w] = static_cast<C>(rows[w * along + p * deep]);
+        for (int w = 0; w < group; ++w) out[p * Width + first + w] = static_cast<C>(rows[w * along + p * deep]);
       }
     }
   }
 
   /// Adds the product of the packed blocks to the sums; the last one goes on to C.
   template <class Member>
-  void multiply(const Member& member, const buffers& own, std::int64_t rows, std::int64_t columns,
-                std::int64_t depth, bool first, bool last, T* c_tile) const {
+  void multiply(const Member& member, const buffers& own, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                bool first, bool last, T* c_tile) const {
     const std::int64_t row_count = divide_up(rows, tile::rows);
     const std::int64_t column_count = divide_up(columns, tile::columns);
-    for (std::int64_t index = member.team_rank(); index < row_count * column_count;
-         index += member.team_size()) {
+    for (std::int64_t index = member.team_rank(); index < row_count * column_count; index += member.team_size()) {
       const std::int64_t row = index % row_count;
       const std::int64_t column = index / row_count;
       C* const sums = own.sums + index * tile::rows * tile::columns;
       const auto rows_here = static_cast<int>(std::min<std::int64_t>(tile::rows, rows - row * tile::rows));
       const auto columns_here =
           static_cast<int>(std::min<std::int64_t>(tile::columns, columns - column * tile::columns));
-      add_products(own.a + row * tile::rows * depth, own.b + column * tile::columns * depth, depth, first,
-                   sums, rows_here, columns_here);
+      add_products(own.a + row * tile::rows * depth, own.b + column * tile::columns * depth, depth, first, sums,
+                   rows_here, columns_here);
       if (last) {
-        T* const c = c_tile + row * tile::rows * problem_.c.row_stride +
-                     column * tile::columns * problem_.c.column_stride;
-        write_sums<tile::columns>(epilogue_, C(problem_.alpha), C(problem_.beta), sums, c, rows_here,
-                                  columns_here, problem_.c.row_stride, problem_.c.column_stride);
+        T* const c =
+            c_tile + row * tile::rows * problem_.c.row_stride + column * tile::columns * problem_.c.column_stride;
+        write_sums<tile::columns>(epilogue_, C(problem_.alpha), C(problem_.beta), sums, c, rows_here, columns_here,
+                                  problem_.c.row_stride, problem_.c.column_stride);
       }
     }
   }
 
-  static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows,
-                           int columns) {
+  static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows, int columns) {
     if constexpr (tile::vectorised) {
       vector held[tile::rows][tile::vectors];
       for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
-        held[i][j] =
-            first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
+        held[i][j] = first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
       });
       for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
         for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
           held[i][j] = held[i][j].plus_product(vector::broadcast(a[i]), vector::load(b + j * vector::lanes));
         });
       }
-      for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
-        held[i][j].store(sums + i * tile::columns + j * vector::lanes);
-      });
+      for_each_register([&](int i, int j)
+                            PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * tile::columns + j * vector::lanes); });
     } else {
       C held[tile::rows][tile::columns];
       for (int i = 0; i < rows; ++i) {

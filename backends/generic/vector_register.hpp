@@ -58,22 +58,14 @@ PRUMO_VECTOR_REGISTER(float, __m256, 8, _mm256_load_ps, _mm256_store_ps, _mm256_
 PRUMO_VECTOR_REGISTER(double, __m256d, 4, _mm256_load_pd, _mm256_store_pd, _mm256_set1_pd, _mm256_fmadd_pd)
 #elif defined(__SSE2__)
 inline constexpr bool has_many_registers = false;
-inline __m128 multiply_then_add(__m128 a, __m128 b, __m128 c) {
-  return _mm_add_ps(_mm_mul_ps(a, b), c);
-}
-inline __m128d multiply_then_add(__m128d a, __m128d b, __m128d c) {
-  return _mm_add_pd(_mm_mul_pd(a, b), c);
-}
+inline __m128 multiply_then_add(__m128 a, __m128 b, __m128 c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+inline __m128d multiply_then_add(__m128d a, __m128d b, __m128d c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
 PRUMO_VECTOR_REGISTER(float, __m128, 4, _mm_load_ps, _mm_store_ps, _mm_set1_ps, multiply_then_add)
 PRUMO_VECTOR_REGISTER(double, __m128d, 2, _mm_load_pd, _mm_store_pd, _mm_set1_pd, multiply_then_add)
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 inline constexpr bool has_many_registers = true;
-inline float32x4_t fused_multiply_add(float32x4_t a, float32x4_t b, float32x4_t c) {
-  return vfmaq_f32(c, a, b);
-}
-inline float64x2_t fused_multiply_add(float64x2_t a, float64x2_t b, float64x2_t c) {
-  return vfmaq_f64(c, a, b);
-}
+inline float32x4_t fused_multiply_add(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+inline float64x2_t fused_multiply_add(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
 PRUMO_VECTOR_REGISTER(float, float32x4_t, 4, vld1q_f32, vst1q_f32, vdupq_n_f32, fused_multiply_add)
 PRUMO_VECTOR_REGISTER(double, float64x2_t, 2, vld1q_f64, vst1q_f64, vdupq_n_f64, fused_multiply_add)
 #else

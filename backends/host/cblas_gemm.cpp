@@ -23,24 +23,22 @@ using blas_integer = integer_of<decltype(cblas_sgemm)>::type;
 using blas_order = decltype(CblasRowMajor);
 using blas_transpose = decltype(CblasNoTrans);
 
-void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m,
-              blas_integer n, blas_integer k, float alpha, const float* a, blas_integer lda, const float* b,
-              blas_integer ldb, float beta, float* c, blas_integer ldc) {
+void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m, blas_integer n,
+              blas_integer k, float alpha, const float* a, blas_integer lda, const float* b, blas_integer ldb,
+              float beta, float* c, blas_integer ldc) {
   cblas_sgemm(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m,
-              blas_integer n, blas_integer k, double alpha, const double* a, blas_integer lda,
-              const double* b, blas_integer ldb, double beta, double* c, blas_integer ldc) {
+void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m, blas_integer n,
+              blas_integer k, double alpha, const double* a, blas_integer lda, const double* b, blas_integer ldb,
+              double beta, double* c, blas_integer ldc) {
   cblas_dgemm(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /// The leading dimension of a matrix whose rows are the memory's lines; none where it cannot be said so.
 template <class T>
-std::optional<std::int64_t> leading_dimension(const gemm_matrix<T>& matrix, std::int64_t rows,
-                                              std::int64_t columns) {
+std::optional<std::int64_t> leading_dimension(const gemm_matrix<T>& matrix, std::int64_t rows, std::int64_t columns) {
   if (columns > 1 && matrix.column_stride != 1) return std::nullopt;
-  if (rows <= 1)
-    return std::max<std::int64_t>(1, columns);  // the one row has no next: its stride says nothing
+  if (rows <= 1) return std::max<std::int64_t>(1, columns);  // the one row has no next: its stride says nothing
   if (matrix.row_stride < std::max<std::int64_t>(1, columns)) return std::nullopt;
   return matrix.row_stride;
 }
@@ -54,8 +52,7 @@ struct operand {
 template <class T>
 std::optional<operand> as_operand(const gemm_matrix<T>& matrix, std::int64_t rows, std::int64_t columns) {
   if (const auto straight = leading_dimension(matrix, rows, columns)) return operand{CblasNoTrans, *straight};
-  if (const auto turned = leading_dimension(matrix.transposed(), columns, rows))
-    return operand{CblasTrans, *turned};
+  if (const auto turned = leading_dimension(matrix.transposed(), columns, rows)) return operand{CblasTrans, *turned};
   return std::nullopt;
 }
 
@@ -69,8 +66,8 @@ std::optional<gemm_problem<T>> with_rows_in_lines(const gemm_problem<T>& problem
 
 template <class T>
 std::string strides_refused(std::string_view name, const gemm_matrix<T>& matrix) {
-  return "the BLAS cannot express the strides of " + std::string(name) + " (" +
-         std::to_string(matrix.row_stride) + ", " + std::to_string(matrix.column_stride) +
+  return "the BLAS cannot express the strides of " + std::string(name) + " (" + std::to_string(matrix.row_stride) +
+         ", " + std::to_string(matrix.column_stride) +
          "): one must be 1 and the other no smaller than a line of the matrix";
 }
 
@@ -79,9 +76,7 @@ std::string integer_refused(std::string_view name, std::int64_t value) {
          std::to_string(8 * sizeof(blas_integer)) + "-bit integers of the BLAS";
 }
 
-blas_integer narrowed(std::int64_t value) {
-  return static_cast<blas_integer>(value);
-}
+blas_integer narrowed(std::int64_t value) { return static_cast<blas_integer>(value); }
 
 }  // namespace
 
@@ -121,11 +116,10 @@ void cblas_gemm(const gemm_problem<T>& given) {
     const operand b = *as_operand(problem.b, problem.k, problem.n);
     const std::int64_t c = *leading_dimension(problem.c, problem.m, problem.n);
     for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
-      multiply(CblasRowMajor, a.transpose, b.transpose, narrowed(problem.m), narrowed(problem.n),
-               narrowed(problem.k), problem.alpha, problem.a.data + batch * problem.a.batch_stride,
-               narrowed(a.leading_dimension), problem.b.data + batch * problem.b.batch_stride,
-               narrowed(b.leading_dimension), problem.beta, problem.c.data + batch * problem.c.batch_stride,
-               narrowed(c));
+      multiply(CblasRowMajor, a.transpose, b.transpose, narrowed(problem.m), narrowed(problem.n), narrowed(problem.k),
+               problem.alpha, problem.a.data + batch * problem.a.batch_stride, narrowed(a.leading_dimension),
+               problem.b.data + batch * problem.b.batch_stride, narrowed(b.leading_dimension), problem.beta,
+               problem.c.data + batch * problem.c.batch_stride, narrowed(c));
     }
   }
 }

@@ -39,8 +39,8 @@ std::optional<double> plausible_mhz(std::vector<double> hertz) {
 /// Rounds that take about a number of chain blocks.
 std::int64_t rounds_for(const fma_kernel& kernel, double chain_blocks) {
   const double cycles = static_cast<double>(chain_rounds * chain_length) * chain_blocks;
-  return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(2 * cycles / static_cast<double>(kernel.vectors_per_round)));
+  return std::max<std::int64_t>(1,
+                                static_cast<std::int64_t>(2 * cycles / static_cast<double>(kernel.vectors_per_round)));
 }
 
 void bind_this_thread([[maybe_unused]] int cpu) {
@@ -114,8 +114,7 @@ std::optional<fma_measurement> measure_fma_units(const std::vector<fma_kernel>& 
       const auto rate = measure_fma_rate(kernel, time_each);
       const auto pipes = rate ? pipes_of_rate(*rate) : std::nullopt;
       if (!pipes) continue;
-      if (!best || *pipes * kernel.bits > best->pipes * best->bits)
-        best = {kernel.bits, *pipes, *rate, kernel};
+      if (!best || *pipes * kernel.bits > best->pipes * best->bits) best = {kernel.bits, *pipes, *rate, kernel};
     }
   });
   probe.join();

@@ -24,16 +24,17 @@ namespace {
 // Twelve accumulators hide a latency of up to six cycles on two pipes. Two alternating multipliers keep the
 // values changing (constant operands would draw less power, and so run at a higher clock than real work) and
 // bounded.
-#define PRUMO_TWELVE_ACCUMULATORS(constraint)                                                     \
-  constraint(a0), constraint(a1), constraint(a2), constraint(a3), constraint(a4), constraint(a5), \
-      constraint(a6), constraint(a7), constraint(a8), constraint(a9), constraint(a10), constraint(a11)
+#define PRUMO_TWELVE_ACCUMULATORS(constraint)                                                                     \
+  constraint(a0), constraint(a1), constraint(a2), constraint(a3), constraint(a4), constraint(a5), constraint(a6), \
+      constraint(a7), constraint(a8), constraint(a9), constraint(a10), constraint(a11)
 #define PRUMO_AVX512_OPERAND(name) "+v"(name)
 #define PRUMO_AVX2_OPERAND(name) "+x"(name)
 #define PRUMO_FMA(accumulator) "vfmadd213ps %13, %12, %" accumulator "\n\t"
 #define PRUMO_TWELVE_FMA                                                                                   \
   PRUMO_FMA("0")                                                                                           \
-  PRUMO_FMA("1") PRUMO_FMA("2") PRUMO_FMA("3") PRUMO_FMA("4") PRUMO_FMA("5") PRUMO_FMA("6") PRUMO_FMA("7") \
-      PRUMO_FMA("8") PRUMO_FMA("9") PRUMO_FMA("10") PRUMO_FMA("11")
+  PRUMO_FMA("1")                                                                                           \
+  PRUMO_FMA("2") PRUMO_FMA("3") PRUMO_FMA("4") PRUMO_FMA("5") PRUMO_FMA("6") PRUMO_FMA("7") PRUMO_FMA("8") \
+      PRUMO_FMA("9") PRUMO_FMA("10") PRUMO_FMA("11")
 
 __attribute__((target("avx512f"), noinline)) void run_avx512(std::int64_t rounds) {
   const __m512 first = _mm512_set1_ps(0.7312345f);
@@ -44,12 +45,8 @@ __attribute__((target("avx512f"), noinline)) void run_avx512(std::int64_t rounds
   __m512 a6 = _mm512_set1_ps(0.17f), a7 = _mm512_set1_ps(0.18f), a8 = _mm512_set1_ps(0.19f);
   __m512 a9 = _mm512_set1_ps(0.21f), a10 = _mm512_set1_ps(0.22f), a11 = _mm512_set1_ps(0.23f);
   for (std::int64_t round = 0; round < rounds; ++round) {
-    __asm__ volatile(PRUMO_TWELVE_FMA
-                     : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX512_OPERAND)
-                     : "v"(first), "v"(added));
-    __asm__ volatile(PRUMO_TWELVE_FMA
-                     : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX512_OPERAND)
-                     : "v"(second), "v"(added));
+    __asm__ volatile(PRUMO_TWELVE_FMA : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX512_OPERAND) : "v"(first), "v"(added));
+    __asm__ volatile(PRUMO_TWELVE_FMA : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX512_OPERAND) : "v"(second), "v"(added));
   }
 }
 
@@ -62,12 +59,8 @@ __attribute__((target("avx2,fma"), noinline)) void run_avx2(std::int64_t rounds)
   __m256 a6 = _mm256_set1_ps(0.17f), a7 = _mm256_set1_ps(0.18f), a8 = _mm256_set1_ps(0.19f);
   __m256 a9 = _mm256_set1_ps(0.21f), a10 = _mm256_set1_ps(0.22f), a11 = _mm256_set1_ps(0.23f);
   for (std::int64_t round = 0; round < rounds; ++round) {
-    __asm__ volatile(PRUMO_TWELVE_FMA
-                     : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX2_OPERAND)
-                     : "x"(first), "x"(added));
-    __asm__ volatile(PRUMO_TWELVE_FMA
-                     : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX2_OPERAND)
-                     : "x"(second), "x"(added));
+    __asm__ volatile(PRUMO_TWELVE_FMA : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX2_OPERAND) : "x"(first), "x"(added));
+    __asm__ volatile(PRUMO_TWELVE_FMA : PRUMO_TWELVE_ACCUMULATORS(PRUMO_AVX2_OPERAND) : "x"(second), "x"(added));
   }
 }
 
@@ -96,12 +89,12 @@ namespace {
 
 // Twenty-four accumulators hide a latency of up to six cycles on four pipes. The product is added and
 // subtracted in turn, so that values change and stay bounded.
-#define PRUMO_FOR_24(step)                                                                                   \
-  step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11) step(12) \
-      step(13) step(14) step(15) step(16) step(17) step(18) step(19) step(20) step(21) step(22) step(23)
-#define PRUMO_VECTOR_CLOBBERS                                                                           \
-  "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", \
-      "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v30", "v31"
+#define PRUMO_FOR_24(step)                                                                                            \
+  step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11) step(12) step(13) \
+      step(14) step(15) step(16) step(17) step(18) step(19) step(20) step(21) step(22) step(23)
+#define PRUMO_VECTOR_CLOBBERS                                                                                         \
+  "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", \
+      "v18", "v19", "v20", "v21", "v22", "v23", "v30", "v31"
 
 void run_neon(std::int64_t rounds) {
 #define PRUMO_NEON_ZERO(register) "movi v" #register ".4s, #0\n\t"
@@ -162,9 +155,7 @@ std::vector<fma_kernel> fma_kernels(const std::vector<std::string>&) {
 #else
 
 void integer_chain(std::int64_t) {}
-std::vector<fma_kernel> fma_kernels(const std::vector<std::string>&) {
-  return {};
-}
+std::vector<fma_kernel> fma_kernels(const std::vector<std::string>&) { return {}; }
 
 #endif
 

@@ -76,9 +76,7 @@ PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_HOST_GEMM, f16)
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_HOST_GEMM, bf16)
 
 #if !defined(PRUMO_HAS_CBLAS)
-std::string host_blas_description() {
-  return {};
-}
+std::string host_blas_description() { return {}; }
 
 std::vector<std::string> host_blas_warnings() {
   return {"no CBLAS was found when prumo was built: the matrix product is the portable kernel"};

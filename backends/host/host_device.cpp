@@ -94,9 +94,8 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
     const bool units_known = !seen.fma_units.empty() && seen.fma_units.front();
     if (units_known || !kernels.empty()) {
       const fma_kernel load = units_known ? seen.fma_units.front()->kernel : kernels.front();
-      on_every_thread(
-          instance, "prumo::backend::vector_clock",
-          read_clock_under_load{seen.readings.data(), load, probe_clock::now() + load_settling_time});
+      on_every_thread(instance, "prumo::backend::vector_clock",
+                      read_clock_under_load{seen.readings.data(), load, probe_clock::now() + load_settling_time});
     }
   }
   return assemble_facts(seen, files);
@@ -105,13 +104,11 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
 }  // namespace
 }  // namespace host
 
-#define PRUMO_DEFINE_HOST_FACTS(Space, name)                            \
-  device_facts facts_of(const Space& instance, clock_probe probe) {     \
-    return host::gather_facts(instance, name, probe);                   \
-  }                                                                     \
-  std::vector<peak> peaks_of(const Space&, const device_facts& facts) { \
-    return host::peaks_of_host(facts);                                  \
-  }
+#define PRUMO_DEFINE_HOST_FACTS(Space, name)                        \
+  device_facts facts_of(const Space& instance, clock_probe probe) { \
+    return host::gather_facts(instance, name, probe);               \
+  }                                                                 \
+  std::vector<peak> peaks_of(const Space&, const device_facts& facts) { return host::peaks_of_host(facts); }
 PRUMO_IF_SERIAL(PRUMO_DEFINE_HOST_FACTS(Kokkos::Serial, "serial"))
 PRUMO_IF_OPENMP(PRUMO_DEFINE_HOST_FACTS(Kokkos::OpenMP, "openmp"))
 PRUMO_IF_THREADS(PRUMO_DEFINE_HOST_FACTS(Kokkos::Threads, "threads"))

@@ -36,8 +36,7 @@ std::string vectors_in_words(double pipes, int bits) {
   return text;
 }
 
-void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured,
-               const std::optional<fma_units>& known) {
+void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured, const std::optional<fma_units>& known) {
   if (measured) {
     kind.fma_pipes = measured->pipes;
     kind.vector_bits = measured->bits;
@@ -57,8 +56,7 @@ void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured,
   }
 }
 
-std::vector<core_kind> usable_kinds(const host_observation& seen,
-                                    const std::vector<hardware_thread>& usable) {
+std::vector<core_kind> usable_kinds(const host_observation& seen, const std::vector<hardware_thread>& usable) {
   std::vector<core_kind> kinds;
   // The table speaks of the processor that CPUID or /proc/cpuinfo names first: not of each kind of a hybrid
   // one.
@@ -104,15 +102,11 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
     warnings.push_back("threads are not bound to cores: set OMP_PROC_BIND=close and OMP_PLACES=cores");
   }
   if (facts.cpu_set && facts.threads > static_cast<int>(union_of(seen.allowed_cpus).size())) {
-    warnings.push_back(std::to_string(facts.threads) + " threads share the hardware threads " +
-                       *facts.cpu_set);
+    warnings.push_back(std::to_string(facts.threads) + " threads share the hardware threads " + *facts.cpu_set);
   }
-  const auto has = [&](std::string_view set) {
-    return has_instruction_set(seen.subject.instruction_sets, set);
-  };
+  const auto has = [&](std::string_view set) { return has_instruction_set(seen.subject.instruction_sets, set); };
   const std::string_view compiled = facts.compiled_instruction_set.value_or("");
-  if ((has("avx512f") && compiled != "avx512") ||
-      (has("avx2") && compiled != "avx2" && compiled != "avx512")) {
+  if ((has("avx512f") && compiled != "avx512") || (has("avx2") && compiled != "avx2" && compiled != "avx512")) {
     warnings.push_back("prumo's kernels were compiled for " + std::string(compiled) +
                        " and leave part of the vector units idle: configure with -DPRUMO_NATIVE=ON");
   }
@@ -128,8 +122,7 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
     warnings.push_back("the governor is powersave: clocks stay low");
   }
   for (const core_kind& kind : facts.core_kinds) {
-    if (kind.clock_max_mhz && kind.clock_measured_mhz &&
-        *kind.clock_measured_mhz > 1.02 * *kind.clock_max_mhz) {
+    if (kind.clock_max_mhz && kind.clock_measured_mhz && *kind.clock_measured_mhz > 1.02 * *kind.clock_max_mhz) {
       warnings.push_back(
           "the measured clock is above the maximum that the system tells: shares of the peak at the "
           "maximum clock are too high");
@@ -138,8 +131,7 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
   if (facts.numa_balancing.value_or(false) && facts.numa_nodes.value_or(1) > 1) {
     warnings.push_back("NUMA balancing is on: pages move between memory nodes during measurements");
   }
-  if (seen.fma_units.size() == 1 && seen.fma_units[0] && facts.cores_usable &&
-      facts.threads <= *facts.cores_usable) {
+  if (seen.fma_units.size() == 1 && seen.fma_units[0] && facts.cores_usable && facts.threads <= *facts.cores_usable) {
     std::vector<double> rates;
     for (const clock_reading& reading : seen.readings) {
       if (reading.under_load) rates.push_back(reading.under_load->fma_rate);
@@ -162,8 +154,7 @@ std::vector<int> union_of(const std::vector<std::vector<int>>& allowed_cpus) {
 
 std::string describe_affinity(const std::vector<std::vector<int>>& allowed_cpus) {
   const std::string all = format_cpu_list(union_of(allowed_cpus));
-  if (std::all_of(allowed_cpus.begin(), allowed_cpus.end(),
-                  [](const auto& cpus) { return cpus.size() == 1; })) {
+  if (std::all_of(allowed_cpus.begin(), allowed_cpus.end(), [](const auto& cpus) { return cpus.size() == 1; })) {
     std::vector<int> in_order;
     in_order.reserve(allowed_cpus.size());
     for (const auto& cpus : allowed_cpus) in_order.push_back(cpus.front());

@@ -85,11 +85,9 @@ peak vector_peak(const device_facts& facts, dtype type, peak_clock clock) {
     return result;
   }
   result.value = sum;
-  result.source =
-      product + pipes +
-      (clock == peak_clock::max ? "; the system's maximum clock" : "; clock measured under vector load");
-  if (facts.cpu_quota && *facts.cpu_quota < facts.threads)
-    result.source += "; cores limited by the control group";
+  result.source = product + pipes +
+                  (clock == peak_clock::max ? "; the system's maximum clock" : "; clock measured under vector load");
+  if (facts.cpu_quota && *facts.cpu_quota < facts.threads) result.source += "; cores limited by the control group";
   if (is_narrow) result.source += "; " + std::string(dtype_name(type)) + " is computed in f32";
   return result;
 }

@@ -117,8 +117,7 @@ void ask_x86(processor& subject) {
   const registers leaf1 = cpuid(1);
   subject.family = static_cast<int>((leaf1.eax >> 8) & 0xf);
   subject.model = static_cast<int>((leaf1.eax >> 4) & 0xf);
-  if (subject.family == 0xf || subject.family == 6)
-    subject.model += static_cast<int>((leaf1.eax >> 16) & 0xf) << 4;
+  if (subject.family == 0xf || subject.family == 6) subject.model += static_cast<int>((leaf1.eax >> 16) & 0xf) << 4;
   if (subject.family == 0xf) subject.family += static_cast<int>((leaf1.eax >> 20) & 0xff);
   subject.virtual_machine = (leaf1.ecx >> 31) != 0;
 
@@ -138,8 +137,7 @@ void ask_x86(processor& subject) {
 
 void ask_system(processor& subject, const system_files& files) {
   const std::string table = files.text("/proc/cpuinfo").value_or("");
-  if (const auto features = field_of(table, "Features"))
-    subject.instruction_sets = arm_instruction_sets(*features);
+  if (const auto features = field_of(table, "Features")) subject.instruction_sets = arm_instruction_sets(*features);
   subject.implementer = parse_hexadecimal(field_of(table, "CPU implementer"));
   subject.part = parse_hexadecimal(field_of(table, "CPU part"));
   if (const auto vendor = arm_vendor(subject.implementer); !vendor.empty()) subject.vendor = vendor;
@@ -179,8 +177,7 @@ std::vector<std::string> x86_instruction_sets(const x86_feature_words& words) {
   std::vector<std::string> sets;
   for (const feature& candidate : x86_features) {
     const bool present = (words.*candidate.word >> candidate.bit & 1u) != 0;
-    if (present && (words.enabled_states & candidate.states) == candidate.states)
-      sets.emplace_back(candidate.name);
+    if (present && (words.enabled_states & candidate.states) == candidate.states) sets.emplace_back(candidate.name);
   }
   return sets;
 }
@@ -201,8 +198,7 @@ std::optional<int> vector_bits_of(const std::vector<std::string>& instruction_se
   if (has_instruction_set(instruction_sets, "sve")) return std::nullopt;
   if (has_instruction_set(instruction_sets, "avx512f")) return 512;
   if (has_instruction_set(instruction_sets, "avx")) return 256;
-  if (has_instruction_set(instruction_sets, "sse2") || has_instruction_set(instruction_sets, "neon"))
-    return 128;
+  if (has_instruction_set(instruction_sets, "sse2") || has_instruction_set(instruction_sets, "neon")) return 128;
   return std::nullopt;
 }
 

@@ -59,24 +59,15 @@ constexpr arm_core arm_cores[] = {
 
 std::string_view arm_vendor(int implementer) {
   switch (implementer) {
-    case 0x41:
-      return "ARM";
-    case 0x43:
-      return "Cavium";
-    case 0x46:
-      return "Fujitsu";
-    case 0x48:
-      return "HiSilicon";
-    case 0x4e:
-      return "NVIDIA";
-    case 0x51:
-      return "Qualcomm";
-    case 0x61:
-      return "Apple";
-    case 0xc0:
-      return "Ampere";
-    default:
-      return {};
+    case 0x41: return "ARM";
+    case 0x43: return "Cavium";
+    case 0x46: return "Fujitsu";
+    case 0x48: return "HiSilicon";
+    case 0x4e: return "NVIDIA";
+    case 0x51: return "Qualcomm";
+    case 0x61: return "Apple";
+    case 0xc0: return "Ampere";
+    default: return {};
   }
 }
 
@@ -113,8 +104,7 @@ std::optional<fma_units> known_fma_units(const processor& subject) {
       if (is_zen4) return fma_units{1, 512, "Zen 4"};
       if (between(0x00, 0x0f) || between(0x20, 0x5f)) return fma_units{2, 256, "Zen 3"};
     }
-    if (subject.family == 0x1a && (between(0x00, 0x1f) || between(0x40, 0x4f)))
-      return fma_units{2, 512, "Zen 5"};
+    if (subject.family == 0x1a && (between(0x00, 0x1f) || between(0x40, 0x4f))) return fma_units{2, 512, "Zen 5"};
     return std::nullopt;
   }
   for (const arm_core& core : arm_cores) {

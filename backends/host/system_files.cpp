@@ -28,17 +28,10 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   if (digits.empty()) return std::nullopt;
   std::int64_t unit = 1;
   switch (digits.back()) {
-    case 'K':
-      unit = std::int64_t{1} << 10;
-      break;
-    case 'M':
-      unit = std::int64_t{1} << 20;
-      break;
-    case 'G':
-      unit = std::int64_t{1} << 30;
-      break;
-    default:
-      break;
+    case 'K': unit = std::int64_t{1} << 10; break;
+    case 'M': unit = std::int64_t{1} << 20; break;
+    case 'G': unit = std::int64_t{1} << 30; break;
+    default: break;
   }
   if (unit != 1) digits.remove_suffix(1);
   const auto count = parse_integer(digits);

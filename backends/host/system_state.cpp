@@ -42,14 +42,12 @@ control_groups groups_of(const system_files& files, const std::string& controlle
   if (!membership) return result;
   if (const auto path = control_group_path(*membership, "")) {
     for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-      if (files.exists(std::string(mount) + "/cgroup.controllers"))
-        result.unified = folders_upwards(mount, *path);
+      if (files.exists(std::string(mount) + "/cgroup.controllers")) result.unified = folders_upwards(mount, *path);
     }
   }
   if (const auto path = control_group_path(*membership, controller)) {
     for (const std::string& mount : {controller, controller + ",cpuacct", "cpuacct," + controller}) {
-      if (files.exists("/sys/fs/cgroup/" + mount))
-        result.legacy = folders_upwards("/sys/fs/cgroup/" + mount, *path);
+      if (files.exists("/sys/fs/cgroup/" + mount)) result.legacy = folders_upwards("/sys/fs/cgroup/" + mount, *path);
     }
   }
   return result;
@@ -71,8 +69,7 @@ std::optional<double> parse_cpu_max(std::string_view text) {
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
-std::optional<std::string> control_group_path(std::string_view proc_self_cgroup,
-                                              std::string_view controller) {
+std::optional<std::string> control_group_path(std::string_view proc_self_cgroup, std::string_view controller) {
   for (const std::string_view line : lines_of(proc_self_cgroup)) {
     const std::size_t first = line.find(':');
     if (first == std::string_view::npos) continue;
@@ -117,8 +114,7 @@ std::optional<std::int64_t> control_group_memory_available(const system_files& f
   const auto judge = [&](const std::string& limit_file, const std::string& usage_file) {
     const auto limit = files.integer(limit_file);
     if (!limit || *limit >= unlimited) return;
-    keep_least(least,
-               std::optional(std::max<std::int64_t>(0, *limit - files.integer(usage_file).value_or(0))));
+    keep_least(least, std::optional(std::max<std::int64_t>(0, *limit - files.integer(usage_file).value_or(0))));
   };
   for (const std::string& folder : groups.unified) judge(folder + "/memory.max", folder + "/memory.current");
   for (const std::string& folder : groups.legacy) {
@@ -170,8 +166,7 @@ std::optional<std::string> governor(const system_files& files) {
   std::vector<std::string> governors;
   for (const std::string& policy : files.names_in(std::string(processors) + "cpufreq", "policy")) {
     const auto name = files.word(std::string(processors) + "cpufreq/" + policy + "/scaling_governor");
-    if (name && std::find(governors.begin(), governors.end(), *name) == governors.end())
-      governors.push_back(*name);
+    if (name && std::find(governors.begin(), governors.end(), *name) == governors.end()) governors.push_back(*name);
   }
   if (governors.empty()) return files.word(std::string(processors) + "cpu0/cpufreq/scaling_governor");
   std::string joined;

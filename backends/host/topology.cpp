@@ -19,9 +19,7 @@ namespace {
 
 constexpr const char* processors = "/sys/devices/system/cpu/";
 
-std::string processor_folder(int cpu) {
-  return processors + ("cpu" + std::to_string(cpu));
-}
+std::string processor_folder(int cpu) { return processors + ("cpu" + std::to_string(cpu)); }
 
 template <class Key>
 int count_different(const std::vector<hardware_thread>& threads, Key key) {
@@ -43,19 +41,13 @@ void read_kinds(const system_files& files, topology& machine) {
   }
   std::map<std::int64_t, std::vector<hardware_thread*>, std::greater<>> by_capacity;
   for (hardware_thread& thread : machine.threads) {
-    by_capacity[files.integer(processor_folder(thread.cpu) + "/cpu_capacity").value_or(1024)].push_back(
-        &thread);
+    by_capacity[files.integer(processor_folder(thread.cpu) + "/cpu_capacity").value_or(1024)].push_back(&thread);
   }
   int kind = 0;
   for (const auto& [capacity, members] : by_capacity) {
     const bool only = by_capacity.size() == 1;
     const bool last = kind + 1 == static_cast<int>(by_capacity.size());
-    machine.kinds.push_back({only        ? "core"
-                             : kind == 0 ? "performance"
-                             : last      ? "efficiency"
-                                         : "middle",
-                             {},
-                             {}});
+    machine.kinds.push_back({only ? "core" : kind == 0 ? "performance" : last ? "efficiency" : "middle", {}, {}});
     for (hardware_thread* thread : members) thread->kind = kind;
     ++kind;
   }
@@ -106,10 +98,8 @@ topology read_topology_of_sysctl() {
       members.push_back(cpu++);
     }
     core += static_cast<int>(*cores);
-    if (const auto bytes = system_number(beginning + "l1dcachesize"))
-      machine.caches.push_back({1, *bytes, members});
-    if (const auto bytes = system_number(beginning + "l2cachesize"))
-      machine.caches.push_back({2, *bytes, members});
+    if (const auto bytes = system_number(beginning + "l1dcachesize")) machine.caches.push_back({1, *bytes, members});
+    if (const auto bytes = system_number(beginning + "l2cachesize")) machine.caches.push_back({2, *bytes, members});
     if (const auto bytes = system_number("hw.l3cachesize"); bytes && level == 0) {
       machine.caches.push_back({3, *bytes, members});
     }
@@ -129,8 +119,7 @@ topology read_topology_of_sysfs(const system_files& files) {
     const auto number = parse_integer(std::string_view(node).substr(4));
     if (!number) continue;
     const std::string list = "/sys/devices/system/node/" + node + "/cpulist";
-    for (const int cpu : parse_cpu_list(files.text(list).value_or("")))
-      node_of[cpu] = static_cast<int>(*number);
+    for (const int cpu : parse_cpu_list(files.text(list).value_or(""))) node_of[cpu] = static_cast<int>(*number);
   }
   for (const int cpu : online) {
     const std::string folder = processor_folder(cpu) + "/topology/";
@@ -138,8 +127,7 @@ topology read_topology_of_sysfs(const system_files& files) {
     thread.cpu = cpu;
     auto siblings = parse_cpu_list(files.text(folder + "core_cpus_list").value_or(""));
     if (siblings.empty()) siblings = parse_cpu_list(files.text(folder + "thread_siblings_list").value_or(""));
-    thread.core =
-        siblings.empty() ? cpu : siblings.front();  // numbers of cores repeat between packages and dies
+    thread.core = siblings.empty() ? cpu : siblings.front();  // numbers of cores repeat between packages and dies
     thread.package = static_cast<int>(files.integer(folder + "physical_package_id").value_or(0));
     if (const auto node = node_of.find(cpu); node != node_of.end()) thread.numa_node = node->second;
     machine.threads.push_back(thread);
@@ -220,8 +208,7 @@ std::optional<std::int64_t> cache_bytes(const topology& machine, int level,
   if (threads.empty()) return std::nullopt;
   for (const cache& candidate : machine.caches) {
     if (candidate.level != level) continue;
-    if (std::find(candidate.cpus.begin(), candidate.cpus.end(), threads.front().cpu) !=
-        candidate.cpus.end()) {
+    if (std::find(candidate.cpus.begin(), candidate.cpus.end(), threads.front().cpu) != candidate.cpus.end()) {
       return candidate.bytes;
     }
   }

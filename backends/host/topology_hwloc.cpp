@@ -44,12 +44,11 @@ void read_kinds(hwloc_topology_t handle, topology& machine) {
   const int count = hwloc_cpukinds_get_nr(handle, 0);
   if (count < 2) return;
   std::vector<kind_of_core> kinds;
-  const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> set(hwloc_bitmap_alloc(),
-                                                                          hwloc_bitmap_free);
+  const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   for (int index = count - 1; index >= 0; --index) {
     int efficiency = -1;
-    if (hwloc_cpukinds_get_info(handle, static_cast<unsigned>(index), set.get(), &efficiency, nullptr,
-                                nullptr, 0) != 0) {
+    if (hwloc_cpukinds_get_info(handle, static_cast<unsigned>(index), set.get(), &efficiency, nullptr, nullptr, 0) !=
+        0) {
       return;
     }
     if (efficiency < 0) return;  // an order that means nothing
@@ -82,10 +81,8 @@ std::optional<topology> read_topology_of_hwloc() {
     if (!nodes.empty()) thread.numa_node = nodes.front();
     machine.threads.push_back(thread);
   }
-  for (const auto& [type, level] : {std::pair{HWLOC_OBJ_L1CACHE, 1},
-                                    {HWLOC_OBJ_L2CACHE, 2},
-                                    {HWLOC_OBJ_L3CACHE, 3},
-                                    {HWLOC_OBJ_L4CACHE, 4}}) {
+  for (const auto& [type, level] :
+       {std::pair{HWLOC_OBJ_L1CACHE, 1}, {HWLOC_OBJ_L2CACHE, 2}, {HWLOC_OBJ_L3CACHE, 3}, {HWLOC_OBJ_L4CACHE, 4}}) {
     for (hwloc_obj_t object = hwloc_get_next_obj_by_type(handle, type, nullptr); object != nullptr;
          object = hwloc_get_next_obj_by_type(handle, type, object)) {
       const auto bytes = static_cast<std::int64_t>(object->attr->cache.size);

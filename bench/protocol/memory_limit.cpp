@@ -77,8 +77,8 @@ std::optional<std::int64_t> available_memory_bytes_linux(const fs::path& root) {
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const fs::path group = line.substr(second + 1);
     if (controllers == ",,") {
-      available = lesser(available, left_on_path(root / "sys/fs/cgroup", group, "memory.max", "memory.current",
-                                                 "inactive_file"));
+      available = lesser(available,
+                         left_on_path(root / "sys/fs/cgroup", group, "memory.max", "memory.current", "inactive_file"));
     } else if (controllers.find(",memory,") != std::string::npos) {
       available = lesser(available, left_on_path(root / "sys/fs/cgroup/memory", group, "memory.limit_in_bytes",
                                                  "memory.usage_in_bytes", "total_inactive_file"));
@@ -114,8 +114,8 @@ void require_memory(const std::string& what, std::int64_t needed) {
   if (!available) return;
   const std::int64_t usable = std::max<std::int64_t>(0, *available - memory_reserve_bytes(*available));
   if (needed <= usable) return;
-  throw request_error(error_kind::memory, what + " needs " + std::to_string(needed) + " bytes of memory; available are " +
-                                              std::to_string(usable) + " bytes");
+  throw request_error(error_kind::memory, what + " needs " + std::to_string(needed) +
+                                              " bytes of memory; available are " + std::to_string(usable) + " bytes");
 }
 
 }  // namespace prumo::protocol

@@ -192,7 +192,8 @@ std::optional<int> handle_arguments(const program_description& program, int argc
       return 2;
     }
   }
-  if (channel.is_terminal()) std::fprintf(stderr, "%s\nType requests; the end of input (Ctrl-D) ends it.\n", how_to.c_str());
+  if (channel.is_terminal())
+    std::fprintf(stderr, "%s\nType requests; the end of input (Ctrl-D) ends it.\n", how_to.c_str());
   return std::nullopt;
 }
 

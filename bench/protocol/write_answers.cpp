@@ -117,12 +117,8 @@ json to_json(const prepare_answer& answer) {
 
 json to_json(const verify_answer& answer) {
   const auto finite = [](double value) { return std::isfinite(value) ? json(value) : json(); };
-  return {{"verified", answer.verified},
-          {"error", finite(answer.error)},
-          {"error_bound", finite(answer.error_bound)},
-          {"checked", answer.checked},
-          {"method", answer.method},
-          {"message", answer.message}};
+  return {{"verified", answer.verified}, {"error", finite(answer.error)}, {"error_bound", finite(answer.error_bound)},
+          {"checked", answer.checked},   {"method", answer.method},       {"message", answer.message}};
 }
 
 json to_json(const count_answer& answer) {

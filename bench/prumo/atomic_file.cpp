@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& path, std::string_view what, int why) {
   // An absent folder is a mistyped path; everything else is the machine's refusal.
   const auto cause = why == ENOENT || why == ENOTDIR ? results_error::cause::input : results_error::cause::io;
-  const std::string_view remedy =
-      why == ENOSPC || why == EDQUOT                  ? "; free some space or name a file elsewhere"
-      : why == EACCES || why == EPERM || why == EROFS ? "; name a file in a folder that you may write"
-      : why == ENOENT || why == ENOTDIR               ? "; create its folder first"
-                                                      : "";
+  const std::string_view remedy = why == ENOSPC || why == EDQUOT ? "; free some space or name a file elsewhere"
+                                  : why == EACCES || why == EPERM || why == EROFS
+                                      ? "; name a file in a folder that you may write"
+                                  : why == ENOENT || why == ENOTDIR ? "; create its folder first"
+                                                                    : "";
   throw results_error(cause, fmt::format("{}: {}: {}{}", sanitize(path), what, std::strerror(why), remedy));
 }
 
@@ -131,8 +131,7 @@ void write_file_atomically(const std::string& path, std::string_view content) {
   std::error_code ignored;
   const fs::file_status status = fs::status(target, ignored);
   if (fs::is_directory(status)) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("{}: is a folder; name a file in it", sanitize(path)));
+    throw results_error(results_error::cause::input, fmt::format("{}: is a folder; name a file in it", sanitize(path)));
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     write_to_stream(target, content);

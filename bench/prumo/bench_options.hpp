@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "worker_client.hpp"
+#include "worker_discovery.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "worker_client.hpp"
-#include "worker_discovery.hpp"
 
 namespace prumo::bench {
 
@@ -27,22 +27,22 @@ enum class sweep { normal, quick, full };
 struct plan_options {
   sweep extent = sweep::normal;
   std::vector<std::string> ops;
-  std::vector<std::uint64_t> sizes;           ///< bytes of one array
-  std::map<std::string, double> shape;        ///< single axes
+  std::vector<std::uint64_t> sizes;     ///< bytes of one array
+  std::map<std::string, double> shape;  ///< single axes
   std::vector<std::string> dtypes;
   std::vector<std::string> layouts;
   std::vector<std::string> data;
   std::vector<std::string> host_memory;
   std::vector<std::string> caches;
-  std::vector<std::string> implementations;   ///< `all`: every one that a worker has
+  std::vector<std::string> implementations;  ///< `all`: every one that a worker has
   std::vector<std::string> compute_modes;
   std::map<std::string, double> parameters;
 };
 
 /// How it is measured.
 struct measure_options {
-  double budget_seconds = 120;  ///< of the whole run; infinite: none
-  double case_limit_seconds = 10;  ///< the most that is spent on one case even if time is left
+  double budget_seconds = 120;         ///< of the whole run; infinite: none
+  double case_limit_seconds = 10;      ///< the most that is spent on one case even if time is left
   std::optional<double> target_noise;  ///< relative inter-quartile range; absent: 0.5 % for GPUs, 2 % for CPUs
   std::size_t minimum_samples = 10;
   double minimum_seconds = 0.1;  ///< of samples a case

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "case_record.hpp"
 
-#include <cstdint>
+#include "statistics.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "statistics.hpp"
+#include <cstdint>
 
 namespace prumo::bench {
 namespace {
@@ -90,7 +90,7 @@ json case_record::finish(stop_reason why) const {
   json result = result_;
   result["status"] = "ok";
   result["reason"] = nullptr;
-  result["time_s"] = {{"median", summary.median}, {"p25", summary.p25},         {"p75", summary.p75},
+  result["time_s"] = {{"median", summary.median}, {"p25", summary.p25},     {"p75", summary.p75},
                       {"samples", samples_},      {"stop", to_string(why)}, {"clock", clock_}};
   result["wall_s"] = !wall_.empty() ? median_or_null(wall_) : clock_ == "wall" ? json(summary.median) : json();
   if (transferred_) {

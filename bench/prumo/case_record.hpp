@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <nlohmann/json.hpp>
-
 #include "derive.hpp"
 #include "plan.hpp"
 #include "protocol.hpp"
 #include "stopping.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace prumo::bench {
 

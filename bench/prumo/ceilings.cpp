@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ceilings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <set>
-
-#include <fmt/format.h>
 
 namespace prumo::bench {
 namespace {
@@ -89,7 +89,8 @@ bool ceiling_store::measure_for(const planned_group& group, const group_setting&
       continue;
     }
     const bool counts_flops = probe == "fma";
-    const json work = probing.model.is_object() ? probing.model.value(counts_flops ? "flops" : "bytes", json()) : json();
+    const json work =
+        probing.model.is_object() ? probing.model.value(counts_flops ? "flops" : "bytes", json()) : json();
     if (!work.is_number() || work.get<double>() <= 0) continue;
     group_setting probe_setting = setting;
     probe_setting.verify = false;
@@ -104,7 +105,8 @@ bool ceiling_store::measure_for(const planned_group& group, const group_setting&
       device.entry["ceilings"].push_back(
           {{"probe", probe},
            {"dtype", group.dtype},
-           {"bytes_per_array", depends_on_size(probe) ? json(static_cast<std::uint64_t>(*group.bytes_per_array)) : json()},
+           {"bytes_per_array",
+            depends_on_size(probe) ? json(static_cast<std::uint64_t>(*group.bytes_per_array)) : json()},
            {"cache", cases[i].cache},
            {"unit", counts_flops ? "flop/s" : "B/s"},
            {"value", rate}});

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "bench_options.hpp"
 #include "derive.hpp"
 #include "group_measurement.hpp"
 #include "plan.hpp"
 #include "worker_fleet.hpp"
+
+#include <map>
+#include <string>
 
 namespace prumo::bench {
 
@@ -19,7 +19,8 @@ class ceiling_store {
   ceiling_store(worker_fleet& fleet, group_measurer& measurer) : fleet_(fleet), measurer_(measurer) {}
 
   /// Measures what is missing for the cases of a group, `seconds` a probe at most, and enters it into the devices'
-  /// `ceilings`. A probe that fails leaves its ceiling unknown; none is begun after the setting's deadline. \return true where something was measured
+  /// `ceilings`. A probe that fails leaves its ceiling unknown; none is begun after the setting's deadline. \return
+  /// true where something was measured
   /// \throws interrupted
   bool measure_for(const planned_group& group, const group_setting& setting, double seconds);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_help.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 namespace prumo::bench {
 namespace {
@@ -35,7 +35,8 @@ constexpr std::array<verb_text, 2> verb_texts{{
 Exit codes: 0 done; 1 a result was wrong; 2 wrong usage or input; 3 this machine cannot (no device, too little
 memory, a permission, a case that failed); 130 interrupted, the results file is valid.)"},
     {"devices", "what is here: units, clocks, caches, peaks, measured ceilings",
-     "Shows the devices of this machine: units, clocks, caches, power, the theoretical peaks with where each number comes "
+     "Shows the devices of this machine: units, clocks, caches, power, the theoretical peaks with where each number "
+     "comes "
      "from, and measured ceilings.",
      R"(Examples:
   prumo devices                       everything, ceilings measured in some seconds

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line.hpp"
 
+#include "command_help.hpp"
+#include "nearest_name.hpp"
+#include "program_error.hpp"
+#include "run_record.hpp"
+#include "units.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
 #include <vector>
-
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include "command_help.hpp"
-#include "nearest_name.hpp"
-#include "program_error.hpp"
-#include "run_record.hpp"
-#include "units.hpp"
 
 namespace prumo::bench {
 namespace {
@@ -38,7 +38,8 @@ std::vector<std::string> split_list(const char* option, const std::vector<std::s
 }
 
 /// `name=number,...`; whole numbers above zero where `extents` is set.
-std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words, bool extents) {
+std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,
+                                               bool extents) {
   std::map<std::string, double> values;
   for (const std::string& entry : split_list(option, words)) {
     const std::size_t equals = entry.find('=');
@@ -82,8 +83,8 @@ struct raw_options {
   std::string launcher, worker_timeout, time_budget, case_limit, target_noise, output, csv, count_limit;
   std::size_t minimum_samples = 0;
   std::uint64_t seed = 1;
-  bool quick = false, full = false, no_search = false, no_verify = false, no_probe = false, resume = false, list = false,
-       verbose = false, json = false;
+  bool quick = false, full = false, no_search = false, no_verify = false, no_probe = false, resume = false,
+       list = false, verbose = false, json = false;
 };
 
 CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
@@ -102,7 +103,8 @@ void add_common(CLI::App& app, raw_options& raw) {
   app.add_option("--launcher", raw.launcher, "command in front of every worker's, for instance 'ssh node7'")
       ->type_name("COMMAND")
       ->group("Where");
-  app.add_option("--worker-timeout", raw.worker_timeout, "longest wait for any answer of a worker (default: by request)")
+  app.add_option("--worker-timeout", raw.worker_timeout,
+                 "longest wait for any answer of a worker (default: by request)")
       ->type_name("DURATION")
       ->group("Where");
   app.add_option("-o,--output", raw.output, "write the results (JSON) there; - is standard output")
@@ -118,9 +120,11 @@ void add_bench(CLI::App& app, raw_options& raw) {
   add_words(app, "--shape", raw.shape, "single extents: rows=100,columns=1024", "AXIS=N,...")->group("What");
   add_words(app, "--dtype", raw.dtypes, "types: f32, f64, f16, bf16 (default f32)", "LIST")->group("What");
   add_words(app, "--layout", raw.layouts, "right, left, strided (default right)", "LIST")->group("What");
-  add_words(app, "--impl", raw.implementations, "implementations by name, or all (default: each worker's first)", "LIST")
+  add_words(app, "--impl", raw.implementations, "implementations by name, or all (default: each worker's first)",
+            "LIST")
       ->group("What");
-  add_words(app, "--compute-mode", raw.compute_modes, "compute modes (default: the first, strict)", "LIST")->group("What");
+  add_words(app, "--compute-mode", raw.compute_modes, "compute modes (default: the first, strict)", "LIST")
+      ->group("What");
   add_words(app, "--set", raw.parameters, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
   add_words(app, "--data", raw.data, "resident, transferred (default both)", "LIST")->group("What");
   add_words(app, "--host-memory", raw.host_memory, "pinned, pageable, for transferred data (default pinned)", "LIST")
@@ -149,7 +153,9 @@ void add_bench(CLI::App& app, raw_options& raw) {
                  "operations up to which counted flops come from running the kernel; above, its closed form")
       ->type_name("N")
       ->group("How");
-  app.add_option("--csv", raw.csv, "write the results as a table for spreadsheets, too")->type_name("FILE")->group("Output");
+  app.add_option("--csv", raw.csv, "write the results as a table for spreadsheets, too")
+      ->type_name("FILE")
+      ->group("Output");
   app.add_flag("--resume", raw.resume, "go on with the file of -o: what it has is kept")->group("Output");
   app.add_flag("--list", raw.list, "print the plan and measure nothing")->group("Output");
 }
@@ -182,9 +188,8 @@ plan_options read_plan(const raw_options& raw) {
   plan.ops = split_list("--op", raw.ops);
   for (const std::string& word : raw.sizes) {
     const auto sizes = read_quantity("--size", [&] { return parse_byte_sizes(word); });
-    std::ranges::copy_if(sizes, std::back_inserter(plan.sizes), [&](std::uint64_t bytes) {
-      return std::ranges::find(plan.sizes, bytes) == plan.sizes.end();
-    });
+    std::ranges::copy_if(sizes, std::back_inserter(plan.sizes),
+                         [&](std::uint64_t bytes) { return std::ranges::find(plan.sizes, bytes) == plan.sizes.end(); });
   }
   plan.shape = read_assignments("--shape", raw.shape, true);
   plan.dtypes = split_list("--dtype", raw.dtypes);

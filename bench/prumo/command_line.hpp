@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "bench_options.hpp"
+
 #include <span>
 #include <string>
 #include <variant>
-
-#include "bench_options.hpp"
 
 namespace prumo::bench {
 

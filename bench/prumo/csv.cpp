@@ -62,9 +62,7 @@ constexpr std::array<csv_column, 44> result_columns = {{
     {"energy_j", "/energy_j"},
 }};
 
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 /// `m=512 n=512`: a flat object as one field.
 std::string flat(const json& object) {

@@ -39,17 +39,10 @@ std::optional<double> higher(std::optional<double> a, std::optional<double> b) {
 std::optional<double> bandwidth(const measured_ceilings& ceilings, memory_roof roof) {
   std::optional<double> matching;
   switch (roof) {
-    case memory_roof::read:
-      matching = ceilings.read;
-      break;
-    case memory_roof::copy:
-      matching = ceilings.copy;
-      break;
-    case memory_roof::triad:
-      matching = ceilings.triad;
-      break;
-    case memory_roof::best:
-      break;
+    case memory_roof::read: matching = ceilings.read; break;
+    case memory_roof::copy: matching = ceilings.copy; break;
+    case memory_roof::triad: matching = ceilings.triad; break;
+    case memory_roof::best: break;
   }
   return matching ? matching : higher(higher(ceilings.copy, ceilings.triad), ceilings.read);
 }
@@ -66,9 +59,7 @@ std::optional<double> giga_per_second(std::optional<double> amount, double secon
   return *amount / seconds / 1e9;
 }
 
-json or_null(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
-}
+json or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
 }  // namespace
 
@@ -96,8 +87,7 @@ measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, st
     std::optional<double> found;
     double distance = std::numeric_limits<double>::infinity();
     for (const json& ceiling : ceilings) {
-      if (!ceiling.is_object() || text(ceiling, "probe") != probe || text(ceiling, "dtype") != dtype)
-        continue;
+      if (!ceiling.is_object() || text(ceiling, "probe") != probe || text(ceiling, "dtype") != dtype) continue;
       const auto value = number(ceiling, "value");
       // Arithmetic knows no cache state: the fma probe serves cold and hot cases.
       if (!value || (probe != "fma" && text(ceiling, "cache") != cache)) continue;
@@ -147,11 +137,9 @@ derived_figures derive(const derive_input& input) {
     if (input.launch_seconds && *input.launch_seconds > roof_seconds) figures.bound = "launch";
   }
 
-  const auto warn = [&](std::optional<double> percent, double limit, std::string_view what,
-                        std::string_view advice) {
+  const auto warn = [&](std::optional<double> percent, double limit, std::string_view what, std::string_view advice) {
     if (!percent || *percent <= limit) return;
-    figures.warnings.push_back(
-        fmt::format("IMPOSSIBLE: {} of {}; {}", format_percent(*percent), what, advice));
+    figures.warnings.push_back(fmt::format("IMPOSSIBLE: {} of {}; {}", format_percent(*percent), what, advice));
   };
   warn(figures.percent_peak_max_clock, theoretical_limit, "the peak at the maximum clock",
        "the peak (units, flop per clock or clock) or the counted flops are wrong");
@@ -163,8 +151,7 @@ derived_figures derive(const derive_input& input) {
 }
 
 void derived_figures::store(json& result) const {
-  result["rates"] = {
-      {"gflops", or_null(gflops)}, {"gbytes", or_null(gbytes)}, {"gelements", or_null(gelements)}};
+  result["rates"] = {{"gflops", or_null(gflops)}, {"gbytes", or_null(gbytes)}, {"gelements", or_null(gelements)}};
   result["percent"] = {{"peak_max_clock", or_null(percent_peak_max_clock)},
                        {"peak_measured_clock", or_null(percent_peak_measured_clock)},
                        {"roofline", or_null(percent_roofline)}};

@@ -72,15 +72,14 @@ struct derive_input {
 
 /// Rates, shares and the bound of one measured case. Absent is null in the file.
 struct derived_figures {
-  std::optional<double> gflops;                  ///< 1e9 counted flops per second
-  std::optional<double> gbytes;                  ///< 1e9 algorithmic bytes per second
-  std::optional<double> gelements;               ///< 1e9 elements per second
-  std::optional<double> percent_peak_max_clock;  ///< of the flop peak at the maximum clock, counted flops
-  std::optional<double>
-      percent_peak_measured_clock;         ///< of the flop peak at the clock measured during the run
-  std::optional<double> percent_roofline;  ///< time at min(F, I x B) over time measured
-  std::optional<std::string> bound;        ///< `memory`, `compute` or `launch`
-  std::vector<std::string> warnings;       ///< what cannot be true: shares above 100 %
+  std::optional<double> gflops;                       ///< 1e9 counted flops per second
+  std::optional<double> gbytes;                       ///< 1e9 algorithmic bytes per second
+  std::optional<double> gelements;                    ///< 1e9 elements per second
+  std::optional<double> percent_peak_max_clock;       ///< of the flop peak at the maximum clock, counted flops
+  std::optional<double> percent_peak_measured_clock;  ///< of the flop peak at the clock measured during the run
+  std::optional<double> percent_roofline;             ///< time at min(F, I x B) over time measured
+  std::optional<std::string> bound;                   ///< `memory`, `compute` or `launch`
+  std::vector<std::string> warnings;                  ///< what cannot be true: shares above 100 %
 
   /// Writes `rates`, `percent`, `bound` and appends to `warnings` of a result.
   void store(nlohmann::json& result) const;

@@ -180,8 +180,8 @@ std::string devices_table(const json& devices, const text_style& style) {
     if (!out.empty()) out += '\n';
     const std::string name = text(device, "name");
     const std::string title = fmt::format("{}  {}", text(device, "id"), name.empty() ? "n/a" : name);
-    out += emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode),
-                     emphasis::heading, style) +
+    out += emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode), emphasis::heading,
+                     style) +
            '\n';
     out += facts_block(device, style);
     const json& peaks = field_or_null(device, "peaks");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "group_measurement.hpp"
 
+#include "interrupt.hpp"
+#include "stopping.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
-
-#include <fmt/format.h>
-
-#include "interrupt.hpp"
-#include "stopping.hpp"
 
 namespace prumo::bench {
 namespace {
@@ -46,16 +46,17 @@ steady_time after_seconds(double seconds) {
 /// A case while its group is measured: knows how to ask its worker, and survives the worker's restart.
 class group_measurer::live_case {
  public:
-  live_case(const planned_group& group, const planned_case& planned, worker_fleet& fleet, const measure_options& options)
+  live_case(const planned_group& group, const planned_case& planned, worker_fleet& fleet,
+            const measure_options& options)
       : record(group.result_stub(fleet, planned)),
         device(fleet.devices()[planned.device]),
         client_(fleet.worker(device.worker)),
         slow_seconds_(slow_seconds(group)),
         rule_{options.target_noise.value_or(standard_noise_target(device.summary.backend)), options.minimum_samples,
-             options.minimum_seconds} {
-    request_ = {device.own_id, group.op,         group.dtype,         group.shape,  group.layout,
-                group.parameters, group.compute_mode, options.seed, planned.data, planned.host_memory,
-                planned.cache, planned.implementation};
+              options.minimum_seconds} {
+    request_ = {
+        device.own_id,      group.op,     group.dtype,  group.shape,         group.layout,  group.parameters,
+        group.compute_mode, options.seed, planned.data, planned.host_memory, planned.cache, planned.implementation};
     if (planned.outcome) record.end(planned.outcome->status, planned.outcome->reason);
   }
 
@@ -151,7 +152,8 @@ class group_measurer::live_case {
 };
 
 json group_measurer::counted_flops(const planned_group& group, const group_setting& setting) {
-  const std::string key = fmt::format("{} {} {} {}", group.op, group.dtype, group.shape.dump(), group.parameters.dump());
+  const std::string key =
+      fmt::format("{} {} {} {}", group.op, group.dtype, group.shape.dump(), group.parameters.dump());
   if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
   json counted;
   std::vector<std::size_t> asked;
@@ -192,7 +194,8 @@ void group_measurer::measure_batch(const planned_group& group, const group_setti
   }
   step("");
   const auto open_count = std::ranges::count_if(batch, [](const live_case* it) { return it->open(); });
-  const double share = std::max(0.0, seconds_until(setting.deadline)) / static_cast<double>(std::max<long>(1, open_count));
+  const double share =
+      std::max(0.0, seconds_until(setting.deadline)) / static_cast<double>(std::max<long>(1, open_count));
   const pace chosen = choose_pace(share);
   for (live_case* it : batch) {
     if (it->open() && chosen.settle_seconds > 0) {
@@ -246,8 +249,8 @@ std::vector<measured_case> group_measurer::measure(const planned_group& group, c
     }
     group_setting now = setting;
     const double left = seconds_until(setting.deadline);
-    now.deadline = after_seconds(budget_share(left, static_cast<double>(batch.size()),
-                                              static_cast<double>(batch.size() + later.size())));
+    now.deadline = after_seconds(
+        budget_share(left, static_cast<double>(batch.size()), static_cast<double>(batch.size() + later.size())));
     measure_batch(group, now, batch);
     for (live_case* it : batch) it->release();
     waiting = std::move(later);

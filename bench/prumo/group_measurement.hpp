@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "bench_options.hpp"
+#include "case_record.hpp"
+#include "plan.hpp"
+#include "worker_fleet.hpp"
+
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "bench_options.hpp"
-#include "case_record.hpp"
-#include "plan.hpp"
-#include "worker_fleet.hpp"
 
 namespace prumo::bench {
 
@@ -30,7 +30,7 @@ struct group_setting {
   measure_options options;
   bool verify = true;
   bool count = true;
-  steady_time deadline;  ///< sampling ends here; each case gets one sample at least
+  steady_time deadline;                             ///< sampling ends here; each case gets one sample at least
   std::function<void(const std::string&)> on_step;  ///< told what runs now
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line.hpp"
+#include "program_error.hpp"
+#include "results_file.hpp"
+#include "verbs/verbs.hpp"
+#include "worker_client.hpp"
+
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include <fmt/format.h>
-
-#include "command_line.hpp"
-#include "program_error.hpp"
-#include "results_file.hpp"
-#include "verbs/verbs.hpp"
-#include "worker_client.hpp"
 
 namespace {
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "derive.hpp"
 #include "plan_selection.hpp"
 #include "program_error.hpp"
 #include "results_file.hpp"
 #include "text_table.hpp"
 #include "units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -42,10 +42,10 @@ std::optional<settled_outcome> memory_outcome(const planned_group& group, const 
   auto available = fact_number(device, "memory_available_bytes");
   if (!available) available = fact_number(device, "memory_bytes");
   if (!available || group.footprint_bytes <= *available) return std::nullopt;
-  return settled_outcome{"skipped", fmt::format("{} needs {} of memory ({:.0f} bytes) and {} has {} ({:.0f} bytes)",
-                                                group.op, format_bytes(static_cast<std::uint64_t>(group.footprint_bytes)),
-                                                group.footprint_bytes, device.id,
-                                                format_bytes(static_cast<std::uint64_t>(*available)), *available)};
+  return settled_outcome{
+      "skipped", fmt::format("{} needs {} of memory ({:.0f} bytes) and {} has {} ({:.0f} bytes)", group.op,
+                             format_bytes(static_cast<std::uint64_t>(group.footprint_bytes)), group.footprint_bytes,
+                             device.id, format_bytes(static_cast<std::uint64_t>(*available)), *available)};
 }
 
 /// Adds the cases of one device: implementations x data x host memory x cache state.
@@ -69,8 +69,8 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
     const bool known = !implementation || std::ranges::find(described->implementations, *implementation) !=
                                               described->implementations.end();
     if (!case_outcome && !known) {
-      case_outcome = settled_outcome{"unsupported", fmt::format("{} has no implementation {} of {}", device.id,
-                                                                *implementation, group.op)};
+      case_outcome = settled_outcome{
+          "unsupported", fmt::format("{} has no implementation {} of {}", device.id, *implementation, group.op)};
     }
     for (const std::string& data : choice.data) {
       const bool transferred = data == "transferred";
@@ -97,7 +97,8 @@ std::optional<resolve_answer> resolve_shape(worker_fleet& fleet, const op_choice
       return fleet.worker(device.worker).resolve(chosen.op, dtype, size, chosen.shape, layout, chosen.parameters);
     } catch (const request_refused& refused) {
       refusal = refused.what();
-      if (refused.kind() == "usage") throw program_error(exit_code::wrong_usage, fmt::format("{}: {}", chosen.op, refusal));
+      if (refused.kind() == "usage")
+        throw program_error(exit_code::wrong_usage, fmt::format("{}: {}", chosen.op, refusal));
     } catch (const worker_failure& failure) {
       refusal = failure.what();
     }
@@ -141,7 +142,8 @@ std::string planned_group::label() const {
   if (bytes_per_array) {
     size = format_bytes(static_cast<std::uint64_t>(*bytes_per_array));
   } else {
-    for (const auto& [name, value] : shape.items()) size += fmt::format("{}{}={}", size.empty() ? "" : " ", name, value.dump());
+    for (const auto& [name, value] : shape.items())
+      size += fmt::format("{}{}={}", size.empty() ? "" : " ", name, value.dump());
   }
   return fmt::format("{} {}{} {}", op, dtype, layout == "right" ? "" : " " + layout, size);
 }
@@ -200,7 +202,8 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
           group.footprint_bytes = resolved->footprint_bytes;
           group.arrays = chosen.arrays;
           if (const std::string fault = shape_fault(group); !fault.empty()) {
-            plan.notes.push_back(fmt::format("{} {} left out: its worker gave a shape that {}", chosen.op, dtype, fault));
+            plan.notes.push_back(
+                fmt::format("{} {} left out: its worker gave a shape that {}", chosen.op, dtype, fault));
             continue;
           }
           for (const std::string& mode : chosen.compute_modes) {
@@ -214,9 +217,9 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
     }
   }
   if (plan.groups.empty()) {
-    throw program_error(exit_code::wrong_usage,
-                        plan.notes.empty() ? "these options leave nothing to measure"
-                                           : fmt::format("nothing to measure: {}", plan.notes.front()));
+    throw program_error(exit_code::wrong_usage, plan.notes.empty()
+                                                    ? "these options leave nothing to measure"
+                                                    : fmt::format("nothing to measure: {}", plan.notes.front()));
   }
   refuse_if_nothing_fits(plan);
   return plan;
@@ -241,12 +244,19 @@ std::optional<double> least_seconds(const planned_group& group, const fleet_devi
 
 std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width) {
   using align = text_table::align;
-  text_table table({{"operation", align::left}, {"type", align::left}, {"size", align::right}, {"shape", align::left},
-                    {"device", align::left}, {"implementation", align::left}, {"data", align::left},
-                    {"cache", align::left}, {"", align::left}});
+  text_table table({{"operation", align::left},
+                    {"type", align::left},
+                    {"size", align::right},
+                    {"shape", align::left},
+                    {"device", align::left},
+                    {"implementation", align::left},
+                    {"data", align::left},
+                    {"cache", align::left},
+                    {"", align::left}});
   for (const planned_group& group : plan.groups) {
     std::string shape;
-    for (const auto& [name, value] : group.shape.items()) shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value.dump());
+    for (const auto& [name, value] : group.shape.items())
+      shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value.dump());
     for (const planned_case& it : group.cases) {
       const std::string data = it.host_memory ? fmt::format("{} ({})", it.data, *it.host_memory) : it.data;
       table.add_row({{group.op},

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "bench_options.hpp"
+#include "worker_fleet.hpp"
+
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "bench_options.hpp"
-#include "worker_fleet.hpp"
 
 namespace prumo::bench {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan_selection.hpp"
 
-#include <algorithm>
-#include <span>
-#include <string_view>
+#include "nearest_name.hpp"
+#include "program_error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "nearest_name.hpp"
-#include "program_error.hpp"
+#include <algorithm>
+#include <span>
+#include <string_view>
 
 namespace prumo::bench {
 namespace {
@@ -134,7 +134,8 @@ void choose_shape(const plan_options& options, const case_description& described
   }
   // The shape says all: no size is needed, and defaults fill the rest.
   if (all_named || (complete && !chosen.shape.empty() && options.sizes.empty())) {
-    if (!options.sizes.empty()) notes.push_back(fmt::format("--size has no effect on {}: --shape gives all its axes", described.op));
+    if (!options.sizes.empty())
+      notes.push_back(fmt::format("--size has no effect on {}: --shape gives all its axes", described.op));
     for (const named_number& axis : described.axes) {
       if (!chosen.shape.contains(axis.name)) {
         chosen.shape[axis.name] = static_cast<std::uint64_t>(*axis.default_value);

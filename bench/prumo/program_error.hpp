@@ -9,10 +9,10 @@ namespace prumo::bench {
 /// Exit codes of every verb.
 enum class exit_code : int {
   done = 0,
-  no = 1,               ///< the answer is no: a verification or a gate failed
-  wrong_usage = 2,      ///< an option, a size or an input file is wrong
-  machine_cannot = 3,   ///< a device, memory or a permission is missing
-  interrupted = 130     ///< SIGINT or SIGTERM; the results file is valid
+  no = 1,              ///< the answer is no: a verification or a gate failed
+  wrong_usage = 2,     ///< an option, a size or an input file is wrong
+  machine_cannot = 3,  ///< a device, memory or a permission is missing
+  interrupted = 130    ///< SIGINT or SIGTERM; the results file is valid
 };
 
 /// Ends the program with a message for the user, which names the thing and the remedy, and an exit code.

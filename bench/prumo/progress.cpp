@@ -33,9 +33,7 @@ progress::progress(int file_descriptor)
       started_(std::chrono::steady_clock::now()),
       drawn_(started_) {}
 
-progress::~progress() {
-  clear();
-}
+progress::~progress() { clear(); }
 
 void progress::start(std::size_t total) {
   started_ = std::chrono::steady_clock::now();
@@ -67,8 +65,7 @@ void progress::clear() {
 }
 
 std::string progress::line(const state& now, std::size_t width) {
-  std::string left =
-      now.total > 0 ? fmt::format("[{}/{}] ", std::min(now.done, now.total), now.total) : std::string();
+  std::string left = now.total > 0 ? fmt::format("[{}/{}] ", std::min(now.done, now.total), now.total) : std::string();
   left += sanitize(now.what);
   std::string right = format_duration(now.elapsed_seconds);
   auto remaining = now.remaining_seconds;

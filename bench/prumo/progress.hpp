@@ -34,8 +34,7 @@ class progress {
 
   /// Shows what runs now and how many cases are finished. Redraws at most ten times a second, at once when
   /// `what` or `done` changed. `remaining_seconds` overrides the estimate from done, total and elapsed time.
-  void update(std::string_view what, std::size_t done,
-              std::optional<double> remaining_seconds = std::nullopt);
+  void update(std::string_view what, std::size_t done, std::optional<double> remaining_seconds = std::nullopt);
 
   /// Removes the line from the terminal.
   void clear();

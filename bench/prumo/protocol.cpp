@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "protocol.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <tuple>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace prumo::bench {
 namespace {
@@ -98,8 +98,8 @@ std::vector<named_number> named_numbers(const json& object, const char* name) {
   if (!object.contains(name) || object.at(name).is_null()) return numbers;
   for (const json& entry : list_member(object, name)) {
     if (!entry.is_object()) wrong(name, "a list of objects", entry);
-    numbers.push_back({string_member(entry, "name"), optional_string(entry, "description"),
-                       optional_number(entry, "default")});
+    numbers.push_back(
+        {string_member(entry, "name"), optional_string(entry, "description"), optional_number(entry, "default")});
   }
   return numbers;
 }
@@ -131,9 +131,10 @@ case_description parse_case(const json& entry) {
 hello_answer parse_hello(const json& answer) {
   const json& version = member(answer, "protocol");
   if (!version.is_number_integer() || version.get<std::int64_t>() != protocol_version) {
-    throw protocol_error(fmt::format("it speaks version {} of the worker protocol, this prumo speaks {}: use a worker "
-                                     "and a prumo of the same release",
-                                     excerpt(version), protocol_version));
+    throw protocol_error(
+        fmt::format("it speaks version {} of the worker protocol, this prumo speaks {}: use a worker "
+                    "and a prumo of the same release",
+                    excerpt(version), protocol_version));
   }
   hello_answer hello;
   hello.worker = object_member(answer, "worker");
@@ -224,9 +225,9 @@ sample_answer parse_sample(const json& answer) {
   if (answer.contains("wall") && !answer.at("wall").is_null()) sample.wall = times(answer, "wall", false);
   if (answer.contains("transfer") && !answer.at("transfer").is_null()) {
     const json& transfer = object_member(answer, "transfer");
-    sample.transfer = transfer_answer{times(transfer, "h2d", true), times(transfer, "d2h", true),
-                                      optional_non_negative(transfer, "h2d_bytes"),
-                                      optional_non_negative(transfer, "d2h_bytes")};
+    sample.transfer =
+        transfer_answer{times(transfer, "h2d", true), times(transfer, "d2h", true),
+                        optional_non_negative(transfer, "h2d_bytes"), optional_non_negative(transfer, "d2h_bytes")};
   }
   sample.batch = std::max(1.0, optional_non_negative(answer, "batch").value_or(1));
   sample.clock_mhz = optional_non_negative(answer, "clock_mhz");

@@ -30,9 +30,7 @@ const json& field(const json& value, const char* pointer) {
   return *found;
 }
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
+std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
 
 std::optional<double> number_of(const json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
@@ -91,8 +89,7 @@ std::string seconds_cell(const json& value, const text_style& style) {
   const auto seconds = number_of(value);
   if (!seconds) return {};
   std::string shown = format_seconds(*seconds);
-  if (const auto micro = shown.find("µ"); micro != std::string::npos && !style.unicode)
-    shown.replace(micro, 2, "u");
+  if (const auto micro = shown.find("µ"); micro != std::string::npos && !style.unicode) shown.replace(micro, 2, "u");
   return shown;
 }
 

@@ -25,9 +25,7 @@ bool is_stream(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-bool is_collected_only(const std::string& path) {
-  return path.empty() || path == "-" || is_stream(path);
-}
+bool is_collected_only(const std::string& path) { return path.empty() || path == "-" || is_stream(path); }
 
 /// Refuses a file that somebody else wrote.
 void check_replaceable(const std::string& path) {
@@ -42,9 +40,8 @@ void check_replaceable(const std::string& path) {
   try {
     (void)load_results(path);
   } catch (const results_error& error) {
-    throw results_error(
-        error.why(),
-        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
+    throw results_error(error.why(),
+                        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
   }
 }
 
@@ -126,15 +123,13 @@ void results_writer::add(json result) {
     try {
       result["key"] = result_key(result);
     } catch (const json::exception& error) {
-      throw results_error(results_error::cause::input,
-                          fmt::format("a result without its case: {}", error.what()));
+      throw results_error(results_error::cause::input, fmt::format("a result without its case: {}", error.what()));
     }
   }
   if (const auto violations = validate_result(result); !violations.empty()) {
-    throw results_error(
-        results_error::cause::input,
-        fmt::format("result {} breaks the format {} at {}: {}", text_or_empty(result, "key"),
-                    results_schema_name, violations.front().path, violations.front().message));
+    throw results_error(results_error::cause::input,
+                        fmt::format("result {} breaks the format {} at {}: {}", text_or_empty(result, "key"),
+                                    results_schema_name, violations.front().path, violations.front().message));
   }
   store(std::move(result));
   dirty_ = true;
@@ -178,8 +173,7 @@ void results_writer::write() {
   dirty_ = false;
 }
 
-const json* results_writer::find(std::string_view key, std::string_view device,
-                                 std::string_view implementation) const {
+const json* results_writer::find(std::string_view key, std::string_view device, std::string_view implementation) const {
   const auto places = by_case_.find(case_of(key, device));
   if (places == by_case_.end()) return nullptr;
   for (const std::size_t place : places->second) {
@@ -189,8 +183,7 @@ const json* results_writer::find(std::string_view key, std::string_view device,
   return nullptr;
 }
 
-bool results_writer::is_finished(std::string_view key, std::string_view device,
-                                 std::string_view implementation) const {
+bool results_writer::is_finished(std::string_view key, std::string_view device, std::string_view implementation) const {
   const json* result = find(key, device, implementation);
   return result != nullptr && result->at("status") != "failed";
 }
@@ -198,8 +191,7 @@ bool results_writer::is_finished(std::string_view key, std::string_view device,
 json results_writer::document() const {
   json results = json::array();
   for (const json& result : results_) results.push_back(result);
-  return {
-      {"schema", results_schema_name}, {"run", run_}, {"devices", devices_}, {"results", std::move(results)}};
+  return {{"schema", results_schema_name}, {"run", run_}, {"devices", devices_}, {"results", std::move(results)}};
 }
 
 }  // namespace prumo::bench

@@ -111,8 +111,7 @@ class results_writer {
 
   /// True where find() has it and it need not be measured again: `ok`, `unsupported` or `skipped`. A failed
   /// case is tried again.
-  [[nodiscard]] bool is_finished(std::string_view key, std::string_view device,
-                                 std::string_view implementation) const;
+  [[nodiscard]] bool is_finished(std::string_view key, std::string_view device, std::string_view implementation) const;
 
   /// The whole document as it would be written.
   [[nodiscard]] nlohmann::json document() const;

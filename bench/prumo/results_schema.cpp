@@ -22,11 +22,9 @@ class collector : public nlohmann::json_schema::basic_error_handler {
   void error(const json::json_pointer& where, const json& value, const std::string& message) override {
     basic_error_handler::error(where, value, message);
     if (violations_.size() >= most_violations) return;
-    const std::string found = value.is_structured()
-                                  ? value.type_name()
-                                  : value.dump(-1, ' ', false, json::error_handler_t::replace);
-    violations_.push_back(
-        {where.to_string(), fmt::format("{} (found {})", message, fit(sanitize(found), 60))});
+    const std::string found =
+        value.is_structured() ? value.type_name() : value.dump(-1, ' ', false, json::error_handler_t::replace);
+    violations_.push_back({where.to_string(), fmt::format("{} (found {})", message, fit(sanitize(found), 60))});
   }
   std::vector<schema_violation> take() { return std::move(violations_); }
 
@@ -36,11 +34,9 @@ class collector : public nlohmann::json_schema::basic_error_handler {
 
 /// JSON text has no infinities or NaN: the library would write null, or pass them by every limit of the
 /// schema.
-void find_not_finite(const json& value, const json::json_pointer& where,
-                     std::vector<schema_violation>& violations) {
+void find_not_finite(const json& value, const json::json_pointer& where, std::vector<schema_violation>& violations) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    if (violations.size() < most_violations)
-      violations.push_back({where.to_string(), "is not a finite number"});
+    if (violations.size() < most_violations) violations.push_back({where.to_string(), "is not a finite number"});
   } else if (value.is_structured()) {
     for (const auto& [name, child] : value.items()) {
       if (!child.is_structured() && !child.is_number_float()) continue;

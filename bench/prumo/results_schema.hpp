@@ -17,7 +17,7 @@ inline constexpr std::string_view results_schema_name = "prumo.results/1";
 
 /// One field that breaks the schema.
 struct schema_violation {
-  std::string path;  ///< JSON pointer of the offending value, `/results/3/time_s/median`; empty: the document
+  std::string path;     ///< JSON pointer of the offending value, `/results/3/time_s/median`; empty: the document
   std::string message;  ///< what is wrong with it
 };
 

@@ -42,8 +42,7 @@ std::string encoded(std::string_view text) {
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain =
-        byte < 0x80 && (std::isalnum(byte) != 0 || c == '_' || c == '-' || c == '.' || c == '+');
+    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || c == '_' || c == '-' || c == '.' || c == '+');
     result += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
   }
   return result;
@@ -151,9 +150,8 @@ json blank_result() {
 std::string result_key(const json& result) {
   const auto plain = [&](const char* name) { return canonical_value(result.at(name)); };
   const auto object = [&](const char* name) { return canonical_object(result.at(name)); };
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", plain("op"), plain("dtype"), object("shape"),
-                     plain("layout"), object("parameters"), plain("compute_mode"), plain("data"),
-                     plain("host_memory"), plain("cache"));
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", plain("op"), plain("dtype"), object("shape"), plain("layout"),
+                     object("parameters"), plain("compute_mode"), plain("data"), plain("host_memory"), plain("cache"));
 }
 
 json parse_results(std::string_view text, std::string_view name) {
@@ -174,16 +172,13 @@ json parse_results(std::string_view text, std::string_view name) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;  // the library counts from one
     const auto [line, column] = place_of(text, offset);
     if (offset > last && (text.front() == '{' || text.front() == '[')) {
-      refuse(
-          name,
-          fmt::format("is truncated: it ends within the document, at line {}, column {}; use a complete copy "
-                      "of the file",
-                      line, column));
+      refuse(name, fmt::format("is truncated: it ends within the document, at line {}, column {}; use a complete copy "
+                               "of the file",
+                               line, column));
     }
-    refuse(name,
-           fmt::format("is broken JSON at line {}, column {}; prumo writes whole files, so it was changed by "
-                       "something else, or it is no results file",
-                       line, column));
+    refuse(name, fmt::format("is broken JSON at line {}, column {}; prumo writes whole files, so it was changed by "
+                             "something else, or it is no results file",
+                             line, column));
   } catch (const json::exception& error) {
     refuse(name, fmt::format("cannot be read as JSON ({})", sanitize(error.what())));
   }
@@ -191,8 +186,8 @@ json parse_results(std::string_view text, std::string_view name) {
   const auto schema = document.is_object() ? document.find("schema") : document.end();
   if (!document.is_object() || schema == document.end() || !schema->is_string() ||
       schema->get_ref<const std::string&>().compare(0, schema_family.size(), schema_family) != 0) {
-    refuse(name, fmt::format("is JSON, but no results file of prumo: its field 'schema' is not '{}'",
-                             results_schema_name));
+    refuse(name,
+           fmt::format("is JSON, but no results file of prumo: its field 'schema' is not '{}'", results_schema_name));
   }
   const std::string version = schema->get<std::string>();
   if (version != results_schema_name) {
@@ -201,10 +196,9 @@ json parse_results(std::string_view text, std::string_view name) {
   }
   if (const auto violations = validate_results(document); !violations.empty()) {
     const auto& first = violations.front();
-    const std::string more =
-        violations.size() == 1 ? "" : fmt::format(" (and {} more)", violations.size() - 1);
-    refuse(name, fmt::format("breaks the format {} at {}: {}{}; docs/results.md describes it",
-                             results_schema_name, first.path.empty() ? "its top level" : sanitize(first.path),
+    const std::string more = violations.size() == 1 ? "" : fmt::format(" (and {} more)", violations.size() - 1);
+    refuse(name, fmt::format("breaks the format {} at {}: {}{}; docs/results.md describes it", results_schema_name,
+                             first.path.empty() ? "its top level" : sanitize(first.path),
                              fit(sanitize(first.message), 200), more));
   }
   return document;
@@ -220,9 +214,8 @@ json load_results(const std::string& path) {
   if (stat(path.c_str(), &information) != 0) {
     const int why = errno;
     const bool absent = why == ENOENT || why == ENOTDIR;
-    throw results_error(
-        absent ? results_error::cause::input : results_error::cause::io,
-        fmt::format("{}: {}", sanitize(path), absent ? "there is no such file" : std::strerror(why)));
+    throw results_error(absent ? results_error::cause::input : results_error::cause::io,
+                        fmt::format("{}: {}", sanitize(path), absent ? "there is no such file" : std::strerror(why)));
   }
   if (S_ISDIR(information.st_mode)) refuse(path, "is a folder; name a results file in it");
   std::ifstream file(path, std::ios::binary);
@@ -251,9 +244,8 @@ std::string dump_result_line(const json& result) {
 
 std::string dump_document(const json& run, const json& devices, const std::vector<std::string>& lines) {
   std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"run\": ", results_schema_name);
-  text += indented(text_of(in_order(run, {"id", "started", "command", "versions", "host", "cpu", "memory",
-                                          "power", "environment"}),
-                           2));
+  text += indented(text_of(
+      in_order(run, {"id", "started", "command", "versions", "host", "cpu", "memory", "power", "environment"}), 2));
   text += ",\n  \"devices\": [";
   const char* separator = "\n    ";
   for (const json& device : devices) {

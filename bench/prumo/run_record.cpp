@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run_record.hpp"
 
-#include <sys/resource.h>
-#include <sys/time.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -16,6 +11,10 @@
 #include <fstream>
 #include <random>
 #include <string_view>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -69,7 +68,11 @@ json kernel_kilobytes(std::string_view name) {
 
 json host_record() {
   struct utsname names{};
-  json host = {{"name", nullptr}, {"system", nullptr}, {"kernel", nullptr}, {"architecture", nullptr}, {"distribution", nullptr}};
+  json host = {{"name", nullptr},
+               {"system", nullptr},
+               {"kernel", nullptr},
+               {"architecture", nullptr},
+               {"distribution", nullptr}};
   if (::uname(&names) == 0) {
     host["name"] = names.nodename;
     host["system"] = names.sysname;
@@ -125,8 +128,8 @@ json power_record() {
 
 json environment_record() {
   constexpr std::array<std::string_view, 15> prefixes{
-      "OMP_",       "GOMP_",  "KMP_",    "KOKKOS_",  "CUDA_",    "CUBLAS_",     "CUBLASLT_",  "NVIDIA_TF32_OVERRIDE",
-      "OPENBLAS_",  "MKL_",   "BLIS_",   "HIP_",     "ROCBLAS_", "HSA_",        "PRUMO_"};
+      "OMP_",      "GOMP_", "KMP_",  "KOKKOS_", "CUDA_",    "CUBLAS_", "CUBLASLT_", "NVIDIA_TF32_OVERRIDE",
+      "OPENBLAS_", "MKL_",  "BLIS_", "HIP_",    "ROCBLAS_", "HSA_",    "PRUMO_"};
   json environment = json::object();
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -194,7 +197,9 @@ json make_run_record(const std::vector<std::string>& command, const worker_fleet
 }
 
 json measure_resources(double elapsed_seconds) {
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
   struct rusage own{};
   struct rusage workers{};
   ::getrusage(RUSAGE_SELF, &own);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
-#include <vector>
+#include "worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "worker_fleet.hpp"
+#include <string>
+#include <vector>
 
 namespace prumo::bench {
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "schedule.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "interrupt.hpp"
 #include "results_schema.hpp"
 #include "stopping.hpp"
 #include "units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -126,8 +126,9 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
 
   const bool limited = std::isfinite(options_.budget_seconds);
   // The end of the program, with the tables, is in the budget too.
-  const steady_time deadline = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                              std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
+  const steady_time deadline =
+      started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                     std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
   // On a machine that is busy with other things, ceilings must not use up the time of what was asked for.
   const steady_time probe_deadline = limited ? after_seconds(0.4 * seconds_until(deadline)) : deadline;
   double probe_seconds = 0;
@@ -159,8 +160,8 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
     const double share = budget_share(left, group_weight, weight_left);
     weight_left -= group_weight;
     if (left <= 0 && !first) {
-      leave_out(group, fmt::format("{} of the budget of {}; give a longer --time-budget, or --resume this file", no_time,
-                                   format_duration(options_.budget_seconds)));
+      leave_out(group, fmt::format("{} of the budget of {}; give a longer --time-budget, or --resume this file",
+                                   no_time, format_duration(options_.budget_seconds)));
     } else if (limited && !sizes_chosen) {
       leave_out_long_cases(group, share);
     }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "bench_options.hpp"
 #include "ceilings.hpp"
 #include "group_measurement.hpp"
@@ -13,13 +9,17 @@
 #include "results_file.hpp"
 #include "worker_fleet.hpp"
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 namespace prumo::bench {
 
 /// What a run came to.
 struct run_outcome {
-  std::size_t wrong = 0;    ///< cases whose verification failed
-  std::size_t failed = 0;   ///< other failed cases
-  std::size_t kept = 0;     ///< cases that a resumed file had already
+  std::size_t wrong = 0;   ///< cases whose verification failed
+  std::size_t failed = 0;  ///< other failed cases
+  std::size_t kept = 0;    ///< cases that a resumed file had already
 };
 
 /// Measures a plan group by group within its time budget and keeps the results file up to date.
@@ -37,7 +37,8 @@ class scheduler {
   void leave_out_long_cases(planned_group& group, double share);
   void leave_out(planned_group& group, const std::string& reason);
   void store(const planned_group& group, std::vector<measured_case> results, run_outcome& outcome);
-  [[nodiscard]] nlohmann::json checked(const planned_group& group, const planned_case& which, nlohmann::json result) const;
+  [[nodiscard]] nlohmann::json checked(const planned_group& group, const planned_case& which,
+                                       nlohmann::json result) const;
   void store_devices();
 
   worker_fleet& fleet_;

@@ -25,15 +25,13 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double fraction = position - static_cast<double>(below);
   // Not a + f (b - a): equal neighbours must give exactly their value.
-  return sorted[below] == sorted[above] ? sorted[below]
-                                        : sorted[below] * (1 - fraction) + sorted[above] * fraction;
+  return sorted[below] == sorted[above] ? sorted[below] : sorted[below] * (1 - fraction) + sorted[above] * fraction;
 }
 
 }  // namespace
 
 double quantile(std::span<const double> samples, double probability) {
-  if (!(probability >= 0 && probability <= 1))
-    throw std::invalid_argument("a quantile's probability outside [0, 1]");
+  if (!(probability >= 0 && probability <= 1)) throw std::invalid_argument("a quantile's probability outside [0, 1]");
   return quantile_of_sorted(sorted_copy(samples), probability);
 }
 

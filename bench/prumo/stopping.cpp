@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "stopping.hpp"
 
-#include <algorithm>
-
 #include "statistics.hpp"
+
+#include <algorithm>
 
 namespace prumo::bench {
 
@@ -29,7 +29,9 @@ pace choose_pace(double share_seconds) {
   return chosen;
 }
 
-bool can_discard_settling(double elapsed_seconds, double share_seconds) { return elapsed_seconds < 0.3 * share_seconds; }
+bool can_discard_settling(double elapsed_seconds, double share_seconds) {
+  return elapsed_seconds < 0.3 * share_seconds;
+}
 
 std::size_t first_of_round(std::size_t round, std::size_t count) { return count == 0 ? 0 : round % count; }
 

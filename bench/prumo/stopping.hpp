@@ -9,9 +9,9 @@ namespace prumo::bench {
 
 /// When a case has been measured long enough.
 struct stopping_rule {
-  double target_noise = 0.02;        ///< relative inter-quartile range
+  double target_noise = 0.02;  ///< relative inter-quartile range
   std::size_t minimum_samples = 10;
-  double minimum_seconds = 0.1;      ///< of measuring time
+  double minimum_seconds = 0.1;  ///< of measuring time
 };
 
 /// Why measuring a case ended; as in the results file.

@@ -56,8 +56,7 @@ std::map<std::string, std::set<std::string>> varied_parameters(const json& resul
 class footnotes {
  public:
   std::string add(const std::string& note) {
-    auto place =
-        std::find_if(notes_.begin(), notes_.end(), [&](const entry& known) { return known.text == note; });
+    auto place = std::find_if(notes_.begin(), notes_.end(), [&](const entry& known) { return known.text == note; });
     if (place == notes_.end()) place = notes_.insert(notes_.end(), entry{note, 0});
     ++place->rows;
     return fmt::format("[{}]", place - notes_.begin() + 1);
@@ -121,12 +120,11 @@ std::string not_measured(const std::vector<const json*>& rows, const text_style&
     if (was_measured(*row)) continue;
     const std::string status = text_of(field(*row, "/status"));
     const std::string reason = text_of(field(*row, "/reason"));
-    auto place = std::find_if(groups.begin(), groups.end(), [&](const group& known) {
-      return known.status == status && known.reason == reason;
-    });
+    auto place = std::find_if(groups.begin(), groups.end(),
+                              [&](const group& known) { return known.status == status && known.reason == reason; });
     if (place == groups.end()) place = groups.insert(groups.end(), group{status, reason, {}});
-    place->cases.push_back(fmt::format("{} {} {} {}", text_of(field(*row, "/op")), size_cell(*row),
-                                       data_cell(*row), text_of(field(*row, "/device"))));
+    place->cases.push_back(fmt::format("{} {} {} {}", text_of(field(*row, "/op")), size_cell(*row), data_cell(*row),
+                                       text_of(field(*row, "/device"))));
   }
   using align = text_table::align;
   text_table table({{"", align::left}, {"", align::right}, {"", align::left}});
@@ -209,16 +207,11 @@ std::string measured_table(const json& results, const std::vector<const json*>& 
   using align = text_table::align;
   std::vector<text_table::column> columns = {{"size", align::right}, {"shape", align::left}};
   for (const std::size_t i : shown) columns.push_back({mode_columns[i].title, align::left});
-  const std::vector<text_table::column> figures = {{"parameters", align::left},
-                                                   {"time", align::right},
-                                                   {style.unicode ? "±" : "+-", align::left, true},
-                                                   {"rate", align::right},
-                                                   {"roof", align::right},
-                                                   {"bound", align::left, true},
-                                                   {"peak", align::right, true},
-                                                   {"h2d", align::right, true},
-                                                   {"d2h", align::right, true},
-                                                   {"check", align::left}};
+  const std::vector<text_table::column> figures = {
+      {"parameters", align::left},  {"time", align::right},      {style.unicode ? "±" : "+-", align::left, true},
+      {"rate", align::right},       {"roof", align::right},      {"bound", align::left, true},
+      {"peak", align::right, true}, {"h2d", align::right, true}, {"d2h", align::right, true},
+      {"check", align::left}};
   columns.insert(columns.end(), figures.begin(), figures.end());
 
   const auto varied = varied_parameters(results);
@@ -249,9 +242,8 @@ std::string measured_table(const json& results, const std::vector<const json*>& 
     const std::string bound = text_of(field(result, "/bound"));
     cells.push_back({bound});
     // A share of the flop peak says something only where arithmetic is the bound.
-    const json& peak =
-        field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
-                                                                         : "/percent/peak_max_clock");
+    const json& peak = field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
+                                                                                        : "/percent/peak_max_clock");
     cells.push_back({bound == "compute" ? percent_cell(peak) : std::string()});
     cells.push_back({seconds_cell(field(result, "/transfer/h2d_s"), style)});
     cells.push_back({seconds_cell(field(result, "/transfer/d2h_s"), style)});
@@ -292,12 +284,11 @@ std::string bench_table(const json& document, const text_style& style) {
   out += body + footnote_lines + (footnote_lines.empty() ? "" : "\n");
   out += skipped_lines + (skipped_lines.empty() ? "" : "\n");
   out += wrapped(summary_line(results), style, emphasis::heading);
-  out += wrapped(
-      fmt::format("time: median {} half the inter-quartile range; roof: share of what the ceilings measured "
-                  "here allow; peak: share of the theoretical peak; check: compared with a reference in "
-                  "this run",
-                  style.unicode ? "±" : "+-"),
-      style, emphasis::muted);
+  out += wrapped(fmt::format("time: median {} half the inter-quartile range; roof: share of what the ceilings measured "
+                             "here allow; peak: share of the theoretical peak; check: compared with a reference in "
+                             "this run",
+                             style.unicode ? "±" : "+-"),
+                 style, emphasis::muted);
   return out;
 }
 

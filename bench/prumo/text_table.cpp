@@ -26,9 +26,7 @@ struct glyph {
 
 /// Decodes the first UTF-8 sequence of a text that is not empty.
 glyph decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
-  };
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1, true};
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -44,9 +42,7 @@ glyph decode(std::string_view text) {
   return {code_point, length, true};
 }
 
-bool is_control(std::uint32_t code_point) {
-  return code_point < 0x20 || (code_point >= 0x7F && code_point <= 0x9F);
-}
+bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point <= 0x9F); }
 
 /// Characters that show nothing but change how their neighbours are shown.
 bool is_invisible(std::uint32_t code_point) {
@@ -96,13 +92,9 @@ std::size_t needed_width(const std::vector<std::size_t>& shown, const std::vecto
                          [&](std::size_t sum, std::size_t i) { return sum + widths[i]; });
 }
 
-std::string padding(std::size_t used, std::size_t width) {
-  return std::string(width > used ? width - used : 0, ' ');
-}
+std::string padding(std::size_t used, std::size_t width) { return std::string(width > used ? width - used : 0, ' '); }
 
-void trim_end(std::string& line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-}
+void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
 }  // namespace
 
@@ -126,8 +118,7 @@ std::string sanitize(std::string_view text) {
 }
 
 std::size_t display_width(std::string_view text) {
-  const bool ascii =
-      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (ascii) return text.size();
   return static_cast<std::size_t>(std::max(0, ftxui::string_width(std::string(text))));
 }
@@ -152,20 +143,11 @@ std::string emphasize(std::string_view text, emphasis how, const text_style& sty
   if (!style.color || how == emphasis::none || text.empty()) return std::string(text);
   std::string_view sequence;
   switch (how) {
-    case emphasis::heading:
-      sequence = "\x1b[1m";
-      break;
-    case emphasis::good:
-      sequence = "\x1b[32m";
-      break;
-    case emphasis::bad:
-      sequence = "\x1b[31m";
-      break;
-    case emphasis::muted:
-      sequence = "\x1b[2m";
-      break;
-    case emphasis::none:
-      break;
+    case emphasis::heading: sequence = "\x1b[1m"; break;
+    case emphasis::good: sequence = "\x1b[32m"; break;
+    case emphasis::bad: sequence = "\x1b[31m"; break;
+    case emphasis::muted: sequence = "\x1b[2m"; break;
+    case emphasis::none: break;
   }
   return std::string(sequence).append(text).append("\x1b[0m");
 }
@@ -179,9 +161,7 @@ void text_table::add_row(std::vector<cell> cells) {
   rows_.push_back({std::move(cells), false});
 }
 
-void text_table::add_heading(std::string text) {
-  rows_.push_back({{cell{sanitize(text), emphasis::heading}}, true});
-}
+void text_table::add_heading(std::string text) { rows_.push_back({{cell{sanitize(text), emphasis::heading}}, true}); }
 
 text_table::layout text_table::lay_out(std::size_t width) const {
   layout result;

@@ -17,14 +17,11 @@ namespace {
 constexpr std::string_view accepted_sizes =
     "give a whole number of bytes above zero as in 4096, 512KB, 2MB, 1.5GB or 1TB (powers of two: 2MB is 2 "
     "MiB)";
-constexpr std::string_view accepted_durations =
-    "give a time above zero as in 500ms, 15s, 2min, 2min30s or 1h";
+constexpr std::string_view accepted_durations = "give a time above zero as in 500ms, 15s, 2min, 2min30s or 1h";
 constexpr std::string_view accepted_percentages = "give a percentage of zero or more as in 2% or 0.5%";
 
 /// A text from the command line as messages show it: short, and harmless for the terminal.
-std::string quoted(std::string_view text) {
-  return fmt::format("'{}'", fit(sanitize(text), 60));
-}
+std::string quoted(std::string_view text) { return fmt::format("'{}'", fit(sanitize(text), 60)); }
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -32,9 +29,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -49,9 +44,7 @@ struct decimal {
   std::uint64_t mantissa = 0;
   int fraction_digits = 0;
 
-  [[nodiscard]] double value() const {
-    return static_cast<double>(mantissa) / std::pow(10.0, fraction_digits);
-  }
+  [[nodiscard]] double value() const { return static_cast<double>(mantissa) / std::pow(10.0, fraction_digits); }
 };
 
 /// Takes a number off the front of `text`; nothing where there is none or it has too many digits.
@@ -196,11 +189,10 @@ std::vector<std::uint64_t> parse_byte_sizes(std::string_view text) {
       const std::uint64_t first = parse_bytes(entry.substr(0, colon));
       const std::uint64_t last = parse_bytes(entry.substr(colon + 1));
       if (last < first) {
-        throw unit_error(fmt::format(
-            "size range {} ends below its start; give it as SMALLEST:LARGEST, as in 2MB:1GB", quoted(entry)));
+        throw unit_error(fmt::format("size range {} ends below its start; give it as SMALLEST:LARGEST, as in 2MB:1GB",
+                                     quoted(entry)));
       }
-      for (std::uint64_t size = first; size <= last; size *= 2)
-        add(size);  // below 2^63: doubling cannot wrap
+      for (std::uint64_t size = first; size <= last; size *= 2) add(size);  // below 2^63: doubling cannot wrap
     }
     if (comma == std::string_view::npos) return sizes;
     rest = rest.substr(comma + 1);
@@ -220,8 +212,7 @@ double parse_duration(std::string_view text) {
     const auto number = take_decimal(rest);
     if (!number) throw refuse(starts_as_number ? "has a number that does not fit" : "cannot be read");
     rest = trim(rest);
-    const auto end =
-        std::find_if(rest.begin(), rest.end(), [](char c) { return is_digit(c) || c == '.' || c == ' '; });
+    const auto end = std::find_if(rest.begin(), rest.end(), [](char c) { return is_digit(c) || c == '.' || c == ' '; });
     const std::string_view unit = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
     const auto scale = seconds_per(lower(unit));
     if (!scale) throw refuse(fmt::format("has the unknown unit {}", quoted(unit)));
@@ -257,8 +248,7 @@ std::string format_bytes(std::uint64_t bytes) {
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
   // Rounding must not claim a number of bytes that looks exact: 4095 stays 4095B.
-  if (unit == 1 && static_cast<double>(bytes % 1024) != 0 &&
-      std::stod(text) * 1024 != static_cast<double>(bytes)) {
+  if (unit == 1 && static_cast<double>(bytes % 1024) != 0 && std::stod(text) * 1024 != static_cast<double>(bytes)) {
     return fmt::format("{}B", bytes);
   }
   return fmt::format("{}{}", text, units[unit]);
@@ -293,14 +283,12 @@ std::string format_rate(double per_second, std::string_view unit) {
   if (!std::isfinite(per_second)) return "n/a";
   constexpr std::array<std::string_view, 7> prefixes = {"", "k", "M", "G", "T", "P", "E"};
   const auto [value, group] = in_thousands(per_second, 0, 6);
-  return fmt::format("{} {}{}", format_significant(value, 3), prefixes[static_cast<std::size_t>(group)],
-                     unit);
+  return fmt::format("{} {}{}", format_significant(value, 3), prefixes[static_cast<std::size_t>(group)], unit);
 }
 
 std::string format_percent(double percent) {
   if (!std::isfinite(percent)) return "n/a";
-  return fmt::format("{} %",
-                     std::abs(percent) < 1 ? format_significant(percent, 2) : format_significant(percent, 3));
+  return fmt::format("{} %", std::abs(percent) < 1 ? format_significant(percent, 2) : format_significant(percent, 3));
 }
 
 }  // namespace prumo::bench

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "worker_client.hpp"
 
+#include "text_table.hpp"
+#include "units.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <type_traits>
 #include <utility>
-
-#include <fmt/format.h>
-
-#include "text_table.hpp"
-#include "units.hpp"
 
 namespace prumo::bench {
 namespace {
@@ -48,7 +48,7 @@ void worker_client::fail(worker_failure::reason why, const std::string& what) {
 
 template <typename Parse>
 std::invoke_result_t<Parse, const json&> worker_client::checked(std::string_view name, const json& answer,
-                                                                 Parse parse) {
+                                                                Parse parse) {
   try {
     return parse(answer);
   } catch (const protocol_error& error) {
@@ -107,9 +107,8 @@ void worker_client::send(std::string_view name, json fields) {
 }
 
 json worker_client::exchange(std::string_view name, double limit) {
-  const auto deadline =
-      worker_process::clock::now() +
-      std::chrono::duration_cast<worker_process::clock::duration>(std::chrono::duration<double>(limit));
+  const auto deadline = worker_process::clock::now() + std::chrono::duration_cast<worker_process::clock::duration>(
+                                                           std::chrono::duration<double>(limit));
   std::optional<std::string> line;
   try {
     line = process_->read_line(deadline);
@@ -163,8 +162,8 @@ json worker_client::device(const std::string& device) {
 resolve_answer worker_client::resolve(const std::string& op, const std::string& dtype,
                                       std::optional<double> bytes_per_array, const json& shape,
                                       const std::string& layout, const json& parameters) {
-  json fields = {{"op", op},         {"dtype", dtype},   {"bytes_per_array", nullptr},
-                 {"shape", shape},   {"layout", layout}, {"parameters", parameters}};
+  json fields = {{"op", op},       {"dtype", dtype},   {"bytes_per_array", nullptr},
+                 {"shape", shape}, {"layout", layout}, {"parameters", parameters}};
   if (bytes_per_array) fields["bytes_per_array"] = static_cast<std::uint64_t>(*bytes_per_array);
   return checked("resolve", request("resolve", std::move(fields), patience), parse_resolve);
 }
@@ -197,8 +196,7 @@ json worker_client::count(const std::string& op, const std::string& dtype, const
                           double limit, double expected) {
   return checked(
       "count",
-      request("count",
-              {{"op", op}, {"dtype", dtype}, {"shape", shape}, {"parameters", parameters}, {"limit", limit}},
+      request("count", {{"op", op}, {"dtype", dtype}, {"shape", shape}, {"parameters", parameters}, {"limit", limit}},
               2 * patience + slack * expected),
       parse_count);
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "protocol.hpp"
+#include "worker_process.hpp"
+
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,11 +15,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "protocol.hpp"
-#include "worker_process.hpp"
 
 namespace prumo::bench {
 
@@ -119,7 +119,7 @@ class worker_client {
   [[noreturn]] void fail(worker_failure::reason why, const std::string& what);
   template <typename Parse>
   std::invoke_result_t<Parse, const nlohmann::json&> checked(std::string_view name, const nlohmann::json& answer,
-                                                            Parse parse);
+                                                             Parse parse);
 
   worker_launch launch_;
   options options_;

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "worker_discovery.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #if defined(__APPLE__)
-#include <mach-o/dyld.h>
-
 #include <cstdint>
+#include <mach-o/dyld.h>
 #endif
 
-#include <fmt/format.h>
-
 #include "program_error.hpp"
+
+#include <fmt/format.h>
 
 namespace prumo::bench {
 namespace {
@@ -65,7 +63,8 @@ void extend_python_path(const std::vector<std::string>& folders) {
     if (fs::is_directory(python, ignored)) path += (path.empty() ? "" : ":") + fs::absolute(python).string();
   }
   if (path.empty()) return;
-  if (const char* before = std::getenv("PYTHONPATH"); before != nullptr && *before != '\0') path += std::string(":") + before;
+  if (const char* before = std::getenv("PYTHONPATH"); before != nullptr && *before != '\0')
+    path += std::string(":") + before;
   ::setenv("PYTHONPATH", path.c_str(), 1);
 }
 

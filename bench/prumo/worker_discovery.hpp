@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "worker_client.hpp"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "worker_client.hpp"
 
 namespace prumo::bench {
 
@@ -16,7 +16,7 @@ struct worker_options {
   bool search = true;              ///< look for installed workers too
   std::string launcher;            ///< command in front of every worker's: `ssh node7`
   std::vector<std::string> wanted_devices;  ///< filters: a peer in Python is started only where one names it
-  std::vector<std::string> folders;  ///< where to look, first match of a name wins
+  std::vector<std::string> folders;         ///< where to look, first match of a name wins
 };
 
 /// The folders that are searched: the program's own, ../libexec/prumo beside it, then PRUMO_WORKER_PATH.

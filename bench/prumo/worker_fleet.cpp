@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "worker_fleet.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
+#include "nearest_name.hpp"
+#include "program_error.hpp"
+#include "text_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "nearest_name.hpp"
-#include "program_error.hpp"
-#include "text_table.hpp"
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -82,8 +82,9 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
   if (devices_.empty()) {
     std::string message = "no device to measure: ";
     if (workers_.empty()) {
-      message += "there is no worker program (prumo-worker-...) beside prumo, in ../libexec/prumo or in "
-                 "PRUMO_WORKER_PATH; build one, or name one with --worker NAME=COMMAND";
+      message +=
+          "there is no worker program (prumo-worker-...) beside prumo, in ../libexec/prumo or in "
+          "PRUMO_WORKER_PATH; build one, or name one with --worker NAME=COMMAND";
     } else {
       message += fmt::format("{}", fmt::join(notes_, "; "));
     }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "worker_client.hpp"
+
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <deque>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "worker_client.hpp"
-
 namespace prumo::bench {
 
 /// A device that a worker offers.
 struct fleet_device {
-  std::string id;      ///< how results and the user call it: unique, `openmp:0`, or `openmp:0@old` where two workers clash
-  std::string own_id;  ///< how its worker calls it
+  std::string id;  ///< how results and the user call it: unique, `openmp:0`, or `openmp:0@old` where two workers clash
+  std::string own_id;      ///< how its worker calls it
   std::size_t worker = 0;  ///< index in worker_fleet
   bool peer = false;       ///< another framework beside which prumo is measured: taken only when asked for
   device_summary summary;
-  nlohmann::json entry;    ///< the results file's entry of `devices`
+  nlohmann::json entry;  ///< the results file's entry of `devices`
 };
 
 /// All workers of a run and the devices that they offer.

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "worker_process.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <poll.h>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
 
-#include <fmt/format.h>
-
 #include "interrupt.hpp"
+
+#include <fmt/format.h>
 
 namespace prumo::bench {
 namespace {
@@ -64,8 +63,8 @@ struct pipe_pair {
 };
 
 /// The child between fork and exec: calls only what is safe there. Does not return.
-[[noreturn]] void become(char* const* arguments, const pipe_pair& input, const pipe_pair& output, const pipe_pair& errors,
-                         const pipe_pair& failure, bool own_process_group, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, const pipe_pair& input, const pipe_pair& output,
+                         const pipe_pair& errors, const pipe_pair& failure, bool own_process_group, pid_t parent) {
   if (own_process_group) ::setpgid(0, 0);
 #if defined(__linux__)
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

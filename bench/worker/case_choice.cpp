@@ -59,7 +59,8 @@ Value find_named(const cases::case_info& info, std::string_view what, const std:
   if (found == all_names.end()) refuse_unknown(what, name, listed(all_names));
   const Value value = all[static_cast<std::size_t>(found - all_names.begin())];
   if (std::ranges::find(own, value) == own.end()) {
-    refuse(error_kind::unsupported, info.op + " has no " + std::string(what) + " " + name + "; it has: " + listed(own_names));
+    refuse(error_kind::unsupported,
+           info.op + " has no " + std::string(what) + " " + name + "; it has: " + listed(own_names));
   }
   return value;
 }
@@ -96,8 +97,8 @@ protocol::case_description describe(const cases::case_info& info, int arrays) {
 cases::specification choose(const cases::case_info& info, const protocol::case_request& request) {
   cases::specification choice;
   choice.op = info.op;
-  choice.type = find_named(info, "type", request.dtype, all_types, type_names(all_types), info.types,
-                           type_names(info.types));
+  choice.type =
+      find_named(info, "type", request.dtype, all_types, type_names(all_types), info.types, type_names(info.types));
   choice.layout = find_named(info, "layout", request.layout, all_layouts, layout_names(all_layouts), info.layouts,
                              layout_names(info.layouts));
   for (const cases::parameter& parameter : info.values) choice.values.set(parameter.name, parameter.fallback);
@@ -124,8 +125,8 @@ cases::shape given_shape(const cases::case_info& info, const protocol::case_requ
 
 void complete(cases::specification& choice, const cases::case_info& info, const protocol::prepare_request& request) {
   if (std::ranges::find(info.compute_modes, request.compute_mode) == info.compute_modes.end()) {
-    refuse(error_kind::unsupported, info.op + " has no compute mode '" + request.compute_mode + "' here; it has: " +
-                                        listed(info.compute_modes));
+    refuse(error_kind::unsupported,
+           info.op + " has no compute mode '" + request.compute_mode + "' here; it has: " + listed(info.compute_modes));
   }
   choice.compute_mode = request.compute_mode;
   if (request.implementation) {

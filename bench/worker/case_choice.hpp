@@ -24,7 +24,8 @@ void complete(cases::specification& choice, const cases::case_info& info, const 
 
 /// Bytes of one copy of all arrays. Throws request_error (memory) where the number is beyond any machine, before it
 /// could overflow.
-std::int64_t checked_footprint(const std::vector<cases::array_specification>& arrays, const cases::specification& choice);
+std::int64_t checked_footprint(const std::vector<cases::array_specification>& arrays,
+                               const cases::specification& choice);
 
 /// Bytes of the largest array.
 std::int64_t largest_array_bytes(const std::vector<cases::array_specification>& arrays, dtype type);

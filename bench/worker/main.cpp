@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kokkos_session.hpp"
 #include "worker_handler.hpp"
-
 #include <prumo/case/registry.hpp>
 #include <prumo/protocol/server.hpp>
 #include <prumo/protocol/surroundings.hpp>

@@ -4,7 +4,6 @@
 #include "case_choice.hpp"
 #include "facts_json.hpp"
 #include "kokkos_session.hpp"
-
 #include <prumo/backend/device_facts.hpp>
 #include <prumo/backend/gemm.hpp>
 #include <prumo/case/prepared_case.hpp>
@@ -88,8 +87,8 @@ class worker_handler final : public protocol::request_handler {
     complete(choice, info, request);
     if (request.transferred) refuse_transfers();
     choice.shape = shape_of(operation, choice.type, request, 0);
-    const auto footprint = static_cast<std::size_t>(
-        checked_footprint(operation.arrays(choice.shape, choice.values), choice));
+    const auto footprint =
+        static_cast<std::size_t>(checked_footprint(operation.arrays(choice.shape, choice.values), choice));
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
     const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
     require_memory(case_label(choice), static_cast<std::int64_t>(copies * footprint));
@@ -108,9 +107,10 @@ class worker_handler final : public protocol::request_handler {
   protocol::verify_answer verify(const protocol::verify_request& request) override {
     // A reference of so many operations takes a few tenths of a second.
     constexpr double usual_budget = 3e7;
-    const cases::check_result result = find_open(request.case_id).prepared.verify(request.budget.value_or(usual_budget));
-    return {result.verified, result.error,        result.error_bound,
-            result.checked,  std::string(result.method), result.message};
+    const cases::check_result result =
+        find_open(request.case_id).prepared.verify(request.budget.value_or(usual_budget));
+    return {result.verified, result.error, result.error_bound, result.checked, std::string(result.method),
+            result.message};
   }
 
   protocol::count_answer count(const protocol::count_request& request) override {
@@ -215,8 +215,8 @@ class worker_handler final : public protocol::request_handler {
   open_case& find_open(std::int64_t id) {
     const auto found = open_.find(id);
     if (found != open_.end()) return *found->second;
-    throw protocol::request_error(protocol::error_kind::usage, "there is no case " + std::to_string(id) +
-                                                                   ": it was never prepared, or released");
+    throw protocol::request_error(protocol::error_kind::usage,
+                                  "there is no case " + std::to_string(id) + ": it was never prepared, or released");
   }
 
   void require_device(const std::string& id) const {

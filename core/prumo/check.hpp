@@ -39,7 +39,6 @@ void distinct_elements(std::string_view operation, const array_description& outp
 
 /// Whether kernels of Exec may read and write the view.
 template <class View, class Exec>
-inline constexpr bool accessible_from =
-    Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+inline constexpr bool accessible_from = Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
 
 }  // namespace prumo

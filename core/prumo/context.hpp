@@ -48,7 +48,8 @@ class context {
     if (bytes > workspace_.extent(0)) {
       workspace_ = {};
       try {
-        workspace_ = workspace_view(Kokkos::view_alloc(instance_, Kokkos::WithoutInitializing, "prumo::workspace"), bytes);
+        workspace_ =
+            workspace_view(Kokkos::view_alloc(instance_, Kokkos::WithoutInitializing, "prumo::workspace"), bytes);
       } catch (const std::exception& cause) {
         throw memory_error("prumo::context: a workspace of " + std::to_string(bytes) + " bytes in " +
                            memory_space::name() + " cannot be had: " + cause.what());

@@ -49,7 +49,8 @@ loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array<Firs
   for (int dimension = 0; dimension < first.rank; ++dimension) nest.extents[dimension] = first.extents[dimension];
   int which = 0;
   const auto take = [&](const auto& source) {
-    for (int dimension = 0; dimension < first.rank; ++dimension) nest.strides[which][dimension] = source.strides[dimension];
+    for (int dimension = 0; dimension < first.rank; ++dimension)
+      nest.strides[which][dimension] = source.strides[dimension];
     ++which;
   };
   take(first);

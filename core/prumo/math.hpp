@@ -69,9 +69,8 @@ struct exp_constants<float> {
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
   static constexpr float lowest = -105.0f;  // below, the result is zero
   static constexpr float highest = 90.0f;   // above, the result is infinite
-  static constexpr float exp_tail[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eap-5f, 0x1.12394cp-7f,
-                                       0x1.6a26aep-10f};
-  static constexpr float tanh_tail[] = {-0x1.555554p-2f, 0x1.11106ep-3f, -0x1.b9f006p-5f,
+  static constexpr float exp_tail[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eap-5f, 0x1.12394cp-7f, 0x1.6a26aep-10f};
+  static constexpr float tanh_tail[] = {-0x1.555554p-2f, 0x1.11106ep-3f,  -0x1.b9f006p-5f,
                                         0x1.6399d8p-6f,  -0x1.0c3710p-7f, 0x1.19c33ap-9f};
 };
 
@@ -86,13 +85,13 @@ struct exp_constants<double> {
   static constexpr double ln2_low = 0x1.ef35793c7673p-45;
   static constexpr double lowest = -746.0;
   static constexpr double highest = 710.0;
-  static constexpr double exp_tail[] = {0x1.0000000000009p-1,   0x1.55555555554fcp-3,  0x1.5555555550b7fp-5,
-                                        0x1.11111111278cdp-7,   0x1.6c16c1839f9dfp-10, 0x1.a01a012a633c2p-13,
-                                        0x1.a0199b4ea4776p-16,  0x1.71df26d459b32p-19, 0x1.28ac6c19bd290p-22,
+  static constexpr double exp_tail[] = {0x1.0000000000009p-1,  0x1.55555555554fcp-3,  0x1.5555555550b7fp-5,
+                                        0x1.11111111278cdp-7,  0x1.6c16c1839f9dfp-10, 0x1.a01a012a633c2p-13,
+                                        0x1.a0199b4ea4776p-16, 0x1.71df26d459b32p-19, 0x1.28ac6c19bd290p-22,
                                         0x1.ad7b21ea149aep-26};
-  static constexpr double tanh_tail[] = {-0x1.5555555555552p-2,  0x1.1111111110ca8p-3,  -0x1.ba1ba1b9d5c61p-5,
-                                         0x1.664f4871951fcp-6,   -0x1.226e32e79d553p-7, 0x1.d6d35dafd7f3dp-9,
-                                         -0x1.7d9c5d23faeffp-10, 0x1.350cdbd71460dp-11, -0x1.f1217fb8afc0dp-13,
+  static constexpr double tanh_tail[] = {-0x1.5555555555552p-2,  0x1.1111111110ca8p-3,   -0x1.ba1ba1b9d5c61p-5,
+                                         0x1.664f4871951fcp-6,   -0x1.226e32e79d553p-7,  0x1.d6d35dafd7f3dp-9,
+                                         -0x1.7d9c5d23faeffp-10, 0x1.350cdbd71460dp-11,  -0x1.f1217fb8afc0dp-13,
                                          0x1.804b9a0f8302dp-14,  -0x1.fb8090d1e3f46p-16, 0x1.9743c39730545p-18};
 };
 
@@ -124,8 +123,8 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   // 2^n in two factors: the first product is exact, so a subnormal result is rounded once only.
   const integer half = exponent >> 1;
   const T scale = bit_cast<T>(static_cast<integer>((half + constants::exponent_bias) << constants::significand_shift));
-  const T rest = bit_cast<T>(
-      static_cast<integer>((exponent - half + constants::exponent_bias) << constants::significand_shift));
+  const T rest =
+      bit_cast<T>(static_cast<integer>((exponent - half + constants::exponent_bias) << constants::significand_shift));
   return fraction * scale * rest;
 }
 

@@ -42,14 +42,13 @@ KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::
 template <class T>
 inline constexpr int values_per_block = sizeof(T) == 8 ? 2 : 4;
 
-/// Value `lane` of a block, uniform on the odd multiples of 2^-p in (-1, 1), p the significand bits of T: every value is
-/// exact in T, none is zero, subnormal or of magnitude one, and the distribution is symmetric.
+/// Value `lane` of a block, uniform on the odd multiples of 2^-p in (-1, 1), p the significand bits of T: every value
+/// is exact in T, none is zero, subnormal or of magnitude one, and the distribution is symmetric.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T uniform_from(const philox_block& block, int lane) {
   constexpr int bits = scalar_traits<T>::significand_bits;
   if constexpr (sizeof(T) == 8) {
-    const std::uint64_t word =
-        (static_cast<std::uint64_t>(block.words[2 * lane + 1]) << 32) | block.words[2 * lane];
+    const std::uint64_t word = (static_cast<std::uint64_t>(block.words[2 * lane + 1]) << 32) | block.words[2 * lane];
     const auto odd = static_cast<std::int64_t>((word >> (64 - bits)) * 2 + 1) - (std::int64_t{1} << bits);
     return static_cast<T>(odd) * T(1.0 / static_cast<double>(std::uint64_t{1} << bits));
   } else {

@@ -33,19 +33,18 @@
 #endif
 
 /// Expands `macro(Space, ...)` for every enabled execution space.
-#define PRUMO_FOR_EACH_SPACE(macro, ...)                                     \
-  PRUMO_IF_SERIAL(macro(::Kokkos::Serial __VA_OPT__(, ) __VA_ARGS__))        \
-  PRUMO_IF_OPENMP(macro(::Kokkos::OpenMP __VA_OPT__(, ) __VA_ARGS__))        \
-  PRUMO_IF_THREADS(macro(::Kokkos::Threads __VA_OPT__(, ) __VA_ARGS__))      \
-  PRUMO_IF_CUDA(macro(::Kokkos::Cuda __VA_OPT__(, ) __VA_ARGS__))            \
+#define PRUMO_FOR_EACH_SPACE(macro, ...)                                \
+  PRUMO_IF_SERIAL(macro(::Kokkos::Serial __VA_OPT__(, ) __VA_ARGS__))   \
+  PRUMO_IF_OPENMP(macro(::Kokkos::OpenMP __VA_OPT__(, ) __VA_ARGS__))   \
+  PRUMO_IF_THREADS(macro(::Kokkos::Threads __VA_OPT__(, ) __VA_ARGS__)) \
+  PRUMO_IF_CUDA(macro(::Kokkos::Cuda __VA_OPT__(, ) __VA_ARGS__))       \
   PRUMO_IF_HIP(macro(::Kokkos::HIP __VA_OPT__(, ) __VA_ARGS__))
 
 namespace prumo {
 
 /// Whether kernels of Exec run on the host's own cores.
 template <class Exec>
-inline constexpr bool is_host_space =
-    Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible &&
-    std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
+inline constexpr bool is_host_space = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible &&
+                                      std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
 
 }  // namespace prumo

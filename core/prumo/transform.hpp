@@ -25,7 +25,8 @@ template <context_or_instance Space, class Formula, class... Views>
 void transform(const Space& space, const Formula& formula, const Views&... inputs_then_output) {
   using Exec = detail::execution_space_of_t<Space>;
   static_assert(sizeof...(Views) >= 1, "prumo::transform: the last argument is the output view");
-  static_assert((Kokkos::is_view_v<Views> && ...), "prumo::transform: the arguments after the formula are Kokkos views");
+  static_assert((Kokkos::is_view_v<Views> && ...),
+                "prumo::transform: the arguments after the formula are Kokkos views");
   static_assert((accessible_from<Views, Exec> && ...), "prumo::transform: a view cannot be accessed from the space");
   constexpr std::size_t input_count = sizeof...(Views) - 1;
   const auto views = std::tie(inputs_then_output...);

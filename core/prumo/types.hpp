@@ -139,9 +139,7 @@ constexpr std::string_view dtype_name(dtype type) {
 }
 
 /// Bytes of one value.
-constexpr std::size_t dtype_size(dtype type) {
-  return type == dtype::f64 ? 8 : type == dtype::f32 ? 4 : 2;
-}
+constexpr std::size_t dtype_size(dtype type) { return type == dtype::f64 ? 8 : type == dtype::f32 ? 4 : 2; }
 
 /// Half the distance from 1 to the next value of T: the largest relative error of one rounding.
 template <class T>

@@ -5,7 +5,6 @@
 /// Results held against the reference, entry by entry.
 
 #include "fill_arrays.hpp"
-
 #include <prumo/case/operation_case.hpp>
 
 #include <functional>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compare.hpp"
 #include "fill_arrays.hpp"
-
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/error.hpp>
 

@@ -32,13 +32,9 @@ long double ulp(dtype type, long double value) {
   return std::ldexp(1.0L, exponent - numbers.significand_bits + 1);
 }
 
-dtype compute_type(dtype type) {
-  return type == dtype::f64 ? dtype::f64 : dtype::f32;
-}
+dtype compute_type(dtype type) { return type == dtype::f64 ? dtype::f64 : dtype::f32; }
 
-long double unit_roundoff(dtype type) {
-  return std::ldexp(1.0L, -format_of(type).significand_bits);
-}
+long double unit_roundoff(dtype type) { return std::ldexp(1.0L, -format_of(type).significand_bits); }
 
 long double gamma(dtype type, double roundings) {
   const long double product = static_cast<long double>(roundings) * unit_roundoff(type);

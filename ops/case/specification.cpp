@@ -24,7 +24,8 @@ void check_axes(std::string_view op, const shape& given, std::initializer_list<s
 /// An axis that follows from the size of the arrays needs a size.
 void check_size(std::string_view op, std::string_view axis, std::int64_t bytes_per_array, const shape& given) {
   if (given.contains(axis) || bytes_per_array > 0) return;
-  throw argument_error(std::string(op) + ": give axis " + std::string(axis) + ", or the bytes of an array that it follows from");
+  throw argument_error(std::string(op) + ": give axis " + std::string(axis) +
+                       ", or the bytes of an array that it follows from");
 }
 
 }  // namespace

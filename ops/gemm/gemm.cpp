@@ -40,9 +40,8 @@ template <class Exec, class T>
   for (const std::string_view each : gemm_implementations<Exec, T>()) {
     known += (known.empty() ? "" : ", ") + std::string(each);
   }
-  throw argument_error("prumo::gemm: no implementation is called '" + std::string(name) + "' in " +
-                       Exec::name() + " for " + std::string(scalar_traits<T>::name) +
-                       "; there are: " + known);
+  throw argument_error("prumo::gemm: no implementation is called '" + std::string(name) + "' in " + Exec::name() +
+                       " for " + std::string(scalar_traits<T>::name) + "; there are: " + known);
 }
 
 /// The first candidate that can, or the one named. Throws where there is none. With `log`, says why, a line
@@ -56,14 +55,13 @@ const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_probl
     if (!options.implementation.empty() && each.name != options.implementation) continue;
     known = true;
     std::string reason = each.why_not(instance, problem);
-    if (log != nullptr)
-      *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
+    if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
     if (reason.empty()) return each;
     refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
   }
   if (!known) throw_unknown<Exec, T>(options.implementation);
-  throw unsupported_error("prumo::gemm: nothing computes " + product_text(problem) + " in " + Exec::name() +
-                          " (" + refusals + ")");
+  throw unsupported_error("prumo::gemm: nothing computes " + product_text(problem) + " in " + Exec::name() + " (" +
+                          refusals + ")");
 }
 
 /// Whether a context's products tell how they were dispatched; read from the environment once a context.
@@ -101,9 +99,8 @@ void check_gemm(bool transposed_a, bool transposed_b, const array_description& a
   if (!fits) {
     const std::string batch = row == 1 ? "batch x " : "";
     check::throw_shape("prumo::gemm",
-                       std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") +
-                           ", B [" + batch + (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" +
-                           batch + "m x n]",
+                       std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") + ", B [" + batch +
+                           (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
                        {a, b, c});
   }
   check::distinct_elements("prumo::gemm", c);
@@ -153,8 +150,7 @@ void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, 
   template std::vector<std::string_view> gemm_implementations<Space, T>();                               \
   template std::string_view gemm_implementation<Space, T>(const Space&, const backend::gemm_problem<T>&, \
                                                           const gemm_options&);                          \
-  template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&,                \
-                                        const gemm_options&);
+  template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&, const gemm_options&);
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f16)

@@ -41,8 +41,7 @@ backend::gemm_matrix<T> row_major(T* data, std::int64_t columns, bool transposed
 template <class T>
 backend::gemm_problem<T> problem_of(const product& what, array_layout layout, const T* a, const T* b, T* c) {
   using parameter_type = typename backend::gemm_problem<T>::parameter_type;
-  const auto placed = [&]<class Element>(Element* data, std::int64_t rows, std::int64_t columns,
-                                         bool transposed) {
+  const auto placed = [&]<class Element>(Element* data, std::int64_t rows, std::int64_t columns, bool transposed) {
     if (layout == array_layout::left) return row_major(data, rows, !transposed);
     backend::gemm_matrix<Element> matrix = row_major(data, columns, false);
     if (layout == array_layout::strided) matrix = {data, 2 * columns + 3, 2, 0};
@@ -76,8 +75,7 @@ class gemm_case final : public operation_case<Exec> {
     case_info result;
     result.op = "gemm";
     result.description = "C = alpha op(A) op(B) + beta C";
-    result.axes = {
-        {"m", "rows of C", 0}, {"n", "columns of C", 0}, {"k", "columns of op(A), rows of op(B)", 0}};
+    result.axes = {{"m", "rows of C", 0}, {"n", "columns of C", 0}, {"k", "columns of op(A), rows of op(B)", 0}};
     result.values = {{"alpha", "the factor of the product", 1},
                      {"beta", "the factor of the old C", 0},
                      {"trans_a", "1 where A is stored transposed", 0},
@@ -126,8 +124,8 @@ class gemm_case final : public operation_case<Exec> {
     const auto k = static_cast<double>(what.k);
     const double inputs = what.alpha == 0 ? 0 : m * k + k * n;
     const double outputs = (what.beta == 0 ? 1 : 2) * m * n;
-    return {(inputs + outputs) * static_cast<double>(dtype_size(type)),
-            static_cast<double>(what.counts().total()), m * n};
+    return {(inputs + outputs) * static_cast<double>(dtype_size(type)), static_cast<double>(what.counts().total()),
+            m * n};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
@@ -156,8 +154,7 @@ class gemm_case final : public operation_case<Exec> {
     const long double alpha = as_computed(choice.type, what.alpha);
     const long double beta = as_computed(choice.type, what.beta);
     const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + 2);
-    const product_reference tile(choice.type, inputs, part,
-                                 {what.m, what.n, what.k, what.trans_a, what.trans_b});
+    const product_reference tile(choice.type, inputs, part, {what.m, what.n, what.k, what.trans_a, what.trans_b});
     std::vector<double> old(static_cast<std::size_t>(tile.columns()));
     for (std::int64_t i = 0; i < tile.rows(); ++i) {
       const std::int64_t first = (tile.first_row() + i) * what.n + tile.first_column();
@@ -191,9 +188,7 @@ class gemm_case final : public operation_case<Exec> {
     return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
   }
 
-  flop_counts count_closed_form(const specification& choice) const override {
-    return product(choice).counts();
-  }
+  flop_counts count_closed_form(const specification& choice) const override { return product(choice).counts(); }
 
  private:
   template <class T>

@@ -39,14 +39,11 @@ TEST(gemm_errors, extents_that_do_not_fit) {
   const matrix a("my a", 3, 4);
   const matrix b("my b", 5, 6);
   const matrix c("my c", 3, 6);
-  const auto message =
-      message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); });
-  EXPECT_THAT(message,
-              testing::StartsWith("prumo::gemm: expected A [m x k], B [k x n], and C [m x n]; got "));
+  const auto message = message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); });
+  EXPECT_THAT(message, testing::StartsWith("prumo::gemm: expected A [m x k], B [k x n], and C [m x n]; got "));
   EXPECT_THAT(message, AllOf(HasSubstr("A 'my a': f32 [3 x 4]"), HasSubstr("B 'my b': f32 [5 x 6]"),
                              HasSubstr("C 'my c': f32 [3 x 6]")));
-  const auto transposed =
-      message_of<shape_error>([&] { gemm(ctx, transpose::yes, transpose::yes, 1, a, b, 0, c); });
+  const auto transposed = message_of<shape_error>([&] { gemm(ctx, transpose::yes, transpose::yes, 1, a, b, 0, c); });
   EXPECT_THAT(transposed, HasSubstr("expected A [k x m], transposed, B [n x k], transposed, and C [m x n]"));
   EXPECT_NO_THROW(gemm(ctx, transpose::yes, transpose::no, 1, a, matrix("", 3, 2), 0, matrix("", 4, 2)));
 }
@@ -64,10 +61,8 @@ TEST(gemm_errors, overlap) {
   context<space> ctx;
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
-  const auto message =
-      message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, b); });
-  EXPECT_THAT(message,
-              AllOf(testing::StartsWith("prumo::gemm: "), HasSubstr("C 'b'"), HasSubstr("overlaps B 'b'")));
+  const auto message = message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, b); });
+  EXPECT_THAT(message, AllOf(testing::StartsWith("prumo::gemm: "), HasSubstr("C 'b'"), HasSubstr("overlaps B 'b'")));
   EXPECT_THROW(gemm(ctx, transpose::no, transpose::no, 1, a, b, 1, a), alias_error);
   const Kokkos::View<float**, Kokkos::LayoutStride, space> flat(b.data(), Kokkos::LayoutStride(4, 0, 4, 1));
   EXPECT_THAT(message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, a, 0, flat); }),
@@ -79,9 +74,8 @@ TEST(gemm_dispatch, unknown_implementation) {
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
   const matrix c("c", 4, 4);
-  EXPECT_THAT(message_of<argument_error>([&] {
-                gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "abacus"});
-              }),
+  EXPECT_THAT(message_of<argument_error>(
+                  [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "abacus"}); }),
               AllOf(HasSubstr("no implementation is called 'abacus'"), HasSubstr("portable")));
 }
 
@@ -90,9 +84,8 @@ TEST(gemm_dispatch, modes_that_nothing_computes) {
   const Kokkos::View<float**, host> a("a", 4, 4);
   const Kokkos::View<float**, host> b("b", 4, 4);
   const Kokkos::View<float**, host> c("c", 4, 4);
-  EXPECT_THAT(message_of<unsupported_error>([&] {
-                gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32});
-              }),
+  EXPECT_THAT(message_of<unsupported_error>(
+                  [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32}); }),
               AllOf(HasSubstr("nothing computes f32 m = 4, n = 4, k = 4, mode fast_tf32"),
                     HasSubstr("portable: it computes in mode strict only")));
 }
@@ -110,22 +103,19 @@ TEST(gemm_dispatch, a_forced_implementation_that_cannot_tells_why) {
   const Kokkos::View<bf16**, host> a("a", 4, 4);
   const Kokkos::View<bf16**, host> b("b", 4, 4);
   const Kokkos::View<bf16**, host> c("c", 4, 4);
-  EXPECT_THAT(message_of<unsupported_error>([&] {
-                gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "cblas"});
-              }),
+  EXPECT_THAT(message_of<unsupported_error>(
+                  [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "cblas"}); }),
               HasSubstr("cblas: the BLAS has no product for bf16"));
   const Kokkos::View<float**, Kokkos::LayoutStride, host> gaps("gaps", Kokkos::LayoutStride(4, 9, 4, 2));
   const Kokkos::View<float**, host> d("d", 4, 4);
   const Kokkos::View<float**, host> e("e", 4, 4);
-  EXPECT_THAT(message_of<unsupported_error>([&] {
-                gemm(ctx, transpose::no, transpose::no, 1, gaps, d, 0, e, {.implementation = "cblas"});
-              }),
+  EXPECT_THAT(message_of<unsupported_error>(
+                  [&] { gemm(ctx, transpose::no, transpose::no, 1, gaps, d, 0, e, {.implementation = "cblas"}); }),
               HasSubstr("cblas: the BLAS cannot express the strides of A (9, 2)"));
   // Rows that overlap: each begins one element after the last.
   const Kokkos::View<float**, Kokkos::LayoutStride, host> window("window", Kokkos::LayoutStride(4, 1, 4, 1));
-  EXPECT_THAT(message_of<unsupported_error>([&] {
-                gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e, {.implementation = "cblas"});
-              }),
+  EXPECT_THAT(message_of<unsupported_error>(
+                  [&] { gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e, {.implementation = "cblas"}); }),
               HasSubstr("cannot express the strides of A (1, 1)"));
   EXPECT_NO_THROW(gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e));
 }

@@ -12,15 +12,12 @@ namespace {
 constexpr std::int64_t tile_rows = 32;
 constexpr std::int64_t tile_columns = 64;
 
-std::int64_t tiles_along(std::int64_t extent, std::int64_t tile) {
-  return (extent + tile - 1) / tile;
-}
+std::int64_t tiles_along(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
 
 /// Rows begin ... begin + count - 1 of a matrix of `depth` columns, each in order; the matrix is array
 /// `which`, stored row-major with `total` rows, or transposed.
-std::vector<double> read_rows(const input_values& inputs, std::size_t which, bool stored_transposed,
-                              std::int64_t total, std::int64_t begin, std::int64_t count,
-                              std::int64_t depth) {
+std::vector<double> read_rows(const input_values& inputs, std::size_t which, bool stored_transposed, std::int64_t total,
+                              std::int64_t begin, std::int64_t count, std::int64_t depth) {
   std::vector<double> rows(static_cast<std::size_t>(count * depth));
   if (!stored_transposed) {
     inputs.read(which, begin * depth, rows);
@@ -54,8 +51,7 @@ inline void add_product(double a, double b, double& sum, double& correction) {
   const halves x(a);
   const halves y(b);
   const double product = a * b;
-  const double product_error =
-      x.low * y.low - (((product - x.high * y.high) - x.low * y.high) - x.high * y.low);
+  const double product_error = x.low * y.low - (((product - x.high * y.high) - x.low * y.high) - x.high * y.low);
   const double next = sum + product;
   const double addend = next - sum;
   const double sum_error = (sum - (next - addend)) + (product - addend);
@@ -76,8 +72,7 @@ double product_reference::part_cost(std::int64_t m, std::int64_t n, std::int64_t
   return static_cast<double>(k) * (2 * rows * columns + 20 * (rows + columns)) + rows * columns;
 }
 
-product_reference::product_reference(dtype type, const input_values& inputs, std::int64_t part,
-                                     const extents& whole)
+product_reference::product_reference(dtype type, const input_values& inputs, std::int64_t part, const extents& whole)
     : first_row_(part / tiles_along(whole.n, tile_columns) * tile_rows),
       first_column_(part % tiles_along(whole.n, tile_columns) * tile_columns),
       rows_(std::min(tile_rows, whole.m - first_row_)),
@@ -88,8 +83,7 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
   const std::int64_t k = whole.k;
   const std::vector<double> a = read_rows(inputs, 0, whole.trans_a, whole.m, first_row_, rows_, k);
   // Columns of op(B) as rows, then turned so that the innermost loop runs along a row of C.
-  const std::vector<double> turned =
-      read_rows(inputs, 1, !whole.trans_b, whole.n, first_column_, columns_, k);
+  const std::vector<double> turned = read_rows(inputs, 1, !whole.trans_b, whole.n, first_column_, columns_, k);
   std::vector<double> b(turned.size());
   for (std::int64_t j = 0; j < columns_; ++j) {
     for (std::int64_t p = 0; p < k; ++p)

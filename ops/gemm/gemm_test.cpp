@@ -22,8 +22,8 @@ template <class T>
 using strided_matrix = Kokkos::View<T**, Kokkos::LayoutStride, space>;
 
 enum class placing { right, left, padded_right, padded_left, strided };
-constexpr placing all_placings[] = {placing::right, placing::left, placing::padded_right,
-                                    placing::padded_left, placing::strided};
+constexpr placing all_placings[] = {placing::right, placing::left, placing::padded_right, placing::padded_left,
+                                    placing::strided};
 
 /// A matrix with a buffer of its own, placed as asked, every element of the buffer NaN.
 template <class T>
@@ -61,9 +61,7 @@ double value(const T& stored) {
   return static_cast<double>(static_cast<compute_t<T>>(stored));
 }
 
-transpose as_transpose(bool yes) {
-  return yes ? transpose::yes : transpose::no;
-}
+transpose as_transpose(bool yes) { return yes ? transpose::yes : transpose::no; }
 
 /// alpha op(A) op(B) + beta C, with beta C for a C of ones times `old`, within the bound of
 /// ops/gemm/README.md.
@@ -80,25 +78,22 @@ void expect_product(bool trans_a, bool trans_b, double alpha, const A& a, const 
       double sum = 0;
       double size = 0;
       for (std::size_t p = 0; p < k; ++p) {
-        const double term =
-            value(trans_a ? left(p, i) : left(i, p)) * value(trans_b ? right(j, p) : right(p, j));
+        const double term = value(trans_a ? left(p, i) : left(i, p)) * value(trans_b ? right(j, p) : right(p, j));
         sum += term;
         size += std::abs(term);
       }
       const double expected = alpha * sum + (beta == 0 ? 0 : beta * old);
-      const double bound =
-          2 * (static_cast<double>(k) + 2) * u * (std::abs(alpha) * size + std::abs(beta * old)) +
-          (sizeof(T) == 2 ? 1.01 * unit_roundoff<T>() * std::abs(expected) + 1e-7 : 0);
+      const double bound = 2 * (static_cast<double>(k) + 2) * u * (std::abs(alpha) * size + std::abs(beta * old)) +
+                           (sizeof(T) == 2 ? 1.01 * unit_roundoff<T>() * std::abs(expected) + 1e-7 : 0);
       ASSERT_LE(std::abs(value(result(i, j)) - expected), bound) << what << " at " << i << ", " << j;
     }
   }
 }
 
-std::string name_of(std::string_view implementation, placing a, placing b, placing c, bool trans_a,
-                    bool trans_b) {
+std::string name_of(std::string_view implementation, placing a, placing b, placing c, bool trans_a, bool trans_b) {
   return std::string(implementation) + " placings " + std::to_string(static_cast<int>(a)) + " " +
-         std::to_string(static_cast<int>(b)) + " " + std::to_string(static_cast<int>(c)) +
-         (trans_a ? " A'" : " A") + (trans_b ? " B'" : " B");
+         std::to_string(static_cast<int>(b)) + " " + std::to_string(static_cast<int>(c)) + (trans_a ? " A'" : " A") +
+         (trans_b ? " B'" : " B");
 }
 
 template <class T>

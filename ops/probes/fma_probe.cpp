@@ -29,8 +29,7 @@ std::int64_t default_rows() {
 /// that the sum over chains follows from the mean of their starts.
 struct chain_after {
   explicit chain_after(std::int64_t steps)
-      : fixed(static_cast<long double>(probe::fma_summand) /
-              (1 - static_cast<long double>(probe::fma_factor))),
+      : fixed(static_cast<long double>(probe::fma_summand) / (1 - static_cast<long double>(probe::fma_factor))),
         power(std::pow(-static_cast<long double>(probe::fma_factor), static_cast<long double>(steps)) *
               (steps % 2 == 0 ? 1 : -1)) {}
   long double from(long double start) const { return fixed + power * (start - fixed); }
@@ -40,8 +39,7 @@ struct chain_after {
 
 /// Chains that one result is the sum of.
 template <class Exec>
-constexpr std::int64_t chains_per_result =
-    probe::fma_chains_kernel<is_host_space<Exec>, float>::chains_per_block;
+constexpr std::int64_t chains_per_result = probe::fma_chains_kernel<is_host_space<Exec>, float>::chains_per_block;
 template <class Exec>
 constexpr std::int64_t results_per_row = probe::fma_chains / chains_per_result<Exec>;
 
@@ -86,8 +84,7 @@ shape fma_probe_case<Exec>::resolve(dtype, std::int64_t, const shape& given) con
 template <class Exec>
 std::vector<array_specification> fma_probe_case<Exec>::arrays(const shape& extents, const parameters&) const {
   const std::int64_t rows = extents.at("rows");
-  return {{"start", array_role::input, {rows}},
-          {"output", array_role::output, {rows * results_per_row<Exec>}}};
+  return {{"start", array_role::input, {rows}}, {"output", array_role::output, {rows * results_per_row<Exec>}}};
 }
 
 template <class Exec>
@@ -100,15 +97,14 @@ cost fma_probe_case<Exec>::model(dtype type, const shape& extents, const paramet
 }
 
 template <class Exec>
-void fma_probe_case<Exec>::run(context<Exec>& ctx, const specification& choice,
-                               const case_arrays<Exec>& arrays) const {
+void fma_probe_case<Exec>::run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const {
   static const std::string label = "prumo::probe::fma";
   const auto launch = [&]<class T>(T) {
     prumo::detail::launch_blocks(
         ctx.instance(), label,
-        probe::fma_chains_kernel<is_host_space<Exec>, T>{
-            static_cast<const T*>(arrays.entries[0].data), static_cast<T*>(arrays.entries[1].data),
-            choice.shape.at("rows"), choice.shape.at("iterations")});
+        probe::fma_chains_kernel<is_host_space<Exec>, T>{static_cast<const T*>(arrays.entries[0].data),
+                                                         static_cast<T*>(arrays.entries[1].data),
+                                                         choice.shape.at("rows"), choice.shape.at("iterations")});
   };
   if (choice.type == dtype::f64) {
     launch(double{});
@@ -128,8 +124,8 @@ double fma_probe_case<Exec>::reference_part_cost(const shape&, const parameters&
 }
 
 template <class Exec>
-void fma_probe_case<Exec>::reference(const specification& choice, const input_values& inputs,
-                                     std::int64_t part, std::vector<reference_entry>& out) const {
+void fma_probe_case<Exec>::reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                                     std::vector<reference_entry>& out) const {
   const std::int64_t iterations = choice.shape.at("iterations");
   const chain_after after(iterations);
   const auto row_start = static_cast<long double>(inputs.at(0, part));
@@ -138,14 +134,12 @@ void fma_probe_case<Exec>::reference(const specification& choice, const input_va
   // form, of a value within |start| + 2 |fixed|: at most as many roundings as steps, and no more than 2^16
   // count, since sum |factor|^k = 2^16. One more comes from the start, and as many as there are chains from
   // their sum.
-  const double roundings =
-      2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16)) + 1;
+  const double roundings = 2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16)) + 1;
   const long double largest = std::fabs(row_start) + 1 + 2 * std::fabs(after.fixed);
   const long double bound = chains * gamma(choice.type, roundings + static_cast<double>(chains)) * largest;
   for (std::int64_t result = 0; result < results_per_row<Exec>; ++result) {
     const long double first = static_cast<long double>(result) * chains;
-    const long double mean_start =
-        row_start + (first + (chains - 1) / 2) * static_cast<long double>(probe::fma_offset);
+    const long double mean_start = row_start + (first + (chains - 1) / 2) * static_cast<long double>(probe::fma_offset);
     out.push_back({1, part * results_per_row<Exec> + result, chains * after.from(mean_start), bound});
   }
 }

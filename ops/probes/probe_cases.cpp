@@ -26,8 +26,7 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
   }
 
   case_info info() const override {
-    case_info result =
-        triad_case::elementwise_info("triad", "z = x + alpha y: the ceiling of memory, as in STREAM");
+    case_info result = triad_case::elementwise_info("triad", "z = x + alpha y: the ceiling of memory, as in STREAM");
     result.values = {{"alpha", "the factor", 0.4}};
     result.in_default_sweep = false;
     result.is_probe = true;
@@ -35,13 +34,11 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
   }
 
   template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y,
-                   const auto& z) {
+  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y, const auto& z) {
     static const std::string label = "prumo::probe::triad";
     using C = compute_t<T>;
     const auto problem = prumo::detail::make_elementwise_problem(
-        "prumo::probe::triad", ctx, triad_formula<C>{static_cast<C>(values.at("alpha"))}, {"x", "y", "z"}, z,
-        x, y);
+        "prumo::probe::triad", ctx, triad_formula<C>{static_cast<C>(values.at("alpha"))}, {"x", "y", "z"}, z, x, y);
     prumo::detail::launch_elementwise_kernel(ctx.instance(), label, problem);
   }
   template <class C>
@@ -154,11 +151,10 @@ struct read_case final : operation_case<Exec> {
   /// Of the host's kernel, as everywhere: an addition for each element, and for the lanes joined at the end.
   flop_counts count_closed_form(const specification& choice) const override {
     const std::int64_t n = choice.shape.at("n");
-    const std::int64_t joined = choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double>
-                                                          : prumo::detail::reduction_lanes<float>;
+    const std::int64_t joined =
+        choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
     flop_counts counts;
-    counts[flop_kind::add] =
-        static_cast<std::uint64_t>(n + probe::read_partition<true>::parts(n) * (joined - 1));
+    counts[flop_kind::add] = static_cast<std::uint64_t>(n + probe::read_partition<true>::parts(n) * (joined - 1));
     return counts;
   }
 
@@ -238,13 +234,10 @@ struct launch_case final : operation_case<Exec> {
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     static const std::string label = "prumo::probe::launch";
     prumo::detail::launch_blocks(
-        ctx.instance(), label,
-        launch_kernel<float>{static_cast<float*>(arrays.entries[0].data), choice.shape.at("n")});
+        ctx.instance(), label, launch_kernel<float>{static_cast<float*>(arrays.entries[0].data), choice.shape.at("n")});
   }
 
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return extents.at("n");
-  }
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
   double reference_part_cost(const shape&, const parameters&) const override { return 1; }
   void reference(const specification&, const input_values&, std::int64_t part,
                  std::vector<reference_entry>& out) const override {

@@ -18,7 +18,7 @@ void launch_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
   launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T>(problem, streaming));
 }
 
-#define PRUMO_INSTANTIATE_SOFTMAX(Space)                                                   \
+#define PRUMO_INSTANTIATE_SOFTMAX(Space)                                                        \
   template void launch_softmax<Space, float>(context<Space>&, const softmax_problem<float>&);   \
   template void launch_softmax<Space, double>(context<Space>&, const softmax_problem<double>&); \
   template void launch_softmax<Space, f16>(context<Space>&, const softmax_problem<f16>&);       \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "softmax_kernel.hpp"
-
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
@@ -23,7 +22,8 @@ std::int64_t chunks_of(std::int64_t columns) {
 /// difference of maxima. The reciprocal and the last product round once each.
 long double relative_bound(dtype type, long double distance, long double spread, std::int64_t columns) {
   const long double u = unit_roundoff(compute_type(type));
-  const std::int64_t lanes = type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
+  const std::int64_t lanes =
+      type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
   const std::int64_t longest = std::min(columns, prumo::detail::softmax_chunk);
   const auto further_chunks = static_cast<double>(chunks_of(columns) - 1);
   const double depth = static_cast<double>((longest + lanes - 1) / lanes + 6) + 2 * further_chunks;
@@ -97,7 +97,7 @@ class softmax_case final : public operation_case<Exec> {
     const std::int64_t columns = choice.shape.at("columns");
     if (columns == 0) return {};
     const std::uint64_t tree =
-        (choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>) - 1;
+        (choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>)-1;
     const auto n = static_cast<std::uint64_t>(columns);
     const auto chunks = static_cast<std::uint64_t>(chunks_of(columns));
     const std::uint64_t passes = chunks == 1 ? 1 : 2;  // how often the exponentials are computed

@@ -106,7 +106,8 @@ class softmax_host_kernel {
     std::int64_t at = 0;
     if (streaming_) {
       constexpr std::int64_t unit = streaming_unit / sizeof(T);
-      const auto beyond_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % streaming_unit / sizeof(T));
+      const auto beyond_line =
+          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % streaming_unit / sizeof(T));
       for (const std::int64_t lead = std::min(length, beyond_line == 0 ? 0 : unit - beyond_line); at < lead; ++at) {
         target[at] = static_cast<T>(chunk[at] * scale);
       }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sum_kernel.hpp"
-
 #include <prumo/sum.hpp>
 
 #include <algorithm>
@@ -42,9 +41,10 @@ void launch_sum_rows(context<Exec>& ctx, const sum_problem<T>& problem) {
   }
   const std::int64_t segments = sum_segments(problem.columns);
   if (segments == 1) {
-    launch_blocks(ctx.instance(), segments_label,
-                  sum_segments_kernel<T, T>{problem.source, problem.rows, problem.columns, problem.row_stride,
-                                            problem.column_stride, problem.results, problem.result_stride, sum_segment});
+    launch_blocks(
+        ctx.instance(), segments_label,
+        sum_segments_kernel<T, T>{problem.source, problem.rows, problem.columns, problem.row_stride,
+                                  problem.column_stride, problem.results, problem.result_stride, sum_segment});
     return;
   }
   auto* const partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(problem.rows * segments) * sizeof(C)));
@@ -68,18 +68,18 @@ void launch_sum(context<Exec>& ctx, const array<const T>& source, T* result) {
   const std::int64_t partial_count = strided_kernel::partial_sums(nest);
   auto* const partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(partial_count) * sizeof(C)));
   launch_blocks(ctx.instance(), strided_label, strided_kernel{source.data, nest, partial, partial_count});
-  launch_blocks(ctx.instance(), partial_sums_label,
-                sum_segments_kernel<C, T>{partial, 1, partial_count, 0, 1, result, 1,
-                                          std::max<std::int64_t>(1, partial_count)});
+  launch_blocks(
+      ctx.instance(), partial_sums_label,
+      sum_segments_kernel<C, T>{partial, 1, partial_count, 0, 1, result, 1, std::max<std::int64_t>(1, partial_count)});
 }
 
-#define PRUMO_INSTANTIATE_SUM_FOR(Space, T)                                                   \
-  template void launch_sum_rows<Space, T>(context<Space>&, const sum_problem<T>&);            \
+#define PRUMO_INSTANTIATE_SUM_FOR(Space, T)                                        \
+  template void launch_sum_rows<Space, T>(context<Space>&, const sum_problem<T>&); \
   template void launch_sum<Space, T>(context<Space>&, const array<const T>&, T*);
-#define PRUMO_INSTANTIATE_SUM(Space)      \
-  PRUMO_INSTANTIATE_SUM_FOR(Space, float) \
+#define PRUMO_INSTANTIATE_SUM(Space)       \
+  PRUMO_INSTANTIATE_SUM_FOR(Space, float)  \
   PRUMO_INSTANTIATE_SUM_FOR(Space, double) \
-  PRUMO_INSTANTIATE_SUM_FOR(Space, f16)   \
+  PRUMO_INSTANTIATE_SUM_FOR(Space, f16)    \
   PRUMO_INSTANTIATE_SUM_FOR(Space, bf16)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_SUM)
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sum_kernel.hpp"
-
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
@@ -97,7 +96,8 @@ class sum_case_base : public operation_case<Exec> {
 
   cost model(dtype type, const shape& extents, const parameters&) const override {
     const auto elements = static_cast<double>(rows_of(extents)) * static_cast<double>(columns_of(extents));
-    return {(elements + static_cast<double>(rows_of(extents))) * static_cast<double>(dtype_size(type)), elements, elements};
+    return {(elements + static_cast<double>(rows_of(extents))) * static_cast<double>(dtype_size(type)), elements,
+            elements};
   }
 
   flop_counts count_kernel(const specification& choice) const override {

@@ -47,8 +47,8 @@ class sum_segments_kernel {
     const std::int64_t begin = (block - row * segments) * segment_length;
     const std::int64_t count = std::min(segment_length, columns - begin);
     const In* const first = source + row * row_stride + begin * column_stride;
-    target[block * target_stride] = static_cast<Out>(column_stride == 1 ? sum_of(first, count, unit_stride{})
-                                                                        : sum_of(first, count, any_stride{column_stride}));
+    target[block * target_stride] = static_cast<Out>(
+        column_stride == 1 ? sum_of(first, count, unit_stride{}) : sum_of(first, count, any_stride{column_stride}));
   }
 
  private:
@@ -69,8 +69,7 @@ class sum_segments_kernel {
       for (std::int64_t index = 0; index < count; ++index) total = total + load(first[index * *stride]);
       return total;
     }
-    return reduce_lanes(count, C(0), add_values{},
-                        [=](std::int64_t index) { return load(first[index * *stride]); });
+    return reduce_lanes(count, C(0), add_values{}, [=](std::int64_t index) { return load(first[index * *stride]); });
   }
 };
 

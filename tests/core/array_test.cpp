@@ -68,7 +68,8 @@ TEST(check, an_output_that_overlaps_is_refused_unless_it_is_the_input) {
     check::no_overlap("op", describe(shifted, "y"), {describe(x, "x")}, aliasing::in_place);
     FAIL() << "no error";
   } catch (const alias_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("op: expected an output that is apart from the inputs, or exactly one of them"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("op: expected an output that is apart from the inputs, or exactly one of them"));
     EXPECT_THAT(error.what(), HasSubstr("y 'memory': f32 [50]"));
   }
 }

@@ -14,15 +14,15 @@ TEST(counted, tells_kinds_apart_and_totals_as_documented) {
   {
     const counting_scope scope(counts);
     const number a(2), b(3);
-    number c = a + b;                   // add
-    c = c - a;                          // add
-    c *= b;                             // mul
-    c = c / b;                          // div
-    c = prumo::fma(a, b, c);            // fma
-    c = prumo::exp(prumo::tanh(c));     // tanh, exp
-    c = prumo::sqrt(prumo::abs(-c));    // sqrt; negation and abs are free
-    c = prumo::maximum(c, a);           // minmax
-    EXPECT_TRUE(c >= a);                // compare
+    number c = a + b;                 // add
+    c = c - a;                        // add
+    c *= b;                           // mul
+    c = c / b;                        // div
+    c = prumo::fma(a, b, c);          // fma
+    c = prumo::exp(prumo::tanh(c));   // tanh, exp
+    c = prumo::sqrt(prumo::abs(-c));  // sqrt; negation and abs are free
+    c = prumo::maximum(c, a);         // minmax
+    EXPECT_TRUE(c >= a);              // compare
   }
   EXPECT_EQ(counts[flop_kind::add], 2u);
   EXPECT_EQ(counts[flop_kind::mul], 1u);

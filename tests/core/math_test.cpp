@@ -62,8 +62,9 @@ using all_types = testing::Types<float, double>;
 TYPED_TEST_SUITE(math_types, all_types);
 
 TYPED_TEST(math_types, exp_is_within_one_ulp) {
-  EXPECT_LE((largest_ulps<TypeParam>([](TypeParam x) { return prumo::exp(x); }, [](long double x) { return std::exp(x); })),
-            1.0);
+  EXPECT_LE(
+      (largest_ulps<TypeParam>([](TypeParam x) { return prumo::exp(x); }, [](long double x) { return std::exp(x); })),
+      1.0);
 }
 
 TYPED_TEST(math_types, tanh_is_within_two_ulps) {

@@ -40,7 +40,8 @@ TYPED_TEST(random_types, values_are_odd_multiples_of_the_last_place_in_the_open_
     sum += value;
     sum_of_squares += value * value;
   }
-  // The standard deviation of the mean is sqrt(1/3 / count) = 0.0018, that of the mean square 0.3 / sqrt(count) = 0.001.
+  // The standard deviation of the mean is sqrt(1/3 / count) = 0.0018, that of the mean square 0.3 / sqrt(count) =
+  // 0.001.
   EXPECT_NEAR(sum / count, 0.0, 5 * 0.0018);
   EXPECT_NEAR(sum_of_squares / count, 1.0 / 3, 5 * 0.001);
 }

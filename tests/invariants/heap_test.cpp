@@ -24,8 +24,8 @@ std::size_t allocations_of_kokkos() {
   const exec instance;
   const std::string label = "prumo::tests::a label that is too long for the small string optimisation";
   const auto launch = [&] {
-    const auto policy = Kokkos::Experimental::require(
-        Kokkos::RangePolicy<exec>(instance, 0, 10), Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+    const auto policy = Kokkos::Experimental::require(Kokkos::RangePolicy<exec>(instance, 0, 10),
+                                                      Kokkos::Experimental::WorkItemProperty::HintLightWeight);
     Kokkos::parallel_for(label, policy, empty_kernel{});
   };
   launch();

@@ -33,24 +33,14 @@ void* counted_allocation(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 // The forms that the standard's other ones are defined by.
-void* operator new(std::size_t bytes) {
-  return counted_allocation(bytes, 1);
-}
+void* operator new(std::size_t bytes) { return counted_allocation(bytes, 1); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted_allocation(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace prumo::tests {
 namespace {
@@ -73,8 +63,8 @@ void memory_goes(Kokkos::Tools::SpaceHandle, const char* label, const void*, std
   if (recording != nullptr) recording->deallocations.emplace_back(label);
 }
 
-void copy_begins(Kokkos::Tools::SpaceHandle, const char* to, const void*, Kokkos::Tools::SpaceHandle,
-                 const char* from, const void*, std::uint64_t) {
+void copy_begins(Kokkos::Tools::SpaceHandle, const char* to, const void*, Kokkos::Tools::SpaceHandle, const char* from,
+                 const void*, std::uint64_t) {
   if (recording != nullptr) recording->deep_copies.push_back(std::string(from) + " -> " + to);
 }
 
@@ -118,12 +108,8 @@ void watch_kokkos() {
 
 namespace detail {
 
-void begin_recording(kokkos_events& target) {
-  recording = &target;
-}
-void end_recording() {
-  recording = nullptr;
-}
+void begin_recording(kokkos_events& target) { recording = &target; }
+void end_recording() { recording = nullptr; }
 
 void begin_counting() {
   Kokkos::Tools::Experimental::pause_tools();

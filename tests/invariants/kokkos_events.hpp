@@ -25,8 +25,7 @@ struct kokkos_events {
   std::vector<std::string> deallocations;
   std::vector<std::string> deep_copies;
   std::vector<std::string> regions;
-  std::vector<unsigned>
-      openmp_threads;  ///< how many each parallel region asked for; empty where it cannot be seen
+  std::vector<unsigned> openmp_threads;  ///< how many each parallel region asked for; empty where it cannot be seen
 };
 
 /// Registers the callbacks. Before Kokkos::initialize(): Kokkos would fence at each callback unless a tool

@@ -72,8 +72,7 @@ class large_extents : public testing::Test {
     if (const std::string reason = reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     // The same memory for all tests: the system takes longer to hand it out than they run.
     if (memory().size() == 0) {
-      memory() =
-          Kokkos::View<T*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "x"), count);
+      memory() = Kokkos::View<T*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "x"), count);
     }
     x_ = memory();
   }

@@ -41,8 +41,7 @@ void print_sums(const char* type) {
   ctx.fence();
   print_bits("whole", total);
 
-  prumo::sum(ctx, Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3}),
-             total);
+  prumo::sum(ctx, Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3}), total);
   ctx.fence();
   print_bits("inner part", total);
 

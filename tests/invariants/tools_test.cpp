@@ -57,9 +57,8 @@ void expect_own_kernels(const kokkos_events& events, const Exec& instance) {
 #if defined(KOKKOS_ENABLE_OPENMP)
   if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
     for (const unsigned threads : events.openmp_threads) {
-      EXPECT_EQ(threads, static_cast<unsigned>(instance.concurrency()))
-          << "a parallel region has not the threads of "
-             "the caller's instance";
+      EXPECT_EQ(threads, static_cast<unsigned>(instance.concurrency())) << "a parallel region has not the threads of "
+                                                                           "the caller's instance";
     }
   }
 #endif
@@ -67,10 +66,8 @@ void expect_own_kernels(const kokkos_events& events, const Exec& instance) {
 
 void expect_nothing_hidden(const kokkos_events& events) {
   for (const kokkos_event& fence : events.fences) ADD_FAILURE() << "it fences: '" << fence.label << "'";
-  for (const std::string& label : events.allocations)
-    ADD_FAILURE() << "it allocates '" << label << "' though warm";
-  for (const std::string& label : events.deallocations)
-    ADD_FAILURE() << "it frees '" << label << "' though warm";
+  for (const std::string& label : events.allocations) ADD_FAILURE() << "it allocates '" << label << "' though warm";
+  for (const std::string& label : events.deallocations) ADD_FAILURE() << "it frees '" << label << "' though warm";
   for (const std::string& labels : events.deep_copies) ADD_FAILURE() << "it calls deep_copy: " << labels;
 }
 
@@ -147,10 +144,9 @@ class promises_test : public testing::Test {
 template <class Exec>
 void add_tests_for_space() {
   for (const auto& operation : registries().of<Exec>().all()) {
-    testing::RegisterTest("promises", (std::string(Exec::name()) + "_" + operation->info().op).c_str(),
-                          nullptr, nullptr, __FILE__, __LINE__, [&operation]() -> testing::Test* {
-                            return new promises_test<Exec>(operation.get());
-                          });
+    testing::RegisterTest("promises", (std::string(Exec::name()) + "_" + operation->info().op).c_str(), nullptr,
+                          nullptr, __FILE__, __LINE__,
+                          [&operation]() -> testing::Test* { return new promises_test<Exec>(operation.get()); });
   }
 }
 
@@ -172,8 +168,7 @@ TEST(recorder, sees_kernels_fences_and_memory) {
   using exec = Kokkos::DefaultExecutionSpace;
   const exec instance = tests::make_own_instance<exec>();
   const kokkos_events events = tests::events_of([&] {
-    const Kokkos::View<float*, exec> memory(
-        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "memory"), 10);
+    const Kokkos::View<float*, exec> memory(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "memory"), 10);
     Kokkos::parallel_for("kernel", Kokkos::RangePolicy<exec>(instance, 0, 1), nothing_kernel{});
     instance.fence("fence");
   });
@@ -182,8 +177,7 @@ TEST(recorder, sees_kernels_fences_and_memory) {
   EXPECT_EQ(events.kernels[0].device_id, Kokkos::Tools::Experimental::device_id(instance));
   EXPECT_EQ(events.allocations, std::vector<std::string>{"memory"});
   EXPECT_EQ(events.deallocations, std::vector<std::string>{"memory"});
-  EXPECT_TRUE(
-      std::ranges::any_of(events.fences, [](const kokkos_event& fence) { return fence.label == "fence"; }));
+  EXPECT_TRUE(std::ranges::any_of(events.fences, [](const kokkos_event& fence) { return fence.label == "fence"; }));
 }
 
 TEST(recorder, tells_instances_apart) {

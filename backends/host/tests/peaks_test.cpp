@@ -27,8 +27,7 @@ device_facts machine_of(int cores, double pipes, int bits, double clock_mhz) {
 
 const peak& find(const std::vector<peak>& peaks, dtype type, peak_clock clock) {
   for (const peak& candidate : peaks) {
-    if (candidate.unit == peak_unit::vector && candidate.type == type && candidate.clock == clock)
-      return candidate;
+    if (candidate.unit == peak_unit::vector && candidate.type == type && candidate.clock == clock) return candidate;
   }
   throw std::logic_error("no such peak");
 }
@@ -58,8 +57,7 @@ TEST(host_peaks, unknown_clock_is_no_peak) {
   const peak& measured = find(peaks, dtype::f32, peak_clock::measured);
   EXPECT_DOUBLE_EQ(measured.value.value(), 4 * 32 * 3e9);
   EXPECT_EQ(measured.clock_mhz, 3000);
-  EXPECT_NE(measured.source.find("4 cores x 2 pipes x 8 lanes x 2 x 3000 MHz"), std::string::npos)
-      << measured.source;
+  EXPECT_NE(measured.source.find("4 cores x 2 pipes x 8 lanes x 2 x 3000 MHz"), std::string::npos) << measured.source;
 }
 
 TEST(host_peaks, every_kind_of_core_adds_its_part) {

@@ -149,8 +149,7 @@ TEST(system_state, quota_of_control_groups_version_1) {
   container.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   container.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(cpu_quota(container.files()), 0.5);
-  EXPECT_EQ(control_group_memory_available(container.files()), std::nullopt)
-      << "version 1 spells no limit as 2^63";
+  EXPECT_EQ(control_group_memory_available(container.files()), std::nullopt) << "version 1 spells no limit as 2^63";
   container.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   EXPECT_EQ(cpu_quota(container.files()), std::nullopt);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "loop_case.hpp"
+
 #include "philox.hpp"
 #include "reference.hpp"
 
@@ -16,7 +17,8 @@ namespace {
 constexpr std::size_t cache_line = 64;
 
 void* allocate(std::size_t bytes) {
-  void* const memory = std::aligned_alloc(cache_line, std::max(cache_line, (bytes + cache_line - 1) / cache_line * cache_line));
+  void* const memory =
+      std::aligned_alloc(cache_line, std::max(cache_line, (bytes + cache_line - 1) / cache_line * cache_line));
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -28,7 +30,8 @@ void fill_uniform(T* data, std::int64_t count, std::uint64_t seed, std::uint64_t
   for (std::int64_t block = 0; block < (count + lanes - 1) / lanes; ++block) {
     const philox_block words = philox4x32_10(seed, stream, static_cast<std::uint64_t>(block));
     const std::int64_t end = std::min(count, (block + 1) * lanes);
-    for (std::int64_t i = block * lanes; i < end; ++i) data[i] = value_in<T>(words, static_cast<int>(i - block * lanes));
+    for (std::int64_t i = block * lanes; i < end; ++i)
+      data[i] = value_in<T>(words, static_cast<int>(i - block * lanes));
   }
 }
 
@@ -100,7 +103,8 @@ protocol::verify_answer loop_case::verify_as(double budget) {
   const T* const result = static_cast<const T*>(extents.arrays[arrays_.size() - 1]);
   const std::int64_t entries = arrays_.back().elements;
   const double affordable = std::max(16.0, budget / reference_cost(what_, extents));
-  const std::int64_t checked = affordable < static_cast<double>(entries) ? static_cast<std::int64_t>(affordable) : entries;
+  const std::int64_t checked =
+      affordable < static_cast<double>(entries) ? static_cast<std::int64_t>(affordable) : entries;
 
   protocol::verify_answer answer;
   answer.error_bound = 1;
@@ -110,11 +114,10 @@ protocol::verify_answer loop_case::verify_as(double budget) {
 #pragma omp parallel for schedule(static) reduction(max : worst)
   for (std::int64_t i = 0; i < checked; ++i) {
     // Evenly spread, the first and the last entry among them.
-    const std::int64_t index =
-        checked == entries
-            ? i
-            : static_cast<std::int64_t>(static_cast<long double>(i) / static_cast<long double>(checked - 1) *
-                                        static_cast<long double>(entries - 1));
+    const std::int64_t index = checked == entries ? i
+                                                  : static_cast<std::int64_t>(static_cast<long double>(i) /
+                                                                              static_cast<long double>(checked - 1) *
+                                                                              static_cast<long double>(entries - 1));
     const expected_entry wanted = expected<T>(what_, how_, extents, seed_, index);
     const long double off = std::fabs(static_cast<long double>(result[index]) - wanted.value);
     const auto error = off == 0 ? 0.0 : wanted.bound > 0 ? static_cast<double>(off / wanted.bound) : 1e300;

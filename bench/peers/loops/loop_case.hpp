@@ -2,7 +2,6 @@
 #pragma once
 
 #include "operations.hpp"
-
 #include <prumo/protocol/messages.hpp>
 #include <prumo/protocol/sampling.hpp>
 

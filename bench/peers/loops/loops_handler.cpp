@@ -28,7 +28,8 @@ const operation& find_operation(const std::string& op) {
 /// Whether the type is double. Throws for types that loops do not have.
 bool is_double(const std::string& dtype) {
   if (dtype == "f32" || dtype == "f64") return dtype == "f64";
-  if (dtype == "f16" || dtype == "bf16") throw request_error(error_kind::unsupported, "plain loops have no type " + dtype);
+  if (dtype == "f16" || dtype == "bf16")
+    throw request_error(error_kind::unsupported, "plain loops have no type " + dtype);
   throw request_error(error_kind::usage, "there is no type '" + dtype + "'; there are: f32, f64");
 }
 
@@ -100,7 +101,8 @@ protocol::hello_answer loops_handler::hello() {
     described.dtypes = {"f32", "f64"};
     described.layouts = {"right"};
     if (what.shape == operation_shape::product) {
-      described.axes = {{"m", "rows of C", {}}, {"n", "columns of C", {}}, {"k", "columns of op(A), rows of op(B)", {}}};
+      described.axes = {
+          {"m", "rows of C", {}}, {"n", "columns of C", {}}, {"k", "columns of op(A), rows of op(B)", {}}};
     } else {
       described.axes = {{"n", "elements of each array", {}}};
     }

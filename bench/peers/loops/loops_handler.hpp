@@ -2,7 +2,6 @@
 #pragma once
 
 #include "loop_case.hpp"
-
 #include <prumo/protocol/server.hpp>
 
 #include <cstdint>

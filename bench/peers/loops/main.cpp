@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "loops_handler.hpp"
-
 #include <prumo/protocol/server.hpp>
 #include <prumo/protocol/surroundings.hpp>
 

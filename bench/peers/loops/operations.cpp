@@ -12,8 +12,8 @@ using protocol::request_error;
 
 [[noreturn]] void refuse_unknown(const std::string& op, const char* what, const std::string& name,
                                  const std::string& known) {
-  throw request_error(error_kind::usage,
-                      "there is no " + op + " " + what + " '" + name + "'; there are: " + (known.empty() ? "none" : known));
+  throw request_error(error_kind::usage, "there is no " + op + " " + what + " '" + name +
+                                             "'; there are: " + (known.empty() ? "none" : known));
 }
 
 std::vector<std::string> axes_of(const operation& what) {
@@ -70,18 +70,34 @@ std::vector<operation> make_operations() {
     return operation{op, description, operation_shape::elementwise, 1, flops, {}, exact};
   };
   std::vector<operation> all;
-  all.push_back({"add", "z = x + y", operation_shape::elementwise, 2, 1, {},
-                 [](const long double* x, long double) { return x[0] + x[1]; }});
-  all.push_back({"mul", "z = x * y, element by element", operation_shape::elementwise, 2, 1, {},
+  all.push_back({"add", "z = x + y", operation_shape::elementwise, 2, 1, {}, [](const long double* x, long double) {
+                   return x[0] + x[1];
+                 }});
+  all.push_back({"mul",
+                 "z = x * y, element by element",
+                 operation_shape::elementwise,
+                 2,
+                 1,
+                 {},
                  [](const long double* x, long double) { return x[0] * x[1]; }});
-  all.push_back({"scale", "y = alpha x", operation_shape::elementwise, 1, 1, {{"alpha", "the factor", 2.5}},
+  all.push_back({"scale",
+                 "y = alpha x",
+                 operation_shape::elementwise,
+                 1,
+                 1,
+                 {{"alpha", "the factor", 2.5}},
                  [](const long double* x, long double alpha) { return alpha * x[0]; }});
   all.push_back(unary("sigmoid", "y = 1 / (1 + exp(-x))", 3,
                       [](const long double* x, long double) { return 1 / (1 + std::exp(-x[0])); }));
   all.push_back(unary("tanh", "y = tanh(x)", 1, [](const long double* x, long double) { return std::tanh(x[0]); }));
   all.push_back(unary("exp", "y = exp(x)", 1, [](const long double* x, long double) { return std::exp(x[0]); }));
   all.push_back(unary("copy", "y = x", 0, [](const long double* x, long double) { return x[0]; }));
-  all.push_back({"fill", "y = value", operation_shape::elementwise, 0, 0, {{"value", "the value", 0.75}},
+  all.push_back({"fill",
+                 "y = value",
+                 operation_shape::elementwise,
+                 0,
+                 0,
+                 {{"value", "the value", 0.75}},
                  [](const long double*, long double value) { return value; }});
   all.push_back({"sum", "the sum of all elements of x", operation_shape::reduction, 1, 1, {}, nullptr});
   all.push_back({"gemm",
@@ -139,7 +155,8 @@ call resolve(const operation& what, const protocol::case_request& request, std::
     std::erase(missing, axis);
   }
   if (bytes_per_array == 0 && !missing.empty()) {
-    throw request_error(error_kind::usage, what.op + ": axis " + missing.front() + " is not given and neither is a size");
+    throw request_error(error_kind::usage,
+                        what.op + ": axis " + missing.front() + " is not given and neither is a size");
   }
   for (const protocol::named_number& parameter : what.parameters) {
     set_parameter(extents, parameter.name, parameter.fallback.value_or(0));
@@ -166,8 +183,9 @@ protocol::resolve_answer describe(const operation& what, const call& it, std::si
   const auto k = static_cast<double>(it.k);
   const double most = what.shape == operation_shape::product ? m * k + k * n + m * n : 3 * n;
   if (most * static_cast<double>(value_bytes) > 0x1p60) {
-    throw request_error(error_kind::memory, what.op + " of that shape needs more than 2^60 bytes of memory, more than "
-                                                      "any machine has available");
+    throw request_error(error_kind::memory, what.op +
+                                                " of that shape needs more than 2^60 bytes of memory, more than "
+                                                "any machine has available");
   }
   for (const array_extent& array : arrays_of(what, it)) {
     const std::int64_t bytes = array.elements * static_cast<std::int64_t>(value_bytes);

@@ -5,7 +5,6 @@
 /// What the loops compute: shapes, costs and reference values. The shapes are those of prumo's own cases.
 
 #include "kernels.hpp"
-
 #include <prumo/protocol/messages.hpp>
 
 #include <cstdint>
@@ -37,7 +36,7 @@ std::vector<implementation> implementations_of(std::string_view op);
 /// One array of a call.
 struct array_extent {
   std::int64_t elements = 0;
-  bool is_input = true;   ///< filled with the generator's numbers
+  bool is_input = true;  ///< filled with the generator's numbers
   bool is_output = false;
 };
 

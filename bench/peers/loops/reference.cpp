@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "philox.hpp"
 #include "reference.hpp"
+
+#include "philox.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,8 @@ constexpr long double unit_roundoff = std::numeric_limits<T>::epsilon() / 2;
 template <class T>
 long double ulp(long double value) {
   const int exponent = value == 0 ? std::numeric_limits<T>::min_exponent - 1 : std::ilogb(value);
-  return std::ldexp(1.0L, std::max(exponent, std::numeric_limits<T>::min_exponent - 1) - std::numeric_limits<T>::digits + 1);
+  return std::ldexp(1.0L,
+                    std::max(exponent, std::numeric_limits<T>::min_exponent - 1) - std::numeric_limits<T>::digits + 1);
 }
 
 /// The sum of n numbers of the generator. The bound is a statistical one: a partial sum of k such numbers is near
@@ -82,7 +84,9 @@ expected_entry expected(const operation& what, const implementation& how, const 
   return {value, static_cast<long double>(how.ulps) * ulp<T>(value)};
 }
 
-template expected_entry expected<float>(const operation&, const implementation&, const call&, std::uint64_t, std::int64_t);
-template expected_entry expected<double>(const operation&, const implementation&, const call&, std::uint64_t, std::int64_t);
+template expected_entry expected<float>(const operation&, const implementation&, const call&, std::uint64_t,
+                                        std::int64_t);
+template expected_entry expected<double>(const operation&, const implementation&, const call&, std::uint64_t,
+                                         std::int64_t);
 
 }  // namespace prumo::peers

@@ -89,18 +89,18 @@ template <class T>
 void add(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   const T* const y = static_cast<const T*>(it.arrays[1]);
-  stream_over(static_cast<T*>(it.arrays[2]), it.n,
-              [=](std::int64_t i) { return wide<T>::load(x + i) + wide<T>::load(y + i); },
-              [=](std::int64_t i) { return x[i] + y[i]; });
+  stream_over(
+      static_cast<T*>(it.arrays[2]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i) + wide<T>::load(y + i); },
+      [=](std::int64_t i) { return x[i] + y[i]; });
 }
 
 template <class T>
 void mul(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   const T* const y = static_cast<const T*>(it.arrays[1]);
-  stream_over(static_cast<T*>(it.arrays[2]), it.n,
-              [=](std::int64_t i) { return wide<T>::load(x + i) * wide<T>::load(y + i); },
-              [=](std::int64_t i) { return x[i] * y[i]; });
+  stream_over(
+      static_cast<T*>(it.arrays[2]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i) * wide<T>::load(y + i); },
+      [=](std::int64_t i) { return x[i] * y[i]; });
 }
 
 template <class T>
@@ -108,30 +108,30 @@ void scale(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   const T alpha = static_cast<T>(it.alpha);
   const auto alphas = wide<T>::same(alpha);
-  stream_over(static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return alphas * wide<T>::load(x + i); },
-              [=](std::int64_t i) { return alpha * x[i]; });
+  stream_over(
+      static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return alphas * wide<T>::load(x + i); },
+      [=](std::int64_t i) { return alpha * x[i]; });
 }
 
 template <class T>
 void copy(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
-  stream_over(static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i); },
-              [=](std::int64_t i) { return x[i]; });
+  stream_over(
+      static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i); },
+      [=](std::int64_t i) { return x[i]; });
 }
 
 template <class T>
 void fill(const call& it) {
   const T value = static_cast<T>(it.alpha);
   const auto values = wide<T>::same(value);
-  stream_over(static_cast<T*>(it.arrays[0]), it.n, [=](std::int64_t) { return values; },
-              [=](std::int64_t) { return value; });
+  stream_over(
+      static_cast<T*>(it.arrays[0]), it.n, [=](std::int64_t) { return values; }, [=](std::int64_t) { return value; });
 }
 
 constexpr implementation implementations[] = {
-    {"add", "streaming", add<float>, add<double>, 0.5},
-    {"mul", "streaming", mul<float>, mul<double>, 0.5},
-    {"scale", "streaming", scale<float>, scale<double>, 0.5},
-    {"copy", "streaming", copy<float>, copy<double>, 0},
+    {"add", "streaming", add<float>, add<double>, 0.5},       {"mul", "streaming", mul<float>, mul<double>, 0.5},
+    {"scale", "streaming", scale<float>, scale<double>, 0.5}, {"copy", "streaming", copy<float>, copy<double>, 0},
     {"fill", "streaming", fill<float>, fill<double>, 0},
 };
 

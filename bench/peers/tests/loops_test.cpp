@@ -62,7 +62,8 @@ TEST(gemm, all_transposes_and_factors) {
 }
 
 void off_by_a_little(const call& it) {
-  for (std::int64_t i = 0; i < it.n; ++i) static_cast<float*>(it.arrays[1])[i] = static_cast<const float*>(it.arrays[0])[i];
+  for (std::int64_t i = 0; i < it.n; ++i)
+    static_cast<float*>(it.arrays[1])[i] = static_cast<const float*>(it.arrays[0])[i];
   static_cast<float*>(it.arrays[1])[it.n - 1] *= 1.000001f;
 }
 

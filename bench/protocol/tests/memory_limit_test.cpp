@@ -30,9 +30,7 @@ class memory_files : public testing::Test {
   fs::path root_;
 };
 
-TEST_F(memory_files, without_groups_the_system_decides) {
-  EXPECT_EQ(available_memory_bytes_linux(root_), 2048 * 1024);
-}
+TEST_F(memory_files, without_groups_the_system_decides) { EXPECT_EQ(available_memory_bytes_linux(root_), 2048 * 1024); }
 
 TEST_F(memory_files, unknown_where_the_system_tells_nothing) {
   EXPECT_EQ(available_memory_bytes_linux(root_ / "nowhere"), std::nullopt);

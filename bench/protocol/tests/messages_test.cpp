@@ -73,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
                     broken_field{"shape", {{"n", -1}}, "'shape.n' should be at least 0"},
                     broken_field{"shape", {{"n", 1.5}}, "'shape.n' should be a whole number"},
                     broken_field{"shape", {{"n", 1e300}}, "'shape.n' should be a whole number"},
-                    broken_field{"shape", {{"n", std::numeric_limits<std::uint64_t>::max()}}, "'shape.n' should be below"},
+                    broken_field{
+                        "shape", {{"n", std::numeric_limits<std::uint64_t>::max()}}, "'shape.n' should be below"},
                     broken_field{"parameters", {{"alpha", "x"}}, "'parameters.alpha' should be a number"},
                     broken_field{"device", nullptr, "'device' is missing"},
                     broken_field{"data", "moved", "'data' should be 'resident' or 'transferred' and is \"moved\""},

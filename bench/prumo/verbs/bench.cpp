@@ -1,15 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cstdint>
-#include <set>
-#include <string>
-#include <tuple>
-#include <utility>
-
-#include <unistd.h>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "csv.hpp"
 #include "interrupt.hpp"
 #include "plan.hpp"
@@ -20,6 +9,16 @@
 #include "units.hpp"
 #include "verbs/common.hpp"
 #include "verbs/verbs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -64,8 +63,8 @@ void check_same_plan(const std::string& path, const json& earlier, const json& r
     if (before.contains(name) && before.at(name) == value) continue;
     const std::string was = before.contains(name) ? before.at(name).dump() : "not recorded";
     if (name == "fingerprint" && !difference.empty()) continue;
-    difference = name == "fingerprint" ? "other cases"
-                                       : fmt::format("{} was {}, now it is {}", name, was, value.dump());
+    difference =
+        name == "fingerprint" ? "other cases" : fmt::format("{} was {}, now it is {}", name, was, value.dump());
     if (name != "fingerprint") break;
   }
   if (difference.empty()) return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "verbs/common.hpp"
 
-#include <cstdio>
+#include "results_schema.hpp"
 
 #include <fmt/format.h>
 
-#include "results_schema.hpp"
+#include <cstdio>
 
 namespace prumo::bench {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "bench_options.hpp"
 #include "results_file.hpp"
 #include "worker_fleet.hpp"
+
+#include <string>
+#include <string_view>
 
 namespace prumo::bench {
 

@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <tuple>
-
-#include <unistd.h>
-
-#include <fmt/format.h>
-
 #include "ceilings.hpp"
 #include "device_table.hpp"
 #include "group_measurement.hpp"
@@ -16,6 +7,14 @@
 #include "run_record.hpp"
 #include "verbs/common.hpp"
 #include "verbs/verbs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <unistd.h>
 
 namespace prumo::bench {
 namespace {

@@ -85,15 +85,16 @@ TEST(checked_footprint, refuses_before_it_overflows) {
   cases::specification choice;
   choice.op = "huge";
   const std::int64_t side = std::int64_t{1} << 40;
-  expect_refusal(error_kind::memory, "huge f32", [&] {
-    checked_footprint({{"x", cases::array_role::input, {side, side}}}, choice);
-  });
-  EXPECT_EQ(checked_footprint({{"x", cases::array_role::input, {3, 5}}, {"y", cases::array_role::output, {}}}, choice), 64);
+  expect_refusal(error_kind::memory, "huge f32",
+                 [&] { checked_footprint({{"x", cases::array_role::input, {side, side}}}, choice); });
+  EXPECT_EQ(checked_footprint({{"x", cases::array_role::input, {3, 5}}, {"y", cases::array_role::output, {}}}, choice),
+            64);
 }
 
 TEST(largest_array_bytes, is_that_of_the_largest) {
-  EXPECT_EQ(largest_array_bytes({{"x", cases::array_role::input, {3, 5}}, {"y", cases::array_role::output, {}}}, dtype::f64),
-            120);
+  EXPECT_EQ(
+      largest_array_bytes({{"x", cases::array_role::input, {3, 5}}, {"y", cases::array_role::output, {}}}, dtype::f64),
+      120);
 }
 
 }  // namespace

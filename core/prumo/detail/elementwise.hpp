@@ -72,13 +72,14 @@ void run_elementwise(std::string_view operation, const std::string& label, const
 }  // namespace prumo::detail
 
 /// The static assertions of an element-wise operation; views in the order inputs, output.
-#define PRUMO_ASSERT_ELEMENTWISE(operation, Space, Output, ...)                                                        \
-  static_assert(::prumo::detail::are_views<Output __VA_OPT__(, ) __VA_ARGS__>,                                         \
-                operation ": the arguments after the space and parameters are Kokkos views");                          \
-  static_assert(::prumo::detail::have_one_rank<Output __VA_OPT__(, ) __VA_ARGS__>, operation ": the views differ in rank"); \
-  static_assert(::prumo::detail::have_one_type<Output __VA_OPT__(, ) __VA_ARGS__>,                                     \
-                operation ": the views differ in value type, or it is not float, double, prumo::f16 or prumo::bf16");  \
-  static_assert(::prumo::detail::are_accessible<::prumo::detail::execution_space_of_t<Space>,                          \
-                                                Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
-                operation ": a view cannot be accessed from the execution space");                                     \
+#define PRUMO_ASSERT_ELEMENTWISE(operation, Space, Output, ...)                                                       \
+  static_assert(::prumo::detail::are_views<Output __VA_OPT__(, ) __VA_ARGS__>,                                        \
+                operation ": the arguments after the space and parameters are Kokkos views");                         \
+  static_assert(::prumo::detail::have_one_rank<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
+                operation ": the views differ in rank");                                                              \
+  static_assert(::prumo::detail::have_one_type<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
+                operation ": the views differ in value type, or it is not float, double, prumo::f16 or prumo::bf16"); \
+  static_assert(::prumo::detail::are_accessible<::prumo::detail::execution_space_of_t<Space>,                         \
+                                                Output __VA_OPT__(, ) __VA_ARGS__>,                                   \
+                operation ": a view cannot be accessed from the execution space");                                    \
   static_assert(!std::is_const_v<typename Output::value_type>, operation ": the output view is const")

@@ -206,7 +206,9 @@ class strided_kernel {
     stretches_ = (nest.extents[nest.inner()] + stretch - 1) / stretch;
   }
 
-  std::int64_t blocks() const { return nest_.size() == 0 ? 0 : nest_.size() / nest_.extents[nest_.inner()] * stretches_; }
+  std::int64_t blocks() const {
+    return nest_.size() == 0 ? 0 : nest_.size() / nest_.extents[nest_.inner()] * stretches_;
+  }
 
   KOKKOS_FUNCTION void operator()(std::int64_t block) const {
     std::int64_t rest = block / stretches_;
@@ -267,8 +269,9 @@ void launch_elementwise_kernel(const Exec& instance, const std::string& label,
     } else if constexpr (is_host_space<Exec>) {
       const std::size_t footprint = static_cast<std::size_t>(nest.size()) * (sizeof(Out) + ... + sizeof(In));
       const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-      launch_blocks(instance, label,
-                    contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(), streaming));
+      launch_blocks(
+          instance, label,
+          contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(), streaming));
     } else {
       launch_blocks(instance, label,
                     contiguous_device_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size()));

@@ -18,8 +18,8 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
-/// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo the
-/// number of lanes, and the lanes are joined in a tree. Depth: count / lanes + log2(lanes).
+/// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
+/// the number of lanes, and the lanes are joined in a tree. Depth: count / lanes + log2(lanes).
 template <class C, class Join, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;

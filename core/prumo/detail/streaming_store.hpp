@@ -41,10 +41,12 @@ inline void stream_bytes(void* destination, const void* source, std::size_t byte
   auto* to = static_cast<char*>(destination);
   const auto* from = static_cast<const char*>(source);
 #if defined(__AVX512F__)
-  for (std::size_t at = 0; at < bytes; at += 64) _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_load_si512(from + at));
+  for (std::size_t at = 0; at < bytes; at += 64)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_load_si512(from + at));
 #elif defined(__AVX__)
   for (std::size_t at = 0; at < bytes; at += 32) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at), _mm256_load_si256(reinterpret_cast<const __m256i*>(from + at)));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
+                        _mm256_load_si256(reinterpret_cast<const __m256i*>(from + at)));
   }
 #elif defined(__SSE2__)
   for (std::size_t at = 0; at < bytes; at += 16) {

@@ -83,14 +83,14 @@ void gemm(context<Exec>& ctx, transpose trans_a, transpose trans_b,
           const gemm_options& options = {}) {
   static_assert(Kokkos::is_view_v<A> && Kokkos::is_view_v<B> && Kokkos::is_view_v<C>,
                 "prumo::gemm: A, B and C are Kokkos views");
-  static_assert((A::rank() == 2 && B::rank() == 2 && C::rank() == 2) ||
-                    (A::rank() == 3 && B::rank() == 3 && C::rank() == 3),
-                "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch "
-                "index first)");
+  static_assert(
+      (A::rank() == 2 && B::rank() == 2 && C::rank() == 2) || (A::rank() == 3 && B::rank() == 3 && C::rank() == 3),
+      "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch "
+      "index first)");
   using T = typename C::non_const_value_type;
-  static_assert(std::is_same_v<T, typename A::non_const_value_type> &&
-                    std::is_same_v<T, typename B::non_const_value_type>,
-                "prumo::gemm: A, B and C have the same value type");
+  static_assert(
+      std::is_same_v<T, typename A::non_const_value_type> && std::is_same_v<T, typename B::non_const_value_type>,
+      "prumo::gemm: A, B and C have the same value type");
   static_assert(scalar<T>, "prumo::gemm: the value type is not float, double, prumo::f16 or prumo::bf16");
   static_assert(!std::is_const_v<typename C::value_type>, "prumo::gemm: C is const");
   static_assert(accessible_from<A, Exec> && accessible_from<B, Exec> && accessible_from<C, Exec>,

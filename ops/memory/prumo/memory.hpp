@@ -27,7 +27,8 @@ template <context_or_instance Space, class Y>
 void fill(const Space& space, std::type_identity_t<compute_t<typename Y::value_type>> value, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::fill", Space, Y);
   static const std::string label = "prumo::fill::elementwise";
-  detail::run_elementwise("prumo::fill", label, space, fill_formula<compute_t<typename Y::value_type>>{value}, {"y"}, y);
+  detail::run_elementwise("prumo::fill", label, space, fill_formula<compute_t<typename Y::value_type>>{value}, {"y"},
+                          y);
 }
 
 /// y = x, every element, between views of any layouts in memory that the space can access.

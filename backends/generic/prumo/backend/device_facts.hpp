@@ -81,7 +81,7 @@ struct device_facts {
   std::optional<std::string> architecture;  ///< `x86_64`, `aarch64`, `sm_90`, `gfx942`
 
   std::optional<int> sockets;
-  std::optional<int> cores;  ///< physical cores of the machine (multiprocessors, compute units of a GPU)
+  std::optional<int> cores;             ///< physical cores of the machine (multiprocessors, compute units of a GPU)
   std::optional<int> cores_usable;      ///< of these, those that the device's threads may run on
   std::optional<int> hardware_threads;  ///< of the machine
   std::optional<int> smt;               ///< hardware threads a core
@@ -104,8 +104,8 @@ struct device_facts {
   std::optional<std::int64_t> memory_available_bytes;
 
   std::optional<std::string> affinity;  ///< where threads are bound: `close over cores: 0 1 2 3`, `unbound`
-  std::optional<double> cpu_quota;  ///< cores' worth of time that the control group allows; null if unlimited
-  std::optional<std::string> cpu_set;  ///< hardware threads that the device's threads may run on: `0-7`
+  std::optional<double> cpu_quota;      ///< cores' worth of time that the control group allows; null if unlimited
+  std::optional<std::string> cpu_set;   ///< hardware threads that the device's threads may run on: `0-7`
   std::optional<bool> virtual_machine;
   std::optional<std::string> power_source;  ///< `battery` or `mains`
   std::optional<std::string> governor;

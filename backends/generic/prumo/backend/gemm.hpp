@@ -112,8 +112,8 @@ void run_canonical_gemm(const gemm_problem<T>& problem);
 
 /// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C
 /// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for.
-flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                                  double alpha, double beta);
+flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
+                                  double beta);
 
 /// The library behind the host's product and its version as it tells them, or an empty string.
 std::string host_blas_description();

@@ -4,14 +4,14 @@
 /// \file
 /// The requests and answers of docs/protocol.md in plain types. Names are the protocol's own.
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace prumo::protocol {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the user types and what he is told: messages, exit codes, the printed table.
+#include "run_program.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "run_program.hpp"
 
 namespace prumo::bench::test {
 namespace {
@@ -36,7 +36,9 @@ TEST(command_line, every_verb_has_help_with_examples) {
   for (const char* verb : {"bench", "devices"}) {
     const program_result result = run_prumo({verb, "--help"});
     EXPECT_EQ(result.code, 0);
-    EXPECT_THAT(result.out, AllOf(HasSubstr("Examples:"), HasSubstr("Exit codes:"), HasSubstr("--list"), HasSubstr("-o"))) << verb;
+    EXPECT_THAT(result.out,
+                AllOf(HasSubstr("Examples:"), HasSubstr("Exit codes:"), HasSubstr("--list"), HasSubstr("-o")))
+        << verb;
   }
 }
 
@@ -89,8 +91,8 @@ TEST(command_line, a_size_beyond_memory_is_an_error_with_both_numbers) {
 
 TEST(command_line, list_prints_the_plan_and_measures_nothing) {
   const temporary_folder folder;
-  const program_result result = run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--impl", "all", "--list"},
-                                                "--log " + folder.file("log")));
+  const program_result result =
+      run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--impl", "all", "--list"}, "--log " + folder.file("log")));
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("add"), HasSubstr("portable"), HasSubstr("2MB"), HasSubstr("n=524288")));
   EXPECT_THAT(read_file(folder.file("log")), ::testing::Not(HasSubstr("prepare")));
@@ -109,7 +111,8 @@ TEST(command_line, the_table_is_as_it_was) {
 }
 
 TEST(command_line, a_wrong_result_is_exit_code_one) {
-  const program_result result = run_prumo(bench({"--op", "add,mul", "--size", "2MB", "--quick"}, "--fault verify:add=wrong"));
+  const program_result result =
+      run_prumo(bench({"--op", "add,mul", "--size", "2MB", "--quick"}, "--fault verify:add=wrong"));
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.out, HasSubstr("the result is wrong: error 3.5 where 0.5 is allowed; entry 17"));
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program_error.hpp"
+#include "run_program.hpp"
 #include "worker_discovery.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
-
-#include "program_error.hpp"
-#include "run_program.hpp"
 
 namespace prumo::bench::test {
 namespace {

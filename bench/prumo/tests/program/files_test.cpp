@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What happens to files: written, refused, never spoilt.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "results_file.hpp"
 #include "run_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <unistd.h>
 
 namespace prumo::bench::test {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 std::vector<std::string> bench(const std::vector<std::string>& words, const std::string& worker = {}) {
   return joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB"}, words), fake_worker_words(worker));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run that is cut short: the file stays valid, its groups are kept, the rest can be measured later.
+#include "results_file.hpp"
+#include "run_program.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,15 +13,12 @@
 #include <sstream>
 #include <thread>
 
-#include "results_file.hpp"
-#include "run_program.hpp"
-
 namespace prumo::bench::test {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 
 constexpr std::size_t planned_cases = 4;
 
@@ -102,8 +102,8 @@ TEST(interruption, no_worker_outlives_the_program) {
                              PRUMO_FAKE_WORKER + " --delay 0.1'";
   for (const int number : {SIGKILL, SIGINT}) {
     std::filesystem::remove(path);
-    background_program program({PRUMO_PROGRAM, "bench", "--op", "add,mul,scale", "--size", "2MB", "--no-probe", "-o", path,
-                                "--no-search", "--worker", worker});
+    background_program program({PRUMO_PROGRAM, "bench", "--op", "add,mul,scale", "--size", "2MB", "--no-probe", "-o",
+                                path, "--no-search", "--worker", worker});
     ASSERT_TRUE(wait_for_results(path));
     program.send_signal(number);
     program.wait();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How groups are measured: in turns, within memory and budget, noise told.
+#include "run_program.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <sstream>
 
-#include "run_program.hpp"
-
 namespace prumo::bench::test {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 json measure(const std::vector<std::string>& words, const std::string& worker = {}) {
   const program_result result =
@@ -117,8 +117,8 @@ TEST(measurement, without_verification_nothing_is_called_verified) {
 TEST(measurement, a_spent_budget_leaves_the_rest_out_and_resume_measures_it) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  const std::vector<std::string> words{"bench", "--no-probe", "--op", "add,mul,scale", "--size", "2MB", "--data", "resident",
-                                       "-o",    path};
+  const std::vector<std::string> words{"bench",    "--no-probe", "--op", "add,mul,scale", "--size", "2MB", "--data",
+                                       "resident", "-o",         path};
   const program_result first =
       run_prumo(joined(joined(words, {"--time-budget", "10ms"}), fake_worker_words("--fault verify=slow")));
   EXPECT_EQ(first.code, 0) << first.err;

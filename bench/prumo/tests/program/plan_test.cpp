@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan.hpp"
 
+#include "program_error.hpp"
+#include "run_program.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <set>
-
-#include "program_error.hpp"
-#include "run_program.hpp"
 
 namespace prumo::bench::test {
 namespace {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <sys/types.h>
+#include "worker_client.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
-
-#include <nlohmann/json.hpp>
-
-#include "worker_client.hpp"
 
 namespace prumo::bench::test {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "stopping.hpp"
 
+#include "nearest_name.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
-
-#include "nearest_name.hpp"
 
 namespace prumo::bench {
 namespace {

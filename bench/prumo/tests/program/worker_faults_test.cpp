@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A worker that dies, hangs or lies: what the client says, and that it goes on.
+#include "run_program.hpp"
+#include "worker_client.hpp"
+#include "worker_fleet.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
-
-#include "run_program.hpp"
-#include "worker_client.hpp"
-#include "worker_fleet.hpp"
 
 namespace prumo::bench::test {
 namespace {
@@ -50,7 +50,8 @@ TEST_P(sample_fault, names_the_worker_and_what_it_did_and_goes_on) {
     FAIL() << "no failure was reported";
   } catch (const worker_failure& failure) {
     EXPECT_EQ(failure.why(), GetParam().why);
-    EXPECT_THAT(failure.what(), AllOf(HasSubstr("worker 'fake'"), HasSubstr("'sample'"), HasSubstr(GetParam().message)));
+    EXPECT_THAT(failure.what(),
+                AllOf(HasSubstr("worker 'fake'"), HasSubstr("'sample'"), HasSubstr(GetParam().message)));
   }
   const auto second = client.prepare(add_request(), 0);
   EXPECT_EQ(client.generation(), generation + 1) << "the worker was not started again";

@@ -44,8 +44,7 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
   return rows;
 }
 
-std::string field(const std::vector<std::vector<std::string>>& rows, std::size_t row,
-                  const std::string& column) {
+std::string field(const std::vector<std::vector<std::string>>& rows, std::size_t row, const std::string& column) {
   for (std::size_t i = 0; i < rows[0].size(); ++i) {
     if (rows[0][i] == column) return rows[row + 1].at(i);
   }

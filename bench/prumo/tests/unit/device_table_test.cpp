@@ -39,9 +39,7 @@ TEST(devices_table, tells_facts_peaks_and_ceilings) {
 )");
 }
 
-TEST(devices_table, of_none) {
-  EXPECT_EQ(devices_table(json::array(), {}), "No devices.\n");
-}
+TEST(devices_table, of_none) { EXPECT_EQ(devices_table(json::array(), {}), "No devices.\n"); }
 
 TEST(devices_table, of_a_device_that_tells_nothing) {
   const json device = {{"id", "cuda:0"},           {"backend", "cuda"},       {"name", nullptr},

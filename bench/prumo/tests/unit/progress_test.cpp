@@ -23,8 +23,7 @@ TEST(progress_line, tells_what_how_far_and_how_long) {
   state.remaining_seconds = 4.0;
   EXPECT_EQ(progress::line(state, 100), "[12/40] add f32 2MB openmp:0  15 s, about 4.0 s left");
   EXPECT_EQ(progress::line({"probing", 0, 0, 1.0, std::nullopt}, 100), "probing  1.0 s");
-  EXPECT_EQ(progress::line({"add", 0, 40, 1.0, std::nullopt}, 100), "[0/40] add  1.0 s")
-      << "no estimate from nothing";
+  EXPECT_EQ(progress::line({"add", 0, 40, 1.0, std::nullopt}, 100), "[0/40] add  1.0 s") << "no estimate from nothing";
   EXPECT_EQ(progress::line({"add", 41, 40, 10.0, std::nullopt}, 100), "[40/40] add  10 s, about 0.0 s left");
 }
 
@@ -55,8 +54,7 @@ TEST(progress, is_silent_without_a_terminal) {
 
 TEST(progress, draws_one_line_on_a_terminal_and_clears_it) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
-    GTEST_SKIP() << "no pseudo-terminal here";
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) GTEST_SKIP() << "no pseudo-terminal here";
   const int slave = open(ptsname(terminal), O_RDWR | O_NOCTTY);
   if (slave < 0) GTEST_SKIP() << "no pseudo-terminal here";
   setenv("TERM", "xterm", 1);

@@ -40,13 +40,9 @@ std::string content_of(const fs::path& path) {
   return text.str();
 }
 
-void put(const fs::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
+void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
 
-json devices() {
-  return json::array({sample_device()});
-}
+json devices() { return json::array({sample_device()}); }
 
 template <class Function>
 std::string message_of(Function&& function, results_error::cause cause = results_error::cause::input) {
@@ -127,13 +123,10 @@ TEST(parse_results, reads_its_own_text) {
 }
 
 TEST(parse_results, tells_what_is_wrong) {
-  const auto message = [](const std::string& text) {
-    return message_of([&] { (void)parse_results(text, "r.json"); });
-  };
+  const auto message = [](const std::string& text) { return message_of([&] { (void)parse_results(text, "r.json"); }); };
   EXPECT_THAT(message(""), AllOf(HasSubstr("r.json"), HasSubstr("empty")));
   EXPECT_THAT(message(" \n\t "), HasSubstr("empty"));
-  EXPECT_THAT(message("{\"schema\": \"prumo.results/1\",\n  oops}"),
-              HasSubstr("broken JSON at line 2, column 3"));
+  EXPECT_THAT(message("{\"schema\": \"prumo.results/1\",\n  oops}"), HasSubstr("broken JSON at line 2, column 3"));
   EXPECT_THAT(message("size,time\n1,2\n"), HasSubstr("broken JSON at line 1, column 1"));
   EXPECT_THAT(message("{} {}"), HasSubstr("broken JSON at line 1, column 4"));
   EXPECT_THAT(message("[1, 2]"), HasSubstr("no results file of prumo"));
@@ -217,8 +210,7 @@ TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
     put(path_, foreign);
     EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }),
                 AllOf(HasSubstr(path_), HasSubstr("not overwritten")));
-    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), devices()); }),
-                HasSubstr(path_));
+    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), devices()); }), HasSubstr(path_));
     EXPECT_EQ(content_of(path_), foreign);
   }
   put(path_, "");
@@ -226,18 +218,15 @@ TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
   first.add(sample_result("add", 1024, 1e-6));
   first.finish();
   results_writer second(path_, sample_run(), devices());
-  EXPECT_EQ(load_results(path_)["results"].size(), 1u)
-      << "the earlier results are gone before new ones are there";
+  EXPECT_EQ(load_results(path_)["results"].size(), 1u) << "the earlier results are gone before new ones are there";
   second.finish();
   EXPECT_EQ(load_results(path_)["results"].size(), 0u);
 }
 
 TEST_F(results_file_test, tells_at_once_that_it_cannot_write) {
-  EXPECT_THAT(message_of([&] { results_writer(folder_.string(), sample_run(), devices()); }),
-              HasSubstr("is a folder"));
-  EXPECT_THAT(
-      message_of([&] { results_writer((folder_ / "no" / "r.json").string(), sample_run(), devices()); }),
-      HasSubstr("create its folder first"));
+  EXPECT_THAT(message_of([&] { results_writer(folder_.string(), sample_run(), devices()); }), HasSubstr("is a folder"));
+  EXPECT_THAT(message_of([&] { results_writer((folder_ / "no" / "r.json").string(), sample_run(), devices()); }),
+              HasSubstr("create its folder first"));
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   put(path_, "");
   fs::permissions(path_, fs::perms::owner_read);
@@ -298,8 +287,7 @@ TEST_F(results_file_test, resumes) {
   EXPECT_TRUE(writer.is_finished(key, "openmp:0", ""));
   EXPECT_FALSE(writer.is_finished(key, "openmp:0", "other"));
   EXPECT_FALSE(writer.is_finished(key, "openmp:1", "kernel"));
-  EXPECT_TRUE(
-      writer.is_finished(sample_document()["results"][2]["key"].get<std::string>(), "openmp:0", "kernel"))
+  EXPECT_TRUE(writer.is_finished(sample_document()["results"][2]["key"].get<std::string>(), "openmp:0", "kernel"))
       << "skipped is finished";
 
   const json failed = sample_document()["results"][6];
@@ -309,8 +297,7 @@ TEST_F(results_file_test, resumes) {
   writer.add(sample_result("sum", 2097152, 1e-4));
   EXPECT_TRUE(writer.is_finished(failed_key, "openmp:0", "kernel"));
   writer.finish();
-  EXPECT_EQ(load_results(path_)["results"].size(), 7u)
-      << "the second try did not take the place of the first";
+  EXPECT_EQ(load_results(path_)["results"].size(), 7u) << "the second try did not take the place of the first";
 }
 
 TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
@@ -324,10 +311,9 @@ TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
   EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), json::array({device})); }),
               AllOf(HasSubstr("Another CPU"), HasSubstr("openmp:0"), HasSubstr(path_)));
   EXPECT_EQ(content_of(path_), before);
-  EXPECT_THAT(message_of([&] {
-                (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices());
-              }),
-              HasSubstr("no such file"));
+  EXPECT_THAT(
+      message_of([&] { (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices()); }),
+      HasSubstr("no such file"));
   for (const char* path : {"-", "", "/dev/null"}) {
     EXPECT_THAT(message_of([&] { (void)results_writer::resume(path, sample_run(), devices()); }),
                 HasSubstr("cannot be resumed"));
@@ -338,8 +324,7 @@ TEST_F(results_file_test, refuses_a_result_that_breaks_the_schema) {
   results_writer writer(path_, sample_run(), devices());
   json result = sample_result("add", 1024, 1e-6);
   result["time_s"]["median"] = -1;
-  EXPECT_THAT(message_of([&] { writer.add(result); }),
-              AllOf(HasSubstr("/time_s/median"), HasSubstr("add/f32")));
+  EXPECT_THAT(message_of([&] { writer.add(result); }), AllOf(HasSubstr("/time_s/median"), HasSubstr("add/f32")));
   EXPECT_THAT(message_of([&] { writer.add(json::object()); }), HasSubstr("without its case"));
   EXPECT_TRUE(writer.results().empty());
   result = sample_result("add", 1024, 1e-6);

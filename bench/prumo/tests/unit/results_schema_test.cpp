@@ -18,16 +18,15 @@ using testing::sample_document;
 
 std::string describe(const std::vector<schema_violation>& violations) {
   std::string text;
-  for (const schema_violation& violation : violations)
-    text += violation.path + ": " + violation.message + "\n";
+  for (const schema_violation& violation : violations) text += violation.path + ": " + violation.message + "\n";
   return text;
 }
 
 /// Objects whose fields are free, and fields that may be absent.
 bool is_free(const json::json_pointer& pointer) {
   const std::string path = pointer.to_string();
-  for (const char* open : {"/run/versions", "/run/host", "/run/cpu", "/run/memory", "/run/power",
-                           "/run/environment", "/devices/0/facts"}) {
+  for (const char* open : {"/run/versions", "/run/host", "/run/cpu", "/run/memory", "/run/power", "/run/environment",
+                           "/devices/0/facts"}) {
     if (path.rfind(std::string(open) + "/", 0) == 0) return true;
   }
   for (const char* open : {"/shape/", "/parameters/", "/counted/add", "/counted/fma", "/hardware/reason"}) {
@@ -37,8 +36,7 @@ bool is_free(const json::json_pointer& pointer) {
 }
 
 /// Every field of every object, by path.
-void collect_fields(const json& value, const json::json_pointer& where,
-                    std::vector<json::json_pointer>& fields) {
+void collect_fields(const json& value, const json::json_pointer& where, std::vector<json::json_pointer>& fields) {
   if (value.is_object()) {
     for (const auto& [name, child] : value.items()) {
       fields.push_back(where / name);
@@ -68,8 +66,8 @@ TEST(results_schema, accepts_unknown_values_and_fields_of_the_future) {
   document["results"][0]["future"] = {{"nested", true}};
   document["devices"][0]["facts"]["anything"] = {1, "two", nullptr};
   json& result = document["results"][0];
-  for (const char* field : {"wall_s", "bytes", "bound", "clock_mhz", "energy_j", "error", "error_bound",
-                            "verified", "bytes_per_array", "transfer", "implementation"}) {
+  for (const char* field : {"wall_s", "bytes", "bound", "clock_mhz", "energy_j", "error", "error_bound", "verified",
+                            "bytes_per_array", "transfer", "implementation"}) {
     result[field] = nullptr;
   }
   result["rates"] = {{"gflops", nullptr}, {"gbytes", nullptr}, {"gelements", nullptr}};

@@ -16,8 +16,7 @@ namespace prumo::bench::testing {
 [[nodiscard]] nlohmann::json sample_device(const std::string& id = "openmp:0");
 
 /// A verified result that ran: `op` f32 over an array of so many bytes in `seconds`.
-[[nodiscard]] nlohmann::json sample_result(const std::string& op, std::uint64_t bytes_per_array,
-                                           double seconds);
+[[nodiscard]] nlohmann::json sample_result(const std::string& op, std::uint64_t bytes_per_array, double seconds);
 
 /// The same case transferred, skipped with a reason.
 [[nodiscard]] nlohmann::json skipped_result(const std::string& op, std::uint64_t bytes_per_array);

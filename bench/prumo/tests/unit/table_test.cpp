@@ -63,8 +63,7 @@ TEST(bench_table, says_once_what_all_rows_share) {
 }
 
 TEST(bench_table, of_no_results) {
-  EXPECT_EQ(bench_table(testing::document_of({}), of_width(100)),
-            "openmp:0: Example CPU, 2 threads\nNo results.\n");
+  EXPECT_EQ(bench_table(testing::document_of({}), of_width(100)), "openmp:0: Example CPU, 2 threads\nNo results.\n");
 }
 
 TEST(bench_table, shows_parameters_that_differ) {
@@ -116,8 +115,7 @@ TEST(bench_table, fits_every_width) {
 TEST(bench_table, has_room_for_ten_thousand_rows) {
   std::vector<json> results;
   for (std::uint64_t i = 1; i <= 10000; ++i) {
-    results.push_back(i % 3 == 0 ? testing::skipped_result("add", 4 * i)
-                                 : testing::sample_result("add", 4 * i, 1e-5));
+    results.push_back(i % 3 == 0 ? testing::skipped_result("add", 4 * i) : testing::sample_result("add", 4 * i, 1e-5));
   }
   const json document = testing::document_of(std::move(results));
   const std::string table = bench_table(document, of_width(100));

@@ -109,8 +109,7 @@ TEST(parse_duration, reads_seconds) {
 }
 
 TEST(parse_duration, refuses) {
-  for (const char* text :
-       {"", "0", "0s", "-1s", "s", "1x", "nan", "inf", "1e3", "2min-30s", "9999999h", "1..5s"}) {
+  for (const char* text : {"", "0", "0s", "-1s", "s", "1x", "nan", "inf", "1e3", "2min-30s", "9999999h", "1..5s"}) {
     EXPECT_THROW((void)parse_duration(text), unit_error) << text;
   }
   EXPECT_THAT(message_of([] { (void)parse_duration("3 fortnights"); }),

@@ -49,7 +49,8 @@ class elementwise_case : public operation_case<Exec> {
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     with_type(choice.type, [&]<class T>(T) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        Derived::template call<T>(ctx, choice.values, arrays.template vector<T>(I)..., arrays.template vector<T>(Inputs));
+        Derived::template call<T>(ctx, choice.values, arrays.template vector<T>(I)...,
+                                  arrays.template vector<T>(Inputs));
       }(std::make_index_sequence<Inputs>{});
     });
   }

@@ -32,10 +32,10 @@ class input_values {
 
 /// One entry of an output as it should be.
 struct reference_entry {
-  std::size_t which = 0;      ///< the array's place in operation_case::arrays()
-  std::int64_t index = 0;     ///< in row-major order of the extents
-  long double value = 0;      ///< exact, or computed in a wider type
-  long double bound = 0;      ///< the largest |result - value| that the operation's analysis allows
+  std::size_t which = 0;   ///< the array's place in operation_case::arrays()
+  std::int64_t index = 0;  ///< in row-major order of the extents
+  long double value = 0;   ///< exact, or computed in a wider type
+  long double bound = 0;   ///< the largest |result - value| that the operation's analysis allows
 };
 
 /// The arrays of a case while it runs.
@@ -60,15 +60,16 @@ struct case_arrays {
   template <class T>
   view<T, 1> vector(std::size_t which) const {
     const entry& e = entries[which];
-    return view<T, 1>(static_cast<T*>(e.data),
-                      Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]), static_cast<std::size_t>(e.strides[0])));
+    return view<T, 1>(static_cast<T*>(e.data), Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]),
+                                                                    static_cast<std::size_t>(e.strides[0])));
   }
   template <class T>
   view<T, 2> matrix(std::size_t which) const {
     const entry& e = entries[which];
-    return view<T, 2>(static_cast<T*>(e.data),
-                      Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]), static_cast<std::size_t>(e.strides[0]),
-                                           static_cast<std::size_t>(e.extents[1]), static_cast<std::size_t>(e.strides[1])));
+    return view<T, 2>(
+        static_cast<T*>(e.data),
+        Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]), static_cast<std::size_t>(e.strides[0]),
+                             static_cast<std::size_t>(e.extents[1]), static_cast<std::size_t>(e.strides[1])));
   }
 };
 

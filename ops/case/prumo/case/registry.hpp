@@ -69,9 +69,9 @@ void register_library_cases(case_registries& registries);
 }  // namespace prumo::cases
 
 /// Defines what prumo_add_operation(NAME ...) calls: registers the class templates, each of one execution space.
-#define PRUMO_REGISTER_CASES(NAME, ...)                                                      \
-  void prumo_register_cases_of_##NAME(::prumo::cases::case_registries& registries) {         \
-    ::prumo::cases::detail::add_all<__VA_ARGS__>(registries);                                \
+#define PRUMO_REGISTER_CASES(NAME, ...)                                              \
+  void prumo_register_cases_of_##NAME(::prumo::cases::case_registries& registries) { \
+    ::prumo::cases::detail::add_all<__VA_ARGS__>(registries);                        \
   }
 
 namespace prumo::cases::detail {

@@ -41,18 +41,18 @@ struct fma_number {
 template <class T>
 struct fma_vector : fma_number<T> {};
 
-#define PRUMO_DEFINE_FMA_VECTOR(T, Register, lane_count, flight, load_function, store_function,  \
-                                set_function, fma_call)                                          \
-  template <>                                                                                    \
-  struct fma_vector<T> {                                                                         \
-    using type = fma_vector;                                                                     \
-    static constexpr int lanes = lane_count;                                                     \
-    static constexpr int in_flight = flight;                                                     \
-    Register value;                                                                              \
-    static fma_vector load(const T* from) { return {load_function(from)}; }                      \
-    static fma_vector all(T number) { return {set_function(number)}; }                           \
-    void store(T* to) const { store_function(to, value); }                                       \
-    void multiply_add(const fma_vector& factor, const fma_vector& summand) { value = fma_call; } \
+#define PRUMO_DEFINE_FMA_VECTOR(T, Register, lane_count, flight, load_function, store_function, set_function, \
+                                fma_call)                                                                     \
+  template <>                                                                                                 \
+  struct fma_vector<T> {                                                                                      \
+    using type = fma_vector;                                                                                  \
+    static constexpr int lanes = lane_count;                                                                  \
+    static constexpr int in_flight = flight;                                                                  \
+    Register value;                                                                                           \
+    static fma_vector load(const T* from) { return {load_function(from)}; }                                   \
+    static fma_vector all(T number) { return {set_function(number)}; }                                        \
+    void store(T* to) const { store_function(to, value); }                                                    \
+    void multiply_add(const fma_vector& factor, const fma_vector& summand) { value = fma_call; }              \
   };
 
 // Twelve in flight hide six cycles on two pipes and leave registers for the operands where there are sixteen;

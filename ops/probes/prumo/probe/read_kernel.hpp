@@ -22,9 +22,7 @@ struct read_partition {
   /// Enough for all threads of a large device. On the host each run is a part of its own.
   static constexpr std::int64_t most_parts = OnHost ? INT64_MAX : std::int64_t{1} << 18;
 
-  static std::int64_t parts(std::int64_t n) {
-    return std::min(most_parts, (n + run_length - 1) / run_length);
-  }
+  static std::int64_t parts(std::int64_t n) { return std::min(most_parts, (n + run_length - 1) / run_length); }
 };
 
 inline namespace PRUMO_INSTRUCTION_SET {
