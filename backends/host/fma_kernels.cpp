@@ -30,11 +30,12 @@ namespace {
 #define PRUMO_AVX512_OPERAND(name) "+v"(name)
 #define PRUMO_AVX2_OPERAND(name) "+x"(name)
 #define PRUMO_FMA(accumulator) "vfmadd213ps %13, %12, %" accumulator "\n\t"
-#define PRUMO_TWELVE_FMA                                                                                   \
-  PRUMO_FMA("0")                                                                                           \
-  PRUMO_FMA("1")                                                                                           \
-  PRUMO_FMA("2") PRUMO_FMA("3") PRUMO_FMA("4") PRUMO_FMA("5") PRUMO_FMA("6") PRUMO_FMA("7") PRUMO_FMA("8") \
-      PRUMO_FMA("9") PRUMO_FMA("10") PRUMO_FMA("11")
+// clang-format off
+#define PRUMO_TWELVE_FMA                                              \
+  PRUMO_FMA("0") PRUMO_FMA("1") PRUMO_FMA("2") PRUMO_FMA("3")         \
+  PRUMO_FMA("4") PRUMO_FMA("5") PRUMO_FMA("6") PRUMO_FMA("7")         \
+  PRUMO_FMA("8") PRUMO_FMA("9") PRUMO_FMA("10") PRUMO_FMA("11")
+// clang-format on
 
 __attribute__((target("avx512f"), noinline)) void run_avx512(std::int64_t rounds) {
   const __m512 first = _mm512_set1_ps(0.7312345f);
