@@ -41,23 +41,26 @@ struct input_pointers {
 template <class Formula, class Out, class... In>
 class contiguous_host_kernel {
  public:
-  /// Elements of a block: long enough that a block's cost hides its start, short enough to share out evenly.
-  static constexpr std::int64_t block_elements = 4096;
-
+  /// `workers` threads will share the blocks; `streaming` writes past the caches.
   contiguous_host_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, std::int64_t count,
-                         bool streaming)
-      : formula_(formula), output_(output), inputs_(inputs), count_(count), streaming_(streaming) {
+                         std::int64_t workers, bool streaming)
+      : formula_(formula),
+        output_(output),
+        inputs_(inputs),
+        count_(count),
+        block_elements_(elements_of_block(count, workers)),
+        streaming_(streaming) {
     // Blocks end where the output crosses cache lines, so that no line is shared and streamed stores are aligned.
     const auto beyond_line = reinterpret_cast<std::uintptr_t>(output) % streaming_unit;
     shift_ = static_cast<std::int64_t>(beyond_line / sizeof(Out));
   }
 
   /// The number of blocks.
-  std::int64_t blocks() const { return (count_ + shift_ + block_elements - 1) / block_elements; }
+  std::int64_t blocks() const { return (count_ + shift_ + block_elements_ - 1) / block_elements_; }
 
   void operator()(std::int64_t block) const {
-    const std::int64_t begin = std::max<std::int64_t>(0, block * block_elements - shift_);
-    const std::int64_t end = std::min(count_, (block + 1) * block_elements - shift_);
+    const std::int64_t begin = std::max<std::int64_t>(0, block * block_elements_ - shift_);
+    const std::int64_t end = std::min(count_, (block + 1) * block_elements_ - shift_);
     if (streaming_) {
       write_streaming(begin, end);
     } else {
@@ -66,7 +69,17 @@ class contiguous_host_kernel {
   }
 
  private:
-  static constexpr std::int64_t chunk_elements = 512 / static_cast<std::int64_t>(sizeof(Out));
+  /// Elements that are computed before they are streamed: two cache lines. With more, compilers keep a whole chunk in
+  /// registers and store its lines out of order, which costs up to a fifth of the bandwidth.
+  static constexpr std::int64_t chunk_elements = static_cast<std::int64_t>(2 * streaming_unit / sizeof(Out));
+
+  /// Short enough that each worker has several blocks and the shares are even; otherwise long, because every block of
+  /// streamed stores ends in a fence that waits for memory.
+  static std::int64_t elements_of_block(std::int64_t count, std::int64_t workers) {
+    constexpr std::int64_t shortest = 4096, longest = 16 * shortest, blocks_per_worker = 16;
+    const std::int64_t even = count / (workers * blocks_per_worker) / shortest * shortest;
+    return std::clamp(even, shortest, longest);
+  }
 
   template <std::size_t... I>
   void write_cached(std::int64_t begin, std::int64_t end, std::index_sequence<I...>) const {
@@ -112,6 +125,7 @@ class contiguous_host_kernel {
   Out* output_;
   input_pointers<In...> inputs_;
   std::int64_t count_;
+  std::int64_t block_elements_;
   std::int64_t shift_;
   bool streaming_;
 };
@@ -269,9 +283,9 @@ void launch_elementwise_kernel(const Exec& instance, const std::string& label,
     } else if constexpr (is_host_space<Exec>) {
       const std::size_t footprint = static_cast<std::size_t>(nest.size()) * (sizeof(Out) + ... + sizeof(In));
       const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-      launch_blocks(
-          instance, label,
-          contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(), streaming));
+      launch_blocks(instance, label,
+                    contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(),
+                                                                instance.concurrency(), streaming));
     } else {
       launch_blocks(instance, label,
                     contiguous_device_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size()));

@@ -138,7 +138,7 @@ class elementwise_case : public operation_case<Exec> {
     using formula_type = std::remove_const_t<decltype(formula)>;
     using pointers = detail_pointers<Counting, I...>;
     const prumo::detail::contiguous_host_kernel<formula_type, Counting, element<Counting, I>...> kernel(
-        formula, buffers[Inputs].data(), typename pointers::type{{buffers[I].data()...}}, count, false);
+        formula, buffers[Inputs].data(), typename pointers::type{{buffers[I].data()...}}, count, 1, false);
     const counting_scope scope(counts);
     for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
   }
