@@ -61,7 +61,7 @@ build_targets() {
 }
 
 # The front-end and every worker that this preset builds.
-programs() { inside ninja -C "$build" -t targets all | sed -n 's|^\(bin/prumo[^/:]*\): .*|\1|p'; }
+programs() { inside ninja -C "$build" -t targets all | sed -nE 's#^(bin/prumo(-worker-[^/:]*)?): .*#\1#p'; }
 
 # A GPU that no worker of this build can use must not be passed over in silence.
 note_gpus() {

@@ -22,6 +22,7 @@ inline constexpr std::int64_t softmax_chunk = 4096;
 
 /// join() of a maximum.
 struct maximum_of_values {
+  static constexpr bool keeps_lanes_in_registers = false;
   template <class C>
   C operator()(C a, C b) const {
     return prumo::maximum(a, b);
