@@ -3,6 +3,7 @@
 // kind of edge, held against the operation's reference and its analysed bound.
 
 #include "generated_tests.hpp"
+#include "registered_cases.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/error.hpp>
@@ -14,23 +15,6 @@
 
 namespace prumo::cases {
 namespace {
-
-const case_registries& registries() {
-  static const case_registries all = [] {
-    case_registries registries;
-    register_library_cases(registries);
-    return registries;
-  }();
-  return all;
-}
-
-std::string describe(const specification& choice) {
-  std::string text =
-      choice.op + " " + std::string(dtype_name(choice.type)) + " " + std::string(layout_name(choice.layout));
-  for (const auto& [axis, extent] : choice.shape) text += " " + axis + "=" + std::to_string(extent);
-  for (const auto& [name, value] : choice.values) text += " " + name + "=" + std::to_string(value);
-  return text + " " + choice.implementation;
-}
 
 /// Extents with every kind of edge: nothing, one, around the lanes of a vector, around blocks and chunks.
 constexpr std::int64_t interesting_extents[] = {0, 1, 2, 3, 5, 16, 31, 33, 64, 65, 127, 200, 257, 1000};

@@ -5,6 +5,7 @@
 #include "generated_tests.hpp"
 #include "kokkos_events.hpp"
 #include "own_instance.hpp"
+#include "registered_cases.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 
@@ -18,23 +19,6 @@ namespace {
 
 using tests::kokkos_event;
 using tests::kokkos_events;
-
-const case_registries& registries() {
-  static const case_registries all = [] {
-    case_registries registries;
-    register_library_cases(registries);
-    return registries;
-  }();
-  return all;
-}
-
-std::string describe(const specification& choice) {
-  std::string text =
-      choice.op + " " + std::string(dtype_name(choice.type)) + " " + std::string(layout_name(choice.layout));
-  for (const auto& [axis, extent] : choice.shape) text += " " + axis + "=" + std::to_string(extent);
-  for (const auto& [name, value] : choice.values) text += " " + name + "=" + std::to_string(value);
-  return text + " " + choice.implementation;
-}
 
 /// The parameters' fallbacks, and everything 1: other signs and scalings, both operands transposed.
 std::vector<parameters> parameters_of(const case_info& info) {
