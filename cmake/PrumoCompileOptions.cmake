@@ -2,7 +2,11 @@
 # prumo_compile_options(TARGET [KERNELS]): warnings and sanitizers for every target; with KERNELS also what the
 # vectorised mathematics needs.
 
-set(_prumo_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast)
+set(_prumo_warnings -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor)
+if(NOT Kokkos_ENABLE_CUDA)
+  # nvcc hands the host compiler code of its own, full of old casts and line directives.
+  list(APPEND _prumo_warnings -Wpedantic -Wold-style-cast)
+endif()
 
 function(prumo_compile_options target)
   cmake_parse_arguments(arg "KERNELS" "" "" ${ARGN})
@@ -22,6 +26,9 @@ function(prumo_compile_options target)
     # result; -ffast-math would break rounding by magic numbers. Products and sums are fused only where the source
     # says fma, so that counted flops are what runs.
     target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    if(Kokkos_ENABLE_CUDA)
+      target_compile_options(${target} PRIVATE -fmad=false)
+    endif()
     if(PRUMO_NATIVE)
       target_compile_options(${target} PRIVATE ${PRUMO_NATIVE_FLAGS})
     endif()
