@@ -76,8 +76,8 @@ class matrix_layout {
 class matmul_plan {
  public:
   /// Columns for rows: C' = B' A', so the first operand is B.
-  matmul_plan(cublasLtHandle_t handle, const plan_key& key, std::size_t workspace_bytes)
-      : key(key),
+  matmul_plan(cublasLtHandle_t handle, const plan_key& of, std::size_t workspace_bytes)
+      : key(of),
         first_(layout_of(key, key.transposed[1], key.extents[1], key.extents[2], 1)),
         second_(layout_of(key, key.transposed[0], key.extents[2], key.extents[0], 0)),
         result_(key.types.element, key.extents[1], key.extents[0], key.leading[2], key.extents[3],

@@ -26,6 +26,7 @@ struct gemm_scaling_kernel {
     for (std::int64_t j = begin; j < end; ++j) scale(row[j * problem.c.column_stride]);
   }
 
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION void scale(T& entry) const {
     using C = compute_t<T>;
     entry = problem.beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(problem.beta) * static_cast<C>(entry));

@@ -130,13 +130,13 @@ struct softmax_share {
   }
 };
 
-struct join_maximum {
+struct join_maxima {
   template <class C>
   KOKKOS_FORCEINLINE_FUNCTION C operator()(C a, C b) const {
     return prumo::maximum(a, b);
   }
 };
-struct join_sum {
+struct join_sums {
   template <class C>
   KOKKOS_FORCEINLINE_FUNCTION C operator()(C a, C b) const {
     return a + b;
@@ -145,8 +145,9 @@ struct join_sum {
 
 /// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION C finite_shift(C maximum) {
-  return maximum == -std::numeric_limits<C>::infinity() ? C(0) : maximum;
+KOKKOS_FORCEINLINE_FUNCTION C finite_maximum(C maximum) {
+  constexpr C lowest = -std::numeric_limits<C>::infinity();
+  return maximum == lowest ? C(0) : maximum;
 }
 
 /// Rows that fit into the registers of a team: read once, written once.
@@ -178,8 +179,8 @@ class softmax_short_rows_kernel {
       softmax_share<T, Packs, InPacks> share;
       share.load_from(problem_.source + row * problem_.source_row_stride, count, problem_.source_column_stride, lane,
                       group_);
-      const C shift = finite_shift(join_group(member, scratch, group_, share.largest(), join_maximum{}));
-      const C total = join_group(member, scratch, group_, share.take_exponentials(shift), join_sum{});
+      const C shift = finite_maximum(join_group(member, scratch, group_, share.largest(), join_maxima{}));
+      const C total = join_group(member, scratch, group_, share.take_exponentials(shift), join_sums{});
       share.store_to(problem_.target + row * problem_.target_row_stride, count, problem_.target_column_stride, lane,
                      group_, C(1) / total);
     }
@@ -241,8 +242,8 @@ class softmax_statistics_kernel {
       share.load_from(
           problem_.source + row * problem_.source_row_stride + begin * problem_.source_column_stride,
           rest < partition::segment ? rest : partition::segment, problem_.source_column_stride, lane, most_threads);
-      const C shift = finite_shift(join_group(member, scratch, most_threads, share.largest(), join_maximum{}));
-      const C total = join_group(member, scratch, most_threads, share.take_exponentials(shift), join_sum{});
+      const C shift = finite_maximum(join_group(member, scratch, most_threads, share.largest(), join_maxima{}));
+      const C total = join_group(member, scratch, most_threads, share.take_exponentials(shift), join_sums{});
       if (lane == 0) partial_[block] = {shift, total};
     }
   }
