@@ -3,9 +3,15 @@
 # vectorised mathematics needs.
 
 set(_prumo_warnings -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor)
-if(NOT Kokkos_ENABLE_CUDA)
-  # nvcc hands the host compiler code of its own, full of old casts and line directives.
+if(Kokkos_ENABLE_CUDA)
+  # nvcc hands the host compiler code of its own, full of old casts, parentheses and line directives.
+  list(APPEND _prumo_warnings -Wno-parentheses)
+else()
   list(APPEND _prumo_warnings -Wpedantic -Wold-style-cast)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # It takes the permission to vectorise (PRUMO_INDEPENDENT_ITERATIONS) for an order, even of loops that count.
+  list(APPEND _prumo_warnings -Wno-pass-failed)
 endif()
 
 function(prumo_compile_options target)
