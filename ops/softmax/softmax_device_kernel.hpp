@@ -11,8 +11,6 @@
 #include <prumo/math.hpp>
 #include <prumo/softmax.hpp>
 
-#include <limits>
-
 namespace prumo::detail {
 
 /// How softmax shares a row out on a device.
@@ -59,7 +57,7 @@ struct softmax_share {
 
   KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, std::int64_t count, std::int64_t stride, int lane,
                                              int group) {
-    constexpr C nothing = -std::numeric_limits<C>::infinity();
+    constexpr C nothing = -Kokkos::Experimental::infinity_v<C>;
     if constexpr (InPacks) {
       device_pack<T> packs[Packs];
       PRUMO_UNROLL
@@ -146,7 +144,7 @@ struct join_sums {
 /// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C finite_maximum(C maximum) {
-  constexpr C lowest = -std::numeric_limits<C>::infinity();
+  constexpr C lowest = -Kokkos::Experimental::infinity_v<C>;
   return maximum == lowest ? C(0) : maximum;
 }
 
