@@ -3,6 +3,8 @@
 
 #include <prumo/backend/cuda_context.hpp>
 
+#include <cstdint>
+
 namespace prumo::backend::cuda {
 namespace {
 
@@ -16,15 +18,19 @@ std::size_t recommended_workspace_bytes(int device) {
 
 }  // namespace
 
-library_workspace::library_workspace(const Kokkos::Cuda& instance) {
-  const std::size_t bytes = recommended_workspace_bytes(instance.cuda_device());
+library_workspace::library_workspace(const Kokkos::Cuda& instance)
+    : bytes(recommended_workspace_bytes(instance.cuda_device())) {
+  // The libraries want 256 bytes; what Kokkos gives lies 128 behind its own header.
+  constexpr std::size_t alignment = 256;
   try {
-    memory = Kokkos::View<std::byte*, Kokkos::CudaSpace>(
-        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes);
+    memory_ = Kokkos::View<std::byte*, Kokkos::CudaSpace>(
+        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
   } catch (const std::exception& cause) {
     throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) + " bytes for cuBLAS cannot be had: " +
                        cause.what());
   }
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+  data = memory_.data() + (alignment - address % alignment) % alignment;
 }
 
 cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner) {
@@ -33,8 +39,7 @@ cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner) {
   require_success(cublasCreate(&handle_), "cublasCreate");
   try {
     require_success(cublasSetStream(handle_, owner.instance().cuda_stream()), "cublasSetStream");
-    require_success(cublasSetWorkspace(handle_, workspace.memory.data(), workspace.memory.extent(0)),
-                    "cublasSetWorkspace");
+    require_success(cublasSetWorkspace(handle_, workspace.data, workspace.bytes), "cublasSetWorkspace");
     require_success(cublasSetPointerMode(handle_, CUBLAS_POINTER_MODE_HOST), "cublasSetPointerMode");
   } catch (...) {
     cublasDestroy(handle_);

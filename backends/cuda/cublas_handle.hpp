@@ -27,7 +27,11 @@ inline void require_success(cublasStatus_t status, std::string_view call) {
 struct library_workspace {
   explicit library_workspace(const Kokkos::Cuda& instance);
 
-  Kokkos::View<std::byte*, Kokkos::CudaSpace> memory;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+
+ private:
+  Kokkos::View<std::byte*, Kokkos::CudaSpace> memory_;
 };
 
 /// A cuBLAS handle bound to the context's stream. Its stream is set once and the workspace after it, because

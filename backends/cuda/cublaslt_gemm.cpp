@@ -101,8 +101,7 @@ class matmul_plan {
            cudaStream_t stream) const {
     require_success(cublasLtMatmul(handle, operation_, &problem.alpha, problem.b.data, first_.get(), problem.a.data,
                                    second_.get(), &problem.beta, problem.c.data, result_.get(), problem.c.data,
-                                   result_.get(), &algorithm_, workspace.memory.data(), workspace.memory.extent(0),
-                                   stream),
+                                   result_.get(), &algorithm_, workspace.data, workspace.bytes, stream),
                     "prumo::gemm: cublasLtMatmul");
   }
 
@@ -198,7 +197,7 @@ void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const current_device device(ctx.instance().cuda_device());
   auto& plans = ctx.attachment<cublaslt_plans>([] { return cublaslt_plans(); });
   const library_workspace& workspace = workspace_of(ctx);
-  const matmul_plan& plan = plans.find(key_of(form, types), workspace.memory.extent(0));
+  const matmul_plan& plan = plans.find(key_of(form, types), workspace.bytes);
   if (!plan.has_algorithm()) return run_cublas(ctx, given);
   plan.run(plans.handle(), form.problem, workspace, ctx.instance().cuda_stream());
 }

@@ -53,7 +53,7 @@ struct read_clock_under_load {
 template <class Exec, class Functor>
 void on_every_thread(const Exec& instance, const char* label, const Functor& functor) {
   using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>, Kokkos::Schedule<Kokkos::Static>>;
-  Kokkos::parallel_for(label, policy_type(instance, 0, instance.concurrency()).set_chunk_size(1), functor);
+  Kokkos::parallel_for(label, policy_type(instance, 0, concurrency_of(instance)).set_chunk_size(1), functor);
   instance.fence("prumo::backend::facts_of");
 }
 
@@ -85,7 +85,7 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
   seen.places = environment("OMP_PLACES");
   seen.subject = identify_processor(files);
   seen.machine = read_topology(files);
-  seen.allowed_cpus.resize(static_cast<std::size_t>(instance.concurrency()));
+  seen.allowed_cpus.resize(static_cast<std::size_t>(concurrency_of(instance)));
   on_every_thread(instance, "prumo::backend::threads", ask_where_threads_run{seen.allowed_cpus.data()});
   if (probe == clock_probe::run) {
     const auto kernels = fma_kernels(seen.subject.instruction_sets);

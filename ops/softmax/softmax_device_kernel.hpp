@@ -24,12 +24,13 @@ struct softmax_device_partition {
   /// Elements that a team takes of a row that is longer than that.
   static constexpr std::int64_t segment = std::int64_t{usual_threads} * most_packs * pack_elements;
 
-  /// Loads a thread, then threads a row: few loads leave too little under way, many leave threads without work.
+  /// The packs of a thread: as few as keep a row within threads that exchange registers, which need no barrier; the
+  /// most where it is longer than that.
   static int packs_for(std::int64_t columns) {
     const std::int64_t packs = (columns + pack_elements - 1) / pack_elements;
-    if (packs <= 16) return 1;
-    if (packs <= 64) return 2;
-    return packs <= 4 * usual_threads ? 4 : most_packs;
+    int each = 1;
+    while (each < most_packs && each * exchange_threads < packs) each *= 2;
+    return each;
   }
   static int group_for(std::int64_t columns, int packs) {
     const std::int64_t elements = static_cast<std::int64_t>(packs) * pack_elements;
@@ -59,17 +60,20 @@ struct softmax_share {
                                              int group) {
     constexpr C nothing = -Kokkos::Experimental::infinity_v<C>;
     if constexpr (InPacks) {
+      // All loads before the first use. The stretch's length is a multiple of a pack's.
       device_pack<T> packs[Packs];
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
         const std::int64_t begin = index_of(pack * pack_elements, lane, group);
-        // The stretch's length is a multiple of a pack's.
         if (begin < count) packs[pack] = *reinterpret_cast<const device_pack<T>*>(source + begin);
       }
       PRUMO_UNROLL
-      for (int element = 0; element < Packs * pack_elements; ++element) {
-        const bool is_there = index_of(element, lane, group) < count;
-        values[element] = is_there ? load(packs[element / pack_elements].values[element % pack_elements]) : nothing;
+      for (int pack = 0; pack < Packs; ++pack) {
+        const bool is_there = index_of(pack * pack_elements, lane, group) < count;
+        PRUMO_UNROLL
+        for (int i = 0; i < pack_elements; ++i) {
+          values[pack * pack_elements + i] = is_there ? load(packs[pack].values[i]) : nothing;
+        }
       }
     } else {
       PRUMO_UNROLL
@@ -161,11 +165,11 @@ class softmax_short_rows_kernel {
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
   std::int64_t blocks_per_team() const { return Threads / group_; }
   int team_threads() const { return Threads; }
-  std::size_t scratch_bytes() const { return Threads * sizeof(C); }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(Threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, Threads);
+    C* const scratch = team_scratch_array<C>(member, Threads / exchange_threads);
     const int groups = Threads / group_;
     const int lane = member.team_rank() & (group_ - 1);
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
@@ -195,6 +199,11 @@ struct softmax_statistics {
   C shift;
   C total;
 };
+
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> value_across(const softmax_statistics<C>& value, int distance) {
+  return {value_across(value.shift, distance), value_across(value.total, distance)};
+}
 
 /// Joins the statistics of two stretches: the sum under the lower maximum is scaled to the higher one.
 struct join_statistics {
@@ -226,11 +235,11 @@ class softmax_statistics_kernel {
   std::int64_t blocks() const { return problem_.rows * segments_; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return most_threads * sizeof(C); }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, most_threads);
+    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
     const int lane = member.team_rank();
     for (std::int64_t block = member.league_rank(); block < problem_.rows * segments_; block += member.league_size()) {
       const std::int64_t row = block / segments_;
@@ -265,11 +274,11 @@ struct softmax_join_kernel {
   std::int64_t blocks() const { return rows; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return most_threads * sizeof(softmax_statistics<C>); }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<softmax_statistics<C>>(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    auto* const scratch = team_scratch_array<softmax_statistics<C>>(member, most_threads);
+    auto* const scratch = team_scratch_array<softmax_statistics<C>>(member, most_threads / exchange_threads);
     for (std::int64_t row = member.league_rank(); row < rows; row += member.league_size()) {
       softmax_statistics<C> own{C(0), C(0)};
       for (std::int64_t segment = member.team_rank(); segment < segments; segment += most_threads) {

@@ -77,11 +77,11 @@ class sum_device_kernel {
   std::int64_t blocks() const { return blocks_; }
   std::int64_t blocks_per_team() const { return most_threads / group_; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return most_threads * sizeof(C); }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, most_threads);
+    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
     const int groups = most_threads / group_;
     const int lane = member.team_rank() & (group_ - 1);
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;

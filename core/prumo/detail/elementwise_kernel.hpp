@@ -286,7 +286,7 @@ void launch_elementwise_kernel(const Exec& instance, const std::string& label,
       const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
       launch_blocks(instance, label,
                     contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(),
-                                                                instance.concurrency(), streaming));
+                                                                concurrency_of(instance), streaming));
     } else {
       launch_blocks(instance, label,
                     contiguous_device_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size()));

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace prumo::detail {
 
@@ -40,22 +41,48 @@ constexpr int group_threads(std::int64_t value, int most) {
   return threads;
 }
 
+/// Neighbouring threads of a team that can read each other's registers. Warps and wavefronts of all devices are this
+/// long or a multiple of it.
+inline constexpr int exchange_threads = 32;
+
+/// The value of the thread whose rank differs in the bits of `distance`, a power of two below exchange_threads. All
+/// threads of a stretch of exchange_threads must call.
+template <class C>
+  requires std::is_arithmetic_v<C>
+KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distance) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_xor_sync(0xffffffffu, value, distance);
+#elif defined(__HIP_DEVICE_COMPILE__)
+  return __shfl_xor(value, distance, exchange_threads);
+#else
+  return value;  // kernels of teams run on devices only
+#endif
+}
+
 /// Joins one value of each of `group` neighbouring threads of a team, a power of two, in a tree; every one of them gets
-/// the result. `scratch` holds a value a thread of the whole team; all of them must call.
+/// the result. Join is commutative. `scratch` holds a value for every exchange_threads threads of the team; all threads
+/// of the team must call.
 template <class Member, class C, class Join>
 KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, C* scratch, int group, C value, const Join& join) {
-  if (group == 1) return value;
-  const int thread = member.team_rank();
-  const int lane = thread & (group - 1);
-  scratch[thread] = value;
-  member.team_barrier();
-  for (int half = group / 2; half > 0; half /= 2) {
-    if (lane < half) scratch[thread] = join(scratch[thread], scratch[thread + half]);
-    member.team_barrier();
+  for (int distance = 1; distance < group && distance < exchange_threads; distance *= 2) {
+    value = join(value, value_across(value, distance));
   }
-  const C result = scratch[thread - lane];
+  if (group <= exchange_threads) return value;
+  const int thread = member.team_rank();
+  const int stretches = group / exchange_threads;
+  const int lane = thread & (exchange_threads - 1);
+  if (lane == 0) scratch[thread / exchange_threads] = value;
+  member.team_barrier();
+  value = scratch[(thread & ~(group - 1)) / exchange_threads + (lane & (stretches - 1))];
+  for (int distance = 1; distance < stretches; distance *= 2) value = join(value, value_across(value, distance));
   member.team_barrier();  // the next use of the scratch must not overtake a slow reader
-  return result;
+  return value;
+}
+
+/// Bytes of scratch that join_group() wants for teams of so many threads.
+template <class C>
+constexpr std::size_t join_scratch_bytes(int threads) {
+  return static_cast<std::size_t>((threads + exchange_threads - 1) / exchange_threads) * sizeof(C);
 }
 
 /// Enqueues a kernel of teams. Kernel has `most_threads`, which its registers are limited for, `team_threads()`, the
