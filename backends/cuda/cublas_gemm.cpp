@@ -11,22 +11,30 @@ namespace prumo::backend {
 namespace cuda {
 namespace {
 
-/// cuBLAS reads alpha and beta from the host while the call returns; an adopted handle may expect them elsewhere.
-class host_pointer_scope {
+/// What a call needs of a handle that may be the caller's: alpha and beta on the host, and sums that are never rounded
+/// to a narrower type than they are computed in. Put back afterwards.
+class handle_state_scope {
  public:
-  explicit host_pointer_scope(cublasHandle_t handle) : handle_(handle) {
-    require_success(cublasGetPointerMode(handle, &previous_), "cublasGetPointerMode");
-    if (previous_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+  explicit handle_state_scope(cublasHandle_t handle) : handle_(handle) {
+    require_success(cublasGetPointerMode(handle, &pointers_), "cublasGetPointerMode");
+    require_success(cublasGetMathMode(handle, &math_), "cublasGetMathMode");
+    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+    if (math_ != wanted_math) cublasSetMathMode(handle, wanted_math);
   }
-  ~host_pointer_scope() {
-    if (previous_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_, previous_);
+  ~handle_state_scope() {
+    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_, pointers_);
+    if (math_ != wanted_math) cublasSetMathMode(handle_, math_);
   }
-  host_pointer_scope(const host_pointer_scope&) = delete;
-  host_pointer_scope& operator=(const host_pointer_scope&) = delete;
+  handle_state_scope(const handle_state_scope&) = delete;
+  handle_state_scope& operator=(const handle_state_scope&) = delete;
 
  private:
+  static constexpr auto wanted_math =
+      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+
   cublasHandle_t handle_;
-  cublasPointerMode_t previous_ = CUBLAS_POINTER_MODE_HOST;
+  cublasPointerMode_t pointers_ = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math_ = CUBLAS_DEFAULT_MATH;
 };
 
 cublasOperation_t operation_of(const blas_operand& operand) { return operand.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
@@ -67,7 +75,7 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T>& problem = form.problem;
   const current_device device(ctx.instance().cuda_device());
   cublasHandle_t handle = cublas_of(ctx).get();
-  const host_pointer_scope pointers(handle);
+  const handle_state_scope state(handle);
   // Columns for rows: C' = B' A'.
   if (problem.batch == 1) {
     require_success(

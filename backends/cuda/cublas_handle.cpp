@@ -40,7 +40,6 @@ cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner) {
   try {
     require_success(cublasSetStream(handle_, owner.instance().cuda_stream()), "cublasSetStream");
     require_success(cublasSetWorkspace(handle_, workspace.data, workspace.bytes), "cublasSetWorkspace");
-    require_success(cublasSetPointerMode(handle_, CUBLAS_POINTER_MODE_HOST), "cublasSetPointerMode");
   } catch (...) {
     cublasDestroy(handle_);
     throw;

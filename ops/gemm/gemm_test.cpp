@@ -2,6 +2,7 @@
 // What the case's general test does not reach: operands of different layouts, NaN in what may not be read,
 // batches. Every implementation is called by name.
 
+#include "host_copy.hpp"
 #include <prumo/gemm.hpp>
 #include <prumo/random.hpp>
 #include <prumo/spaces.hpp>
@@ -43,17 +44,17 @@ strided_matrix<T> place(std::size_t rows, std::size_t columns, placing how) {
 template <class View>
 void fill(const View& matrix, std::uint64_t stream) {
   using T = typename View::value_type;
-  const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
+  const auto copy = tests::host_copy(matrix);
   for (std::size_t i = 0; i < matrix.extent(0); ++i) {
     for (std::size_t j = 0; j < matrix.extent(1); ++j)
-      mirror(i, j) = random::uniform<T>(7, stream, i * matrix.extent(1) + j);
+      copy(i, j) = random::uniform<T>(7, stream, i * matrix.extent(1) + j);
   }
-  Kokkos::deep_copy(matrix, mirror);
+  tests::write_back(matrix, copy);
 }
 
 template <class View>
 auto on_host(const View& matrix) {
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, matrix);
+  return tests::host_copy(matrix);
 }
 
 template <class T>
@@ -219,10 +220,10 @@ TYPED_TEST(gemm_typed, nan_in_the_inputs_reaches_its_row_and_column_only) {
   const auto b = place<T>(9, 34, placing::right);
   fill(a, 1);
   fill(b, 2);
-  const auto mirror = on_host(a);
-  mirror(3, 4) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
-  mirror(13, 0) = static_cast<T>(std::numeric_limits<float>::infinity());
-  Kokkos::deep_copy(a, mirror);
+  const auto copy = on_host(a);
+  copy(3, 4) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  copy(13, 0) = static_cast<T>(std::numeric_limits<float>::infinity());
+  tests::write_back(a, copy);
   for (const std::string_view implementation : this->implementations) {
     const auto c = place<T>(14, 34, placing::right);
     if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;

@@ -159,6 +159,7 @@ class softmax_short_rows_kernel {
 
  public:
   static constexpr int most_threads = Threads;
+  static constexpr int resident_teams = Threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
 
   softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), group_(group) {}
 
@@ -226,6 +227,7 @@ class softmax_statistics_kernel {
 
  public:
   static constexpr int most_threads = partition::usual_threads;
+  static constexpr int resident_teams = 4;
 
   softmax_statistics_kernel(const softmax_problem<T>& problem, softmax_statistics<C>* partial)
       : problem_(problem),
@@ -265,6 +267,7 @@ class softmax_statistics_kernel {
 template <class C>
 struct softmax_join_kernel {
   static constexpr int most_threads = 256;
+  static constexpr int resident_teams = 1;
 
   const softmax_statistics<C>* partial;
   std::int64_t rows;

@@ -57,6 +57,7 @@ template <class In, class Out, class Rows>
 class sum_device_kernel {
  public:
   static constexpr int most_threads = sum_device_partition::most_threads;
+  static constexpr int resident_teams = 6;
   static constexpr int pack_elements = device_pack_elements<In>;
 
   sum_device_kernel(const In* source, const Rows& row_offsets, std::int64_t rows, std::int64_t columns,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The element-wise engine with formulas of the caller's own, over layouts, ranks and types that meet.
 
+#include "host_copy.hpp"
 #include <prumo/error.hpp>
 #include <prumo/transform.hpp>
 
@@ -26,49 +27,24 @@ struct widen {
 
 /// A distinct small number for every index; exact in every type used here.
 template <class View>
-struct number_elements {
-  View view;
-  float factor;
-  KOKKOS_FUNCTION void operator()(int i) const {
-    for (int j = 0; j < static_cast<int>(view.extent(1)); ++j) {
-      for (int k = 0; k < static_cast<int>(view.extent(2)); ++k) {
-        view(i, j, k) = static_cast<typename View::value_type>(factor * static_cast<float>(i * 49 + j * 7 + k));
-      }
-    }
-  }
-};
-
-template <class From, class To>
-struct copy_elements {
-  From from;
-  To to;
-  KOKKOS_FUNCTION void operator()(int i) const {
-    for (int j = 0; j < static_cast<int>(from.extent(1)); ++j) {
-      for (int k = 0; k < static_cast<int>(from.extent(2)); ++k) to(i, j, k) = from(i, j, k);
-    }
-  }
-};
-
-template <class View>
 void number(const View& view, float factor) {
-  Kokkos::parallel_for(Kokkos::RangePolicy<exec>(0, view.extent(0)), number_elements<View>{view, factor});
-}
-
-/// The elements where the host can read them, whatever their strides are.
-template <class View>
-auto on_host(const View& view) {
-  using contiguous = Kokkos::View<float***, Kokkos::LayoutRight, memory>;
-  const contiguous copy("copy", view.extent(0), view.extent(1), view.extent(2));
-  Kokkos::parallel_for(Kokkos::RangePolicy<exec>(0, view.extent(0)), copy_elements<View, contiguous>{view, copy});
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, copy);
+  const auto copy = tests::host_copy(view);
+  for (std::size_t i = 0; i < view.extent(0); ++i)
+    for (std::size_t j = 0; j < view.extent(1); ++j)
+      for (std::size_t k = 0; k < view.extent(2); ++k) {
+        copy(i, j, k) = static_cast<typename View::value_type>(factor * static_cast<float>(i * 49 + j * 7 + k));
+      }
+  tests::write_back(view, copy);
 }
 
 template <class X, class Y, class Z>
 void expect_horner(const X& x, const Y& y, const Z& z) {
   number(x, 1);
   number(y, 0.5f);
-  transform(exec(), horner{0.25f}, x, y, z);
-  const auto result = on_host(z);
+  const exec instance;
+  transform(instance, horner{0.25f}, x, y, z);
+  instance.fence();
+  const auto result = tests::host_copy(z);
   for (std::size_t i = 0; i < z.extent(0); ++i)
     for (std::size_t j = 0; j < z.extent(1); ++j)
       for (std::size_t k = 0; k < z.extent(2); ++k) {

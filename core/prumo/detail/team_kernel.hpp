@@ -85,13 +85,15 @@ constexpr std::size_t join_scratch_bytes(int threads) {
   return static_cast<std::size_t>((threads + exchange_threads - 1) / exchange_threads) * sizeof(C);
 }
 
-/// Enqueues a kernel of teams. Kernel has `most_threads`, which its registers are limited for, `team_threads()`, the
-/// number of its work items `blocks()`, of which each team does `blocks_per_team()` at a time, and `scratch_bytes()`.
+/// Enqueues a kernel of teams. Kernel has `most_threads` a team and `resident_teams` a multiprocessor, which its registers
+/// are limited for (left alone, compilers spend so many on arrays of values that too few loads are under way),
+/// `team_threads()`, the number of its work items `blocks()`, of which each team does `blocks_per_team()` at a time, and
+/// `scratch_bytes()`.
 template <class Exec, class Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
   if (kernel.blocks() == 0) return;
-  using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, 1>>;
+  using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>>;
   const std::int64_t teams = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
   auto policy = policy_type(instance, static_cast<int>(std::min<std::int64_t>(teams, INT_MAX)), kernel.team_threads());
   // Team scratch is handed out in steps of 8 bytes; a step more allows for alignment.

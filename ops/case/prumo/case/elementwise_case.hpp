@@ -33,7 +33,7 @@ class elementwise_case : public operation_case<Exec> {
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
     static constexpr const char* input_names[] = {"x", "y", "z"};
     std::vector<array_specification> result;
-    for (std::size_t which = 0; which < Inputs; ++which) {
+    for (std::size_t which = 0; which != Inputs; ++which) {
       result.push_back({input_names[which], array_role::input, {extents.at("n")}});
     }
     result.push_back({"output", array_role::output, {extents.at("n")}});
@@ -68,13 +68,13 @@ class elementwise_case : public operation_case<Exec> {
     const std::int64_t begin = part * part_elements;
     const std::int64_t end = std::min(choice.shape.at("n"), begin + part_elements);
     std::array<std::vector<double>, Inputs> values;
-    for (std::size_t which = 0; which < Inputs; ++which) {
+    for (std::size_t which = 0; which != Inputs; ++which) {
       values[which].resize(static_cast<std::size_t>(end - begin));
       inputs.read(which, begin, values[which]);
     }
     for (std::int64_t index = begin; index < end; ++index) {
       long double arguments[Inputs + 1] = {};
-      for (std::size_t which = 0; which < Inputs; ++which) {
+      for (std::size_t which = 0; which != Inputs; ++which) {
         arguments[which] = static_cast<long double>(values[which][static_cast<std::size_t>(index - begin)]);
       }
       const long double exact = Derived::exact(arguments, choice);
@@ -122,7 +122,7 @@ class elementwise_case : public operation_case<Exec> {
     for (std::int64_t begin = 0; begin < n; begin += part_elements) {
       const std::int64_t count = std::min(part_elements, n - begin);
       numbers.resize(static_cast<std::size_t>(count));
-      for (std::size_t which = 0; which < Inputs; ++which) {
+      for (std::size_t which = 0; which != Inputs; ++which) {
         values.read(which, begin, numbers);
         std::transform(numbers.begin(), numbers.end(), buffers[which].begin(),
                        [](double number) { return counting(static_cast<T>(number)); });

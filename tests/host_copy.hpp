@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Views of a device as tests look at them. Kokkos copies only contiguous views between memories; here the whole span
+/// goes, whatever the strides are.
+
+#include <Kokkos_Core.hpp>
+
+#include <type_traits>
+
+namespace prumo::tests {
+
+/// Everything between a view's first and last element, as a vector.
+template <class View>
+auto span_of(const View& view) {
+  return Kokkos::View<typename View::value_type*, typename View::memory_space, Kokkos::MemoryUnmanaged>(view.data(),
+                                                                                                         view.span());
+}
+
+/// A copy of a view of rank 1, 2 or 3 on the host, with the same strides.
+template <class View>
+auto host_copy(const View& view) {
+  static_assert(View::rank() >= 1 && View::rank() <= 3);
+  using T = typename View::non_const_value_type;
+  const auto layout = [&] {
+    if constexpr (View::rank() == 1) {
+      return Kokkos::LayoutStride(view.extent(0), view.stride(0));
+    } else if constexpr (View::rank() == 2) {
+      return Kokkos::LayoutStride(view.extent(0), view.stride(0), view.extent(1), view.stride(1));
+    } else {
+      return Kokkos::LayoutStride(view.extent(0), view.stride(0), view.extent(1), view.stride(1), view.extent(2),
+                                  view.stride(2));
+    }
+  }();
+  using data_type = std::conditional_t<View::rank() == 1, T*, std::conditional_t<View::rank() == 2, T**, T***>>;
+  const Kokkos::View<data_type, Kokkos::LayoutStride, Kokkos::HostSpace> copy("host copy", layout);
+  if (view.span() > 0) Kokkos::deep_copy(span_of(copy), span_of(view));
+  return copy;
+}
+
+/// Writes a host_copy() back, what lies between the elements too.
+template <class View, class Copy>
+void write_back(const View& view, const Copy& copy) {
+  if (view.span() > 0) Kokkos::deep_copy(span_of(view), span_of(copy));
+}
+
+}  // namespace prumo::tests
