@@ -31,17 +31,28 @@ configure() {
     [[ -z ${kokkos_prefix:-} ]] || args+=("-DKokkos_ROOT=$kokkos_prefix")
     if [[ -n ${CI:-} ]]; then args+=(-DPRUMO_WARNINGS_AS_ERRORS=ON); fi
     if [[ ${PRUMO_CCACHE:-0} == 1 ]]; then args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+    if configured_with "${args[@]}"; then return; fi
+    run_cmake "preset '$preset'" "${args[@]}"
+    note_gpus
+}
+
+configured_with() {
     local made=$build/.configured-by-dev
-    if [[ -f $build/build.ninja && -f $made && $(cat "$made") == "${args[*]}" ]]; then return; fi
+    [[ -f $build/build.ninja && -f $made && $(cat "$made") == "$*" ]]
+}
+
+# run_cmake WHAT ARGUMENT...
+run_cmake() {
+    local what=$1 made=$build/.configured-by-dev
+    shift
     # Arguments that an earlier configuration had and this one lacks must not stay in its cache.
     rm -f "$build/CMakeCache.txt" "$made" 2> /dev/null || true
     say "Configuring ${build#"$PWD"/} (about 5 s)."
-    if ! inside cmake "${args[@]}" > "$build/configure.log" 2>&1; then
+    if ! inside cmake "$@" > "$build/configure.log" 2>&1; then
         cat "$build/configure.log" >&2
-        die 1 "CMake could not configure preset '$preset'."
+        die 1 "CMake could not configure $what."
     fi
-    echo "${args[*]}" > "$made"
-    note_gpus
+    echo "$*" > "$made"
 }
 
 presets() { sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' "$here/CMakePresets.json" | sort -u | grep -vx base | paste -sd' '; }

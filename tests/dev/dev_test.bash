@@ -40,7 +40,7 @@ another_list() { echo "xz-utils" >> "$scratch/source/scripts/packages"; }
 # ./dev's functions in a shell of their own: inside_dev 'COMMANDS'
 inside_dev() {
     # shellcheck disable=SC2016
-    bash -c 'here=$1 cache=$PRUMO_CACHE; for part in common root needs enter host build check; do
+    bash -c 'here=$1 cache=$PRUMO_CACHE; for part in common root needs enter host build check device; do
         source "$here/scripts/$part.bash"; done; '"$1" - "$scratch/source" > "$scratch/out" 2> "$scratch/err"
 }
 

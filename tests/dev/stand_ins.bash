@@ -90,6 +90,15 @@ enable_testing()
 add_test(NAME first COMMAND front)
 add_test(NAME second COMMAND front 4)
 END
+    mkdir -p "$scratch/source/tests/device_compilation"
+    cat > "$scratch/source/tests/device_compilation/CMakeLists.txt" << 'END'
+cmake_minimum_required(VERSION 3.25)
+project(stand_in CXX)
+add_library(device STATIC device.cpp)
+add_custom_target(device_compilation)
+add_dependencies(device_compilation device)
+END
+    echo 'int device;' > "$scratch/source/tests/device_compilation/device.cpp"
     cat > "$scratch/source/main.cpp" << 'END'
 #include <cstdio>
 #include <cstdlib>

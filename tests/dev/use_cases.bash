@@ -24,6 +24,7 @@ test_wrong_use() {
     dev 2 --kokkos /usr --root test; err_has 'exclude each other'
     dev 2 check; err_has 'format, tidy'
     dev 2 check everything; err_has 'everything'
+    dev 2 check cuda softmax; err_has 'nothing more'
     dev 2 root old; err_has "'old'"
     times mmdebstrap 0
 }
@@ -117,6 +118,37 @@ test_test_verb() {
     rm -rf "$scratch/source/build"
     dev 1 test
     err_has 'could not configure'
+}
+
+test_check_device() {
+    local config
+    stand_in nvcc <<< '[[ -z ${FAKE_NVCC:-} ]] || { echo "error: -- unsupported GNU version!"; exit 1; }'
+    dev 3 check cuda; err_has 'no Kokkos headers'
+    config=$PRUMO_CACHE/roots/$(roots)/usr/include/kokkos/KokkosCore_config.h
+    mkdir -p "${config%/*}"
+    echo '#define KOKKOS_ENABLE_OPENMP' > "$config"
+    FAKE_NVCC=broken dev 3 check cuda; err_has 'unsupported GNU version'
+    dev 0 check cuda; err_has 'compiles for cuda'
+    holds [ -f "$(echo "$scratch"/source/build/check-cuda-*/libdevice.a)" ]
+    dev 0 check cuda; err_lacks 'Building'
+    echo 'not C++' > "$scratch/source/tests/device_compilation/device.cpp"
+    dev 1 check cuda; err_has 'The build failed'
+    dev 1 test; err_has 'The build failed'
+    dev 0 test -R first; quiet # only whoever wants all tests wants this one
+    echo '#define KOKKOS_ENABLE_CUDA' > "$config"
+    dev 3 check cuda; err_has 'is built for a GPU itself'
+}
+
+test_check_device_without_its_compiler() {
+    make_project
+    inside_dev 'type() { return 1; }; device_at_hand() { find_device_compiler "$1" || echo "$lacking"; }
+        CUDA_HOME=/none ROCM_PATH=/none; for device in cuda hip; do device_at_hand $device; done'
+    out_has 'there is no nvcc, neither on the PATH nor in /none/bin'
+    out_has 'there is no hipcc'
+    inside_dev 'type() { return 1; }; CUDA_HOME=/none ROCM_PATH=/none place=host; check_devices_at_hand'
+    err_has 'check cuda: skipped, there is no nvcc'
+    err_has 'check hip: skipped, there is no hipcc'
+    times bwrap 0
 }
 
 test_build_folders() {

@@ -2,47 +2,13 @@
 #include "cuda_peaks.hpp"
 
 #include "cuda_rates.hpp"
+#include "fact_lookup.hpp"
 
-#include <cstdio>
 #include <string>
-#include <string_view>
 
 namespace prumo::backend::cuda {
 
 namespace {
-
-const fact_value* extra(const device_facts& facts, std::string_view name) {
-  for (const fact& each : facts.extras) {
-    if (each.name == name) return &each.value;
-  }
-  return nullptr;
-}
-
-std::optional<double> number(const device_facts& facts, std::string_view name) {
-  const fact_value* const found = extra(facts, name);
-  if (found == nullptr) return std::nullopt;
-  if (const auto* whole = std::get_if<std::int64_t>(&found->value)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&found->value)) return *real;
-  return std::nullopt;
-}
-
-std::string text(const device_facts& facts, std::string_view name) {
-  const fact_value* const found = extra(facts, name);
-  const auto* const known = found == nullptr ? nullptr : std::get_if<std::string>(&found->value);
-  return known == nullptr ? std::string() : *known;
-}
-
-bool is_true(const device_facts& facts, std::string_view name) {
-  const fact_value* const found = extra(facts, name);
-  const auto* const known = found == nullptr ? nullptr : std::get_if<bool>(&found->value);
-  return known != nullptr && *known;
-}
-
-std::string digits(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.0f", value);
-  return buffer;
-}
 
 std::optional<double> clock_of(const device_facts& facts, peak_clock clock) {
   if (clock == peak_clock::max) return facts.clock_max_mhz;
@@ -69,7 +35,7 @@ void multiply(const device_facts& facts, int flops, const std::string& work, con
   result.clock_mhz = megahertz;
   result.value = *facts.cores * static_cast<double>(flops) * *megahertz * 1e6;
   result.source = std::to_string(*facts.cores) + (*facts.cores == 1 ? " SM x " : " SMs x ") + work + " x " +
-                  digits(*megahertz) + " MHz; " + rate_source + where_clock_comes_from(result.clock);
+                  whole_digits(*megahertz) + " MHz; " + rate_source + where_clock_comes_from(result.clock);
 }
 
 const char* lanes_name(dtype type) {
@@ -135,8 +101,9 @@ peak memory_peak(const device_facts& facts, peak_clock clock) {
   peak result;
   result.unit = peak_unit::memory;
   result.clock = clock;
-  const auto megahertz = number(facts, clock == peak_clock::max ? "memory_clock_max_mhz" : "memory_clock_measured_mhz");
-  const auto bits = number(facts, "memory_bus_bits");
+  const auto megahertz =
+      number_of(facts, clock == peak_clock::max ? "memory_clock_max_mhz" : "memory_clock_measured_mhz");
+  const auto bits = number_of(facts, "memory_bus_bits");
   if (is_true(facts, "mig")) {
     result.source = "a MIG instance has a part of the memory's bandwidth that is not known";
   } else if (!bits) {
@@ -147,7 +114,7 @@ peak memory_peak(const device_facts& facts, peak_clock clock) {
   } else {
     result.clock_mhz = megahertz;
     result.value = 2 * *megahertz * 1e6 * *bits / 8;
-    result.source = "2 x " + digits(*megahertz) + " MHz x " + digits(*bits) + " bits / 8; " +
+    result.source = "2 x " + whole_digits(*megahertz) + " MHz x " + whole_digits(*bits) + " bits / 8; " +
                     (clock == peak_clock::max ? "the driver's maximum memory clock"
                                               : "memory clock that the driver told under load");
   }
@@ -157,7 +124,7 @@ peak memory_peak(const device_facts& facts, peak_clock clock) {
 }  // namespace
 
 std::vector<peak> peaks_of_cuda(const device_facts& facts) {
-  const auto capability = parse_capability(text(facts, "compute_capability")).value_or(compute_capability{});
+  const auto capability = parse_capability(text_of(facts, "compute_capability")).value_or(compute_capability{});
   std::vector<peak> peaks;
   for (const dtype type : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16}) {
     for (const peak_clock clock : {peak_clock::max, peak_clock::measured}) {
