@@ -81,8 +81,7 @@ std::vector<const char*> ceiling_store::memory_probes(const fleet_device& device
 probe_need ceiling_store::need_of(const char* probe, std::size_t device, const planned_group& group,
                                   const std::string& cache) const {
   // Arithmetic and launches touch no memory worth rotating over.
-  return {probe, device, depends_on_size(probe) ? cache : "hot",
-          key_of(probe, fleet_.devices()[device], group, cache)};
+  return {probe, device, depends_on_size(probe) ? cache : "hot", key_of(probe, fleet_.devices()[device], group, cache)};
 }
 
 std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
@@ -124,9 +123,9 @@ const planned_group* ceiling_store::describe(const probe_need& need, const plann
     probe.layout = "right";
     probe.compute_mode = "strict";
     probe.bytes_per_array = group.bytes_per_array;
-    const resolve_answer resolved = fleet_.worker(device.worker)
-                                        .resolve(probe.op, probe.dtype, group.bytes_per_array, json::object(),
-                                                 probe.layout, json::object());
+    const resolve_answer resolved =
+        fleet_.worker(device.worker)
+            .resolve(probe.op, probe.dtype, group.bytes_per_array, json::object(), probe.layout, json::object());
     probe.shape = resolved.shape;
     probe.parameters = resolved.parameters;
     probe.model = resolved.model;
@@ -148,8 +147,8 @@ std::vector<live_probe*> ceiling_store::begin(const planned_group& group, const 
   for (const probe_need& need : wanted) current_[need.key] = true;
   std::erase_if(probes_, [&](auto& entry) {
     const live_probe& probe = *entry.second;
-    const bool other = depends_on_size(probe.group.op) && (probe.group.bytes_per_array != group.bytes_per_array ||
-                                                           probe.group.dtype != group.dtype);
+    const bool other = depends_on_size(probe.group.op) &&
+                       (probe.group.bytes_per_array != group.bytes_per_array || probe.group.dtype != group.dtype);
     if (other && !current_.contains(entry.first)) entry.second->measured.release();
     return other && !current_.contains(entry.first);
   });
@@ -206,7 +205,9 @@ void ceiling_store::end() {
                    {"dtype", probe.group.dtype},
                    {"bytes_per_array", sized ? json(static_cast<std::uint64_t>(*probe.group.bytes_per_array)) : json()},
                    {"cache", planned.cache},
-                   {"unit", is_launch ? "s" : name == "fma" ? "flop/s" : "B/s"}};
+                   {"unit", is_launch       ? "s"
+                            : name == "fma" ? "flop/s"
+                                            : "B/s"}};
   }
   store_entries();
 }

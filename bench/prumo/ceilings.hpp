@@ -93,8 +93,8 @@ class ceiling_store {
   measure_options options_;
   std::map<std::string, planned_group> described_;
   std::map<std::string, std::unique_ptr<live_probe>> probes_;
-  std::map<std::string, bool> current_;             ///< keys of the current group
-  std::map<std::string, value_range> of_group_;     ///< measured with the current group
+  std::map<std::string, bool> current_;          ///< keys of the current group
+  std::map<std::string, value_range> of_group_;  ///< measured with the current group
   std::map<std::string, known_probe> known_;
 };
 

@@ -35,8 +35,8 @@ struct compute_peaks {
                                                std::string_view dtype, std::string_view accumulator = {},
                                                std::optional<double> clock_mhz = std::nullopt);
 
-/// What products sum in on a tensor unit: prumo's own and its peers' strict mode never sum f16 or bf16 in less than f32.
-/// Empty for other units and types, or where the list does not tell.
+/// What products sum in on a tensor unit: prumo's own and its peers' strict mode never sum f16 or bf16 in less than
+/// f32. Empty for other units and types, or where the list does not tell.
 [[nodiscard]] std::string tensor_accumulator(const nlohmann::json& peaks, std::string_view unit,
                                              std::string_view dtype);
 
@@ -79,7 +79,8 @@ struct memory_ceiling {
 };
 
 /// The ceiling for a roof. `write` without its own probe is judged by the better of `copy` and `triad`: hardly any
-/// memory writes faster than it reads, but it is another traffic. Any other roof without its probe takes the best known.
+/// memory writes faster than it reads, but it is another traffic. Any other roof without its probe takes the best
+/// known.
 [[nodiscard]] std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceilings, memory_roof roof);
 
 /// All that rates and shares are computed from. `seconds` is the median time of one call.
@@ -113,9 +114,9 @@ struct derived_figures {
 
 /// Computes them. The roofline's time is the longer of model.flops / fma and model.bytes / bandwidth; a
 /// missing part that the case needs makes it absent. The launch floor is not added to it: where the roofline's time, in
-/// which the probe's own launch is, is below twice the floor, the bound is `launch`, and the share stays what it is. A theoretical peak is exceeded above 100 %, a
-/// measured ceiling above 102 %: where the probe's fastest sample is exceeded, too, the figure is called impossible,
-/// else the ceiling unsteady.
+/// which the probe's own launch is, is below twice the floor, the bound is `launch`, and the share stays what it is. A
+/// theoretical peak is exceeded above 100 %, a measured ceiling above 102 %: where the probe's fastest sample is
+/// exceeded, too, the figure is called impossible, else the ceiling unsteady.
 [[nodiscard]] derived_figures derive(const derive_input& input);
 
 }  // namespace prumo::bench

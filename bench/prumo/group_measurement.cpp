@@ -70,8 +70,7 @@ void group_measurer::verify(const planned_group& group, const group_setting& set
     if (!it->measured.open()) continue;
     throw_if_interrupted();
     const double least = times_.verify_seconds(group, *it->planned, time_model::least_verify_budget);
-    const double budget =
-        times_.verify_budget(group, *it->planned, least + verify_share * setting.case_seconds);
+    const double budget = times_.verify_budget(group, *it->planned, least + verify_share * setting.case_seconds);
     const auto begun = steady::now();
     it->measured.verify(budget, times_.call_seconds(group, *it->planned));
     if (it->measured.open()) times_.learn_verify(group, *it->planned, budget, seconds_since(begun));

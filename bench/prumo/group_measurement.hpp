@@ -22,8 +22,8 @@ namespace prumo::bench {
 /// What measuring a group needs beside the plan.
 struct group_setting {
   measure_options options;
-  steady_time deadline;      ///< of the run; each case gets one sample at least
-  double case_seconds = 10;  ///< what a case may use beside what it takes to its first sample
+  steady_time deadline;                             ///< of the run; each case gets one sample at least
+  double case_seconds = 10;                         ///< what a case may use beside what it takes to its first sample
   std::function<void(const std::string&)> on_step;  ///< told what runs now
 };
 
@@ -34,9 +34,9 @@ class group_measurer {
   group_measurer(worker_fleet& fleet, time_model& times, ceiling_store& ceilings)
       : fleet_(fleet), times_(times), ceilings_(ceilings) {}
 
-  /// Prepares the cases of a group and the probes that it needs, verifies and counts the cases, settles, and samples all
-  /// in turns until each case is measured enough or its time is spent. Cases that do not fit into memory together run
-  /// one batch after the other. What goes wrong with a case is in its entry.
+  /// Prepares the cases of a group and the probes that it needs, verifies and counts the cases, settles, and samples
+  /// all in turns until each case is measured enough or its time is spent. Cases that do not fit into memory together
+  /// run one batch after the other. What goes wrong with a case is in its entry.
   /// \return one entry a case of `group`, in order \throws interrupted
   [[nodiscard]] std::vector<measured_case> measure(const planned_group& group, const group_setting& setting);
 

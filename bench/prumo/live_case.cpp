@@ -45,9 +45,7 @@ void live_case::ensure_prepared() {
   record_.set_prepared(*prepared_);
 }
 
-bool live_case::is_prepared() const {
-  return prepared_ && client_.alive() && generation_ == client_.generation();
-}
+bool live_case::is_prepared() const { return prepared_ && client_.alive() && generation_ == client_.generation(); }
 
 live_case::fit live_case::prepare(bool may_wait) {
   if (record_.ended()) return fit::ended;

@@ -190,8 +190,7 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
 
 axis_choice choose_axes(const plan_options& options) {
   const bool full = options.extent == sweep::full;
-  axis_choice choice{options.data, !options.data.empty(), options.host_memory, options.caches,
-                     options.implementations};
+  axis_choice choice{options.data, !options.data.empty(), options.host_memory, options.caches, options.implementations};
   check_values("--data", choice.data, {"resident", "transferred"});
   check_values("--host-memory", choice.host_memory, {"pinned", "pageable"});
   check_values("--cache", choice.caches, {"cold", "hot"});

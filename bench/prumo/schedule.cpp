@@ -32,9 +32,9 @@ constexpr double least_calls = 4;
 
 /// What the cases of several groups need, one after the other as they stand there; settled ones need nothing.
 struct scheduler::needs {
-  std::vector<double> least;    ///< seconds to the first sample, the group's share of counting and probes included
-  std::vector<double> calls;    ///< of it, seconds of calls
-  std::vector<double> useful;   ///< seconds of sampling that are of use; probes, which take turns too, at the end
+  std::vector<double> least;   ///< seconds to the first sample, the group's share of counting and probes included
+  std::vector<double> calls;   ///< of it, seconds of calls
+  std::vector<double> useful;  ///< seconds of sampling that are of use; probes, which take turns too, at the end
   double least_sum = 0;
   double calls_sum = 0;
 };
@@ -163,7 +163,8 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
     for (const std::size_t place : places) all.least_sum -= all.least[place];
     if (current > 0) leave_out(groups[current], places, all);
   }
-  return std::min(fair_level(all.useful, left - all.least_sum), options_.case_limit_seconds);
+  constexpr double caution = 1.15;  // estimates err, and what is given away now will be missing at the end
+  return std::min(fair_level(all.useful, left - caution * all.least_sum), options_.case_limit_seconds);
 }
 
 void scheduler::store_devices() {

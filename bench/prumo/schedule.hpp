@@ -27,9 +27,9 @@ struct run_outcome {
 
 /// Measures a plan group by group within its time budget and keeps the results file up to date.
 ///
-/// Small sizes come first: what they take tells how long the large ones will; long calls come last. Before each group the time that is left is
-/// shared out anew: every case that is still to come has what it needs to its first sample (memory, data, verification,
-/// counting, its probes), and what is left beyond that is shared by max-min fairness.
+/// Small sizes come first: what they take tells how long the large ones will; long calls come last. Before each group
+/// the time that is left is shared out anew: every case that is still to come has what it needs to its first sample
+/// (memory, data, verification, counting, its probes), and what is left beyond that is shared by max-min fairness.
 class scheduler {
  public:
   /// `started` is when the program began: the budget counts from there.

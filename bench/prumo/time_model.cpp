@@ -22,13 +22,13 @@ struct usual_rates {
   double last_level_cache = 32.0 * 1024 * 1024;
 };
 
-constexpr double link_bytes = 1e10;            // between host and device, a second
-constexpr double reference_operations = 1e8;   // a second
-constexpr double counted_operations = 2e7;     // a second
-constexpr double reference_per_element = 20;   // operations of a reference, about
-constexpr double request_seconds = 1e-3;       // of anything that a worker is asked
-constexpr double usual_slowdown = 1;           // of a call where nothing was measured yet
-constexpr double shortest_interval = 2e-3;     // that a worker takes for a batch of calls
+constexpr double link_bytes = 1e10;           // between host and device, a second
+constexpr double reference_operations = 1e8;  // a second
+constexpr double counted_operations = 2e7;    // a second
+constexpr double reference_per_element = 20;  // operations of a reference, about
+constexpr double request_seconds = 1e-3;      // of anything that a worker is asked
+constexpr double usual_slowdown = 1;          // of a call where nothing was measured yet
+constexpr double shortest_interval = 2e-3;    // that a worker takes for a batch of calls
 
 usual_rates rates_of(const fleet_device& device) {
   const std::string& backend = device.summary.backend;
@@ -109,15 +109,15 @@ double time_model::prepare_seconds(const planned_group& group, const planned_cas
 }
 
 double time_model::verify_seconds(const planned_group& group, const planned_case& which, double budget) const {
-  const double usual = request_seconds + group.footprint_bytes / rates_of(fleet_.devices()[which.device]).prepared_bytes +
+  const double usual = request_seconds +
+                       group.footprint_bytes / rates_of(fleet_.devices()[which.device]).prepared_bytes +
                        std::min(budget, reference_cost(group)) / reference_operations;
   return usual * correction(device_key("verify", which), 1) + call_seconds(group, which);
 }
 
 double time_model::verify_budget(const planned_group& group, const planned_case& which, double seconds) const {
   const double fixed = verify_seconds(group, which, 0);
-  const double operations =
-      (seconds - fixed) * reference_operations / correction(device_key("verify", which), 1);
+  const double operations = (seconds - fixed) * reference_operations / correction(device_key("verify", which), 1);
   return std::clamp(operations, least_verify_budget, usual_verify_budget);
 }
 

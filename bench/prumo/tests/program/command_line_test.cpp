@@ -100,7 +100,7 @@ TEST(command_line, list_prints_the_plan_and_measures_nothing) {
 }
 
 TEST(command_line, the_table_is_as_it_was) {
-  const program_result result = 
+  const program_result result =
       run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--quick", "--data", "resident,transferred"}));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.err, "") << "progress in a pipe";

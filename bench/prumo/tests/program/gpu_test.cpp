@@ -82,8 +82,7 @@ TEST(gpu, transferred_cases_tell_their_copies) {
 }
 
 TEST(gpu, the_table_splits_a_call_with_transfers) {
-  const program_result result =
-      run_prumo(bench({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}));
+  const program_result result = run_prumo(bench({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}));
   EXPECT_THAT(result.out, AllOf(HasSubstr("kernel"), HasSubstr("h2d"), HasSubstr("d2h"), HasSubstr("pinned"),
                                 HasSubstr("pageable"), HasSubstr("time: the whole call")));
   // 6 MiB at 20 GB/s each way and in the kernel.
@@ -92,10 +91,10 @@ TEST(gpu, the_table_splits_a_call_with_transfers) {
 
 TEST(gpu, is_measured_until_it_is_quieter_than_a_host) {
   const auto stop = [](const char* backend) {
-    const program_result result = run_prumo(
-        joined({"bench", "--quick", "--no-probe", "--op", "add", "--size", "2MB", "--data", "resident", "-o", "-",
-                "--time-budget", "1s"},
-               fake_worker_words(std::string("--noise 0.01 --delay 0.01 --backend ") + backend)));
+    const program_result result =
+        run_prumo(joined({"bench", "--quick", "--no-probe", "--op", "add", "--size", "2MB", "--data", "resident", "-o",
+                          "-", "--time-budget", "1s"},
+                         fake_worker_words(std::string("--noise 0.01 --delay 0.01 --backend ") + backend)));
     return json::parse(result.out).at("results").at(0).at("time_s").at("stop").get<std::string>();
   };
   EXPECT_EQ(stop("openmp"), "settled") << "2 %";

@@ -135,10 +135,9 @@ TEST(measurement, the_default_sweep_leaves_out_products_that_take_too_long) {
 }
 
 TEST(measurement, chosen_sizes_are_measured_and_one_line_says_that_it_takes_longer) {
-  const program_result result =
-      run_prumo(joined({"bench", "-o", "-", "--no-probe", "--op", "add,gemm", "--size", "2MB,512MB", "--data", "resident",
-                        "--time-budget", "4s"},
-                       fake_worker_words()));
+  const program_result result = run_prumo(joined({"bench", "-o", "-", "--no-probe", "--op", "add,gemm", "--size",
+                                                  "2MB,512MB", "--data", "resident", "--time-budget", "4s"},
+                                                 fake_worker_words()));
   for (const json& it : json::parse(result.out).at("results")) EXPECT_EQ(it.at("status"), "ok") << it.at("reason");
   const std::string note = "prumo: note: to verify the chosen cases and call each for a single sample takes about";
   const auto place = result.err.find(note);
@@ -147,8 +146,8 @@ TEST(measurement, chosen_sizes_are_measured_and_one_line_says_that_it_takes_long
 }
 
 TEST(measurement, all_operations_get_a_share_of_a_short_budget) {
-  const json document = measure({"--op", "add,mul,scale,softmax", "--size", "2MB", "--data", "resident", "--target-noise",
-                                 "0.0001%", "--time-budget", "4s"},
+  const json document = measure({"--op", "add,mul,scale,softmax", "--size", "2MB", "--data", "resident",
+                                 "--target-noise", "0.0001%", "--time-budget", "4s"},
                                 "--noise 0.2 --delay 0.02");
   ASSERT_EQ(document.at("results").size(), 4U);
   std::size_t fewest = 1000000;

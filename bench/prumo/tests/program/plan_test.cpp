@@ -56,8 +56,10 @@ TEST_F(planning, transfers_are_planned_where_there_are_any_or_where_they_are_nam
 
 TEST_F(planning, the_roof_is_of_the_traffic) {
   options.sizes = {1U << 20};
-  for (const auto& [op, roof] : {std::pair("add", memory_roof::triad), {"scale", memory_roof::copy},
-                                 {"sum", memory_roof::read}, {"fill", memory_roof::write}}) {
+  for (const auto& [op, roof] : {std::pair("add", memory_roof::triad),
+                                 {"scale", memory_roof::copy},
+                                 {"sum", memory_roof::read},
+                                 {"fill", memory_roof::write}}) {
     options.ops = {op};
     EXPECT_EQ(memory_roof_of(plan().groups.at(0)), roof) << op;
   }
