@@ -192,7 +192,9 @@ void ceiling_store::end() {
     const double work = is_launch ? 0 : (name == "fma" ? model.flops : model.bytes).value_or(0);
     if (!is_launch && work <= 0) continue;
     const double median = summarize(own).median;
-    const double fastest = summarize(all).minimum;
+    // Few samples may all be of a slow moment: they prove nothing impossible.
+    constexpr std::size_t enough = 10;
+    const double fastest = all.size() < enough ? 0.1 * median : summarize(all).minimum;
     of_group_[key] = is_launch ? value_range{median, fastest} : value_range{work / median, work / fastest};
     known_probe& known = known_[key];
     known.samples.insert(known.samples.end(), own.begin(), own.end());

@@ -60,7 +60,7 @@ class ceiling_store {
 
   /// The ceilings that apply to a case of the group that ended last: measured with it, else those of the nearest size.
   [[nodiscard]] measured_ceilings find(const planned_group& group, const planned_case& which) const;
-  /// The same by the fastest sample of the run.
+  /// The same by the fastest sample of the run; ten times as much where there are too few samples to tell.
   [[nodiscard]] measured_ceilings find_fastest(const planned_group& group, const planned_case& which) const;
 
   /// True where a probe is prepared under this key.

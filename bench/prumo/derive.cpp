@@ -199,10 +199,10 @@ derived_figures derive(const derive_input& input) {
     const auto fastest = roof_time(input.model, input.fastest_ceilings, input.roof);
     const bool unsteady = fastest && fastest->seconds() * 100 <= measured_limit * input.seconds;
     if (unsteady && figures.percent_roofline && *figures.percent_roofline > measured_limit) {
-      figures.warnings.push_back(
-          fmt::format("UNSTEADY: {} of the measured ceiling, whose own samples vary as much; measure again when the "
-                      "machine is quiet",
-                      format_percent(*figures.percent_roofline)));
+      figures.warnings.push_back(fmt::format(
+          "UNSTEADY: {} of the measured ceiling, whose own samples vary as much or are few; measure longer, "
+          "or when the machine is quiet",
+          format_percent(*figures.percent_roofline)));
     } else {
       warn(figures.percent_roofline, measured_limit, "the measured ceiling",
            "data stayed in a cache, the ceiling was disturbed, or the work was not done");

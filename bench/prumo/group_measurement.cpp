@@ -19,6 +19,9 @@ using steady = std::chrono::steady_clock;
 /// Of the time that a case may use beside the necessary, what its verification may take.
 constexpr double verify_share = 0.25;
 
+/// The most that a probe samples at a time.
+constexpr double longest_probe_seconds = 0.25;
+
 }  // namespace
 
 /// Cases and probes that are in memory at the same time.
@@ -132,18 +135,23 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
     throw_if_interrupted();
     if (setting.on_step) setting.on_step(group.label());
     double round_seconds = 0;
+    double longest = 0;
     for (const turn& it : turns) {
       // Who takes long gets fewer samples, not the time of the others.
       const double next = it.measured->next_seconds(chosen.slice_seconds);
       const bool spent = it.measured->sampled_seconds() + next > 1.25 * setting.case_seconds;
       if (it.probe == nullptr && it.measured->open() && spent && it.has_samples()) it.measured->stop();
       if (takes_turn(it)) round_seconds += next;
+      if (it.probe == nullptr) longest = std::max(longest, next);
     }
+    // Beside calls that take seconds, a probe of some milliseconds would tell of a moment only.
+    const double probe_seconds = std::clamp(0.05 * longest, chosen.slice_seconds, longest_probe_seconds);
     // Rounds are whole, so that all see the same machine; after the last, only who has no sample yet is asked.
     const bool late = seconds_until(deadline) < round_seconds;
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const turn& it = turns[(first_of_round(round, turns.size()) + i) % turns.size()];
-      if (takes_turn(it) && !(late && it.has_samples())) it.measured->sample(chosen.slice_seconds, false);
+      if (!takes_turn(it) || (late && it.has_samples())) continue;
+      it.measured->sample(it.probe == nullptr ? chosen.slice_seconds : probe_seconds, false);
     }
     for (const turn& it : turns) {
       if (it.probe != nullptr) continue;

@@ -74,7 +74,7 @@ std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::s
   }
   // Groups of one size and type share their probes; calls that take long come last of all, so that they cannot use up
   // what the others need.
-  constexpr double long_call = 0.3;
+  constexpr double long_call = 0.1;
   std::ranges::stable_sort(groups, {}, [&](const planned_group& group) {
     double call = times_.usual_call_seconds(group, group.cases.front());
     if (call < long_call) call = 0;
@@ -143,8 +143,8 @@ void scheduler::tell_overlong(double seconds) {
   overlong_ = true;
   progress_.clear();
   fmt::print(stderr,
-             "prumo: note: to verify the chosen cases and call each for a single sample takes about {}, longer than "
-             "the budget of {}: they get no more than that\n",
+             "prumo: note: to call each of the chosen cases once takes about {}, longer than the budget of {}: each is "
+             "verified and gets a single sample, whatever that takes\n",
              format_duration(seconds), format_duration(options_.budget_seconds));
 }
 
@@ -154,14 +154,14 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
   const std::span<const planned_group> rest = std::span(groups).subspan(current);
   const double left = seconds_until(deadline_);
   needs all = needs_of(rest);
-  const double calls = called_seconds_ + all.calls_sum;
-  if (sizes_chosen && calls > options_.budget_seconds) {
-    tell_overlong(calls);
-  } else if (all.least_sum > left) {
+  if (all.least_sum > left) {
+    const double calls = called_seconds_ + all.calls_sum / least_calls;
+    // Before anything was measured estimates are not worth much.
+    if (sizes_chosen && calls > options_.budget_seconds && current > 0) tell_overlong(calls);
     // What will be left out, unless others take less time than expected, must not keep time from them.
     const std::vector<std::size_t> places = too_long(all.least, left);
     for (const std::size_t place : places) all.least_sum -= all.least[place];
-    if (current > 0) leave_out(groups[current], places, all);
+    if (current > 0 && !overlong_) leave_out(groups[current], places, all);
   }
   constexpr double caution = 1.15;  // estimates err, and what is given away now will be missing at the end
   return std::min(fair_level(all.useful, left - caution * all.least_sum), options_.case_limit_seconds);
@@ -187,7 +187,7 @@ void scheduler::store(const planned_group& group, std::vector<measured_case> res
   for (std::size_t i = 0; i < results.size(); ++i) {
     json& result = results[i].result;
     if (result.at("status") == "ok") {
-      called_seconds_ += least_calls * result.at("time_s").at("median").get<double>();
+      called_seconds_ += result.at("time_s").at("median").get<double>();
       const fleet_device& device = fleet_.devices()[group.cases[i].device];
       const planned_case& planned = group.cases[i];
       derive_figures(result, group, device.entry.at("peaks"), ceilings_.find(group, planned),

@@ -36,8 +36,8 @@ class scheduler {
   scheduler(worker_fleet& fleet, results_writer& writer, progress& shown, measure_options options, steady_time started);
 
   /// Cases that the writer has from an earlier run are kept. What does not fit into the budget with a single sample is
-  /// left out, the longest first; but where `sizes_chosen`, the user named sizes, and the calls alone take longer than
-  /// the budget, he gets a sample of each and one line that says so. \throws interrupted, results_error
+  /// left out, the longest first; but where `sizes_chosen`, the user named sizes, and one call of each alone takes
+  /// longer than the budget, he gets a sample of each and one line that says so. \throws interrupted, results_error
   run_outcome run(const bench_plan& plan, bool sizes_chosen);
 
  private:
@@ -62,7 +62,7 @@ class scheduler {
   time_model times_;
   ceiling_store ceilings_;
   group_measurer measurer_;
-  double called_seconds_ = 0;  ///< the least that calls of the groups so far took
+  double called_seconds_ = 0;  ///< one call of each case so far
   bool overlong_ = false;
 };
 

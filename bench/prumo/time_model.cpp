@@ -30,11 +30,18 @@ constexpr double request_seconds = 1e-3;      // of anything that a worker is as
 constexpr double usual_slowdown = 1;          // of a call where nothing was measured yet
 constexpr double shortest_interval = 2e-3;    // that a worker takes for a batch of calls
 
-usual_rates rates_of(const fleet_device& device) {
+bool is_gpu(const fleet_device& device) {
   const std::string& backend = device.summary.backend;
-  if (backend == "cuda" || backend == "hip" || backend == "sycl") return {5e11, 5e12, 2e10, 64.0 * 1024 * 1024};
+  return backend == "cuda" || backend == "hip" || backend == "sycl";
+}
+
+usual_rates rates_of(const fleet_device& device) {
+  if (is_gpu(device)) return {5e11, 5e12, 2e10, 64.0 * 1024 * 1024};
   return {};
 }
+
+/// The share of a theoretical peak that good kernels reach.
+constexpr double usual_share_of_peak = 0.7;
 
 double number_or(const json& object, const char* name, double fallback) {
   const auto found = object.find(name);
@@ -77,11 +84,25 @@ std::string time_model::call_key(const planned_group& group, const planned_case&
                      which.implementation.value_or(""));
 }
 
+/// By the device's peak; peers that know none work on the same processor as those that do.
+double time_model::flops_per_second(const planned_group& group, const planned_case& which) const {
+  const fleet_device& device = fleet_.devices()[which.device];
+  const std::string unit = cost_model::from_json(group.model).unit;
+  double best = 0;
+  for (const fleet_device& other : fleet_.devices()) {
+    if (is_gpu(other) != is_gpu(device) || (is_gpu(device) && other.id != device.id)) continue;
+    const json peaks = other.entry.value("peaks", json::array());
+    const compute_peaks peak = find_compute_peaks(peaks, unit.empty() ? "vector" : unit, group.dtype);
+    best = std::max({best, peak.max_clock.value_or(0), peak.measured_clock.value_or(0)});
+  }
+  return best > 0 ? usual_share_of_peak * best : rates_of(device).flops;
+}
+
 std::pair<double, const char*> time_model::usual_call(const planned_group& group, const planned_case& which) const {
   const cost_model model = cost_model::from_json(group.model);
   const usual_rates usual = rates_of(fleet_.devices()[which.device]);
   const double memory = model.bytes.value_or(group.footprint_bytes) / usual.bytes;
-  const double compute = model.flops.value_or(0) / usual.flops;
+  const double compute = model.flops.value_or(0) / flops_per_second(group, which);
   constexpr double shortest = 1e-7;
   if (which.data == "transferred") {
     return {std::max({memory, compute, shortest}) + group.footprint_bytes / link_bytes, "transfer"};

@@ -55,6 +55,7 @@ class time_model {
 
  private:
   using corrections = std::map<std::string, double, std::less<>>;
+  [[nodiscard]] double flops_per_second(const planned_group& group, const planned_case& which) const;
   /// Of one call at the usual rates, and a name for what bounds it.
   [[nodiscard]] std::pair<double, const char*> usual_call(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double usual_prepare_seconds(const planned_group& group, const planned_case& which) const;

@@ -139,7 +139,7 @@ TEST(measurement, chosen_sizes_are_measured_and_one_line_says_that_it_takes_long
                                                   "2MB,512MB", "--data", "resident", "--time-budget", "4s"},
                                                  fake_worker_words()));
   for (const json& it : json::parse(result.out).at("results")) EXPECT_EQ(it.at("status"), "ok") << it.at("reason");
-  const std::string note = "prumo: note: to verify the chosen cases and call each for a single sample takes about";
+  const std::string note = "prumo: note: to call each of the chosen cases once takes about";
   const auto place = result.err.find(note);
   ASSERT_NE(place, std::string::npos) << result.err;
   EXPECT_EQ(result.err.find(note, place + 1), std::string::npos) << "told twice";
