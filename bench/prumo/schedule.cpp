@@ -37,7 +37,17 @@ struct scheduler::needs {
   std::vector<double> useful;  ///< seconds of sampling that are of use; probes, which take turns too, at the end
   double least_sum = 0;
   double calls_sum = 0;
+  [[nodiscard]] double modest_sum() const;
 };
+
+/// Seconds of sampling without which little can be said of short calls. Nobody's first sample is worth more.
+double scheduler::needs::modest_sum() const {
+  constexpr double share_of_useful = 0.1;  // what the stopping rule asks for at least
+  constexpr double longest = 0.25;
+  double sum = 0;
+  for (const double seconds : useful) sum += std::min(share_of_useful * seconds, longest);
+  return sum;
+}
 
 bool is_final(const json& result) {
   if (result.at("status") == "failed") return false;
@@ -154,17 +164,19 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
   const std::span<const planned_group> rest = std::span(groups).subspan(current);
   const double left = seconds_until(deadline_);
   needs all = needs_of(rest);
-  if (all.least_sum > left) {
+  const double modest = all.modest_sum();
+  if (all.least_sum + modest > left) {
     const double calls = called_seconds_ + all.calls_sum / least_calls;
     // Before anything was measured estimates are not worth much.
     if (sizes_chosen && calls > options_.budget_seconds && current > 0) tell_overlong(calls);
     // What will be left out, unless others take less time than expected, must not keep time from them.
-    const std::vector<std::size_t> places = too_long(all.least, left);
+    const std::vector<std::size_t> places = too_long(all.least, left - modest);
     for (const std::size_t place : places) all.least_sum -= all.least[place];
     if (current > 0 && !overlong_) leave_out(groups[current], places, all);
   }
   constexpr double caution = 1.15;  // estimates err, and what is given away now will be missing at the end
-  return std::min(fair_level(all.useful, left - caution * all.least_sum), options_.case_limit_seconds);
+  const double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
+  return std::min(fair_level(all.useful, spare), options_.case_limit_seconds);
 }
 
 void scheduler::store_devices() {
