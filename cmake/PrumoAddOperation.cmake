@@ -62,12 +62,38 @@ function(prumo_write_registration file function)
   file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
 endfunction()
 
-# prumo_add_worker(TARGET [OPERATIONS name...]): a worker program with the library's operations and these of your own.
+# prumo_add_worker(TARGET [BACKEND openmp|threads|serial|cuda|hip] [OPERATIONS name...]): a worker program with the
+# library's operations and these of your own; by default for the kind of device that Kokkos itself prefers.
 function(prumo_add_worker target)
-  cmake_parse_arguments(arg "" "" "OPERATIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "BACKEND" "OPERATIONS" ${ARGN})
+  set(space_openmp OpenMP)
+  set(space_threads Threads)
+  set(space_serial Serial)
+  set(space_cuda Cuda)
+  set(space_hip HIP)
+  set(space DefaultExecutionSpace)
+  if(arg_BACKEND)
+    if(NOT space_${arg_BACKEND})
+      message(FATAL_ERROR "prumo_add_worker(${target}): there is no backend '${arg_BACKEND}'; "
+                          "there are: openmp, threads, serial, cuda, hip"
+      )
+    endif()
+    set(space ${space_${arg_BACKEND}})
+  endif()
   set(registration "${CMAKE_CURRENT_BINARY_DIR}/${target}_registration.cpp")
   prumo_write_registration("${registration}" prumo_register_worker_cases ${arg_OPERATIONS})
-  add_executable(${target} "${registration}")
+  set(main "${CMAKE_CURRENT_BINARY_DIR}/${target}_main.cpp")
+  string(
+    CONCAT content
+      "// Written by prumo_add_worker().\n#include <prumo/case/registry.hpp>\n\n"
+      "void prumo_register_worker_cases(prumo::cases::case_registries& registries);\n\n"
+      "namespace prumo::worker {\ntemplate <class Exec>\n"
+      "int run_worker(int argc, char** argv, void (*register_cases)(cases::case_registries&));\n}\n\n"
+      "int main(int argc, char** argv) {\n"
+      "  return prumo::worker::run_worker<Kokkos::${space}>(argc, argv, prumo_register_worker_cases);\n}\n"
+  )
+  file(CONFIGURE OUTPUT "${main}" CONTENT "${content}" @ONLY)
+  add_executable(${target} "${main}" "${registration}")
   target_link_libraries(${target} PRIVATE prumo::worker)
   foreach(name IN LISTS arg_OPERATIONS)
     target_link_libraries(${target} PRIVATE ${name}_cases)

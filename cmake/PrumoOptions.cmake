@@ -2,6 +2,9 @@
 # Every option of a prumo build. As a subdirectory of another project, only the library is built by default.
 
 option(PRUMO_BUILD_BENCH "Build the prumo program and its workers" ${PROJECT_IS_TOP_LEVEL})
+option(PRUMO_BUILD_FRONT_END "Build the prumo program itself; a machine that is measured from another needs workers only"
+       ${PRUMO_BUILD_BENCH}
+)
 option(PRUMO_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(PRUMO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PRUMO_INSTALL "Make install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})

@@ -29,6 +29,7 @@ constexpr gemm_epilogue choose_epilogue(const gemm_problem<T>& problem) {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// One entry of C.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <gemm_epilogue Epilogue, class T, class C = compute_t<T>>
 KOKKOS_FORCEINLINE_FUNCTION void write_entry(C alpha, C beta, C sum, T& entry) {
   if constexpr (Epilogue == gemm_epilogue::store) {

@@ -26,6 +26,7 @@ struct gemm_scaling_kernel {
     for (std::int64_t j = begin; j < end; ++j) scale(row[j * problem.c.column_stride]);
   }
 
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION void scale(T& entry) const {
     using C = compute_t<T>;
     entry = problem.beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(problem.beta) * static_cast<C>(entry));
@@ -51,7 +52,7 @@ void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using kernel_type = portable_gemm_host_kernel<T>;
   using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::Schedule<Kokkos::Static>>;
   static_assert(is_light_weight<kernel_type>, "prumo: a kernel of 512 bytes or more is not light-weight");
-  const std::int64_t workers = std::max(1, ctx.instance().concurrency());
+  const std::int64_t workers = std::max(1, concurrency_of(ctx.instance()));
   const auto tiling = choose_host_tiling<compute_t<T>>(problem.m, problem.n, problem.k, problem.batch, workers);
   const std::int64_t tiles = kernel_type(problem, tiling, nullptr).tiles();
   const auto teams = static_cast<int>(std::min(workers, tiles));

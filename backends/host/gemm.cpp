@@ -46,7 +46,7 @@ std::string cblas_refuses(const Exec&, const gemm_problem<T>& problem) {
 /// order.
 template <class Exec, class T>
 void run_cblas(context<Exec>& ctx, const gemm_problem<T>& problem) {
-  const openmp_threads_scope threads(ctx.instance().concurrency());
+  const openmp_threads_scope threads(concurrency_of(ctx.instance()));
   cblas_gemm(problem);
 }
 #endif

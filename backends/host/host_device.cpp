@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The services of device_facts.hpp for the execution spaces that run on the host.
+// The services of device_facts.hpp and telemetry.hpp for the execution spaces that run on the host.
 
 #include "host_facts.hpp"
 #include "host_peaks.hpp"
+#include "package_energy.hpp"
+#include <prumo/backend/telemetry.hpp>
 #include <prumo/spaces.hpp>
 
 #include <cstdlib>
@@ -51,7 +53,7 @@ struct read_clock_under_load {
 template <class Exec, class Functor>
 void on_every_thread(const Exec& instance, const char* label, const Functor& functor) {
   using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<int>, Kokkos::Schedule<Kokkos::Static>>;
-  Kokkos::parallel_for(label, policy_type(instance, 0, instance.concurrency()).set_chunk_size(1), functor);
+  Kokkos::parallel_for(label, policy_type(instance, 0, concurrency_of(instance)).set_chunk_size(1), functor);
   instance.fence("prumo::backend::facts_of");
 }
 
@@ -83,7 +85,7 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
   seen.places = environment("OMP_PLACES");
   seen.subject = identify_processor(files);
   seen.machine = read_topology(files);
-  seen.allowed_cpus.resize(static_cast<std::size_t>(instance.concurrency()));
+  seen.allowed_cpus.resize(static_cast<std::size_t>(concurrency_of(instance)));
   on_every_thread(instance, "prumo::backend::threads", ask_where_threads_run{seen.allowed_cpus.data()});
   if (probe == clock_probe::run) {
     const auto kernels = fma_kernels(seen.subject.instruction_sets);
@@ -101,14 +103,23 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
   return assemble_facts(seen, files);
 }
 
+/// All instances share the processor packages, whose counters one of them has to follow.
+device_reading read_packages() {
+  static package_energy packages{system_files()};
+  device_reading reading;
+  reading.energy_j = packages.read();
+  return reading;
+}
+
 }  // namespace
 }  // namespace host
 
-#define PRUMO_DEFINE_HOST_FACTS(Space, name)                        \
-  device_facts facts_of(const Space& instance, clock_probe probe) { \
-    return host::gather_facts(instance, name, probe);               \
-  }                                                                 \
-  std::vector<peak> peaks_of(const Space&, const device_facts& facts) { return host::peaks_of_host(facts); }
+#define PRUMO_DEFINE_HOST_FACTS(Space, name)                                                                 \
+  device_facts facts_of(const Space& instance, clock_probe probe) {                                          \
+    return host::gather_facts(instance, name, probe);                                                        \
+  }                                                                                                          \
+  std::vector<peak> peaks_of(const Space&, const device_facts& facts) { return host::peaks_of_host(facts); } \
+  device_reading read_telemetry(const Space&) { return host::read_packages(); }
 PRUMO_IF_SERIAL(PRUMO_DEFINE_HOST_FACTS(Kokkos::Serial, "serial"))
 PRUMO_IF_OPENMP(PRUMO_DEFINE_HOST_FACTS(Kokkos::OpenMP, "openmp"))
 PRUMO_IF_THREADS(PRUMO_DEFINE_HOST_FACTS(Kokkos::Threads, "threads"))

@@ -105,9 +105,9 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
     warnings.push_back(std::to_string(facts.threads) + " threads share the hardware threads " + *facts.cpu_set);
   }
   const auto has = [&](std::string_view set) { return has_instruction_set(seen.subject.instruction_sets, set); };
-  const std::string_view compiled = facts.compiled_instruction_set.value_or("");
+  const std::string compiled = facts.compiled_instruction_set.value_or("");
   if ((has("avx512f") && compiled != "avx512") || (has("avx2") && compiled != "avx2" && compiled != "avx512")) {
-    warnings.push_back("prumo's kernels were compiled for " + std::string(compiled) +
+    warnings.push_back("prumo's kernels were compiled for " + compiled +
                        " and leave part of the vector units idle: configure with -DPRUMO_NATIVE=ON");
   }
   if (facts.cpu_quota && *facts.cpu_quota < facts.threads) {

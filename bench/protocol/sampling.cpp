@@ -16,40 +16,49 @@ double seconds_since(wall_clock::time_point start) {
 
 /// A batch is calibrated this much longer than asked for: calls become faster as clocks rise and pages settle.
 constexpr double margin = 1.25;
-/// Beyond this no single call is long enough to be timed at all.
-constexpr std::uint64_t largest_batch = std::uint64_t{1} << 24;
+
+/// What an interval's length is judged by.
+double length_of(const timed_interval& interval) { return std::max(interval.device.value_or(interval.wall), 1e-9); }
 
 }  // namespace
+
+timed_interval timed_calls::run(std::uint64_t calls, std::size_t first, std::size_t copies) {
+  const auto start = wall_clock::now();
+  for (std::uint64_t call = 0; call < calls; ++call) {
+    enqueue(first);
+    if (++first == copies) first = 0;
+  }
+  fence();
+  timed_interval result;
+  result.calls = calls;
+  result.wall = seconds_since(start);
+  return result;
+}
 
 sampler::sampler(timed_calls& calls, std::size_t copies, double least_interval)
     : calls_(calls), copies_(std::max<std::size_t>(copies, 1)), least_interval_(least_interval) {}
 
-double sampler::interval(std::uint64_t calls) {
-  std::size_t copy = next_copy_;
-  const auto start = wall_clock::now();
-  for (std::uint64_t call = 0; call < calls; ++call) {
-    calls_.enqueue(copy);
-    if (++copy == copies_) copy = 0;
-  }
-  calls_.fence();
-  const double elapsed = seconds_since(start);
-  next_copy_ = copy;
-  return elapsed;
+timed_interval sampler::interval(std::uint64_t calls) {
+  const timed_interval measured = calls_.run(calls, next_copy_, copies_);
+  next_copy_ = (next_copy_ + measured.calls) % copies_;
+  return measured;
 }
 
 void sampler::calibrate() {
   interval(1);  // starts threads, loads code, makes a library's plans
   batch_ = 1;
+  const std::uint64_t largest_batch = calls_.most_calls();
   while (batch_ < largest_batch) {
-    const double elapsed = interval(batch_);
+    const double elapsed = length_of(interval(batch_));
     if (elapsed >= least_interval_) {
       const double needed = std::ceil(static_cast<double>(batch_) * margin * least_interval_ / elapsed);
-      batch_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(needed));
+      batch_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(needed), 1, largest_batch);
       return;
     }
     // Far below, the estimate is poor: at most tenfold at once.
-    const double growth = std::clamp(margin * least_interval_ / std::max(elapsed, 1e-9), 2.0, 10.0);
+    const double growth = std::clamp(margin * least_interval_ / elapsed, 2.0, 10.0);
     batch_ = static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth));
+    batch_ = std::min(batch_, largest_batch);
   }
 }
 
@@ -58,20 +67,26 @@ sample_times sampler::sample(double seconds) {
   constexpr std::size_t most_samples = 1 << 20;
   sample_times times;
   // Nothing may be allocated between intervals: an allocation returns memory to the system or takes page faults.
-  times.wall.reserve(std::min(most_samples, static_cast<std::size_t>(seconds / least_interval_) + 8));
-  times.batch = batch_;
-  const auto calls = static_cast<double>(batch_);
+  const std::size_t expected = std::min(most_samples, static_cast<std::size_t>(seconds / least_interval_) + 8);
+  for (auto* list : {&times.wall, &times.device, &times.h2d, &times.d2h}) list->reserve(expected);
   const auto start = wall_clock::now();
   double shortest = 1e300;
   do {
-    const double elapsed = interval(batch_);
-    shortest = std::min(shortest, elapsed);
-    times.wall.push_back(std::max(elapsed, 1e-9) / calls);
-  } while (seconds_since(start) < seconds && times.wall.size() < times.wall.capacity());
+    const timed_interval measured = interval(batch_);
+    const auto calls = static_cast<double>(measured.calls);
+    shortest = std::min(shortest, length_of(measured));
+    times.batch = measured.calls;
+    times.wall.push_back(std::max(measured.wall, 1e-9) / calls);
+    if (measured.device) times.device.push_back(std::max(*measured.device, 1e-9) / calls);
+    if (measured.h2d) times.h2d.push_back(*measured.h2d / calls);
+    if (measured.d2h) times.d2h.push_back(*measured.d2h / calls);
+    times.seconds = seconds_since(start);
+  } while (times.seconds < seconds && times.wall.size() < expected);
+  const std::uint64_t largest_batch = calls_.most_calls();
   if (shortest < least_interval_ && batch_ < largest_batch) {
     // The next samples get the length that these turned out to lack.
-    batch_ = static_cast<std::uint64_t>(std::ceil(calls * margin * least_interval_ / std::max(shortest, 1e-9)));
-    batch_ = std::min(batch_, largest_batch);
+    const double needed = std::ceil(static_cast<double>(batch_) * margin * least_interval_ / shortest);
+    batch_ = std::min(static_cast<std::uint64_t>(needed), largest_batch);
   }
   return times;
 }

@@ -130,14 +130,21 @@ json to_json(const count_answer& answer) {
 }
 
 json to_json(const sample_answer& answer) {
+  json transfer;
+  if (answer.transfer) {
+    transfer = {{"h2d", answer.transfer->h2d},
+                {"d2h", answer.transfer->d2h},
+                {"h2d_bytes", answer.transfer->h2d_bytes},
+                {"d2h_bytes", answer.transfer->d2h_bytes}};
+  }
   return {{"samples", answer.samples},
           {"wall", answer.wall},
           {"batch", answer.batch},
-          {"transfer", nullptr},
+          {"transfer", transfer},
           {"clock_mhz", or_null(answer.clock_mhz)},
-          {"energy_j", nullptr},
-          {"temperature_c", nullptr},
-          {"throttle", json::array()}};
+          {"energy_j", or_null(answer.energy_j)},
+          {"temperature_c", or_null(answer.temperature_c)},
+          {"throttle", answer.throttle}};
 }
 
 }  // namespace prumo::protocol

@@ -4,8 +4,10 @@
 #include "case_choice.hpp"
 #include "facts_json.hpp"
 #include "kokkos_session.hpp"
+#include "measured_calls.hpp"
 #include <prumo/backend/device_facts.hpp>
 #include <prumo/backend/gemm.hpp>
+#include <prumo/backend/telemetry.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -85,21 +87,25 @@ class worker_handler final : public protocol::request_handler {
     const cases::case_info info = operation.info();
     cases::specification choice = choose(info, request);
     complete(choice, info, request);
-    if (request.transferred) refuse_transfers();
+    if (request.transferred) require_transfers();
     choice.shape = shape_of(operation, choice.type, request, 0);
     const auto footprint =
         static_cast<std::size_t>(checked_footprint(operation.arrays(choice.shape, choice.values), choice));
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
     const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
     require_memory(case_label(choice), static_cast<std::int64_t>(copies * footprint));
+    if (request.transferred) {
+      protocol::require_memory(case_label(choice) + " on the host", static_cast<std::int64_t>(footprint));
+    }
 
-    auto prepared = std::make_unique<open_case>(instance_, operation, choice, copies, request.cold);
+    auto prepared = std::make_unique<open_case>(instance_, operation, choice, copies, request);
     const std::int64_t id = ++last_id_;
     protocol::prepare_answer answer;
     answer.case_id = id;
     answer.implementation = operation.implementation_name(choice);
     answer.copies = static_cast<std::int64_t>(copies);
     answer.footprint_bytes = static_cast<std::int64_t>(prepared->prepared.footprint_bytes());
+    answer.clock = prepared->calls->has_device_clock() ? "device" : "wall";
     open_.emplace(id, std::move(prepared));
     return answer;
   }
@@ -132,11 +138,25 @@ class worker_handler final : public protocol::request_handler {
   }
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
-    protocol::sample_times times = find_open(request.case_id).measured.sample(request.seconds);
+    open_case& sampled = find_open(request.case_id);
+    const backend::device_reading before = backend::read_telemetry(instance_);
+    protocol::sample_times times = sampled.measured.sample(request.seconds);
+    const backend::device_reading after = backend::read_telemetry(instance_);
     protocol::sample_answer answer;
-    answer.samples = times.wall;
+    answer.samples = times.device.empty() ? times.wall : std::move(times.device);
     answer.wall = std::move(times.wall);
     answer.batch = times.batch;
+    if (sampled.transfers != nullptr) {
+      answer.transfer = {std::move(times.h2d), std::move(times.d2h), sampled.transfers->h2d_bytes(),
+                         sampled.transfers->d2h_bytes()};
+    }
+    answer.clock_mhz = after.clock_mhz;
+    answer.temperature_c = after.temperature_c;
+    answer.throttle = after.throttle;
+    append(answer.throttle, before.throttle);
+    if (before.energy_j && after.energy_j && times.seconds >= least_energy_seconds) {
+      answer.energy_j = *after.energy_j - *before.energy_j;
+    }
     return answer;
   }
 
@@ -159,20 +179,35 @@ class worker_handler final : public protocol::request_handler {
  private:
   /// A case with everything that its measurement needs. Each has a context of its own, because the working set that it
   /// tells belongs to its own rotation.
-  struct open_case final : protocol::timed_calls {
+  struct open_case {
     open_case(const Exec& instance, const cases::operation_case<Exec>& operation, const cases::specification& choice,
-              std::size_t copies, bool cold)
-        : owner(instance), prepared(owner, operation, choice, copies), measured(*this, copies) {
+              std::size_t copies, const protocol::prepare_request& request)
+        : owner(instance),
+          prepared(owner, operation, choice, copies),
+          calls(make_calls(request)),
+          measured(*calls, copies) {
       // A cold case stands for a program that touches all its copies in turn.
-      if (cold) owner.set_working_set(prepared.footprint_bytes());
+      if (request.cold) owner.set_working_set(prepared.footprint_bytes());
     }
-    void enqueue(std::size_t copy) override { prepared.run(copy); }
-    void fence() override { owner.fence(); }
 
     context<Exec> owner;
     cases::prepared_case<Exec> prepared;
+    transferred_calls<Exec>* transfers = nullptr;  ///< the calls, where they contain copies
+    std::unique_ptr<resident_calls<Exec>> calls;
     protocol::sampler measured;
+
+   private:
+    std::unique_ptr<resident_calls<Exec>> make_calls(const protocol::prepare_request& request) {
+      if (!request.transferred) return std::make_unique<resident_calls<Exec>>(prepared);
+      const bool pinned = request.host_memory.value_or("pinned") == "pinned";
+      auto made = std::make_unique<transferred_calls<Exec>>(prepared, pinned);
+      transfers = made.get();
+      return made;
+    }
   };
+
+  /// Counters of energy advance in steps: shorter measurements tell nothing (telemetry.hpp).
+  static constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 0.5;
 
   static void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
     for (const std::string& it : more) {
@@ -225,11 +260,9 @@ class worker_handler final : public protocol::request_handler {
                                   "there is no device '" + id + "' here; there is: " + facts_.id);
   }
 
-  [[noreturn]] void refuse_transfers() const {
+  static void require_transfers() {
     if constexpr (is_host_space<Exec>) {
       throw protocol::request_error(protocol::error_kind::skipped, "a host device has no transfers");
-    } else {
-      throw protocol::request_error(protocol::error_kind::unsupported, facts_.id + ": transfers are not measured here");
     }
   }
 

@@ -71,8 +71,8 @@ array<T> lower_to(const View& view) {
   result.data = view.data();
   result.rank = static_cast<int>(View::rank());
   for (int dimension = 0; dimension < result.rank; ++dimension) {
-    result.extents[dimension] = static_cast<std::int64_t>(view.extent(dimension));
-    result.strides[dimension] = static_cast<std::int64_t>(view.stride(dimension));
+    result.extents[dimension] = static_cast<std::int64_t>(view.extent(static_cast<std::size_t>(dimension)));
+    result.strides[dimension] = static_cast<std::int64_t>(view.stride(static_cast<std::size_t>(dimension)));
   }
   return result;
 }
@@ -103,8 +103,8 @@ array_description describe(const View& view, std::string_view role) {
   result.space = View::memory_space::name();
   result.rank = static_cast<int>(View::rank());
   for (int dimension = 0; dimension < result.rank; ++dimension) {
-    result.extents[dimension] = static_cast<std::int64_t>(view.extent(dimension));
-    result.strides[dimension] = static_cast<std::int64_t>(view.stride(dimension));
+    result.extents[dimension] = static_cast<std::int64_t>(view.extent(static_cast<std::size_t>(dimension)));
+    result.strides[dimension] = static_cast<std::int64_t>(view.stride(static_cast<std::size_t>(dimension)));
   }
   result.data = view.data();
   result.element_bytes = sizeof(value_type);

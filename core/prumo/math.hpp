@@ -200,6 +200,7 @@ counted<T> abs(counted<T> x) {
 }
 
 /// 1 / (1 + e^-x), without overflow on the way: exp is taken of -|x| only.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
   const C decay = prumo::exp(-prumo::abs(x));

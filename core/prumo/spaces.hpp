@@ -47,4 +47,14 @@ template <class Exec>
 inline constexpr bool is_host_space = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible &&
                                       std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
 
+/// How many threads an instance has. Kokkos 4 may answer `instance.concurrency()` for the default instance.
+template <class Exec>
+int concurrency_of(const Exec& instance) {
+  if constexpr (requires { Exec::concurrency(instance); }) {
+    return Exec::concurrency(instance);
+  } else {
+    return instance.concurrency();
+  }
+}
+
 }  // namespace prumo

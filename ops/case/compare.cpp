@@ -106,7 +106,7 @@ check_result compare(dtype type, const std::vector<host_output>& outputs, std::i
   // The host's own execution space, whose threads are bound to cores already: threads started here would all inherit
   // the calling thread's single core.
   using host_space = Kokkos::DefaultHostExecutionSpace;
-  const auto workers = std::clamp<std::int64_t>(checked_parts, 1, host_space().concurrency());
+  const auto workers = std::clamp<std::int64_t>(checked_parts, 1, concurrency_of(host_space()));
   std::vector<worst_entry> worst(static_cast<std::size_t>(workers));
   const std::function<void(std::size_t)> work = [&](std::size_t worker) { look_at_parts(worst[worker]); };
   Kokkos::parallel_for("prumo::case::compare", Kokkos::RangePolicy<host_space>(0, workers), host_work{&work});

@@ -76,6 +76,12 @@ prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec
 }
 
 template <class Exec>
+typename prepared_case<Exec>::array_memory prepared_case<Exec>::memory_of(std::size_t copy, std::size_t which) const {
+  const bytes_view& allocation = allocations_[copy * specifications_.size() + which];
+  return {allocation.data(), allocation.extent(0), specifications_[which].role};
+}
+
+template <class Exec>
 void prepared_case<Exec>::allocate(std::size_t copies) {
   for (std::size_t copy = 0; copy < copies; ++copy) {
     case_arrays<Exec> arrays;

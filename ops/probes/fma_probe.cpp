@@ -21,7 +21,7 @@ constexpr std::int64_t default_iterations = is_host_space<Exec> ? 65536 : 8192;
 /// Rows that give every thread of the space the same number of blocks.
 template <class Exec>
 std::int64_t default_rows() {
-  const auto threads = static_cast<std::int64_t>(Exec().concurrency());
+  const auto threads = static_cast<std::int64_t>(concurrency_of(Exec()));
   return is_host_space<Exec> ? 4 * threads : std::max<std::int64_t>(1, threads / 12);
 }
 

@@ -200,7 +200,8 @@ template <class T>
 struct launch_kernel {
   T* results;
   std::int64_t n;
-  KOKKOS_FUNCTION std::int64_t blocks() const { return n; }
+  std::int64_t blocks() const { return n; }
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FUNCTION void operator()(std::int64_t index) const { results[index] = T(1); }
 };
 

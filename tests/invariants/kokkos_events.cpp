@@ -108,8 +108,8 @@ void watch_kokkos() {
 
 namespace detail {
 
-void begin_recording(kokkos_events& target) { recording = &target; }
-void end_recording() { recording = nullptr; }
+recording_scope::recording_scope(kokkos_events& target) { recording = &target; }
+recording_scope::~recording_scope() { recording = nullptr; }
 
 void begin_counting() {
   Kokkos::Tools::Experimental::pause_tools();

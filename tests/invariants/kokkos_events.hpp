@@ -42,8 +42,14 @@ std::size_t heap_allocations_of(Function&& function);
 
 namespace detail {
 
-void begin_recording(kokkos_events& target);
-void end_recording();
+/// Records while it lives, so that an exception leaves no recording behind.
+class recording_scope {
+ public:
+  explicit recording_scope(kokkos_events& target);
+  ~recording_scope();
+  recording_scope(const recording_scope&) = delete;
+  recording_scope& operator=(const recording_scope&) = delete;
+};
 void begin_counting();
 std::size_t end_counting();
 
@@ -52,9 +58,10 @@ std::size_t end_counting();
 template <class Function>
 kokkos_events events_of(Function&& function) {
   kokkos_events events;
-  detail::begin_recording(events);
-  function();
-  detail::end_recording();
+  {
+    const detail::recording_scope scope(events);
+    function();
+  }
   return events;
 }
 

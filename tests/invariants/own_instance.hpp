@@ -14,7 +14,7 @@ template <class Exec>
 Exec make_own_instance() {
 #if defined(KOKKOS_ENABLE_OPENMP)
   // Partitions of OpenMP are copies of the default instance unless nested parallelism is on.
-  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) return Kokkos::OpenMP(Kokkos::OpenMP().concurrency() + 1);
+  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) return Kokkos::OpenMP(concurrency_of(Kokkos::OpenMP()) + 1);
 #endif
 #if defined(KOKKOS_ENABLE_SERIAL)
   if constexpr (std::is_same_v<Exec, Kokkos::Serial>) return Kokkos::Serial(Kokkos::NewInstance{});

@@ -60,7 +60,7 @@ void print_sums(const char* type) {
 
 int main(int argc, char** argv) {
   const Kokkos::ScopeGuard kokkos(argc, argv);
-  std::fprintf(stderr, "%d threads\n", exec().concurrency());
+  std::fprintf(stderr, "%d threads\n", prumo::concurrency_of(exec()));
   print_sums<float>("f32");
   print_sums<double>("f64");
   print_sums<prumo::f16>("f16");

@@ -41,7 +41,7 @@ void expect_own_kernels(const kokkos_events& events, const Exec& instance) {
 #if defined(KOKKOS_ENABLE_OPENMP)
   if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
     for (const unsigned threads : events.openmp_threads) {
-      EXPECT_EQ(threads, static_cast<unsigned>(instance.concurrency())) << "a parallel region has not the threads of "
+      EXPECT_EQ(threads, static_cast<unsigned>(concurrency_of(instance))) << "a parallel region has not the threads of "
                                                                            "the caller's instance";
     }
   }

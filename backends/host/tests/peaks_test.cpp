@@ -193,7 +193,7 @@ TEST(facts, of_the_present_machine) {
   const device_facts quick = facts_of(instance, clock_probe::skip);
   EXPECT_FALSE(quick.name.empty());
   EXPECT_EQ(quick.id, quick.backend + ":0");
-  EXPECT_EQ(quick.threads, instance.concurrency());
+  EXPECT_EQ(quick.threads, concurrency_of(instance));
   EXPECT_EQ(quick.clock_measured_mhz, std::nullopt);
 
   const device_facts facts = facts_of(instance);

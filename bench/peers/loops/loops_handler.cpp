@@ -164,7 +164,11 @@ protocol::count_answer loops_handler::count(const protocol::count_request&) { re
 
 protocol::sample_answer loops_handler::sample(const protocol::sample_request& request) {
   protocol::sample_times times = find_open(request.case_id).measured().sample(request.seconds);
-  return {times.wall, times.wall, times.batch, {}};
+  protocol::sample_answer answer;
+  answer.samples = times.wall;
+  answer.wall = times.wall;
+  answer.batch = times.batch;
+  return answer;
 }
 
 void loops_handler::release(std::int64_t case_id) {

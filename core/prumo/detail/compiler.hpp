@@ -22,3 +22,16 @@
 #else
 #define PRUMO_UNROLL
 #endif
+
+#if defined(__CUDACC__)
+// nvcc does not know GCC's pragmas, says so, and hands them on to the host's compiler.
+#pragma nv_diag_suppress 1675
+#endif
+
+/// Before a template that is compiled for the device where its arguments are, and for the host alone where they are
+/// counting scalars: nvcc would warn of every such instantiation.
+#if defined(__CUDACC__)
+#define PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK _Pragma("nv_exec_check_disable")
+#else
+#define PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+#endif

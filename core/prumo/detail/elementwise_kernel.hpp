@@ -272,6 +272,7 @@ void launch_blocks(const Exec& instance, const std::string& label, const Kernel&
 template <class Exec, class Formula, class Out, class... In>
 void launch_elementwise_kernel(const Exec& instance, const std::string& label,
                                const elementwise_problem<Formula, Out, In...>& problem) {
+  constexpr std::size_t element_bytes = (sizeof(Out) + ... + sizeof(In));  // nvcc cannot fold nothing in a lambda
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     const auto nest = make_loop_nest(problem.output, std::get<I>(problem.inputs)...);
     const input_pointers<In...> inputs{{std::get<I>(problem.inputs).data...}};
@@ -281,11 +282,11 @@ void launch_elementwise_kernel(const Exec& instance, const std::string& label,
       launch_blocks(instance, label,
                     strided_kernel<is_host_space<Exec>, Formula, Out, In...>(problem.formula, output, inputs, nest));
     } else if constexpr (is_host_space<Exec>) {
-      const std::size_t footprint = static_cast<std::size_t>(nest.size()) * (sizeof(Out) + ... + sizeof(In));
+      const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
       const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
       launch_blocks(instance, label,
                     contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(),
-                                                                instance.concurrency(), streaming));
+                                                                concurrency_of(instance), streaming));
     } else {
       launch_blocks(instance, label,
                     contiguous_device_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size()));

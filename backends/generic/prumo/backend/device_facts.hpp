@@ -22,11 +22,30 @@ namespace prumo::backend {
 
 struct fact;
 
+/// A vector that may be a member of its own element. std::vector may too, but its members are constexpr in C++20, and
+/// nvcc's front-end (13.0) instantiates those while the element is incomplete: these here are not constexpr.
+template <class T>
+struct recursive_vector : std::vector<T> {
+  using std::vector<T>::vector;
+  recursive_vector() {}
+  recursive_vector(const recursive_vector& other) : std::vector<T>(other) {}
+  recursive_vector(recursive_vector&& other) noexcept : std::vector<T>(std::move(other)) {}
+  recursive_vector& operator=(const recursive_vector& other) {
+    std::vector<T>::operator=(other);
+    return *this;
+  }
+  recursive_vector& operator=(recursive_vector&& other) noexcept {
+    std::vector<T>::operator=(std::move(other));
+    return *this;
+  }
+  ~recursive_vector() {}
+};
+
 /// A value of a fact in plain types, for whoever prints or stores facts without knowing each of them.
 /// `std::monostate` stands for unknown; a vector of facts is an object with named members.
 struct fact_value {
-  using list = std::vector<fact_value>;
-  using object = std::vector<fact>;
+  using list = recursive_vector<fact_value>;
+  using object = recursive_vector<fact>;
 
   std::variant<std::monostate, bool, std::int64_t, double, std::string, list, object> value;
 

@@ -160,11 +160,23 @@ struct sample_request {
   double seconds = 0;
 };
 
+/// Copies between host and device within the calls that were sampled.
+struct transfer_times {
+  std::vector<double> h2d;  ///< seconds of each sample
+  std::vector<double> d2h;
+  std::uint64_t h2d_bytes = 0;  ///< of one call
+  std::uint64_t d2h_bytes = 0;
+};
+
 struct sample_answer {
   std::vector<double> samples;
   std::vector<double> wall;
   std::uint64_t batch = 1;
+  std::optional<transfer_times> transfer;
   std::optional<double> clock_mhz;
+  std::optional<double> energy_j;  ///< of the device while all samples were taken
+  std::optional<double> temperature_c;
+  std::vector<std::string> throttle;
 };
 
 /// Each reads the request of its name. Throws request_error (usage) that names the field which is missing, of the

@@ -2,14 +2,24 @@
 #pragma once
 
 /// \file
-/// How a call is timed: batches of calls of a millisecond or more, by the wall clock from the first enqueued to the
-/// fence after the last.
+/// How a call is timed: batches of calls of a millisecond or more, from the first enqueued to the fence after the last,
+/// and by the device's own clock where it has one.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace prumo::protocol {
+
+/// Calls that were made one after the other, and the seconds that they took together.
+struct timed_interval {
+  std::uint64_t calls = 0;
+  double wall = 0;               ///< end to end
+  std::optional<double> device;  ///< by the device's clock
+  std::optional<double> h2d;     ///< of it, copies to the device; only where calls contain copies
+  std::optional<double> d2h;     ///< and back
+};
 
 /// Calls that can be made again and again, each on one of several copies of its arrays.
 class timed_calls {
@@ -20,12 +30,22 @@ class timed_calls {
   virtual void enqueue(std::size_t copy) = 0;
   /// Waits for every call made.
   virtual void fence() = 0;
+
+  /// Makes about so many calls, on copy number `first` and those after it in rotation, and waits for them.
+  virtual timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies);
+
+  /// How many calls run() makes at most.
+  virtual std::uint64_t most_calls() const { return std::uint64_t{1} << 24; }
 };
 
 /// Times of single calls in seconds: each an interval divided by its number of calls.
 struct sample_times {
   std::vector<double> wall;
+  std::vector<double> device;  ///< empty where there is no clock but the wall's; so are the next two
+  std::vector<double> h2d;
+  std::vector<double> d2h;
   std::uint64_t batch = 1;  ///< calls in an interval of these samples
+  double seconds = 0;       ///< that taking them took
 };
 
 /// Takes samples of one prepared case. The batch and the place in the rotation of copies stay from one request to the
@@ -39,7 +59,7 @@ class sampler {
   sample_times sample(double seconds);
 
  private:
-  double interval(std::uint64_t calls);
+  timed_interval interval(std::uint64_t calls);
   void calibrate();
 
   timed_calls& calls_;

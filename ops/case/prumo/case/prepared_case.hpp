@@ -31,6 +31,15 @@ class prepared_case {
   context<Exec>& owner() const { return context_; }
   const specification& choice() const { return choice_; }
 
+  /// An array of a copy: its memory, gaps included, and what the operation does with it.
+  struct array_memory {
+    void* data;
+    std::size_t bytes;
+    array_role role;
+  };
+  std::size_t array_count() const { return specifications_.size(); }
+  array_memory memory_of(std::size_t copy, std::size_t which) const;
+
   /// Fills the outputs of the first copy with NaN, runs once, and compares with the reference: every entry where that
   /// takes `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
   check_result verify(double budget);

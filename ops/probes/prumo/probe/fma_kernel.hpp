@@ -4,6 +4,8 @@
 /// \file
 /// Fused multiply-adds out of registers: the ceiling of everything that computes.
 
+#include <prumo/detail/compiler.hpp>
+#include <prumo/math.hpp>
 #include <prumo/probe/fma_vector.hpp>
 
 #include <cstdint>
@@ -33,16 +35,16 @@ struct fma_registers {
   fma_registers<Vector, Count - 1> others;
 
   template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const T* from) {
+  void load(const T* from) {
     first = Vector::load(from);
     others.load(from + Vector::lanes);
   }
   template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION void store(T* to) const {
+  void store(T* to) const {
     first.store(to);
     others.store(to + Vector::lanes);
   }
-  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(const Vector& factor, const Vector& summand) {
+  void multiply_add(const Vector& factor, const Vector& summand) {
     first.multiply_add(factor, summand);
     others.multiply_add(factor, summand);
   }
@@ -50,40 +52,39 @@ struct fma_registers {
 template <class Vector>
 struct fma_registers<Vector, 0> {
   template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const T*) {}
+  void load(const T*) {}
   template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION void store(T*) const {}
-  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(const Vector&, const Vector&) {}
+  void store(T*) const {}
+  void multiply_add(const Vector&, const Vector&) {}
 };
 
-/// results[block] = the sum over the block's chains of where `iterations` steps take them. A block is a whole
-/// row on the host, and what one thread keeps in its registers on a device.
+/// results[block] = the sum over the block's chains of where `iterations` steps take them.
 template <bool OnHost, class T>
-struct fma_chains_kernel {
-  using vector = typename std::conditional_t<OnHost, fma_vector<T>, fma_number<T>>::type;
+struct fma_chains_kernel;
+
+/// On the host a block is a whole row.
+template <class T>
+struct fma_chains_kernel<true, T> {
+  using vector = typename fma_vector<T>::type;
   static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * vector::in_flight;
-  static constexpr std::int64_t chains_per_block = OnHost ? fma_chains : chains_in_flight;
-  static constexpr std::int64_t blocks_per_row = fma_chains / chains_per_block;
-  static_assert(fma_chains % chains_in_flight == 0 && chains_per_block % chains_in_flight == 0);
+  static constexpr std::int64_t chains_per_block = fma_chains;
+  static_assert(fma_chains % chains_in_flight == 0);
 
   const T* start;
   T* results;
   std::int64_t rows;
   std::int64_t iterations;
 
-  KOKKOS_FUNCTION std::int64_t blocks() const { return rows * blocks_per_row; }
+  std::int64_t blocks() const { return rows; }
 
-  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
-    const std::int64_t begin = block % blocks_per_row * chains_per_block;
+  void operator()(std::int64_t row) const {
     T total(0);
-    for (std::int64_t chain = begin; chain < begin + chains_per_block; chain += chains_in_flight) {
-      run_chains(start[block / blocks_per_row], chain, total);
-    }
-    results[block] = total;
+    for (std::int64_t chain = 0; chain < fma_chains; chain += chains_in_flight) run_chains(start[row], chain, total);
+    results[row] = total;
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void run_chains(T row_start, std::int64_t first, T& total) const {
+  void run_chains(T row_start, std::int64_t first, T& total) const {
     const vector factor = vector::all(T(plain_scalar_t<T>(fma_factor)));
     const vector summand = vector::all(T(plain_scalar_t<T>(fma_summand)));
     T numbers[chains_in_flight];
@@ -96,6 +97,42 @@ struct fma_chains_kernel {
     for (std::int64_t step = 0; step < iterations; ++step) chains.multiply_add(factor, summand);
     chains.store(numbers);
     for (std::int64_t which = 0; which < chains_in_flight; ++which) total = total + numbers[which];
+  }
+};
+
+/// On a device a block is what one thread keeps in its registers.
+template <class T>
+struct fma_chains_kernel<false, T> {
+  static constexpr int chains_in_flight = 16;
+  static constexpr std::int64_t chains_per_block = chains_in_flight;
+  static constexpr std::int64_t blocks_per_row = fma_chains / chains_per_block;
+  static_assert(fma_chains % chains_per_block == 0);
+
+  const T* start;
+  T* results;
+  std::int64_t rows;
+  std::int64_t iterations;
+
+  std::int64_t blocks() const { return rows * blocks_per_row; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
+    const std::int64_t first = block % blocks_per_row * chains_per_block;
+    const T row_start = start[block / blocks_per_row];
+    T chains[chains_in_flight];
+    PRUMO_UNROLL
+    for (int which = 0; which < chains_in_flight; ++which) {
+      chains[which] = prumo::fma(static_cast<T>(first + which) * T(fma_offset), T(1), row_start);
+    }
+    for (std::int64_t step = 0; step < iterations; ++step) {
+      PRUMO_UNROLL
+      for (int which = 0; which < chains_in_flight; ++which) {
+        chains[which] = prumo::fma(chains[which], T(fma_factor), T(fma_summand));
+      }
+    }
+    T total(0);
+    PRUMO_UNROLL
+    for (int which = 0; which < chains_in_flight; ++which) total = total + chains[which];
+    results[block] = total;
   }
 };
 

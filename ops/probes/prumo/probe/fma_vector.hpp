@@ -20,8 +20,7 @@
 namespace prumo::probe {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// A single number, which is what a thread of a device works on. `in_flight`: how many of them fit into
-/// registers and keep the pipes full.
+/// A single number. `in_flight`: how many of them fit into registers and keep the pipes full.
 template <class T>
 struct fma_number {
   using type = fma_number;  ///< what registers hold: derived classes are names for it
@@ -29,10 +28,10 @@ struct fma_number {
   static constexpr int in_flight = 16;
   T value;
 
-  KOKKOS_FORCEINLINE_FUNCTION static fma_number load(const T* from) { return {*from}; }
-  KOKKOS_FORCEINLINE_FUNCTION static fma_number all(T number) { return {number}; }
-  KOKKOS_FORCEINLINE_FUNCTION void store(T* to) const { *to = value; }
-  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(const fma_number& factor, const fma_number& summand) {
+  static fma_number load(const T* from) { return {*from}; }
+  static fma_number all(T number) { return {number}; }
+  void store(T* to) const { *to = value; }
+  void multiply_add(const fma_number& factor, const fma_number& summand) {
     value = fma(value, factor.value, summand.value);
   }
 };

@@ -22,7 +22,10 @@ struct read_partition {
   /// Enough for all threads of a large device. On the host each run is a part of its own.
   static constexpr std::int64_t most_parts = OnHost ? INT64_MAX : std::int64_t{1} << 18;
 
-  static std::int64_t parts(std::int64_t n) { return std::min(most_parts, (n + run_length - 1) / run_length); }
+  KOKKOS_FUNCTION static std::int64_t parts(std::int64_t n) {
+    const std::int64_t runs = (n + run_length - 1) / run_length;
+    return runs < most_parts ? runs : most_parts;
+  }
 };
 
 inline namespace PRUMO_INSTRUCTION_SET {

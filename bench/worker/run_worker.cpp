@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "run_worker.hpp"
+
 #include "kokkos_session.hpp"
 #include "worker_handler.hpp"
-#include <prumo/case/registry.hpp>
 #include <prumo/protocol/server.hpp>
 #include <prumo/protocol/surroundings.hpp>
+#include <prumo/spaces.hpp>
 
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <utility>
 
-// Written by prumo_add_worker(): the operations of this program beside the library's own.
-void prumo_register_worker_cases(prumo::cases::case_registries& registries);
+namespace prumo::worker {
 
-int main(int argc, char** argv) {
-  using namespace prumo;
+template <class Exec>
+int run_worker(int argc, char** argv, void (*register_cases)(cases::case_registries&)) {
   protocol::standard_channel channel;
 
   std::string name = argc > 0 ? argv[0] : "prumo-worker";
@@ -22,7 +23,7 @@ int main(int argc, char** argv) {
   protocol::program_description program;
   program.name = name;
   program.version = protocol::prumo_version();
-  program.description = "It runs prumo's operations on " + std::string(Kokkos::DefaultExecutionSpace::name()) +
+  program.description = "It runs prumo's operations on " + std::string(Exec::name()) +
                         " through Kokkos, measures and verifies them.";
   program.example = R"({"request": "resolve", "op": "add", "dtype": "f32", "bytes_per_array": 1048576})";
   program.passed_on = "--kokkos-";
@@ -30,15 +31,20 @@ int main(int argc, char** argv) {
 
   protocol::json environment = protocol::environment_that_matters();
   try {
-    const worker::kokkos_session session(argc, argv);
+    const kokkos_session session(argc, argv);
     cases::case_registries registries;
     cases::register_library_cases(registries);
-    prumo_register_worker_cases(registries);
-    using exec = Kokkos::DefaultExecutionSpace;
-    worker::worker_handler<exec> handler(registries.of<exec>(), name, std::move(environment));
+    register_cases(registries);
+    worker_handler<Exec> handler(registries.of<Exec>(), name, std::move(environment));
     return protocol::serve(handler, channel);
   } catch (const std::exception& cause) {
     std::fprintf(stderr, "%s: this machine cannot run it: %s\n", name.c_str(), cause.what());
     return 3;
   }
 }
+
+#define PRUMO_INSTANTIATE_RUN_WORKER(Space) \
+  template int run_worker<Space>(int, char**, void (*)(cases::case_registries&));
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_RUN_WORKER)
+
+}  // namespace prumo::worker

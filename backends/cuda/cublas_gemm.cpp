@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cublas_gemm.hpp"
+
+#include "../generic/blas_form.hpp"
+#include "cublas_handle.hpp"
+
+#include <array>
+#include <type_traits>
+
+namespace prumo::backend {
+namespace cuda {
+namespace {
+
+/// cuBLAS reads alpha and beta from the host while the call returns; an adopted handle may expect them elsewhere.
+class host_pointer_scope {
+ public:
+  explicit host_pointer_scope(cublasHandle_t handle) : handle_(handle) {
+    require_success(cublasGetPointerMode(handle, &previous_), "cublasGetPointerMode");
+    if (previous_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+  }
+  ~host_pointer_scope() {
+    if (previous_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_, previous_);
+  }
+  host_pointer_scope(const host_pointer_scope&) = delete;
+  host_pointer_scope& operator=(const host_pointer_scope&) = delete;
+
+ private:
+  cublasHandle_t handle_;
+  cublasPointerMode_t previous_ = CUBLAS_POINTER_MODE_HOST;
+};
+
+cublasOperation_t operation_of(const blas_operand& operand) { return operand.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+}  // namespace
+
+template <class T>
+std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not) {
+  if (mode != gemm_mode::strict && !std::is_same_v<T, float>) {
+    why_not = "mode " + std::string(gemm_mode_name(mode)) + " is for f32, not for " +
+              std::string(scalar_traits<T>::name);
+    return std::nullopt;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr cublasComputeType_t by_mode[] = {CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_COMPUTE_32F_FAST_TF32,
+                                               CUBLAS_COMPUTE_32F_FAST_16BF, CUBLAS_COMPUTE_32F_FAST_16F};
+    return library_types{CUDA_R_32F, CUDA_R_32F, by_mode[static_cast<std::size_t>(mode)]};
+  } else if constexpr (std::is_same_v<T, double>) {
+    return library_types{CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F_PEDANTIC};
+  } else {
+    return library_types{std::is_same_v<T, f16> ? CUDA_R_16F : CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  }
+}
+
+template <class T>
+std::string why_not_cublas(const Kokkos::Cuda&, const gemm_problem<T>& problem) {
+  std::string reason;
+  if (!library_types_of<T>(problem.mode, reason)) return reason;
+  to_blas_form(problem, reason);
+  return reason;
+}
+
+template <class T>
+void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
+  std::string reason;
+  const library_types types = *library_types_of<T>(given.mode, reason);
+  const blas_form<T> form = *to_blas_form(given, reason);
+  const gemm_problem<T>& problem = form.problem;
+  const current_device device(ctx.instance().cuda_device());
+  cublasHandle_t handle = cublas_of(ctx).get();
+  const host_pointer_scope pointers(handle);
+  // Columns for rows: C' = B' A'.
+  if (problem.batch == 1) {
+    require_success(
+        cublasGemmEx_64(handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k,
+                        &problem.alpha, problem.b.data, types.element, form.b.leading_dimension, problem.a.data,
+                        types.element, form.a.leading_dimension, &problem.beta, problem.c.data, types.element,
+                        form.leading_dimension_of_c, types.compute, CUBLAS_GEMM_DEFAULT),
+        "prumo::gemm: cublasGemmEx_64");
+  } else {
+    require_success(
+        cublasGemmStridedBatchedEx_64(
+            handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k, &problem.alpha,
+            problem.b.data, types.element, form.b.leading_dimension, problem.b.batch_stride, problem.a.data,
+            types.element, form.a.leading_dimension, problem.a.batch_stride, &problem.beta, problem.c.data,
+            types.element, form.leading_dimension_of_c, problem.c.batch_stride, problem.batch, types.compute,
+            CUBLAS_GEMM_DEFAULT),
+        "prumo::gemm: cublasGemmStridedBatchedEx_64");
+  }
+}
+
+#define PRUMO_INSTANTIATE_CUBLAS(T)                                                            \
+  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);          \
+  template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&);         \
+  template void run_cublas<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);
+PRUMO_INSTANTIATE_CUBLAS(float)
+PRUMO_INSTANTIATE_CUBLAS(double)
+PRUMO_INSTANTIATE_CUBLAS(f16)
+PRUMO_INSTANTIATE_CUBLAS(bf16)
+
+}  // namespace cuda
+
+template <class Exec, class T>
+std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
+  static constexpr std::array<gemm_candidate<Exec, T>, 2> candidates{
+      {{"cublasLt", cuda::why_not_cublaslt<T>, cuda::run_cublaslt<T>},
+       {"cublas", cuda::why_not_cublas<T>, cuda::run_cublas<T>}}};
+  return candidates;
+}
+
+#define PRUMO_INSTANTIATE_CUDA_GEMM(T) \
+  template std::span<const gemm_candidate<Kokkos::Cuda, T>> vendor_gemm_candidates<Kokkos::Cuda, T>();
+PRUMO_INSTANTIATE_CUDA_GEMM(float)
+PRUMO_INSTANTIATE_CUDA_GEMM(double)
+PRUMO_INSTANTIATE_CUDA_GEMM(f16)
+PRUMO_INSTANTIATE_CUDA_GEMM(bf16)
+
+}  // namespace prumo::backend

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The matrix product through NVIDIA's libraries.
+
+#include <prumo/backend/gemm.hpp>
+
+#include <cublas_v2.h>
+
+#include <optional>
+#include <string>
+
+namespace prumo::backend::cuda {
+
+/// How the libraries call a product of T in a mode.
+struct library_types {
+  cudaDataType_t element;
+  cudaDataType_t scale;
+  cublasComputeType_t compute;
+};
+
+/// None where the libraries have no such mode for T; `why_not` says so.
+///
+/// Strict f32 is the pedantic computation: plain COMPUTE_32F would follow NVIDIA_TF32_OVERRIDE and the emulation that
+/// CUBLAS_EMULATE_SINGLE_PRECISION asks for. f64 and the 16-bit types lose nothing in tensor units: products of f16 and
+/// bf16 are exact in f32.
+template <class T>
+std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not);
+
+/// Empty where the libraries can compute the problem as it lies in memory.
+template <class T>
+std::string why_not_cublas(const Kokkos::Cuda& instance, const gemm_problem<T>& problem);
+
+template <class T>
+void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
+
+/// Empty where cuBLASLt has an algorithm for the problem.
+template <class T>
+std::string why_not_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>& problem);
+
+template <class T>
+void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
+
+}  // namespace prumo::backend::cuda

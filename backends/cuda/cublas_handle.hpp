@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The cuBLAS and cuBLASLt handles of a context.
+
+#include "cuda_error.hpp"
+#include <prumo/context.hpp>
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#include <string>
+#include <string_view>
+
+namespace prumo::backend::cuda {
+
+/// Throws backend_error that names the call and cuBLAS' own word for the status.
+inline void require_success(cublasStatus_t status, std::string_view call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw backend_error(std::string(call) + ": " + cublasGetStatusString(status) + " (" + cublasGetStatusName(status) +
+                      ")");
+}
+
+/// Memory for the libraries' own temporaries: of its own, because cuBLAS keeps the address, and allocated before
+/// anything is captured in a graph.
+struct library_workspace {
+  explicit library_workspace(const Kokkos::Cuda& instance);
+
+  void* data = nullptr;
+  std::size_t bytes = 0;
+
+ private:
+  Kokkos::View<std::byte*, Kokkos::CudaSpace> memory_;
+};
+
+/// A cuBLAS handle bound to the context's stream. Its stream is set once and the workspace after it, because
+/// cublasSetStream() takes the workspace away.
+class cublas_handle {
+ public:
+  explicit cublas_handle(context<Kokkos::Cuda>& owner);
+  /// Adopts the caller's handle, which must be bound to the context's stream already and stays the caller's. Throws
+  /// argument_error otherwise.
+  cublas_handle(context<Kokkos::Cuda>& owner, cublasHandle_t adopted);
+  ~cublas_handle();
+  cublas_handle(cublas_handle&& other) noexcept : handle_(other.handle_), is_owned_(other.is_owned_) {
+    other.handle_ = nullptr;
+  }
+  cublas_handle(const cublas_handle&) = delete;
+  cublas_handle& operator=(const cublas_handle&) = delete;
+  cublas_handle& operator=(cublas_handle&&) = delete;
+
+  cublasHandle_t get() const { return handle_; }
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+  bool is_owned_ = true;
+};
+
+/// The workspace and the handle of a context, made at the first request.
+library_workspace& workspace_of(context<Kokkos::Cuda>& owner);
+cublas_handle& cublas_of(context<Kokkos::Cuda>& owner);
+
+}  // namespace prumo::backend::cuda

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How the calls of a case are made and timed on each kind of device.
+
+#include <prumo/backend/timing.hpp>
+#include <prumo/case/prepared_case.hpp>
+#include <prumo/protocol/sampling.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace prumo::worker {
+
+/// Calls on arrays that stay on the device. Short ones are recorded and replayed as one launch, so that what is timed
+/// is the device's work and not the host's launching.
+template <class Exec>
+class resident_calls : public protocol::timed_calls {
+ public:
+  explicit resident_calls(cases::prepared_case<Exec>& prepared)
+      : prepared_(prepared), clock_(backend::make_device_clock(instance(), 2)) {}
+
+  void enqueue(std::size_t copy) override { prepared_.run(copy); }
+  void fence() override { prepared_.owner().fence(); }
+
+  bool has_device_clock() const { return clock_ != nullptr; }
+
+  protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
+    if (clock_ == nullptr) return timed_calls::run(calls, first, copies);
+    const std::uint64_t recorded = calls < least_recorded ? 0 : record(calls, copies);
+    const auto start = std::chrono::steady_clock::now();
+    clock_->mark(0);
+    protocol::timed_interval result;
+    if (recorded > 0) {
+      // A recording begins with the first copy and ends with the last, so the rotation goes on where it was.
+      for (; result.calls < calls; result.calls += recorded) recording_->replay();
+    } else {
+      for (; result.calls < calls; ++result.calls) {
+        enqueue(first);
+        if (++first == copies) first = 0;
+      }
+    }
+    clock_->mark(1);
+    fence();
+    result.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.device = clock_->seconds_between(0, 1);
+    return result;
+  }
+
+ protected:
+  const Exec& instance() const { return prepared_.owner().instance(); }
+  cases::prepared_case<Exec>& prepared() const { return prepared_; }
+
+ private:
+  /// Batches of a millisecond with fewer calls are of calls so long that launches hide behind them.
+  static constexpr std::uint64_t least_recorded = 40;
+  static constexpr std::uint64_t longest_recording = 512;
+
+  /// Makes the recording at the first need and returns its number of calls; 0 where the space cannot record.
+  std::uint64_t record(std::uint64_t calls, std::size_t copies) {
+    if (is_recorded_) return recording_ != nullptr ? recorded_calls_ : 0;
+    is_recorded_ = true;
+    const std::uint64_t rounds = (std::min(calls, longest_recording) + copies - 1) / copies;
+    recorded_calls_ = rounds * copies;
+    recording_ = backend::record_calls(instance(), [&] {
+      for (std::uint64_t call = 0; call < recorded_calls_; ++call) enqueue(static_cast<std::size_t>(call % copies));
+    });
+    return recording_ != nullptr ? recorded_calls_ : 0;
+  }
+
+  cases::prepared_case<Exec>& prepared_;
+  std::unique_ptr<backend::device_clock> clock_;
+  std::unique_ptr<backend::recorded_calls> recording_;
+  std::uint64_t recorded_calls_ = 0;
+  bool is_recorded_ = false;
+};
+
+/// The same with the inputs copied to the device before each call and the outputs back after it, from memory of the
+/// host that is pinned or not.
+template <class Exec>
+class transferred_calls final : public resident_calls<Exec> {
+ public:
+  transferred_calls(cases::prepared_case<Exec>& prepared, bool pinned)
+      : resident_calls<Exec>(prepared), marks_(backend::make_device_clock(this->instance(), 4 * most)) {
+    for (std::size_t which = 0; which < prepared.array_count(); ++which) {
+      const auto memory = prepared.memory_of(0, which);
+      buffer entry;
+      if (pinned) {
+        entry.pinned = backend::allocate_pinned(this->instance(), std::max<std::size_t>(memory.bytes, 1));
+        entry.data = entry.pinned->data();
+      } else {
+        entry.pageable.resize(memory.bytes);
+        entry.data = entry.pageable.data();
+      }
+      backend::enqueue_copy(this->instance(), entry.data, memory.data, memory.bytes);
+      if (memory.role != cases::array_role::output) h2d_bytes_ += memory.bytes;
+      if (memory.role != cases::array_role::input) d2h_bytes_ += memory.bytes;
+      buffers_.push_back(std::move(entry));
+    }
+    this->fence();
+  }
+
+  std::uint64_t h2d_bytes() const { return h2d_bytes_; }
+  std::uint64_t d2h_bytes() const { return d2h_bytes_; }
+  std::uint64_t most_calls() const override { return most; }
+
+  protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
+    protocol::timed_interval result;
+    result.calls = std::min<std::uint64_t>(calls, most);
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t call = 0; call < result.calls; ++call) {
+      marks_->mark(4 * call);
+      copy_inputs(first);
+      marks_->mark(4 * call + 1);
+      this->enqueue(first);
+      marks_->mark(4 * call + 2);
+      copy_outputs(first);
+      marks_->mark(4 * call + 3);
+      if (++first == copies) first = 0;
+    }
+    this->fence();
+    result.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.device = marks_->seconds_between(0, 4 * (result.calls - 1) + 3);
+    result.h2d = 0;
+    result.d2h = 0;
+    for (std::size_t call = 0; call < result.calls; ++call) {
+      *result.h2d += marks_->seconds_between(4 * call, 4 * call + 1);
+      *result.d2h += marks_->seconds_between(4 * call + 2, 4 * call + 3);
+    }
+    return result;
+  }
+
+ private:
+  /// Calls in an interval; each has marks of its own.
+  static constexpr std::size_t most = 32;
+
+  struct buffer {
+    void* data = nullptr;
+    std::unique_ptr<backend::pinned_memory> pinned;
+    std::vector<std::byte> pageable;
+  };
+
+  void copy_inputs(std::size_t copy) {
+    for (std::size_t which = 0; which < buffers_.size(); ++which) {
+      const auto memory = this->prepared().memory_of(copy, which);
+      if (memory.role == cases::array_role::output) continue;
+      backend::enqueue_copy(this->instance(), memory.data, buffers_[which].data, memory.bytes);
+    }
+  }
+  void copy_outputs(std::size_t copy) {
+    for (std::size_t which = 0; which < buffers_.size(); ++which) {
+      const auto memory = this->prepared().memory_of(copy, which);
+      if (memory.role == cases::array_role::input) continue;
+      backend::enqueue_copy(this->instance(), buffers_[which].data, memory.data, memory.bytes);
+    }
+  }
+
+  std::unique_ptr<backend::device_clock> marks_;
+  std::vector<buffer> buffers_;
+  std::uint64_t h2d_bytes_ = 0;
+  std::uint64_t d2h_bytes_ = 0;
+};
+
+}  // namespace prumo::worker

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <prumo/case/registry.hpp>
+
+namespace prumo::worker {
+
+/// The main() of a worker for one execution space: answers requests on standard input with the library's cases and
+/// those that `register_cases` adds. Returns the program's exit code. prumo_add_worker() writes the call.
+template <class Exec>
+int run_worker(int argc, char** argv, void (*register_cases)(cases::case_registries&));
+
+}  // namespace prumo::worker

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What kernels of cooperating threads on a device have in common: how a row is shared out, loads of 16 bytes, and
+/// results that are joined in an order which follows from the shape alone, not from the device's warps.
+
+#include <prumo/detail/compiler.hpp>
+#include <prumo/types.hpp>
+
+#include <climits>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace prumo::detail {
+
+/// Elements of T that a device loads at once.
+template <class T>
+inline constexpr int device_pack_elements = static_cast<int>(16 / sizeof(T));
+
+/// So many neighbouring elements, aligned as one load wants it.
+template <class T, int Elements = device_pack_elements<T>>
+struct alignas(Elements * sizeof(T)) device_pack {
+  T values[Elements];
+};
+
+/// Whether rows of unit stride can be read in packs.
+template <class T>
+bool can_load_packs(const T* data, std::int64_t row_stride) {
+  return reinterpret_cast<std::uintptr_t>(data) % sizeof(device_pack<T>) == 0 &&
+         row_stride % device_pack_elements<T> == 0;
+}
+
+/// The smallest power of two that is no less than `value`, between 1 and `most`, a power of two.
+constexpr int group_threads(std::int64_t value, int most) {
+  int threads = 1;
+  while (threads < most && threads < value) threads *= 2;
+  return threads;
+}
+
+/// Neighbouring threads of a team that can read each other's registers. Warps and wavefronts of all devices are this
+/// long or a multiple of it.
+inline constexpr int exchange_threads = 32;
+
+/// The value of the thread whose rank differs in the bits of `distance`, a power of two below exchange_threads. All
+/// threads of a stretch of exchange_threads must call.
+template <class C>
+  requires std::is_arithmetic_v<C>
+KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distance) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_xor_sync(0xffffffffu, value, distance);
+#elif defined(__HIP_DEVICE_COMPILE__)
+  return __shfl_xor(value, distance, exchange_threads);
+#else
+  return value;  // kernels of teams run on devices only
+#endif
+}
+
+/// Joins one value of each of `group` neighbouring threads of a team, a power of two, in a tree; every one of them gets
+/// the result. Join is commutative. `scratch` holds a value for every exchange_threads threads of the team; all threads
+/// of the team must call.
+template <class Member, class C, class Join>
+KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, C* scratch, int group, C value, const Join& join) {
+  for (int distance = 1; distance < group && distance < exchange_threads; distance *= 2) {
+    value = join(value, value_across(value, distance));
+  }
+  if (group <= exchange_threads) return value;
+  const int thread = member.team_rank();
+  const int stretches = group / exchange_threads;
+  const int lane = thread & (exchange_threads - 1);
+  if (lane == 0) scratch[thread / exchange_threads] = value;
+  member.team_barrier();
+  value = scratch[(thread & ~(group - 1)) / exchange_threads + (lane & (stretches - 1))];
+  for (int distance = 1; distance < stretches; distance *= 2) value = join(value, value_across(value, distance));
+  member.team_barrier();  // the next use of the scratch must not overtake a slow reader
+  return value;
+}
+
+/// Bytes of scratch that join_group() wants for teams of so many threads.
+template <class C>
+constexpr std::size_t join_scratch_bytes(int threads) {
+  return static_cast<std::size_t>((threads + exchange_threads - 1) / exchange_threads) * sizeof(C);
+}
+
+/// Enqueues a kernel of teams. Kernel has `most_threads`, which its registers are limited for, `team_threads()`, the
+/// number of its work items `blocks()`, of which each team does `blocks_per_team()` at a time, and `scratch_bytes()`.
+template <class Exec, class Kernel>
+void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
+  static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
+  if (kernel.blocks() == 0) return;
+  using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, 1>>;
+  const std::int64_t teams = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
+  auto policy = policy_type(instance, static_cast<int>(std::min<std::int64_t>(teams, INT_MAX)), kernel.team_threads());
+  // Team scratch is handed out in steps of 8 bytes; a step more allows for alignment.
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.scratch_bytes()) + 8));
+  Kokkos::parallel_for(
+      label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight), kernel);
+}
+
+/// The team's scratch as an array of C.
+template <class C, class Member>
+KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elements) {
+  return static_cast<C*>(member.team_scratch(0).get_shmem_aligned(
+      static_cast<std::size_t>(elements) * sizeof(C), alignof(C)));
+}
+
+}  // namespace prumo::detail
