@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace prumo::bench {
@@ -61,6 +62,7 @@ void case_record::add_sample(const sample_answer& sample) {
     d2h_bytes_ = sample.transfer->d2h_bytes;
   }
   if (sample.clock_mhz && *sample.clock_mhz > 0) clocks_mhz_.push_back(*sample.clock_mhz);
+  if (sample.temperature_c) temperature_c_ = std::max(temperature_c_.value_or(-273.15), *sample.temperature_c);
   if (sample.energy_j) {
     energy_j_ += *sample.energy_j;
     energy_calls_ += sample.batch * static_cast<double>(sample.samples.size());
@@ -100,6 +102,7 @@ json case_record::finish(stop_reason why) const {
                           {"d2h_bytes", whole_or_null(d2h_bytes_)}};
   }
   result["clock_mhz"] = median_or_null(clocks_mhz_);
+  result["temperature_c"] = or_null(temperature_c_);
   if (energy_calls_ > 0) result["energy_j"] = energy_j_ / energy_calls_;
   if (!throttle_.empty()) {
     result["warnings"].push_back(fmt::format("the device slowed itself down: {}", fmt::join(throttle_, ", ")));
@@ -107,17 +110,22 @@ json case_record::finish(stop_reason why) const {
   return result;
 }
 
-void derive_figures(json& result, const planned_group& group, const json& peaks, const measured_ceilings& ceilings) {
+void derive_figures(json& result, const planned_group& group, const json& peaks, const measured_ceilings& ceilings,
+                    const measured_ceilings& fastest) {
   derive_input input;
   input.seconds = result.at("time_s").at("median").get<double>();
   input.model = cost_model::from_json(group.model);
   const json& counted = result.at("flops").at("counted");
   if (counted.is_object()) input.counted_flops = counted.at("total").get<double>();
-  input.roof = roof_for_arrays(group.arrays);
+  input.roof = memory_roof_of(group);
   const bool resident = result.at("data") == "resident";
   if (resident) {
-    input.peaks = find_compute_peaks(peaks, input.model.unit.empty() ? "vector" : input.model.unit, group.dtype);
+    const std::string unit = input.model.unit.empty() ? "vector" : input.model.unit;
+    const json& clock = result.at("clock_mhz");
+    input.peaks = find_compute_peaks(peaks, unit, group.dtype, tensor_accumulator(peaks, unit, group.dtype),
+                                     clock.is_number() ? std::optional(clock.get<double>()) : std::nullopt);
     input.ceilings = ceilings;
+    input.fastest_ceilings = fastest;
   }
   derived_figures figures = derive(input);
   if (!resident) figures.bound.reset();

@@ -15,6 +15,12 @@
 
 namespace prumo::bench {
 
+/// A case after its group: the entry, without derived figures.
+struct measured_case {
+  nlohmann::json result;
+  bool wrong = false;  ///< its verification failed
+};
+
 /// What has been learnt of a case: becomes its entry in the results file.
 class case_record {
  public:
@@ -45,7 +51,7 @@ class case_record {
   nlohmann::json result_;
   std::string clock_ = "wall";
   std::vector<double> samples_, wall_, h2d_, d2h_, clocks_mhz_;
-  std::optional<double> h2d_bytes_, d2h_bytes_;
+  std::optional<double> h2d_bytes_, d2h_bytes_, temperature_c_;
   bool transferred_ = false;
   double energy_j_ = 0, energy_calls_ = 0;
   std::set<std::string> throttle_;
@@ -53,7 +59,8 @@ class case_record {
 };
 
 /// Fills in rates, shares and bound of a measured entry. Transferred cases get rates only: their roof is the link.
+/// `fastest` are the ceilings by the fastest sample of each probe.
 void derive_figures(nlohmann::json& result, const planned_group& group, const nlohmann::json& peaks,
-                    const measured_ceilings& ceilings);
+                    const measured_ceilings& ceilings, const measured_ceilings& fastest);
 
 }  // namespace prumo::bench

@@ -1,127 +1,296 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ceilings.hpp"
 
+#include "interrupt.hpp"
+#include "statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <set>
+#include <span>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::array<const char*, 4> probes{"copy", "triad", "read", "fma"};
+/// A ceiling that allows less than this share of the time that another demands is none: both are measured in between.
+constexpr double clearly = 0.33;
 
-/// Arithmetic from registers does not depend on the size of arrays.
-bool depends_on_size(std::string_view probe) { return probe != "fma"; }
+constexpr std::array<const char*, 6> every_probe{"copy", "triad", "read", "write", "fma", "launch"};
 
-std::string value_key(std::string_view probe, const std::string& device, const planned_group& group,
-                      const std::string& cache) {
-  if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device, group.dtype);
-  return fmt::format("{} {} {} {:.0f} {}", probe, device, group.dtype, group.bytes_per_array.value_or(0), cache);
+bool depends_on_size(std::string_view probe) { return probe != "fma" && probe != "launch"; }
+
+std::optional<double>& value_of(measured_ceilings& ceilings, std::string_view probe) {
+  if (probe == "copy") return ceilings.copy;
+  if (probe == "triad") return ceilings.triad;
+  if (probe == "read") return ceilings.read;
+  if (probe == "write") return ceilings.write;
+  return probe == "fma" ? ceilings.fma : ceilings.launch;
 }
 
-bool needs_ceilings(const planned_case& it) { return !it.outcome && it.data == "resident"; }
+/// The type that a probe is measured with: the group's, or f32, in which 16-bit types are computed.
+std::string probe_type(const case_description& probe, const std::string& dtype) {
+  for (const std::string& type : {dtype, std::string("f32")}) {
+    if (std::ranges::find(probe.dtypes, type) != probe.dtypes.end()) return type;
+  }
+  return {};
+}
 
 }  // namespace
 
-std::map<std::string, std::vector<planned_case>> ceiling_store::missing(const planned_group& group) const {
-  std::map<std::string, std::vector<planned_case>> wanted;
-  std::set<std::string> seen;
-  if (!group.bytes_per_array) return wanted;
-  for (const planned_case& it : group.cases) {
-    if (!needs_ceilings(it)) continue;
-    const fleet_device& device = fleet_.devices()[it.device];
+std::string ceiling_store::key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
+                                  const std::string& cache) const {
+  if (probe == "launch") return fmt::format("{} {}", probe, device.id);
+  const case_description* described = fleet_.find_case(device, std::string(probe));
+  const std::string dtype = described == nullptr ? group.dtype : probe_type(*described, group.dtype);
+  if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device.id, dtype);
+  return fmt::format("{} {} {} {:.0f} {}", probe, device.id, dtype, group.bytes_per_array.value_or(0), cache);
+}
+
+bool ceiling_store::offers(const fleet_device& device, const char* probe, const std::string& dtype) const {
+  const case_description* described = fleet_.find_case(device, probe);
+  return described != nullptr && !probe_type(*described, dtype).empty();
+}
+
+/// Those of the group's own traffic, else what stands in for them (see find_memory_ceiling()).
+std::vector<const char*> ceiling_store::memory_probes(const fleet_device& device, const planned_group& group) const {
+  const auto offered = [&](std::initializer_list<const char*> probes) {
+    std::vector<const char*> found;
     for (const char* probe : probes) {
-      const case_description* described = fleet_.find_case(device, probe);
-      if (!described) continue;  // `copy` may be an operation of its own right and still is a ceiling
-      if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) continue;
-      const std::string key = value_key(probe, device.id, group, it.cache);
-      if (values_.contains(key) || !seen.insert(key).second) continue;
-      // Arithmetic touches no memory worth rotating over.
-      const std::string cache = depends_on_size(probe) ? it.cache : "hot";
-      wanted[probe].push_back({it.device, "resident", std::nullopt, cache, std::nullopt, std::nullopt});
+      if (offers(device, probe, group.dtype)) found.push_back(probe);
     }
+    return found;
+  };
+  std::vector<const char*> own;
+  switch (memory_roof_of(group)) {
+    case memory_roof::read: own = offered({"read"}); break;
+    case memory_roof::write: own = offered({"write"}); break;
+    case memory_roof::copy: own = offered({"copy"}); break;
+    case memory_roof::triad: own = offered({"triad"}); break;
+    case memory_roof::best: break;
+  }
+  return own.empty() ? offered({"copy", "triad"}) : own;
+}
+
+probe_need ceiling_store::need_of(const char* probe, std::size_t device, const planned_group& group,
+                                  const std::string& cache) const {
+  // Arithmetic and launches touch no memory worth rotating over.
+  return {probe, device, depends_on_size(probe) ? cache : "hot", key_of(probe, fleet_.devices()[device], group, cache)};
+}
+
+std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
+  std::vector<probe_need> wanted;
+  std::set<std::string> seen;
+  if (!options_.probe_ceilings || !group.bytes_per_array) return wanted;
+  const cost_model model = cost_model::from_json(group.model);
+  for (const planned_case& it : group.cases) {
+    if (it.outcome || it.data != "resident") continue;
+    const fleet_device& device = fleet_.devices()[it.device];
+    const measured_ceilings known = find(group, it);
+    const auto memory = find_memory_ceiling(known, memory_roof_of(group));
+    const double memory_seconds = memory ? model.bytes.value_or(0) / memory->value : 0;
+    const double compute_seconds = known.fma ? model.flops.value_or(0) / *known.fma : 0;
+    const double roof_seconds = std::max(memory_seconds, compute_seconds);
+    const auto add = [&](const char* probe) {
+      if (!offers(device, probe, group.dtype)) return;
+      const probe_need need = need_of(probe, it.device, group, it.cache);
+      if (seen.insert(need.key).second) wanted.push_back(need);
+    };
+    if (!memory || memory_seconds >= clearly * roof_seconds) {
+      for (const char* probe : memory_probes(device, group)) add(probe);
+    }
+    const bool computes = model.flops.value_or(0) > 0 && model.unit != "tensor";
+    if (computes && (!known.fma || compute_seconds >= clearly * roof_seconds)) add("fma");
+    if (!known.launch || *known.launch >= clearly * roof_seconds) add("launch");
   }
   return wanted;
 }
 
-std::size_t ceiling_store::count_needed(const bench_plan& plan) const {
-  std::set<std::string> keys;
-  for (const planned_group& group : plan.groups) {
-    for (const auto& [probe, cases] : missing(group)) {
-      for (const planned_case& it : cases) {
-        keys.insert(value_key(probe, fleet_.devices()[it.device].id, group, it.cache));
-      }
-    }
+const planned_group* ceiling_store::describe(const probe_need& need, const planned_group& group) {
+  const auto known = described_.find(need.key);
+  if (known != described_.end()) return known->second.cases.empty() ? nullptr : &known->second;
+  planned_group& probe = described_[need.key];  // without cases where it is refused
+  const fleet_device& device = fleet_.devices()[need.device];
+  try {
+    probe.op = need.probe;
+    probe.dtype = probe_type(*fleet_.find_case(device, need.probe), group.dtype);
+    probe.layout = "right";
+    probe.compute_mode = "strict";
+    probe.bytes_per_array = group.bytes_per_array;
+    const resolve_answer resolved =
+        fleet_.worker(device.worker)
+            .resolve(probe.op, probe.dtype, group.bytes_per_array, json::object(), probe.layout, json::object());
+    probe.shape = resolved.shape;
+    probe.parameters = resolved.parameters;
+    probe.model = resolved.model;
+    probe.footprint_bytes = resolved.footprint_bytes;
+    probe.cases.push_back({need.device, "resident", std::nullopt, need.cache, std::nullopt, std::nullopt});
+    return &probe;
+  } catch (const request_refused&) {
+    return nullptr;
+  } catch (const worker_failure&) {
+    return nullptr;
   }
-  return keys.size();
 }
 
-bool ceiling_store::measure_for(const planned_group& group, const group_setting& setting, double seconds) {
-  const auto wanted = missing(group);
-  for (const auto& [probe, cases] : wanted) {
-    if (seconds_until(setting.deadline) <= 0) break;
-    for (const planned_case& it : cases) {
-      values_[value_key(probe, fleet_.devices()[it.device].id, group, it.cache)] = std::nullopt;
+std::vector<live_probe*> ceiling_store::begin(const planned_group& group) { return begin(group, needs(group)); }
+
+std::vector<live_probe*> ceiling_store::begin(const planned_group& group, const std::vector<probe_need>& wanted) {
+  of_group_.clear();
+  current_.clear();
+  for (const probe_need& need : wanted) current_[need.key] = true;
+  std::erase_if(probes_, [&](auto& entry) {
+    const live_probe& probe = *entry.second;
+    const bool other = depends_on_size(probe.group.op) &&
+                       (probe.group.bytes_per_array != group.bytes_per_array || probe.group.dtype != group.dtype);
+    if (other && !current_.contains(entry.first)) entry.second->measured.release();
+    return other && !current_.contains(entry.first);
+  });
+  std::vector<live_probe*> begun;
+  for (const probe_need& need : wanted) {
+    const planned_group* described = describe(need, group);
+    if (described == nullptr) continue;
+    auto& probe = probes_[need.key];
+    if (!probe) {
+      probe = std::make_unique<live_probe>(
+          live_probe{*described, live_case(*described, described->cases.front(), fleet_, options_)});
     }
-    planned_group probing;
-    worker_client& worker = fleet_.worker(fleet_.devices()[cases.front().device].worker);
-    try {
-      const resolve_answer resolved =
-          worker.resolve(probe, group.dtype, group.bytes_per_array, json::object(), "right", json::object());
-      probing.op = probe;
-      probing.dtype = group.dtype;
-      probing.layout = "right";
-      probing.compute_mode = "strict";
-      probing.shape = resolved.shape;
-      probing.parameters = resolved.parameters;
-      probing.model = resolved.model;
-      probing.bytes_per_array = group.bytes_per_array;
-      probing.footprint_bytes = resolved.footprint_bytes;
-      probing.cases = cases;
-    } catch (const request_refused&) {
-      continue;
-    } catch (const worker_failure&) {
-      continue;
-    }
-    const bool counts_flops = probe == "fma";
-    const json work =
-        probing.model.is_object() ? probing.model.value(counts_flops ? "flops" : "bytes", json()) : json();
-    if (!work.is_number() || work.get<double>() <= 0) continue;
-    group_setting probe_setting = setting;
-    probe_setting.verify = false;
-    probe_setting.count = false;
-    probe_setting.deadline = after_seconds(seconds * static_cast<double>(cases.size()));
-    const auto results = measurer_.measure(probing, probe_setting);
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      if (results[i].result.at("status") != "ok") continue;
-      fleet_device& device = fleet_.devices()[cases[i].device];
-      const double rate = work.get<double>() / results[i].result.at("time_s").at("median").get<double>();
-      values_[value_key(probe, device.id, group, cases[i].cache)] = rate;
-      device.entry["ceilings"].push_back(
-          {{"probe", probe},
-           {"dtype", group.dtype},
-           {"bytes_per_array",
-            depends_on_size(probe) ? json(static_cast<std::uint64_t>(*group.bytes_per_array)) : json()},
-           {"cache", cases[i].cache},
-           {"unit", counts_flops ? "flop/s" : "B/s"},
-           {"value", rate}});
+    if (probe->measured.record().ended()) continue;  // it failed before and would again
+    probe->first = probe->measured.samples().size();
+    begun.push_back(probe.get());
+  }
+  return begun;
+}
+
+bool ceiling_store::release(bool all) {
+  bool any = false;
+  for (auto& [key, probe] : probes_) {
+    if (!probe->measured.is_prepared() || (!all && current_.contains(key))) continue;
+    probe->measured.release();
+    any = true;
+  }
+  return any;
+}
+
+void ceiling_store::end() {
+  for (const auto& [key, is_current] : current_) {
+    const auto found = probes_.find(key);
+    if (found == probes_.end()) continue;
+    live_probe& probe = *found->second;
+    const std::span<const double> all = probe.measured.samples();
+    if (probe.first >= all.size()) continue;
+    const auto own = all.subspan(probe.first);
+    const cost_model model = cost_model::from_json(probe.group.model);
+    const std::string& name = probe.group.op;
+    const bool is_launch = name == "launch";
+    const double work = is_launch ? 0 : (name == "fma" ? model.flops : model.bytes).value_or(0);
+    if (!is_launch && work <= 0) continue;
+    const double median = summarize(own).median;
+    // Few samples may all be of a slow moment: they prove nothing impossible.
+    constexpr std::size_t enough = 10;
+    const double fastest = all.size() < enough ? 0.1 * median : summarize(all).minimum;
+    of_group_[key] = is_launch ? value_range{median, fastest} : value_range{work / median, work / fastest};
+    known_probe& known = known_[key];
+    known.samples.insert(known.samples.end(), own.begin(), own.end());
+    probe.first = all.size();
+    known.work = work;
+    const planned_case& planned = probe.group.cases.front();
+    const bool sized = depends_on_size(name);
+    known.entry = {{"device", planned.device},
+                   {"probe", name},
+                   {"dtype", probe.group.dtype},
+                   {"bytes_per_array", sized ? json(static_cast<std::uint64_t>(*probe.group.bytes_per_array)) : json()},
+                   {"cache", planned.cache},
+                   {"unit", is_launch       ? "s"
+                            : name == "fma" ? "flop/s"
+                                            : "B/s"}};
+  }
+  store_entries();
+}
+
+void ceiling_store::measure(std::size_t device, const std::string& dtype, double bytes_per_array,
+                            const std::string& cache, steady_time deadline) {
+  planned_group group;
+  group.dtype = dtype;
+  group.bytes_per_array = bytes_per_array;
+  std::vector<probe_need> wanted;
+  for (const char* probe : every_probe) {
+    const case_description* described = fleet_.find_case(fleet_.devices()[device], probe);
+    if (described == nullptr || probe_type(*described, dtype) != dtype) continue;
+    wanted.push_back(need_of(probe, device, group, cache));
+  }
+  const std::vector<live_probe*> probes = begin(group, wanted);
+  for (live_probe* it : probes) it->measured.prepare(false);
+  constexpr double slice_seconds = 0.05;
+  constexpr std::size_t least_rounds = 3;
+  for (std::size_t round = 0; round < least_rounds || seconds_until(deadline) > 0; ++round) {
+    throw_if_interrupted();
+    for (live_probe* it : probes) {
+      if (it->measured.open()) it->measured.sample(slice_seconds, round == 0);
     }
   }
-  return !wanted.empty();
+  end();
+  release(true);
+}
+
+void ceiling_store::store_entries() {
+  std::map<std::size_t, json> entries;
+  for (const auto& [key, known] : known_) {
+    json entry = known.entry;
+    const auto device = entry.at("device").get<std::size_t>();
+    entry.erase("device");
+    const double median = summarize(known.samples).median;
+    entry["value"] = known.work > 0 ? known.work / median : median;
+    entries[device].push_back(std::move(entry));
+  }
+  for (auto& [device, list] : entries) fleet_.devices()[device].entry["ceilings"] = std::move(list);
 }
 
 measured_ceilings ceiling_store::find(const planned_group& group, const planned_case& which) const {
-  const std::string& device = fleet_.devices()[which.device].id;
-  const auto value = [&](const char* probe) -> std::optional<double> {
-    const auto found = values_.find(value_key(probe, device, group, which.cache));
-    return found == values_.end() ? std::nullopt : found->second;
-  };
-  return {value("copy"), value("triad"), value("read"), value("fma")};
+  const fleet_device& device = fleet_.devices()[which.device];
+  const json known = device.entry.value("ceilings", json::array());
+  const auto bytes = static_cast<std::uint64_t>(group.bytes_per_array.value_or(0));
+  measured_ceilings found = find_ceilings(known, group.dtype, which.cache, bytes);
+  if (group.dtype != "f32") {
+    measured_ceilings single = find_ceilings(known, "f32", which.cache, bytes);
+    for (const char* probe : {"copy", "triad", "read", "write", "fma"}) {
+      const case_description* described = fleet_.find_case(device, probe);
+      if (described == nullptr || probe_type(*described, group.dtype) != "f32") continue;
+      value_of(found, probe) = value_of(single, probe);
+    }
+  }
+  for (const char* probe : every_probe) {
+    const auto own = of_group_.find(key_of(probe, device, group, which.cache));
+    if (own != of_group_.end()) value_of(found, probe) = own->second.typical;
+  }
+  // Products on a tensor unit are not bound by what the vector unit does.
+  if (cost_model::from_json(group.model).unit == "tensor") found.fma = std::nullopt;
+  return found;
+}
+
+measured_ceilings ceiling_store::find_fastest(const planned_group& group, const planned_case& which) const {
+  const fleet_device& device = fleet_.devices()[which.device];
+  measured_ceilings found;
+  for (const char* probe : every_probe) {
+    const auto own = of_group_.find(key_of(probe, device, group, which.cache));
+    if (own != of_group_.end()) value_of(found, probe) = own->second.fastest;
+  }
+  // A roof that clearly does not bind is not measured with every group.
+  const measured_ceilings typical = find(group, which);
+  if (!found.fma) found.fma = typical.fma;
+  if (!find_memory_ceiling(found, memory_roof::best)) return typical;
+  return found;
+}
+
+bool ceiling_store::is_prepared(const std::string& key) const {
+  const auto found = probes_.find(key);
+  return found != probes_.end() && found->second->measured.is_prepared();
 }
 
 }  // namespace prumo::bench

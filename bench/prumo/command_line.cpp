@@ -126,8 +126,10 @@ void add_bench(CLI::App& app, raw_options& raw) {
   add_words(app, "--compute-mode", raw.compute_modes, "compute modes (default: the first, strict)", "LIST")
       ->group("What");
   add_words(app, "--set", raw.parameters, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
-  add_words(app, "--data", raw.data, "resident, transferred (default both)", "LIST")->group("What");
-  add_words(app, "--host-memory", raw.host_memory, "pinned, pageable, for transferred data (default pinned)", "LIST")
+  add_words(app, "--data", raw.data, "resident, transferred (default both, where there are transfers)", "LIST")
+      ->group("What");
+  add_words(app, "--host-memory", raw.host_memory,
+            "pinned, pageable, for transferred data (default both; --quick: pinned)", "LIST")
       ->group("What");
   add_words(app, "--cache", raw.caches, "cold, hot (default cold)", "LIST")->group("What");
   CLI::Option* quick = app.add_flag("--quick", raw.quick, "two sizes in 15 seconds")->group("How long");

@@ -15,7 +15,7 @@ struct csv_column {
 };
 
 // Documented in docs/results.md.
-constexpr std::array<csv_column, 44> result_columns = {{
+constexpr std::array<csv_column, 45> result_columns = {{
     {"kind", "/kind"},
     {"key", "/key"},
     {"op", "/op"},
@@ -59,6 +59,7 @@ constexpr std::array<csv_column, 44> result_columns = {{
     {"percent_roofline", "/percent/roofline"},
     {"bound", "/bound"},
     {"clock_mhz", "/clock_mhz"},
+    {"temperature_c", "/temperature_c"},
     {"energy_j", "/energy_j"},
 }};
 

@@ -36,22 +36,28 @@ std::optional<double> higher(std::optional<double> a, std::optional<double> b) {
   return std::max(*a, *b);
 }
 
-std::optional<double> bandwidth(const measured_ceilings& ceilings, memory_roof roof) {
-  std::optional<double> matching;
-  switch (roof) {
-    case memory_roof::read: matching = ceilings.read; break;
-    case memory_roof::copy: matching = ceilings.copy; break;
-    case memory_roof::triad: matching = ceilings.triad; break;
-    case memory_roof::best: break;
-  }
-  return matching ? matching : higher(higher(ceilings.copy, ceilings.triad), ceilings.read);
-}
-
 /// Time that `amount` takes at `rate`: zero where there is nothing to do, absent where either is unknown.
 std::optional<double> time_at(std::optional<double> amount, std::optional<double> rate) {
   if (amount && *amount == 0) return 0.0;
   if (!amount || !rate || !(*rate > 0)) return std::nullopt;
   return *amount / *rate;
+}
+
+/// Seconds that the ceilings allow for a call.
+struct roof_parts {
+  double compute = 0;
+  double memory = 0;
+  [[nodiscard]] double seconds() const { return std::max(compute, memory); }
+  [[nodiscard]] bool is_memory() const { return compute <= memory; }
+};
+
+/// Absent where a ceiling is missing that the case needs.
+std::optional<roof_parts> roof_time(const cost_model& model, const measured_ceilings& ceilings, memory_roof roof) {
+  const auto bandwidth = find_memory_ceiling(ceilings, roof);
+  const auto compute = time_at(model.flops, ceilings.fma);
+  const auto memory = time_at(model.bytes, bandwidth ? std::optional(bandwidth->value) : std::nullopt);
+  if (!compute || !memory) return std::nullopt;
+  return roof_parts{*compute, *memory};
 }
 
 std::optional<double> giga_per_second(std::optional<double> amount, double seconds) {
@@ -69,16 +75,29 @@ cost_model cost_model::from_json(const json& model) {
 }
 
 compute_peaks find_compute_peaks(const json& peaks, std::string_view unit, std::string_view dtype,
-                                 std::string_view accumulator) {
+                                 std::string_view accumulator, std::optional<double> clock_mhz) {
   compute_peaks found;
+  std::optional<double> at_clock;
   for (const json& peak : peaks) {
     if (!peak.is_object() || text(peak, "unit") != unit || text(peak, "dtype") != dtype) continue;
     if (!accumulator.empty() && text(peak, "accumulator") != accumulator) continue;
     const auto value = number(peak, "value");
-    if (text(peak, "clock") == "max") found.max_clock = higher(found.max_clock, value);
     if (text(peak, "clock") == "measured") found.measured_clock = higher(found.measured_clock, value);
+    if (text(peak, "clock") != "max") continue;
+    found.max_clock = higher(found.max_clock, value);
+    const auto max_mhz = number(peak, "clock_mhz");
+    if (value && clock_mhz && *clock_mhz > 0 && max_mhz && *max_mhz > 0) {
+      at_clock = higher(at_clock, *value * *clock_mhz / *max_mhz);
+    }
   }
+  if (at_clock) found.measured_clock = at_clock;
   return found;
+}
+
+std::string tensor_accumulator(const json& peaks, std::string_view unit, std::string_view dtype) {
+  if (unit != "tensor" || (dtype != "f16" && dtype != "bf16")) return {};
+  const compute_peaks told = find_compute_peaks(peaks, unit, dtype, "f32");
+  return told.max_clock || told.measured_clock ? "f32" : "";
 }
 
 measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, std::string_view cache,
@@ -87,10 +106,11 @@ measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, st
     std::optional<double> found;
     double distance = std::numeric_limits<double>::infinity();
     for (const json& ceiling : ceilings) {
-      if (!ceiling.is_object() || text(ceiling, "probe") != probe || text(ceiling, "dtype") != dtype) continue;
+      if (!ceiling.is_object() || text(ceiling, "probe") != probe) continue;
+      if (probe != "launch" && text(ceiling, "dtype") != dtype) continue;
       const auto value = number(ceiling, "value");
-      // Arithmetic knows no cache state: the fma probe serves cold and hot cases.
-      if (!value || (probe != "fma" && text(ceiling, "cache") != cache)) continue;
+      // Arithmetic and launches know no cache state: they serve cold and hot cases.
+      if (!value || (probe != "fma" && probe != "launch" && text(ceiling, "cache") != cache)) continue;
       const double size = number(ceiling, "bytes_per_array").value_or(0);
       const double now = size > 0 && bytes_per_array > 0
                              ? std::abs(std::log(size / static_cast<double>(bytes_per_array)))
@@ -101,13 +121,43 @@ measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, st
     }
     return found;
   };
-  return {nearest("copy"), nearest("triad"), nearest("read"), nearest("fma")};
+  measured_ceilings found;
+  found.copy = nearest("copy");
+  found.triad = nearest("triad");
+  found.read = nearest("read");
+  found.write = nearest("write");
+  found.fma = nearest("fma");
+  found.launch = nearest("launch");
+  return found;
 }
 
-memory_roof roof_for_arrays(int arrays) {
-  if (arrays == 1) return memory_roof::read;
+memory_roof roof_of(std::optional<double> streams, int arrays) {
+  if (streams && *streams > 0) {
+    if (*streams < 1.5) return arrays == 1 ? memory_roof::write : memory_roof::read;
+    return *streams < 2.5 ? memory_roof::copy : memory_roof::triad;
+  }
+  if (arrays == 1) return memory_roof::write;
   if (arrays == 2) return memory_roof::copy;
   return arrays >= 3 ? memory_roof::triad : memory_roof::best;
+}
+
+std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceilings, memory_roof roof) {
+  std::optional<memory_ceiling> found;
+  const auto consider = [&](const std::optional<double>& value, std::string_view probe, bool same_traffic) {
+    if (value && (!found || *value > found->value)) found = memory_ceiling{*value, probe, same_traffic};
+  };
+  switch (roof) {
+    case memory_roof::read: consider(ceilings.read, "read", true); break;
+    case memory_roof::copy: consider(ceilings.copy, "copy", true); break;
+    case memory_roof::triad: consider(ceilings.triad, "triad", true); break;
+    case memory_roof::write: consider(ceilings.write, "write", true); break;
+    case memory_roof::best: break;
+  }
+  if (found) return found;
+  consider(ceilings.copy, "copy", false);
+  consider(ceilings.triad, "triad", false);
+  if (!found || roof != memory_roof::write) consider(ceilings.read, "read", false);
+  return found;
 }
 
 derived_figures derive(const derive_input& input) {
@@ -125,17 +175,16 @@ derived_figures derive(const derive_input& input) {
   figures.percent_peak_max_clock = percent_of(input.peaks.max_clock);
   figures.percent_peak_measured_clock = percent_of(input.peaks.measured_clock);
 
-  const auto compute_seconds = time_at(input.model.flops, input.ceilings.fma);
-  const auto memory_seconds = time_at(input.model.bytes, bandwidth(input.ceilings, input.roof));
-  if (compute_seconds && memory_seconds) {
-    const double roof_seconds = std::max(*compute_seconds, *memory_seconds);
-    if (roof_seconds > 0) {
-      figures.percent_roofline = 100 * roof_seconds / input.seconds;
-      figures.bound = *compute_seconds > *memory_seconds ? "compute" : "memory";
-    }
-    // What an empty kernel costs no case can undercut, so that the roof above says nothing about it.
-    if (input.launch_seconds && *input.launch_seconds > roof_seconds) figures.bound = "launch";
+  figures.memory = find_memory_ceiling(input.ceilings, input.roof);
+  figures.compute = input.ceilings.fma;
+  figures.launch = input.ceilings.launch;
+  const auto roof = roof_time(input.model, input.ceilings, input.roof);
+  if (roof && roof->seconds() > 0) {
+    figures.percent_roofline = 100 * roof->seconds() / input.seconds;
+    figures.bound = roof->is_memory() ? "memory" : "compute";
   }
+  // The probe of a short call is launched, too: below twice the floor the launch takes longer than the work.
+  if (roof && input.ceilings.launch && 2 * *input.ceilings.launch > roof->seconds()) figures.bound = "launch";
 
   const auto warn = [&](std::optional<double> percent, double limit, std::string_view what, std::string_view advice) {
     if (!percent || *percent <= limit) return;
@@ -145,8 +194,20 @@ derived_figures derive(const derive_input& input) {
        "the peak (units, flop per clock or clock) or the counted flops are wrong");
   warn(figures.percent_peak_measured_clock, theoretical_limit, "the peak at the measured clock",
        "the clock rose during the run, or the peak or the counted flops are wrong");
-  warn(figures.percent_roofline, measured_limit, "the measured ceiling",
-       "data stayed in a cache, the ceiling was disturbed, or the work was not done");
+  const bool stands_in = roof && roof->is_memory() && figures.memory && !figures.memory->same_traffic;
+  if (!stands_in) {
+    const auto fastest = roof_time(input.model, input.fastest_ceilings, input.roof);
+    const bool unsteady = fastest && fastest->seconds() * 100 <= measured_limit * input.seconds;
+    if (unsteady && figures.percent_roofline && *figures.percent_roofline > measured_limit) {
+      figures.warnings.push_back(fmt::format(
+          "UNSTEADY: {} of the measured ceiling, whose own samples vary as much or are few; measure longer, "
+          "or when the machine is quiet",
+          format_percent(*figures.percent_roofline)));
+    } else {
+      warn(figures.percent_roofline, measured_limit, "the measured ceiling",
+           "data stayed in a cache, the ceiling was disturbed, or the work was not done");
+    }
+  }
   return figures;
 }
 
@@ -156,6 +217,12 @@ void derived_figures::store(json& result) const {
                        {"peak_measured_clock", or_null(percent_peak_measured_clock)},
                        {"roofline", or_null(percent_roofline)}};
   result["bound"] = bound ? json(*bound) : json(nullptr);
+  if (memory || compute || launch) {
+    result["roof"] = {{"memory", memory ? json(memory->value) : json(nullptr)},
+                      {"memory_probe", memory ? json(memory->probe) : json(nullptr)},
+                      {"compute", or_null(compute)},
+                      {"launch_s", or_null(launch)}};
+  }
   if (!result.contains("warnings")) result["warnings"] = json::array();
   for (const std::string& warning : warnings) result["warnings"].push_back(warning);
 }

@@ -29,35 +29,59 @@ struct compute_peaks {
 };
 
 /// The peaks of `unit` for `dtype` in a device's `peaks` list; where several accumulators are listed,
-/// `accumulator` chooses (empty: the highest, so that a share is never flattered).
+/// `accumulator` chooses (empty: the highest, so that a share is never flattered). Where `clock_mhz`, the clock during
+/// the case, is known, the peak at the measured clock is the one at the maximum clock scaled to it.
 [[nodiscard]] compute_peaks find_compute_peaks(const nlohmann::json& peaks, std::string_view unit,
-                                               std::string_view dtype, std::string_view accumulator = {});
+                                               std::string_view dtype, std::string_view accumulator = {},
+                                               std::optional<double> clock_mhz = std::nullopt);
+
+/// What products sum in on a tensor unit: prumo's own and its peers' strict mode never sum f16 or bf16 in less than
+/// f32. Empty for other units and types, or where the list does not tell.
+[[nodiscard]] std::string tensor_accumulator(const nlohmann::json& peaks, std::string_view unit,
+                                             std::string_view dtype);
 
 /// Ceilings measured by the probes at the size and in the cache state of the case: bytes/s (algorithmic),
-/// flop/s.
+/// flop/s; seconds for `launch`.
 struct measured_ceilings {
   std::optional<double> copy;
   std::optional<double> triad;
   std::optional<double> read;
+  std::optional<double> write;
   std::optional<double> fma;
+  std::optional<double> launch;  ///< what a kernel costs that does next to nothing
 };
 
 /// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit,
-/// value}` of this dtype and cache state. The size is matched exactly, else the nearest in ratio is taken.
+/// value}` of this dtype and cache state. The size is matched exactly, else the nearest in ratio is taken. `launch` is
+/// the same for all types, `fma` for all sizes.
 [[nodiscard]] measured_ceilings find_ceilings(const nlohmann::json& ceilings, std::string_view dtype,
                                               std::string_view cache, std::uint64_t bytes_per_array);
 
 /// Which measured bandwidth is the memory roof of a case.
 enum class memory_roof {
   read,   ///< reductions: one array read
+  write,  ///< one array written and none read
   copy,   ///< one array in, one out
   triad,  ///< two arrays or more in, one out
-  best    ///< the highest known of the three
+  best    ///< the highest known
 };
 
-/// The roof for a case of so many arrays: 1 read, 2 copy, 3 and more triad, 0 (unknown) best. An absent probe
-/// falls back to the best of the others.
-[[nodiscard]] memory_roof roof_for_arrays(int arrays);
+/// The roof of a case: `streams` is how many times the bytes of its largest array it moves, `arrays` how many arrays
+/// its operation has; either may be unknown. About one stream is `write` where there is no other array to read, else
+/// `read`; about two are `copy`, more are `triad`.
+[[nodiscard]] memory_roof roof_of(std::optional<double> streams, int arrays);
+
+/// A measured bandwidth and the probe that it comes from.
+struct memory_ceiling {
+  double value = 0;
+  std::string_view probe;
+  bool same_traffic = true;  ///< false: stands in for a probe that was not measured, and may be exceeded
+};
+
+/// The ceiling for a roof. `write` without its own probe is judged by the better of `copy` and `triad`: hardly any
+/// memory writes faster than it reads, but it is another traffic. Any other roof without its probe takes the best
+/// known.
+[[nodiscard]] std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceilings, memory_roof roof);
 
 /// All that rates and shares are computed from. `seconds` is the median time of one call.
 struct derive_input {
@@ -66,8 +90,8 @@ struct derive_input {
   std::optional<double> counted_flops;  ///< total of the counted column
   compute_peaks peaks;
   measured_ceilings ceilings;
+  measured_ceilings fastest_ceilings;  ///< by the fastest sample of each probe; may be empty
   memory_roof roof = memory_roof::best;
-  std::optional<double> launch_seconds;  ///< cost of an empty kernel, where the device has such a thing
 };
 
 /// Rates, shares and the bound of one measured case. Absent is null in the file.
@@ -79,15 +103,20 @@ struct derived_figures {
   std::optional<double> percent_peak_measured_clock;  ///< of the flop peak at the clock measured during the run
   std::optional<double> percent_roofline;             ///< time at min(F, I x B) over time measured
   std::optional<std::string> bound;                   ///< `memory`, `compute` or `launch`
-  std::vector<std::string> warnings;                  ///< what cannot be true: shares above 100 %
+  std::optional<memory_ceiling> memory;               ///< the ceilings that percent_roofline was computed from
+  std::optional<double> compute;
+  std::optional<double> launch;
+  std::vector<std::string> warnings;  ///< what cannot be true: shares above 100 %
 
-  /// Writes `rates`, `percent`, `bound` and appends to `warnings` of a result.
+  /// Writes `rates`, `percent`, `bound`, `roof` and appends to `warnings` of a result.
   void store(nlohmann::json& result) const;
 };
 
 /// Computes them. The roofline's time is the longer of model.flops / fma and model.bytes / bandwidth; a
-/// missing part that the case needs makes it absent. A theoretical peak is exceeded above 100 %, a measured
-/// ceiling above 102 % (it is a measurement with a spread of its own).
+/// missing part that the case needs makes it absent. The launch floor is not added to it: where the roofline's time, in
+/// which the probe's own launch is, is below twice the floor, the bound is `launch`, and the share stays what it is. A
+/// theoretical peak is exceeded above 100 %, a measured ceiling above 102 %: where the probe's fastest sample is
+/// exceeded, too, the figure is called impossible, else the ceiling unsteady.
 [[nodiscard]] derived_figures derive(const derive_input& input);
 
 }  // namespace prumo::bench

@@ -162,11 +162,15 @@ std::string ceilings_block(const json& ceilings, const text_style& style) {
                     {"value", align::right}});
   for (const json& ceiling : ceilings) {
     const std::string unit = text(ceiling, "unit");
-    table.add_row({{"  " + text(ceiling, "probe")},
-                   {text(ceiling, "dtype")},
-                   {fact_text("array_bytes", field_or_null(ceiling, "bytes_per_array"))},
-                   {text(ceiling, "cache")},
-                   {rate_text(field_or_null(ceiling, "value"), unit == "flop/s" ? "FLOP/s" : unit)}});
+    const json& value = field_or_null(ceiling, "value");
+    const bool sized = !field_or_null(ceiling, "bytes_per_array").is_null();  // arithmetic and launches are not
+    const bool is_time = unit == "s" && value.is_number();
+    table.add_row(
+        {{"  " + text(ceiling, "probe")},
+         {text(ceiling, "dtype")},
+         {sized ? fact_text("array_bytes", field_or_null(ceiling, "bytes_per_array")) : ""},
+         {sized ? text(ceiling, "cache") : ""},
+         {is_time ? format_seconds(value.get<double>()) : rate_text(value, unit == "flop/s" ? "FLOP/s" : unit)}});
   }
   return table.render(style);
 }

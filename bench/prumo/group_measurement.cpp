@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -17,249 +16,216 @@ namespace {
 using nlohmann::json;
 using steady = std::chrono::steady_clock;
 
-double model_number(const planned_group& group, const char* name) {
-  if (!group.model.is_object() || !group.model.contains(name) || !group.model.at(name).is_number()) return 0;
-  return group.model.at(name).get<double>();
-}
+/// Of the time that a case may use beside the necessary, what its verification may take.
+constexpr double verify_share = 0.25;
 
-/// Seconds that work on the group's arrays may take on a slow machine; limits are multiples of it.
-double slow_seconds(const planned_group& group) {
-  constexpr double slow_bytes_per_second = 2e8;
-  constexpr double slow_flops_per_second = 1e9;
-  constexpr double cold_copies_bytes = 1e9;
-  return (group.footprint_bytes + cold_copies_bytes) / slow_bytes_per_second +
-         model_number(group, "flops") / slow_flops_per_second;
-}
+/// The most that a probe samples at a time.
+constexpr double longest_probe_seconds = 0.25;
 
 }  // namespace
 
-double seconds_until(steady_time when) { return std::chrono::duration<double>(when - steady::now()).count(); }
+/// Cases and probes that are in memory at the same time.
+struct group_measurer::batch {
+  std::vector<member*> cases;
+  std::vector<live_probe*> probes;
 
-double seconds_since(steady_time when) { return -seconds_until(when); }
-
-steady_time after_seconds(double seconds) {
-  constexpr double a_year = 3e7;
-  return steady::now() +
-         std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, a_year)));
-}
-
-/// A case while its group is measured: knows how to ask its worker, and survives the worker's restart.
-class group_measurer::live_case {
- public:
-  live_case(const planned_group& group, const planned_case& planned, worker_fleet& fleet,
-            const measure_options& options)
-      : record(group.result_stub(fleet, planned)),
-        device(fleet.devices()[planned.device]),
-        client_(fleet.worker(device.worker)),
-        slow_seconds_(slow_seconds(group)),
-        rule_{options.target_noise.value_or(standard_noise_target(device.summary.backend)), options.minimum_samples,
-              options.minimum_seconds} {
-    request_ = {
-        device.own_id,      group.op,     group.dtype,  group.shape,         group.layout,  group.parameters,
-        group.compute_mode, options.seed, planned.data, planned.host_memory, planned.cache, planned.implementation};
-    if (planned.outcome) record.end(planned.outcome->status, planned.outcome->reason);
+  [[nodiscard]] bool any_open() const {
+    return std::ranges::any_of(cases, [](const member* it) { return it->measured.open(); });
   }
-
-  enum class fit { yes, no_memory, ended };
-
-  /// Allocates. `no_memory` leaves the case open, so that it can be tried again alone.
-  fit prepare(bool may_wait) {
-    try {
-      ensure_prepared();
-      return fit::yes;
-    } catch (const request_refused& refusal) {
-      if (may_wait && refusal.kind() == "memory") return fit::no_memory;
-      record.end_refused(refusal.kind(), refusal.what());
-    } catch (const worker_failure& failure) {
-      record.end("failed", failure.what());
-    }
-    return fit::ended;
-  }
-
-  void verify() {
-    guarded([&] { record.set_verification(client_.verify(prepared_->case_id, slow_seconds_)); });
-  }
-
-  /// Samples for so long; `discard` may drop the samples when it sees how long it took.
-  template <typename Discard>
-  void sample(double seconds, Discard discard) {
-    guarded([&] {
-      const auto begun = steady::now();
-      const sample_answer answer = client_.sample(prepared_->case_id, seconds, slow_seconds_);
-      last_seconds = seconds_since(begun);
-      if (discard(last_seconds)) return;
-      record.add_sample(answer);
-      measured_seconds += last_seconds;
+  /// A probe takes its turn as long as there is a case that it may bound.
+  [[nodiscard]] bool is_needed(const live_probe& probe) const {
+    return std::ranges::any_of(cases, [&](const member* it) {
+      return it->measured.open() && it->planned->device == probe.group.cases.front().device;
     });
   }
-
-  void check_stop() {
-    if (!done && is_measured_enough(record.samples(), measured_seconds, rule_)) {
-      done = true;
-      why = stop_reason::settled;
-    }
-  }
-
-  void release() {
-    if (!prepared_ || !client_.alive() || generation_ != client_.generation()) return;
-    try {
-      client_.release(prepared_->case_id);
-    } catch (const request_refused&) {
-      client_.abandon();  // whatever it holds would be missing later
-    } catch (const worker_failure&) {
-      // It is started again when it is next needed.
-    }
-    prepared_.reset();
-  }
-
-  [[nodiscard]] bool open() const { return !record.ended() && !done; }
-
-  case_record record;
-  const fleet_device& device;
-  double measured_seconds = 0;
-  double last_seconds = 0;
-  bool done = false;
-  stop_reason why = stop_reason::budget;
-
- private:
-  void ensure_prepared() {
-    client_.greet();
-    if (prepared_ && generation_ == client_.generation()) return;
-    prepared_ = client_.prepare(request_, slow_seconds_);
-    generation_ = client_.generation();
-    record.set_prepared(*prepared_);
-  }
-
-  /// Runs an action of this case; what goes wrong ends the case, not the group.
-  template <typename Action>
-  void guarded(Action action) {
-    try {
-      ensure_prepared();
-      action();
-    } catch (const request_refused& refusal) {
-      record.end_refused(refusal.kind(), refusal.what());
-    } catch (const worker_failure& failure) {
-      record.end("failed", failure.what());
-    }
-  }
-
-  worker_client& client_;
-  prepare_request request_;
-  double slow_seconds_;
-  std::optional<prepare_answer> prepared_;
-  int generation_ = 0;
-  stopping_rule rule_;
 };
+
+/// Who is asked for samples in a round.
+struct group_measurer::turn {
+  live_case* measured;
+  live_probe* probe;  ///< null for a case
+
+  [[nodiscard]] bool has_samples() const { return measured->samples().size() > (probe == nullptr ? 0 : probe->first); }
+};
+
+live_case::fit group_measurer::prepare(const planned_group& group, member& which, bool may_wait) {
+  const auto begun = steady::now();
+  const bool was_prepared = which.measured.is_prepared();
+  live_case::fit fits = which.measured.prepare(true);
+  // Probes can be prepared again, and the group's own are measured alone if there is no room.
+  if (fits == live_case::fit::no_memory && ceilings_.release(!may_wait)) fits = which.measured.prepare(true);
+  if (fits == live_case::fit::no_memory && !may_wait) fits = which.measured.prepare(false);
+  if (fits == live_case::fit::yes && !was_prepared) {
+    times_.learn_prepare(group, *which.planned, seconds_since(begun));
+  }
+  return fits;
+}
+
+void group_measurer::prepare(live_probe& probe) {
+  if (probe.measured.is_prepared()) return;
+  const auto begun = steady::now();
+  if (probe.measured.prepare(true) != live_case::fit::yes) return;
+  times_.learn_prepare(probe.group, probe.group.cases.front(), seconds_since(begun));
+}
+
+void group_measurer::verify(const planned_group& group, const group_setting& setting, batch& now) {
+  for (member* it : now.cases) {
+    if (!it->measured.open()) continue;
+    throw_if_interrupted();
+    const double least = times_.verify_seconds(group, *it->planned, time_model::least_verify_budget);
+    const double budget = times_.verify_budget(group, *it->planned, least + verify_share * setting.case_seconds);
+    const auto begun = steady::now();
+    it->measured.verify(budget, times_.call_seconds(group, *it->planned));
+    if (it->measured.open()) times_.learn_verify(group, *it->planned, budget, seconds_since(begun));
+  }
+}
 
 json group_measurer::counted_flops(const planned_group& group, const group_setting& setting) {
   const std::string key =
       fmt::format("{} {} {} {}", group.op, group.dtype, group.shape.dump(), group.parameters.dump());
   if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
+  const double limit = setting.options.count_limit;
   json counted;
   std::vector<std::size_t> asked;
   for (const planned_case& planned : group.cases) {
     const std::size_t worker = fleet_.devices()[planned.device].worker;
     if (planned.outcome || std::ranges::find(asked, worker) != asked.end()) continue;
     asked.push_back(worker);
-    const double operations = std::min(setting.options.count_limit, model_number(group, "flops"));
+    const double expected = times_.count_seconds(group, planned, limit);
+    const auto begun = steady::now();
     try {
-      counted = fleet_.worker(worker).count(group.op, group.dtype, group.shape, group.parameters,
-                                            setting.options.count_limit, operations * 1e-7);
+      counted = fleet_.worker(worker).count(group.op, group.dtype, group.shape, group.parameters, limit, expected);
     } catch (const request_refused&) {
       continue;
     } catch (const worker_failure&) {
       continue;
     }
-    if (!counted.is_null()) break;
+    if (!counted.is_null()) {
+      times_.learn_count(group, planned, limit, seconds_since(begun));
+      break;
+    }
   }
   return counted_[key] = counted;
 }
 
-void group_measurer::measure_batch(const planned_group& group, const group_setting& setting,
-                                   std::vector<live_case*>& batch) {
-  const auto step = [&](const char* what) {
-    if (setting.on_step) setting.on_step(fmt::format("{}{}", group.label(), what));
+void group_measurer::sample_in_turns(const planned_group& group, const group_setting& setting, batch& now) {
+  std::vector<turn> turns;
+  for (live_probe* it : now.probes) {
+    if (it->measured.is_prepared() && now.is_needed(*it)) turns.push_back({&it->measured, it});
+  }
+  for (member* it : now.cases) {
+    if (it->measured.open()) turns.push_back({&it->measured, nullptr});
+  }
+  const auto takes_turn = [&](const turn& it) {
+    return it.measured->open() && (it.probe == nullptr || now.is_needed(*it.probe));
   };
-  if (setting.verify) {
-    step(": verifying");
-    for (live_case* it : batch) {
-      if (it->open()) it->verify();
-    }
+  const auto count = static_cast<double>(std::max<std::size_t>(1, turns.size()));
+  const double left = std::max(0.0, seconds_until(setting.deadline));
+  const pace chosen = choose_pace(std::min(setting.case_seconds, left / count));
+  // The machine settles while each is called for the first time.
+  for (const turn& it : turns) {
+    if (chosen.settle_seconds > 0 && takes_turn(it)) it.measured->sample(chosen.settle_seconds, true);
   }
-  const auto any_open = [&] { return std::ranges::any_of(batch, [](const live_case* it) { return it->open(); }); };
-  if (setting.count && any_open()) {
-    step(": counting");
-    const json counted = counted_flops(group, setting);
-    for (live_case* it : batch) it->record.set_counted(counted);
+  double allowed = 0;
+  for (const turn& it : turns) {
+    allowed += std::min(setting.case_seconds, useful_seconds(setting.options, it.measured->next_seconds(0)));
   }
-  step("");
-  const auto open_count = std::ranges::count_if(batch, [](const live_case* it) { return it->open(); });
-  const double share =
-      std::max(0.0, seconds_until(setting.deadline)) / static_cast<double>(std::max<long>(1, open_count));
-  const pace chosen = choose_pace(share);
-  for (live_case* it : batch) {
-    if (it->open() && chosen.settle_seconds > 0) {
-      it->sample(chosen.settle_seconds, [&](double elapsed) { return can_discard_settling(elapsed, share); });
-    }
-  }
-  double round_seconds = 0;
-  for (std::size_t round = 0; any_open(); ++round) {
+  const steady_time deadline = std::min(setting.deadline, after_seconds(allowed));
+  for (std::size_t round = 0; now.any_open(); ++round) {
     throw_if_interrupted();
-    step("");
-    const bool late = seconds_until(setting.deadline) < round_seconds;
-    const auto begun = steady::now();
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      live_case& it = *batch[(first_of_round(round, batch.size()) + i) % batch.size()];
-      if (!it.open()) continue;
-      // Rounds are whole, so that all cases see the same machine; only the first may end early for those that have a
-      // sample already.
-      const bool stops_now = late || (round == 0 && seconds_until(setting.deadline) <= 0);
-      if (stops_now && !it.record.samples().empty()) {
-        it.done = true;
-        continue;
-      }
-      it.sample(chosen.slice_seconds, [](double) { return false; });
+    if (setting.on_step) setting.on_step(group.label());
+    double round_seconds = 0;
+    double longest = 0;
+    for (const turn& it : turns) {
+      // Who takes long gets fewer samples, not the time of the others.
+      const double next = it.measured->next_seconds(chosen.slice_seconds);
+      const bool spent = it.measured->sampled_seconds() + next > 1.25 * setting.case_seconds;
+      if (it.probe == nullptr && it.measured->open() && spent && it.has_samples()) it.measured->stop();
+      if (takes_turn(it)) round_seconds += next;
+      if (it.probe == nullptr) longest = std::max(longest, next);
     }
-    round_seconds = seconds_since(begun);
-    for (live_case* it : batch) {
-      if (it->open()) it->check_stop();
+    // Beside calls that take seconds, a probe of some milliseconds would tell of a moment only.
+    const double probe_seconds = std::clamp(0.05 * longest, chosen.slice_seconds, longest_probe_seconds);
+    // Rounds are whole, so that all see the same machine; after the last, only who has no sample yet is asked.
+    const bool late = seconds_until(deadline) < round_seconds;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const turn& it = turns[(first_of_round(round, turns.size()) + i) % turns.size()];
+      if (!takes_turn(it) || (late && it.has_samples())) continue;
+      it.measured->sample(it.probe == nullptr ? chosen.slice_seconds : probe_seconds, false);
+    }
+    for (const turn& it : turns) {
+      if (it.probe != nullptr) continue;
+      it.measured->check_stop();
+      if (late && it.measured->open()) it.measured->stop();
     }
   }
 }
 
-std::vector<measured_case> group_measurer::measure(const planned_group& group, const group_setting& setting) {
-  std::vector<live_case> cases;
-  cases.reserve(group.cases.size());
-  for (const planned_case& planned : group.cases) cases.emplace_back(group, planned, fleet_, setting.options);
-
-  std::vector<live_case*> waiting;
-  for (live_case& it : cases) {
-    if (it.open()) waiting.push_back(&it);
+void group_measurer::measure_batch(const planned_group& group, const group_setting& setting, batch& now) {
+  const auto step = [&](const char* what) {
+    if (setting.on_step) setting.on_step(fmt::format("{}{}", group.label(), what));
+  };
+  if (setting.options.verify) {
+    step(": verifying");
+    verify(group, setting, now);
   }
+  if (now.any_open()) {
+    step(": counting");
+    const json counted = counted_flops(group, setting);
+    for (member* it : now.cases) it->measured.record().set_counted(counted);
+  }
+  step("");
+  sample_in_turns(group, setting, now);
+  for (const member* it : now.cases) times_.learn_call(group, *it->planned, it->measured.samples());
+  for (const live_probe* it : now.probes) {
+    times_.learn_call(it->group, it->group.cases.front(), it->measured.samples());
+  }
+}
+
+std::vector<measured_case> group_measurer::measure(const planned_group& group, const group_setting& setting) {
+  std::vector<member> cases;
+  cases.reserve(group.cases.size());
+  for (const planned_case& planned : group.cases) {
+    cases.push_back({&planned, live_case(group, planned, fleet_, setting.options)});
+  }
+  std::vector<member*> waiting;
+  for (member& it : cases) {
+    if (it.measured.open()) waiting.push_back(&it);
+  }
+  const std::vector<live_probe*> probes = ceilings_.begin(group);
   while (!waiting.empty()) {
-    std::vector<live_case*> batch;
-    std::vector<live_case*> later;
-    for (live_case* it : waiting) {
+    batch now;
+    now.probes = probes;
+    std::vector<member*> later;
+    for (member* it : waiting) {
+      throw_if_interrupted();
       if (setting.on_step) setting.on_step(fmt::format("{}: preparing", group.label()));
-      switch (it->prepare(!batch.empty())) {
-        case live_case::fit::yes: batch.push_back(it); break;
+      switch (prepare(group, *it, !now.cases.empty())) {
+        case live_case::fit::yes: now.cases.push_back(it); break;
         case live_case::fit::no_memory: later.push_back(it); break;
         case live_case::fit::ended: break;
       }
     }
-    group_setting now = setting;
-    const double left = seconds_until(setting.deadline);
-    now.deadline = after_seconds(
-        budget_share(left, static_cast<double>(batch.size()), static_cast<double>(batch.size() + later.size())));
-    measure_batch(group, now, batch);
-    for (live_case* it : batch) it->release();
+    for (live_probe* it : probes) {
+      if (now.is_needed(*it)) prepare(*it);
+    }
+    measure_batch(group, setting, now);
+    for (member* it : now.cases) it->measured.release();
     waiting = std::move(later);
   }
+  for (live_probe* it : probes) {
+    // There was no room for it beside the cases: measured right after them.
+    constexpr double alone_seconds = 0.1;
+    if (it->measured.samples().size() > it->first) continue;
+    prepare(*it);
+    if (it->measured.open() && !it->measured.is_prepared() && ceilings_.release(true)) prepare(*it);
+    if (it->measured.is_prepared()) it->measured.sample(alone_seconds, false);
+  }
+  ceilings_.end();
 
   std::vector<measured_case> results;
-  for (const live_case& it : cases) {
-    results.push_back({it.record.ended() ? it.record.result() : it.record.finish(it.why), it.record.verified_wrong()});
-  }
+  results.reserve(cases.size());
+  for (const member& it : cases) results.push_back(it.measured.result());
   return results;
 }
 

@@ -3,12 +3,15 @@
 
 #include "bench_options.hpp"
 #include "case_record.hpp"
+#include "ceilings.hpp"
+#include "live_case.hpp"
+#include "measuring_time.hpp"
 #include "plan.hpp"
+#include "time_model.hpp"
 #include "worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -16,47 +19,46 @@
 
 namespace prumo::bench {
 
-using steady_time = std::chrono::steady_clock::time_point;
-
-/// Seconds from now to `when`; negative where it has passed.
-[[nodiscard]] double seconds_until(steady_time when);
-/// Seconds since `when`.
-[[nodiscard]] double seconds_since(steady_time when);
-/// `seconds` from now; unlimited for an infinite number.
-[[nodiscard]] steady_time after_seconds(double seconds);
-
 /// What measuring a group needs beside the plan.
 struct group_setting {
   measure_options options;
-  bool verify = true;
-  bool count = true;
-  steady_time deadline;                             ///< sampling ends here; each case gets one sample at least
+  steady_time deadline;                             ///< of the run; each case gets one sample at least
+  double case_seconds = 10;                         ///< what a case may use beside what it takes to its first sample
   std::function<void(const std::string&)> on_step;  ///< told what runs now
-};
-
-/// A case after its group: the entry, without derived figures.
-struct measured_case {
-  nlohmann::json result;
-  bool wrong = false;  ///< its verification failed
 };
 
 /// Measures groups. Keeps counted flops, which are the same for all devices.
 class group_measurer {
  public:
-  explicit group_measurer(worker_fleet& fleet) : fleet_(fleet) {}
+  /// Tells `times` how long things took. The probes of `ceilings` are measured in turns with the cases.
+  group_measurer(worker_fleet& fleet, time_model& times, ceiling_store& ceilings)
+      : fleet_(fleet), times_(times), ceilings_(ceilings) {}
 
-  /// Prepares the cases of a group, verifies and counts them, settles, and samples them in turns until each is
-  /// measured enough or the deadline has passed. Cases that do not fit into memory together run one batch after the
-  /// other. What goes wrong with a case is in its entry.
+  /// Prepares the cases of a group and the probes that it needs, verifies and counts the cases, settles, and samples
+  /// all in turns until each case is measured enough or its time is spent. Cases that do not fit into memory together
+  /// run one batch after the other. What goes wrong with a case is in its entry.
   /// \return one entry a case of `group`, in order \throws interrupted
   [[nodiscard]] std::vector<measured_case> measure(const planned_group& group, const group_setting& setting);
 
  private:
-  class live_case;
-  void measure_batch(const planned_group& group, const group_setting& setting, std::vector<live_case*>& batch);
+  /// A case of the group at work.
+  struct member {
+    const planned_case* planned;
+    live_case measured;
+  };
+  struct batch;
+  struct turn;
+
+  live_case::fit prepare(const planned_group& group, member& which, bool may_wait);
+  void prepare(live_probe& probe);
+  void verify(const planned_group& group, const group_setting& setting, batch& now);
   nlohmann::json counted_flops(const planned_group& group, const group_setting& setting);
+  void measure_batch(const planned_group& group, const group_setting& setting, batch& now);
+  void sample_in_turns(const planned_group& group, const group_setting& setting, batch& now);
 
   worker_fleet& fleet_;
+  time_model& times_;
+  ceiling_store& ceilings_;
   std::map<std::string, nlohmann::json> counted_;
 };
 

@@ -72,7 +72,7 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
       case_outcome = settled_outcome{
           "unsupported", fmt::format("{} has no implementation {} of {}", device.id, *implementation, group.op)};
     }
-    for (const std::string& data : choice.data) {
+    for (const std::string& data : data_for(choice, device.summary)) {
       const bool transferred = data == "transferred";
       for (const std::string& memory : choice.host_memory) {
         for (const std::string& cache : choice.caches) {
@@ -225,21 +225,10 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
   return plan;
 }
 
-std::optional<double> least_seconds(const planned_group& group, const fleet_device& device) {
-  const cost_model model = cost_model::from_json(group.model);
-  const json peaks = device.entry.value("peaks", json::array());
-  std::optional<double> seconds;
-  const auto at_least = [&](std::optional<double> work, std::optional<double> rate) {
-    if (work && rate && *rate > 0) seconds = std::max(seconds.value_or(0), *work / *rate);
-  };
-  const compute_peaks compute = find_compute_peaks(peaks, model.unit.empty() ? "vector" : model.unit, group.dtype);
-  at_least(model.flops, compute.max_clock ? compute.max_clock : compute.measured_clock);
-  for (const json& peak : peaks) {
-    if (peak.value("unit", "") == "memory" && peak.contains("value") && peak.at("value").is_number()) {
-      at_least(model.bytes, peak.at("value").get<double>());
-    }
-  }
-  return seconds;
+memory_roof memory_roof_of(const planned_group& group) {
+  const auto bytes = cost_model::from_json(group.model).bytes;
+  const bool known = bytes && group.bytes_per_array && *group.bytes_per_array > 0;
+  return roof_of(known ? std::optional(*bytes / *group.bytes_per_array) : std::nullopt, group.arrays);
 }
 
 std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench_options.hpp"
+#include "derive.hpp"
 #include "worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>
@@ -63,9 +64,8 @@ struct bench_plan {
 ///         memory; worker_failure, interrupted
 [[nodiscard]] bench_plan make_plan(const plan_options& options, worker_fleet& fleet);
 
-/// Seconds that one call of the group's operation takes at best on a device, from the model and the device's peaks;
-/// empty where they are unknown.
-[[nodiscard]] std::optional<double> least_seconds(const planned_group& group, const fleet_device& device);
+/// Which measured bandwidth bounds the group's operation, by the bytes that its model moves.
+[[nodiscard]] memory_roof memory_roof_of(const planned_group& group);
 
 /// The plan as a table for `--list`.
 [[nodiscard]] std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width);

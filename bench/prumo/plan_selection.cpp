@@ -190,17 +190,25 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
 
 axis_choice choose_axes(const plan_options& options) {
   const bool full = options.extent == sweep::full;
-  axis_choice choice{options.data, options.host_memory, options.caches, options.implementations};
+  axis_choice choice{options.data, !options.data.empty(), options.host_memory, options.caches, options.implementations};
   check_values("--data", choice.data, {"resident", "transferred"});
   check_values("--host-memory", choice.host_memory, {"pinned", "pageable"});
   check_values("--cache", choice.caches, {"cold", "hot"});
   if (choice.data.empty()) choice.data = {"resident", "transferred"};
-  if (choice.host_memory.empty()) choice.host_memory = {"pinned"};
+  const bool brief = options.extent == sweep::quick && !choice.data_named;
+  if (choice.host_memory.empty() && brief) choice.host_memory = {"pinned"};
+  if (choice.host_memory.empty()) choice.host_memory = {"pinned", "pageable"};
   if (choice.caches.empty()) choice.caches = {"cold"};
-  if (full && options.host_memory.empty()) choice.host_memory = {"pinned", "pageable"};
   if (full && options.caches.empty()) choice.caches = {"cold", "hot"};
   if (full && choice.implementations.empty()) choice.implementations = {"all"};
   return choice;
+}
+
+std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device) {
+  // Only host devices have a number of threads.
+  const bool transfers = device.transfers.value_or(!device.threads.is_number());
+  if (transfers || choice.data_named) return choice.data;
+  return {"resident"};
 }
 
 std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,

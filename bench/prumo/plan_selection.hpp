@@ -28,6 +28,7 @@ struct op_choice {
 /// Axes that do not depend on the operation.
 struct axis_choice {
   std::vector<std::string> data;
+  bool data_named = false;  ///< the user asked for it, so that devices without transfers say so
   std::vector<std::string> host_memory;
   std::vector<std::string> caches;
   std::vector<std::string> implementations;  ///< empty: each worker's first
@@ -41,6 +42,10 @@ struct axis_choice {
 
 /// \throws program_error (wrong usage) for a value that does not exist
 [[nodiscard]] axis_choice choose_axes(const plan_options& options);
+
+/// The values of `data` that apply to a device: one that holds its data in the host's memory has no transfers, and is
+/// asked for them only where the user names them.
+[[nodiscard]] std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device);
 
 /// The implementations to measure of one worker's operation; an empty one means its first.
 [[nodiscard]] std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,

@@ -68,6 +68,13 @@ std::optional<double> optional_non_negative(const json& object, const char* name
   return value;
 }
 
+std::optional<bool> optional_boolean(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  if (!found->is_boolean()) wrong(name, "true, false or null", *found);
+  return found->get<bool>();
+}
+
 std::vector<std::string> optional_strings(const json& object, const char* name) {
   std::vector<std::string> strings;
   const auto found = object.find(name);
@@ -144,7 +151,8 @@ hello_answer parse_hello(const json& answer) {
   for (const json& entry : list_member(answer, "devices")) {
     if (!entry.is_object()) wrong("devices", "a list of objects", entry);
     hello.devices.push_back({string_member(entry, "id"), string_member(entry, "backend"),
-                             optional_string(entry, "name"), entry.value("threads", json())});
+                             optional_string(entry, "name"), entry.value("threads", json()),
+                             optional_boolean(entry, "transfers")});
   }
   for (const json& entry : list_member(answer, "cases")) hello.cases.push_back(parse_case(entry));
   return hello;

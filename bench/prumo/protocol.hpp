@@ -47,7 +47,8 @@ struct device_summary {
   std::string id;
   std::string backend;
   std::string name;
-  nlohmann::json threads;  ///< a number or null
+  nlohmann::json threads;         ///< a number or null
+  std::optional<bool> transfers;  ///< whether data have to be copied to it and back; absent: it does not tell
 };
 
 struct hello_answer {

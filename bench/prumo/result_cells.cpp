@@ -101,4 +101,13 @@ std::string percent_cell(const json& value) {
   return shown;
 }
 
+std::string kernel_cell(const json& result, const text_style& style) {
+  const auto whole = number_of(field(result, "/time_s/median"));
+  const auto in = number_of(field(result, "/transfer/h2d_s"));
+  const auto out = number_of(field(result, "/transfer/d2h_s"));
+  if (!whole || !(in || out)) return {};
+  const double kernel = *whole - in.value_or(0) - out.value_or(0);
+  return kernel > 0 ? seconds_cell(json(kernel), style) : std::string();
+}
+
 }  // namespace prumo::bench

@@ -42,4 +42,7 @@ namespace prumo::bench {
 /// A number of percent without a blank: columns are scarce.
 [[nodiscard]] std::string percent_cell(const nlohmann::json& value);
 
+/// What a call with transfers takes beside its copies; empty where they overlap with the kernel, or there are none.
+[[nodiscard]] std::string kernel_cell(const nlohmann::json& result, const text_style& style);
+
 }  // namespace prumo::bench

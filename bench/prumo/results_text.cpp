@@ -142,7 +142,9 @@ json blank_result() {
           {"rates", {{"gflops", nullptr}, {"gbytes", nullptr}, {"gelements", nullptr}}},
           {"percent", {{"peak_max_clock", nullptr}, {"peak_measured_clock", nullptr}, {"roofline", nullptr}}},
           {"bound", nullptr},
+          {"roof", nullptr},
           {"clock_mhz", nullptr},
+          {"temperature_c", nullptr},
           {"energy_j", nullptr},
           {"warnings", json::array()}};
 }
@@ -235,7 +237,8 @@ std::string dump_result_line(const json& result) {
                         "implementation", "data",       "host_memory",  "cache",           "status",
                         "reason",         "verified",   "error",        "error_bound",     "time_s",
                         "wall_s",         "transfer",   "flops",        "bytes",           "rates",
-                        "percent",        "bound",      "clock_mhz",    "energy_j",        "warnings"});
+                        "percent",        "bound",      "roof",         "clock_mhz",       "temperature_c",
+                        "energy_j",       "warnings"});
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
     ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "stop", "clock"});
   }

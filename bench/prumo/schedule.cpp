@@ -3,14 +3,18 @@
 
 #include "interrupt.hpp"
 #include "results_schema.hpp"
-#include "stopping.hpp"
+#include "time_shares.hpp"
 #include "units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace prumo::bench {
@@ -21,14 +25,29 @@ using nlohmann::json;
 /// Reasons that begin so are no verdict on the case: a resumed run tries again.
 constexpr std::string_view no_time = "no time was left";
 
-/// What a group needs in comparison with others: small ones samples, large ones also time for data and references.
-double weight(const planned_group& group) {
-  constexpr double heavy_bytes = 256.0 * 1024 * 1024;
-  const auto open = std::ranges::count_if(group.cases, [](const planned_case& it) { return !it.outcome; });
-  return static_cast<double>(open) * (1 + group.footprint_bytes / heavy_bytes);
-}
+/// Calls that a case takes at least: one is verified, and the first sample takes three (see time_model).
+constexpr double least_calls = 4;
 
 }  // namespace
+
+/// What the cases of several groups need, one after the other as they stand there; settled ones need nothing.
+struct scheduler::needs {
+  std::vector<double> least;   ///< seconds to the first sample, the group's share of counting and probes included
+  std::vector<double> calls;   ///< of it, seconds of calls
+  std::vector<double> useful;  ///< seconds of sampling that are of use; probes, which take turns too, at the end
+  double least_sum = 0;
+  double calls_sum = 0;
+  [[nodiscard]] double modest_sum() const;
+};
+
+/// Seconds of sampling without which little can be said of short calls. Nobody's first sample is worth more.
+double scheduler::needs::modest_sum() const {
+  constexpr double share_of_useful = 0.1;  // what the stopping rule asks for at least
+  constexpr double longest = 0.25;
+  double sum = 0;
+  for (const double seconds : useful) sum += std::min(share_of_useful * seconds, longest);
+  return sum;
+}
 
 bool is_final(const json& result) {
   if (result.at("status") == "failed") return false;
@@ -43,44 +62,121 @@ scheduler::scheduler(worker_fleet& fleet, results_writer& writer, progress& show
       progress_(shown),
       options_(options),
       started_(started),
-      measurer_(fleet),
-      ceilings_(fleet, measurer_) {}
+      times_(fleet),
+      ceilings_(fleet, options),
+      measurer_(fleet, times_, ceilings_) {}
 
-planned_group scheduler::without_finished(const planned_group& group, std::size_t& kept) const {
-  planned_group rest = group;
-  std::erase_if(rest.cases, [&](const planned_case& it) {
-    const json stub = group.result_stub(fleet_, it);
-    const json* known = writer_.find(stub.at("key").get<std::string>(), stub.at("device").get<std::string>(),
-                                     it.implementation.value_or(""));
-    const bool finished = known != nullptr && is_final(*known);
-    if (finished) ++kept;
-    return finished;
+std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::size_t& kept) const {
+  std::vector<planned_group> groups;
+  std::map<std::string, std::size_t> types;
+  for (const planned_group& group : plan.groups) {
+    types.emplace(group.dtype, types.size());
+    planned_group rest = group;
+    std::erase_if(rest.cases, [&](const planned_case& it) {
+      const json stub = group.result_stub(fleet_, it);
+      const json* known = writer_.find(stub.at("key").get<std::string>(), stub.at("device").get<std::string>(),
+                                       it.implementation.value_or(""));
+      const bool finished = known != nullptr && is_final(*known);
+      if (finished) ++kept;
+      return finished;
+    });
+    if (!rest.cases.empty()) groups.push_back(std::move(rest));
+  }
+  // Groups of one size and type share their probes; calls that take long come last of all, so that they cannot use up
+  // what the others need.
+  constexpr double long_call = 0.1;
+  std::ranges::stable_sort(groups, {}, [&](const planned_group& group) {
+    double call = times_.usual_call_seconds(group, group.cases.front());
+    if (call < long_call) call = 0;
+    return std::tuple(call, group.bytes_per_array.value_or(0), types.at(group.dtype));
   });
-  return rest;
+  return groups;
 }
 
-void scheduler::leave_out(planned_group& group, const std::string& reason) {
-  for (planned_case& it : group.cases) {
-    if (!it.outcome) it.outcome = settled_outcome{"skipped", reason};
+scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
+  needs all;
+  std::set<std::string> probes;
+  std::vector<double> probes_useful;
+  for (const planned_group& group : groups) {
+    double common = 0;
+    for (const probe_need& need : ceilings_.needs(group)) {
+      const planned_group* probe = ceilings_.describe(need, group);
+      if (probe == nullptr) continue;
+      const planned_case& planned = probe->cases.front();
+      const bool is_new = !ceilings_.is_prepared(need.key) && probes.insert(need.key).second;
+      if (is_new) common += times_.prepare_seconds(*probe, planned);
+      common += times_.first_sample_seconds(*probe, planned);
+      probes_useful.push_back(useful_seconds(options_, times_.call_seconds(*probe, planned)));
+    }
+    const auto open = std::ranges::count_if(group.cases, [](const planned_case& it) { return !it.outcome; });
+    if (open > 0) common += times_.count_seconds(group, group.cases.front(), options_.count_limit);
+    for (const planned_case& it : group.cases) {
+      double least = 0;
+      double call = 0;
+      if (!it.outcome) {
+        call = times_.call_seconds(group, it);
+        least = common / static_cast<double>(open) + times_.prepare_seconds(group, it) +
+                times_.first_sample_seconds(group, it);
+        if (options_.verify) least += times_.verify_seconds(group, it, time_model::least_verify_budget);
+        all.useful.push_back(useful_seconds(options_, call));
+      }
+      all.least.push_back(least);
+      all.calls.push_back(least_calls * call);
+      all.least_sum += least;
+      all.calls_sum += least_calls * call;
+    }
   }
+  all.useful.insert(all.useful.end(), probes_useful.begin(), probes_useful.end());
+  return all;
 }
 
-void scheduler::leave_out_long_cases(planned_group& group, double share) {
-  // Verification, settling and one sample are a call each, and few operations reach the ceiling.
-  constexpr double calls = 4;
-  constexpr double shortest = 1;  // second: never left out for its length
-  const auto flops = cost_model::from_json(group.model).flops;
-  for (planned_case& it : group.cases) {
+void scheduler::leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all) {
+  for (const std::size_t place : places) {
+    if (place >= group.cases.size()) break;
+    planned_case& it = group.cases[place];
     if (it.outcome) continue;
-    auto seconds = least_seconds(group, fleet_.devices()[it.device]);
-    const auto ceiling = ceilings_.find(group, it).fma;
-    if (flops && ceiling && *ceiling > 0) seconds = std::max(seconds.value_or(0), *flops / *ceiling);
-    if (!seconds || *seconds * calls <= std::max(shortest, 3 * share)) continue;
+    const double call = all.calls[place] / least_calls;
+    const bool is_long = all.calls[place] > 0.5 * all.least[place];
+    const std::string why =
+        is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
+                : fmt::format("to prepare, verify and measure it once takes about {}, too long for what is left of",
+                              format_duration(all.least[place]));
     it.outcome = settled_outcome{
-        "skipped", fmt::format("{}: one call takes {} or more, too long for a budget of {}; name the size with --size "
-                               "or give a longer --time-budget",
-                               no_time, format_duration(*seconds), format_duration(options_.budget_seconds))};
+        "skipped", fmt::format("{}: {} a budget of {}; name the size with --size, give a longer --time-budget, or "
+                               "--resume this file",
+                               no_time, why, format_duration(options_.budget_seconds))};
   }
+}
+
+void scheduler::tell_overlong(double seconds) {
+  if (overlong_) return;
+  overlong_ = true;
+  progress_.clear();
+  fmt::print(stderr,
+             "prumo: note: to call each of the chosen cases once takes about {}, longer than the budget of {}: each is "
+             "verified and gets a single sample, whatever that takes\n",
+             format_duration(seconds), format_duration(options_.budget_seconds));
+}
+
+/// What each case of the current group may use beside the necessary. Leaves out what there is no time for.
+double scheduler::case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen) {
+  if (!std::isfinite(options_.budget_seconds)) return options_.case_limit_seconds;
+  const std::span<const planned_group> rest = std::span(groups).subspan(current);
+  const double left = seconds_until(deadline_);
+  needs all = needs_of(rest);
+  const double modest = all.modest_sum();
+  if (all.least_sum + modest > left) {
+    const double calls = called_seconds_ + all.calls_sum / least_calls;
+    // Before anything was measured estimates are not worth much.
+    if (sizes_chosen && calls > options_.budget_seconds && current > 0) tell_overlong(calls);
+    // What will be left out, unless others take less time than expected, must not keep time from them.
+    const std::vector<std::size_t> places = too_long(all.least, left - modest);
+    for (const std::size_t place : places) all.least_sum -= all.least[place];
+    if (current > 0 && !overlong_) leave_out(groups[current], places, all);
+  }
+  constexpr double caution = 1.15;  // estimates err, and what is given away now will be missing at the end
+  const double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
+  return std::min(fair_level(all.useful, spare), options_.case_limit_seconds);
 }
 
 void scheduler::store_devices() {
@@ -103,8 +199,11 @@ void scheduler::store(const planned_group& group, std::vector<measured_case> res
   for (std::size_t i = 0; i < results.size(); ++i) {
     json& result = results[i].result;
     if (result.at("status") == "ok") {
+      called_seconds_ += result.at("time_s").at("median").get<double>();
       const fleet_device& device = fleet_.devices()[group.cases[i].device];
-      derive_figures(result, group, device.entry.at("peaks"), ceilings_.find(group, group.cases[i]));
+      const planned_case& planned = group.cases[i];
+      derive_figures(result, group, device.entry.at("peaks"), ceilings_.find(group, planned),
+                     ceilings_.find_fastest(group, planned));
     }
     result = checked(group, group.cases[i], std::move(result));
     if (result.at("status") == "failed") ++(results[i].wrong ? outcome.wrong : outcome.failed);
@@ -115,62 +214,29 @@ void scheduler::store(const planned_group& group, std::vector<measured_case> res
 
 run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
   run_outcome outcome;
-  std::vector<planned_group> groups;
-  double weight_left = 0;
-  for (const planned_group& group : plan.groups) {
-    planned_group rest = without_finished(group, outcome.kept);
-    if (rest.cases.empty()) continue;
-    weight_left += weight(rest);
-    groups.push_back(std::move(rest));
-  }
-
+  std::vector<planned_group> groups = open_groups(plan, outcome.kept);
   const bool limited = std::isfinite(options_.budget_seconds);
   // The end of the program, with the tables, is in the budget too.
-  const steady_time deadline =
-      started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                     std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
-  // On a machine that is busy with other things, ceilings must not use up the time of what was asked for.
-  const steady_time probe_deadline = limited ? after_seconds(0.4 * seconds_until(deadline)) : deadline;
-  double probe_seconds = 0;
-  if (options_.probe_ceilings) {
-    bench_plan rest;
-    rest.groups = groups;
-    const auto probes = static_cast<double>(std::max<std::size_t>(1, ceilings_.count_needed(rest)));
-    probe_seconds = std::clamp(limited ? 0.15 * seconds_until(deadline) / probes : 1.0, 0.05, 1.0);
-  }
+  deadline_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                             std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
 
   progress_.start(plan.case_count());
   std::size_t done = outcome.kept;
   group_setting setting;
   setting.options = options_;
-  setting.verify = options_.verify;
+  setting.deadline = deadline_;
   setting.on_step = [&](const std::string& what) {
-    progress_.update(what, done, limited ? std::optional(std::max(0.0, seconds_until(deadline))) : std::nullopt);
+    progress_.update(what, done, limited ? std::optional(std::max(0.0, seconds_until(deadline_))) : std::nullopt);
   };
-  bool first = true;
-  for (planned_group& group : groups) {
+  for (std::size_t current = 0; current < groups.size(); ++current) {
     throw_if_interrupted();
-    const double group_weight = weight(group);
-    const std::size_t case_count = group.cases.size();
-    if (options_.probe_ceilings) {
-      setting.deadline = probe_deadline;
-      ceilings_.measure_for(group, setting, probe_seconds);
-    }
-    const double left = seconds_until(deadline);
-    const double share = budget_share(left, group_weight, weight_left);
-    weight_left -= group_weight;
-    if (left <= 0 && !first) {
-      leave_out(group, fmt::format("{} of the budget of {}; give a longer --time-budget, or --resume this file",
-                                   no_time, format_duration(options_.budget_seconds)));
-    } else if (limited && !sizes_chosen) {
-      leave_out_long_cases(group, share);
-    }
-    setting.deadline = after_seconds(std::min(share, options_.case_limit_seconds * static_cast<double>(case_count)));
+    setting.case_seconds = case_share(groups, current, sizes_chosen);
+    const planned_group& group = groups[current];
     store(group, measurer_.measure(group, setting), outcome);
-    done += case_count;
-    first = false;
+    done += group.cases.size();
   }
   progress_.clear();
+  ceilings_.release(true);
   return outcome;
 }
 

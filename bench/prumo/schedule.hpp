@@ -7,9 +7,12 @@
 #include "plan.hpp"
 #include "progress.hpp"
 #include "results_file.hpp"
+#include "time_model.hpp"
 #include "worker_fleet.hpp"
 
 #include <cstddef>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,19 +26,28 @@ struct run_outcome {
 };
 
 /// Measures a plan group by group within its time budget and keeps the results file up to date.
+///
+/// Small sizes come first: what they take tells how long the large ones will; long calls come last. Before each group
+/// the time that is left is shared out anew: every case that is still to come has what it needs to its first sample
+/// (memory, data, verification, counting, its probes), and what is left beyond that is shared by max-min fairness.
 class scheduler {
  public:
   /// `started` is when the program began: the budget counts from there.
   scheduler(worker_fleet& fleet, results_writer& writer, progress& shown, measure_options options, steady_time started);
 
-  /// Cases that the writer has from an earlier run are kept. `sizes_chosen` tells that the user named sizes: then
-  /// nothing is left out for being long. \throws interrupted, results_error
+  /// Cases that the writer has from an earlier run are kept. What does not fit into the budget with a single sample is
+  /// left out, the longest first; but where `sizes_chosen`, the user named sizes, and one call of each alone takes
+  /// longer than the budget, he gets a sample of each and one line that says so. \throws interrupted, results_error
   run_outcome run(const bench_plan& plan, bool sizes_chosen);
 
  private:
-  [[nodiscard]] planned_group without_finished(const planned_group& group, std::size_t& kept) const;
-  void leave_out_long_cases(planned_group& group, double share);
-  void leave_out(planned_group& group, const std::string& reason);
+  struct needs;
+
+  [[nodiscard]] std::vector<planned_group> open_groups(const bench_plan& plan, std::size_t& kept) const;
+  [[nodiscard]] needs needs_of(std::span<const planned_group> groups);
+  void leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all);
+  void tell_overlong(double seconds);
+  [[nodiscard]] double case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen);
   void store(const planned_group& group, std::vector<measured_case> results, run_outcome& outcome);
   [[nodiscard]] nlohmann::json checked(const planned_group& group, const planned_case& which,
                                        nlohmann::json result) const;
@@ -46,8 +58,12 @@ class scheduler {
   progress& progress_;
   measure_options options_;
   steady_time started_;
-  group_measurer measurer_;
+  steady_time deadline_;
+  time_model times_;
   ceiling_store ceilings_;
+  group_measurer measurer_;
+  double called_seconds_ = 0;  ///< one call of each case so far
+  bool overlong_ = false;
 };
 
 /// True where a result of an earlier run stands: measured, unsupported, or skipped for another reason than time.

@@ -9,8 +9,9 @@ namespace prumo::bench {
 
 std::string_view to_string(stop_reason reason) { return reason == stop_reason::settled ? "settled" : "budget"; }
 
-bool is_measured_enough(std::span<const double> samples, double measured_seconds, const stopping_rule& rule) {
-  if (samples.empty() || measured_seconds < rule.minimum_seconds) return false;
+bool is_measured_enough(std::span<const double> samples, double measured_seconds, std::size_t rounds,
+                        const stopping_rule& rule) {
+  if (samples.empty() || measured_seconds < rule.minimum_seconds || rounds < rule.minimum_rounds) return false;
   return is_settled(summarize(samples), rule.target_noise, rule.minimum_samples);
 }
 
@@ -29,15 +30,11 @@ pace choose_pace(double share_seconds) {
   return chosen;
 }
 
-bool can_discard_settling(double elapsed_seconds, double share_seconds) {
-  return elapsed_seconds < 0.3 * share_seconds;
+bool can_discard_settling(double elapsed_seconds, double asked_seconds) {
+  constexpr double calibration = 0.02;  // of short calls: some milliseconds on a quiet machine
+  return elapsed_seconds < 2 * asked_seconds + calibration;
 }
 
 std::size_t first_of_round(std::size_t round, std::size_t count) { return count == 0 ? 0 : round % count; }
-
-double budget_share(double remaining, double weight, double weight_left) {
-  if (remaining <= 0 || weight <= 0) return 0;
-  return weight >= weight_left ? remaining : remaining * weight / weight_left;
-}
 
 }  // namespace prumo::bench

@@ -11,7 +11,8 @@ namespace prumo::bench {
 struct stopping_rule {
   double target_noise = 0.02;  ///< relative inter-quartile range
   std::size_t minimum_samples = 10;
-  double minimum_seconds = 0.1;  ///< of measuring time
+  double minimum_seconds = 0.1;    ///< of measuring time
+  std::size_t minimum_rounds = 3;  ///< in which they were taken: one moment does not tell of the next
 };
 
 /// Why measuring a case ended; as in the results file.
@@ -22,8 +23,8 @@ enum class stop_reason {
 
 [[nodiscard]] std::string_view to_string(stop_reason reason);
 
-/// True where `samples`, taken in `measured_seconds`, satisfy the rule.
-[[nodiscard]] bool is_measured_enough(std::span<const double> samples, double measured_seconds,
+/// True where `samples`, taken in `measured_seconds` and `rounds`, satisfy the rule.
+[[nodiscard]] bool is_measured_enough(std::span<const double> samples, double measured_seconds, std::size_t rounds,
                                       const stopping_rule& rule);
 
 /// The noise target of a backend, a fraction: GPUs hold their clock better than CPUs.
@@ -38,15 +39,12 @@ struct pace {
 /// The pace of a case with `share_seconds` to spend. Settling takes a tenth of the share, half a second at most.
 [[nodiscard]] pace choose_pace(double share_seconds);
 
-/// True where the samples of settling, which took `elapsed_seconds`, can be done without: where calls are so long that
-/// settling took a good part of the share, they are the measurement.
-[[nodiscard]] bool can_discard_settling(double elapsed_seconds, double share_seconds);
+/// True where the samples of settling, which was asked for `asked_seconds` and took `elapsed_seconds`, can be done
+/// without. Where it took much longer, calls are so long that they are the measurement: the worker has called them to
+/// warm up already.
+[[nodiscard]] bool can_discard_settling(double elapsed_seconds, double asked_seconds);
 
 /// The place of the case that round number `round` begins with, among `count` cases: each is first equally often.
 [[nodiscard]] std::size_t first_of_round(std::size_t round, std::size_t count);
-
-/// The share of the `remaining` seconds that work of `weight` gets where `weight_left` is what is still to be done,
-/// itself included.
-[[nodiscard]] double budget_share(double remaining, double weight, double weight_left);
 
 }  // namespace prumo::bench

@@ -208,10 +208,10 @@ std::string measured_table(const json& results, const std::vector<const json*>& 
   std::vector<text_table::column> columns = {{"size", align::right}, {"shape", align::left}};
   for (const std::size_t i : shown) columns.push_back({mode_columns[i].title, align::left});
   const std::vector<text_table::column> figures = {
-      {"parameters", align::left},  {"time", align::right},      {style.unicode ? "±" : "+-", align::left, true},
-      {"rate", align::right},       {"roof", align::right},      {"bound", align::left, true},
-      {"peak", align::right, true}, {"h2d", align::right, true}, {"d2h", align::right, true},
-      {"check", align::left}};
+      {"parameters", align::left},  {"time", align::right},         {style.unicode ? "±" : "+-", align::left, true},
+      {"rate", align::right},       {"roof", align::right},         {"bound", align::left, true},
+      {"peak", align::right, true}, {"kernel", align::right, true}, {"h2d", align::right, true},
+      {"d2h", align::right, true},  {"check", align::left}};
   columns.insert(columns.end(), figures.begin(), figures.end());
 
   const auto varied = varied_parameters(results);
@@ -245,6 +245,7 @@ std::string measured_table(const json& results, const std::vector<const json*>& 
     const json& peak = field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
                                                                                         : "/percent/peak_max_clock");
     cells.push_back({bound == "compute" ? percent_cell(peak) : std::string()});
+    cells.push_back({kernel_cell(result, style)});
     cells.push_back({seconds_cell(field(result, "/transfer/h2d_s"), style)});
     cells.push_back({seconds_cell(field(result, "/transfer/d2h_s"), style)});
     cells.push_back(check_of(result, notes, style));
@@ -289,6 +290,14 @@ std::string bench_table(const json& document, const text_style& style) {
                              "this run",
                              style.unicode ? "±" : "+-"),
                  style, emphasis::muted);
+  const bool transfers =
+      std::any_of(results.begin(), results.end(), [](const json& it) { return field(it, "/transfer").is_object(); });
+  if (transfers) {
+    out += wrapped(
+        "pinned, pageable: inputs go to the device and results come back in every call, from and to such "
+        "memory of the host; time: the whole call; h2d, d2h: the copies alone; kernel: the rest",
+        style, emphasis::muted);
+  }
   return out;
 }
 

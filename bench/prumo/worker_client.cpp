@@ -188,8 +188,11 @@ prepare_answer worker_client::prepare(const prepare_request& what, double expect
                  parse_prepare);
 }
 
-verify_answer worker_client::verify(std::int64_t case_id, double expected) {
-  return checked("verify", request("verify", {{"case", case_id}}, 2 * patience + slack * expected), parse_verify);
+verify_answer worker_client::verify(std::int64_t case_id, std::optional<double> budget, double expected) {
+  const json operations = budget ? json(*budget) : json();
+  return checked("verify",
+                 request("verify", {{"case", case_id}, {"budget", operations}}, 2 * patience + slack * expected),
+                 parse_verify);
 }
 
 json worker_client::count(const std::string& op, const std::string& dtype, const json& shape, const json& parameters,

@@ -91,7 +91,7 @@ class worker_client {
   resolve_answer resolve(const std::string& op, const std::string& dtype, std::optional<double> bytes_per_array,
                          const nlohmann::json& shape, const std::string& layout, const nlohmann::json& parameters);
   prepare_answer prepare(const prepare_request& what, double expected);
-  verify_answer verify(std::int64_t case_id, double expected);
+  verify_answer verify(std::int64_t case_id, std::optional<double> budget, double expected);
   nlohmann::json count(const std::string& op, const std::string& dtype, const nlohmann::json& shape,
                        const nlohmann::json& parameters, double limit, double expected);
   sample_answer sample(std::int64_t case_id, double seconds, double expected);

@@ -161,7 +161,8 @@ class NumpyAdaptor:
 
     @staticmethod
     def _summary():
-        return {"id": DEVICE, "backend": "numpy", "name": protocol.processor_name(), "threads": None}
+        return {"id": DEVICE, "backend": "numpy", "name": protocol.processor_name(), "threads": None,
+                "transfers": False}
 
     @staticmethod
     def _describe(operation):

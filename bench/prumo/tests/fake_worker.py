@@ -3,7 +3,10 @@
 """A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
-                   [--fault WHERE=WHAT]... [--once FILE]
+                   [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+
+With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
+counter.
 
 WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
 WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, endless, silent_close,
@@ -17,14 +20,18 @@ import signal
 import sys
 import time
 
-BYTES = {"f32": 4, "f64": 8}
+BYTES = {"f32": 4, "f64": 8, "f16": 2}
+LAUNCH = 2e-6
+LINK = {"pinned": 2e10, "pageable": 5e9}  # bytes a second
+MAX_CLOCK, CLOCK = 1980.0, 1485.0  # MHz of the GPU; the second under load
 
 
-def make_cases():
+def make_cases(gpu):
     common = {"dtypes": ["f32", "f64"], "layouts": ["right", "left"], "compute_modes": ["strict"], "parameters": []}
     elements = [{"name": "n", "description": "elements"}]
     cases = []
-    for op, arrays, default in (("add", 3, True), ("mul", 3, True), ("scale", 2, True), ("negate", 2, False)):
+    for op, arrays, default in (("add", 3, True), ("mul", 3, True), ("scale", 2, True), ("negate", 2, False),
+                               ("fill", 1, False), ("sum", 2, False)):
         cases.append(dict(common, op=op, kind="op", description="fake " + op, default=default, axes=elements,
                           implementations=["kernel"], arrays=arrays))
     cases[2]["parameters"] = [{"name": "alpha", "description": "the factor", "default": 2}]
@@ -36,7 +43,9 @@ def make_cases():
                       axes=[{"name": a, "description": "extent " + a} for a in "mnk"],
                       parameters=[{"name": "alpha", "description": "factor", "default": 1}],
                       implementations=["library", "portable"], arrays=3))
-    for op, arrays in (("copy", 2), ("triad", 3), ("read", 1), ("fma", 1)):
+    if gpu:
+        cases[-1]["dtypes"] = ["f32", "f64", "f16"]
+    for op, arrays in (("copy", 2), ("triad", 3), ("read", 2), ("fma", 2), ("launch", 1)):
         cases.append(dict(common, op=op, kind="probe", description="fake " + op, default=False, axes=elements,
                           implementations=["kernel"], arrays=arrays))
     return cases
@@ -51,12 +60,12 @@ class Refusal(Exception):
 class Worker:
     def __init__(self, options):
         self.options = options
-        self.cases = make_cases()
+        self.host = options.backend in ("fake", "openmp")
+        self.cases = make_cases(not self.host)
         self.prepared = {}
         self.requests = {}
         self.next_case = 1
         self.draws = 0
-        self.host = options.backend in ("fake", "openmp")
 
     # --- answers -------------------------------------------------------------------------------------------------
     def hello(self, request):
@@ -67,16 +76,26 @@ class Worker:
                            "versions": {"python": "3"}, "build": {"type": "none", "flags": ""}, "pid": os.getpid(),
                            "environment": {}, "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
-                             "name": "A device that is not there", "threads": 2} for i in range(self.options.devices)],
+                             "name": "A device that is not there", "threads": 2 if self.host else None}
+                            for i in range(self.options.devices)],
                 "cases": self.cases}
 
     def device(self, request):
         peaks = [{"unit": "vector", "dtype": t, "accumulator": None, "value": v, "clock": "measured",
                   "clock_mhz": 3000.0, "source": "made up"} for t, v in (("f32", 4e11), ("f64", 2e11))]
+        if not self.host:
+            peaks = [{"unit": unit, "dtype": dtype, "accumulator": accumulator, "value": value, "clock": "max",
+                      "clock_mhz": MAX_CLOCK, "source": "made up"}
+                     for unit, dtype, accumulator, value in
+                     (("vector", "f32", None, 4e11), ("vector", "f64", None, 2e11), ("tensor", "f16", "f32", 8e11),
+                      ("tensor", "f16", "f16", 1.6e12))]
+            peaks.append({"unit": "memory", "dtype": None, "accumulator": None, "value": 3e10, "clock": "max",
+                          "clock_mhz": 3200.0, "source": "made up"})
         return {"device": {"id": request["device"], "backend": self.options.backend,
-                           "name": "A device that is not there", "threads": 2,
+                           "name": "A device that is not there", "threads": 2 if self.host else None,
                            "facts": {"memory_bytes": self.options.memory, "memory_available_bytes": None,
-                                     "clock_measured_mhz": 3000.0, "clock_max_mhz": None},
+                                     "clock_measured_mhz": 3000.0 if self.host else None,
+                                     "clock_max_mhz": None if self.host else MAX_CLOCK, "cache_llc_bytes": 4 << 20},
                            "peaks": peaks}}
 
     def describe(self, op):
@@ -110,10 +129,12 @@ class Worker:
         flops = 2 * elements * shape["k"] if product else elements * (1000 if case["op"] == "fma" else 1)
         parameters = {p["name"]: p["default"] for p in case["parameters"]}
         parameters.update(request.get("parameters") or {})
-        return {"shape": shape, "bytes_per_array": bytes_per_array, "footprint_bytes": bytes_per_array * case["arrays"],
+        streams = 1 if case["op"] in ("sum", "read") else case["arrays"]
+        tensor = product and request["dtype"] == "f16"
+        return {"shape": shape, "bytes_per_array": bytes_per_array, "footprint_bytes": bytes_per_array * streams,
                 "parameters": parameters,
-                "model": {"bytes": bytes_per_array * case["arrays"], "flops": flops, "elements": elements,
-                          "unit": "vector"}}
+                "model": {"bytes": bytes_per_array * streams, "flops": flops, "elements": elements,
+                          "unit": "tensor" if tensor else "vector"}}
 
     def prepare(self, request):
         if request["data"] == "transferred" and self.host:
@@ -130,8 +151,10 @@ class Worker:
         self.next_case += 1
         model = resolved["model"]
         seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
+        seconds = LAUNCH if case["op"] == "launch" else max(seconds, LAUNCH)
         self.prepared[number] = {"op": case["op"], "seconds": seconds, "footprint": resolved["footprint_bytes"],
-                                 "data": request["data"], "device": request["device"]}
+                                 "data": request["data"], "device": request["device"], "samples": 0,
+                                 "host_memory": request["host_memory"], "bytes_per_array": resolved["bytes_per_array"]}
         return {"case": number, "implementation": implementation, "copies": 2,
                 "footprint_bytes": resolved["footprint_bytes"] * 2, "clock": "wall" if self.host else "device"}
 
@@ -146,15 +169,28 @@ class Worker:
 
     def sample(self, request):
         case = self.prepared[request["case"]]
+        case["samples"] += 1
         times = []
         for _ in range(5):
             self.draws += 1
             times.append(case["seconds"] * (1 + self.options.noise * math.sin(self.draws)))
+        for op, factor in self.options.disturb:
+            if op == case["op"] and case["samples"] % 2 == 0:
+                times = [t * float(factor) for t in times]
+        batch = max(1, math.ceil(1e-3 / case["seconds"]))
+        if self.host:
+            return {"samples": times, "wall": times, "batch": batch, "transfer": None, "clock_mhz": None,
+                    "energy_j": None, "temperature_c": None, "throttle": []}
         transfer = None
         if case["data"] == "transferred":
-            transfer = {"h2d": times, "d2h": times, "h2d_bytes": 8, "d2h_bytes": 4}
-        return {"samples": times, "wall": times, "batch": 3, "transfer": transfer, "clock_mhz": None, "energy_j": None,
-                "temperature_c": None, "throttle": []}
+            inputs, output = 2 * case["bytes_per_array"], case["bytes_per_array"]
+            rate = LINK[case["host_memory"]]
+            transfer = {"h2d": [inputs / rate] * 5, "d2h": [output / rate] * 5, "h2d_bytes": inputs, "d2h_bytes": output}
+            times = [t + (inputs + output) / rate for t in times]
+        # 0.5 J a call; the temperature rises.
+        return {"samples": times, "wall": [t + 5e-6 for t in times], "batch": batch, "transfer": transfer,
+                "clock_mhz": CLOCK, "energy_j": 0.5 * batch * len(times), "temperature_c": 50.0 + case["samples"],
+                "throttle": [self.options.throttle] if self.options.throttle else []}
 
     def release(self, request):
         del self.prepared[request["case"]]
@@ -254,7 +290,8 @@ class Worker:
             if self.options.log:
                 with open(self.options.log, "a", encoding="utf-8") as log:
                     case = self.op_of(request), self.prepared.get(request.get("case"), {}).get("device", "")
-                    log.write(f"{request['request']} {' '.join(case)}".strip() + "\n")
+                    budget = f"budget={request['budget']:.0f}" if request.get("budget") else ""
+                    log.write(f"{request['request']} {' '.join(case)} {budget}".strip() + "\n")
             if self.options.delay and request["request"] == "sample":
                 time.sleep(self.options.delay)
             text = (what and self.misbehave(what, request, answer)) or json.dumps(answer)
@@ -271,6 +308,9 @@ def main():
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
+    parser.add_argument("--throttle", help="why the GPU slows itself down")
+    parser.add_argument("--disturb", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
+                        help="every second answer for samples of an operation takes so many times as long")
     parser.add_argument("--log")
     parser.add_argument("--once")
     parser.add_argument("--fault", dest="faults", action="append", default=[], type=lambda t: tuple(t.split("=", 1)))

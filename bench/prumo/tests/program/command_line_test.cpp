@@ -95,11 +95,13 @@ TEST(command_line, list_prints_the_plan_and_measures_nothing) {
       run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--impl", "all", "--list"}, "--log " + folder.file("log")));
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("add"), HasSubstr("portable"), HasSubstr("2MB"), HasSubstr("n=524288")));
+  EXPECT_THAT(result.out, ::testing::Not(HasSubstr("transferred"))) << "a host device has no transfers";
   EXPECT_THAT(read_file(folder.file("log")), ::testing::Not(HasSubstr("prepare")));
 }
 
 TEST(command_line, the_table_is_as_it_was) {
-  const program_result result = run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--quick"}));
+  const program_result result =
+      run_prumo(bench({"--op", "add,gemm", "--size", "2MB", "--quick", "--data", "resident,transferred"}));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.err, "") << "progress in a pipe";
   const std::string table = masked(result.out);
@@ -120,7 +122,8 @@ TEST(command_line, a_wrong_result_is_exit_code_one) {
 TEST(command_line, devices_prints_peaks_and_ceilings) {
   const program_result result = run_prumo(joined({"devices"}, fake_worker_words()));
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("made up"), HasSubstr("triad"), HasSubstr("fma")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("made up"), HasSubstr("triad"), HasSubstr("fma"), HasSubstr("launch")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("128MB  cold"), HasSubstr("512KB  hot"))) << "memory and cache";
   const program_result quick = run_prumo(joined({"devices", "--no-probe"}, fake_worker_words()));
   EXPECT_EQ(quick.code, 0);
   EXPECT_THAT(quick.out, ::testing::Not(HasSubstr("triad")));

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <unistd.h>
 
 namespace prumo::bench::test {
@@ -22,14 +24,14 @@ std::vector<std::string> bench(const std::vector<std::string>& words, const std:
 TEST(files, results_follow_the_schema) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  ASSERT_EQ(run_prumo(bench({"-o", path, "--csv", folder.file("r.csv")})).code, 0);
+  ASSERT_EQ(run_prumo(bench({"-o", path, "--csv", folder.file("r.csv"), "--data", "resident,transferred"})).code, 0);
   const json document = load_results(path);
   const json& run = document.at("run");
   for (const char* name : {"id", "started", "command", "versions", "host", "cpu", "memory", "power", "environment",
                            "warnings", "resources", "plan"}) {
     EXPECT_TRUE(run.contains(name)) << name;
   }
-  ASSERT_EQ(document.at("results").size(), 2U);
+  ASSERT_EQ(document.at("results").size(), 3U);
   const json& measured = document.at("results").at(0);
   EXPECT_EQ(measured.at("status"), "ok");
   EXPECT_EQ(measured.at("verified"), true);
@@ -42,7 +44,12 @@ TEST(files, results_follow_the_schema) {
   EXPECT_EQ(measured.at("time_s").at("stop"), "settled");
   EXPECT_EQ(document.at("results").at(1).at("status"), "skipped");
   EXPECT_EQ(document.at("results").at(1).at("reason"), "a host device has no transfers");
-  EXPECT_EQ(document.at("devices").at(0).at("ceilings").size(), 4U);
+  std::set<std::string> probes;
+  for (const json& ceiling : document.at("devices").at(0).at("ceilings")) probes.insert(ceiling.at("probe"));
+  EXPECT_EQ(probes, (std::set<std::string>{"fma", "launch", "triad"})) << "what bounds an addition";
+  EXPECT_EQ(measured.at("roof").at("memory_probe"), "triad");
+  EXPECT_NEAR(measured.at("roof").at("memory").get<double>(), 2e10, 1e8);
+  EXPECT_NEAR(measured.at("roof").at("launch_s").get<double>(), 2e-6, 1e-8);
   EXPECT_THAT(read_file(folder.file("r.csv")), HasSubstr("add"));
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <sstream>
 
@@ -98,17 +100,6 @@ TEST(measurement, facts_that_break_the_format_are_left_out) {
   EXPECT_THAT(document.at("run").at("warnings").dump(), HasSubstr("break the format"));
 }
 
-TEST(measurement, transfers_are_measured_where_there_are_any) {
-  const json document = measure({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}, "--backend cuda");
-  ASSERT_EQ(document.at("results").size(), 3U);
-  const json& transferred = document.at("results").at(1);
-  EXPECT_EQ(transferred.at("data"), "transferred");
-  EXPECT_EQ(transferred.at("host_memory"), "pinned");
-  EXPECT_EQ(transferred.at("transfer").at("h2d_bytes"), 8);
-  EXPECT_TRUE(transferred.at("percent").at("roofline").is_null());
-  EXPECT_EQ(document.at("results").at(2).at("host_memory"), "pageable");
-}
-
 TEST(measurement, without_verification_nothing_is_called_verified) {
   const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident", "--no-verify"});
   EXPECT_TRUE(document.at("results").at(0).at("verified").is_null());
@@ -141,6 +132,47 @@ TEST(measurement, the_default_sweep_leaves_out_products_that_take_too_long) {
   EXPECT_EQ(document.at("results").at(0).at("status"), "ok");
   EXPECT_EQ(document.at("results").at(3).at("status"), "skipped");
   EXPECT_THAT(document.at("results").at(3).at("reason").get<std::string>(), HasSubstr("one call takes"));
+}
+
+TEST(measurement, chosen_sizes_are_measured_and_one_line_says_that_it_takes_longer) {
+  const program_result result = run_prumo(joined({"bench", "-o", "-", "--no-probe", "--op", "add,gemm", "--size",
+                                                  "2MB,512MB", "--data", "resident", "--time-budget", "4s"},
+                                                 fake_worker_words()));
+  for (const json& it : json::parse(result.out).at("results")) EXPECT_EQ(it.at("status"), "ok") << it.at("reason");
+  const std::string note = "prumo: note: to call each of the chosen cases once takes about";
+  const auto place = result.err.find(note);
+  ASSERT_NE(place, std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find(note, place + 1), std::string::npos) << "told twice";
+}
+
+TEST(measurement, all_operations_get_a_share_of_a_short_budget) {
+  const json document = measure({"--op", "add,mul,scale,softmax", "--size", "2MB", "--data", "resident",
+                                 "--target-noise", "0.0001%", "--time-budget", "4s"},
+                                "--noise 0.2 --delay 0.02");
+  ASSERT_EQ(document.at("results").size(), 4U);
+  std::size_t fewest = 1000000;
+  std::size_t most = 0;
+  for (const json& result : document.at("results")) {
+    ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
+    const std::size_t samples = result.at("time_s").at("samples").size();
+    fewest = std::min(fewest, samples);
+    most = std::max(most, samples);
+  }
+  EXPECT_LT(most, 10 * fewest);
+}
+
+TEST(measurement, the_reference_may_cost_what_the_time_allows) {
+  const temporary_folder folder;
+  measure({"--op", "softmax", "--size", "64MB", "--data", "resident", "--time-budget", "none"},
+          "--log " + folder.file("long"));
+  measure({"--op", "softmax", "--size", "64MB", "--data", "resident", "--time-budget", "10ms"},
+          "--log " + folder.file("short"));
+  const auto all = logged(folder.file("long"), "verify");
+  const auto some = logged(folder.file("short"), "verify");
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(some.size(), 1U);
+  EXPECT_THAT(all[0], HasSubstr("budget=30000000"));
+  EXPECT_THAT(some[0], HasSubstr("budget=1000000"));
 }
 
 }  // namespace

@@ -40,8 +40,29 @@ TEST_F(planning, the_default_sweep_takes_default_operations_at_four_sizes) {
   const bench_plan made = plan();
   EXPECT_EQ(ops(made), (std::set<std::string>{"add", "mul", "scale", "softmax", "gemm"}));
   EXPECT_EQ(made.groups.size(), 5U * 4U);
-  EXPECT_EQ(made.case_count(), 5U * 4U * 2U) << "resident and transferred";
+  EXPECT_EQ(made.case_count(), 5U * 4U) << "a host device has no transfers";
   for (const planned_group& group : made.groups) EXPECT_EQ(group.dtype, "f32");
+}
+
+TEST_F(planning, transfers_are_planned_where_there_are_any_or_where_they_are_named) {
+  EXPECT_EQ(plan({"--backend", "cuda"}).case_count(), 5U * 4U * 3U) << "resident, pinned, pageable";
+  options.data = {"resident", "transferred"};
+  EXPECT_EQ(plan({"--backend", "cuda"}).case_count(), 5U * 4U * 3U);
+  EXPECT_EQ(plan().case_count(), 5U * 4U * 3U) << "the host device says that it has none";
+  options.data = {};
+  options.extent = sweep::quick;
+  EXPECT_EQ(plan({"--backend", "cuda"}).case_count(), 5U * 2U * 2U) << "resident, pinned";
+}
+
+TEST_F(planning, the_roof_is_of_the_traffic) {
+  options.sizes = {1U << 20};
+  for (const auto& [op, roof] : {std::pair("add", memory_roof::triad),
+                                 {"scale", memory_roof::copy},
+                                 {"sum", memory_roof::read},
+                                 {"fill", memory_roof::write}}) {
+    options.ops = {op};
+    EXPECT_EQ(memory_roof_of(plan().groups.at(0)), roof) << op;
+  }
 }
 
 TEST_F(planning, quick_takes_two_sizes_and_full_everything_but_probes) {

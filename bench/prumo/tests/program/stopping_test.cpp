@@ -2,9 +2,11 @@
 #include "stopping.hpp"
 
 #include "nearest_name.hpp"
+#include "time_shares.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -12,14 +14,15 @@ namespace prumo::bench {
 namespace {
 
 TEST(stopping, needs_samples_time_and_quiet) {
-  const stopping_rule rule{0.02, 5, 0.1};
+  const stopping_rule rule{0.02, 5, 0.1, 3};
   const std::vector<double> quiet(5, 1.0);
   const std::vector<double> noisy{1.0, 1.5, 1.0, 1.5, 1.0, 1.5};
-  EXPECT_TRUE(is_measured_enough(quiet, 0.1, rule));
-  EXPECT_FALSE(is_measured_enough(quiet, 0.05, rule)) << "too little time";
-  EXPECT_FALSE(is_measured_enough(std::vector<double>(4, 1.0), 1, rule)) << "too few samples";
-  EXPECT_FALSE(is_measured_enough(noisy, 1, rule)) << "too much spread";
-  EXPECT_FALSE(is_measured_enough({}, 1, rule));
+  EXPECT_TRUE(is_measured_enough(quiet, 0.1, 3, rule));
+  EXPECT_FALSE(is_measured_enough(quiet, 0.05, 3, rule)) << "too little time";
+  EXPECT_FALSE(is_measured_enough(std::vector<double>(4, 1.0), 1, 3, rule)) << "too few samples";
+  EXPECT_FALSE(is_measured_enough(noisy, 1, 3, rule)) << "too much spread";
+  EXPECT_FALSE(is_measured_enough({}, 1, 3, rule));
+  EXPECT_FALSE(is_measured_enough(quiet, 1, 2, rule)) << "all at one moment";
 }
 
 TEST(stopping, asks_more_of_gpus) {
@@ -36,9 +39,9 @@ TEST(stopping, settling_scales_with_the_share) {
 }
 
 TEST(stopping, long_calls_are_not_discarded) {
-  EXPECT_TRUE(can_discard_settling(0.01, 1));
-  EXPECT_FALSE(can_discard_settling(15, 1));
-  EXPECT_FALSE(can_discard_settling(0.1, 0)) << "no share: every sample is needed";
+  EXPECT_TRUE(can_discard_settling(0.06, 0.05));
+  EXPECT_FALSE(can_discard_settling(15, 0.5));
+  EXPECT_FALSE(can_discard_settling(0.3, 0.01)) << "a call took longer than was asked for";
 }
 
 TEST(rounds, every_case_begins_equally_often) {
@@ -48,11 +51,21 @@ TEST(rounds, every_case_begins_equally_often) {
   EXPECT_EQ(firsts.size(), 4U);
 }
 
-TEST(budget, is_shared_by_weight_and_never_negative) {
-  EXPECT_DOUBLE_EQ(budget_share(10, 1, 4), 2.5);
-  EXPECT_DOUBLE_EQ(budget_share(10, 4, 4), 10);
-  EXPECT_DOUBLE_EQ(budget_share(-1, 1, 4), 0);
-  EXPECT_DOUBLE_EQ(budget_share(10, 0, 4), 0);
+TEST(time_shares, who_wishes_little_gets_it_and_the_others_are_equal) {
+  const std::vector<double> wishes{1, 10, 2, 10};
+  EXPECT_DOUBLE_EQ(fair_level(wishes, 9), 3) << "1 + 3 + 2 + 3";
+  EXPECT_DOUBLE_EQ(fair_level(wishes, 2), 0.5);
+  EXPECT_TRUE(std::isinf(fair_level(wishes, 23)));
+  EXPECT_DOUBLE_EQ(fair_level(wishes, -1), 0);
+  EXPECT_TRUE(std::isinf(fair_level({}, 0)));
+}
+
+TEST(time_shares, the_longest_are_given_up_first) {
+  const std::vector<double> least{1, 30, 2, 8};
+  EXPECT_TRUE(too_long(least, 41).empty());
+  EXPECT_EQ(too_long(least, 40), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(too_long(least, 10), (std::vector<std::size_t>{1, 3}));
+  EXPECT_EQ(too_long(least, -1).size(), 4U);
 }
 
 TEST(nearest_name, finds_slips_and_nothing_far_fetched) {

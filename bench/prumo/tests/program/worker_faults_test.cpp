@@ -90,7 +90,7 @@ TEST(worker_client, tells_the_last_words) {
   worker_client client(fake_worker({"--fault", "verify=die"}), {});
   const auto prepared = client.prepare(add_request(), 0);
   try {
-    std::ignore = client.verify(prepared.case_id, 0);
+    std::ignore = client.verify(prepared.case_id, std::nullopt, 0);
     FAIL() << "no failure was reported";
   } catch (const worker_failure& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("the fake worker was told to die"));
@@ -100,7 +100,7 @@ TEST(worker_client, tells_the_last_words) {
 TEST(worker_client, does_not_believe_verified_beyond_the_bound) {
   worker_client client(fake_worker({"--fault", "verify=liar"}), {});
   const auto prepared = client.prepare(add_request(), 0);
-  EXPECT_THROW(std::ignore = client.verify(prepared.case_id, 0), worker_failure);
+  EXPECT_THROW(std::ignore = client.verify(prepared.case_id, std::nullopt, 0), worker_failure);
 }
 
 TEST(worker_client, refuses_another_version_of_the_protocol) {
@@ -133,7 +133,7 @@ TEST(worker_client, distinguishes_a_refusal_from_a_fault) {
   const auto prepared = client.prepare(add_request(), 0);
   const int generation = client.generation();
   try {
-    std::ignore = client.verify(prepared.case_id, 0);
+    std::ignore = client.verify(prepared.case_id, std::nullopt, 0);
     FAIL() << "no refusal was reported";
   } catch (const request_refused& refusal) {
     EXPECT_EQ(refusal.kind(), "failed");
@@ -145,7 +145,7 @@ TEST(worker_client, distinguishes_a_refusal_from_a_fault) {
 TEST(worker_client, restarts_a_worker_that_lost_its_device) {
   worker_client client(fake_worker({"--fault", "verify=error:device"}), {});
   const auto prepared = client.prepare(add_request(), 0);
-  EXPECT_THROW(std::ignore = client.verify(prepared.case_id, 0), request_refused);
+  EXPECT_THROW(std::ignore = client.verify(prepared.case_id, std::nullopt, 0), request_refused);
   EXPECT_FALSE(client.alive());
 }
 

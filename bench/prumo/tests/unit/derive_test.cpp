@@ -24,7 +24,7 @@ derive_input addition() {
   input.model = {3.0 * 4 * 1048576, 1048576.0, 1048576.0, "vector"};
   input.counted_flops = 1048576;
   input.peaks = {200e9, 180e9};
-  input.ceilings = {30e9, 25e9, 40e9, 100e9};
+  input.ceilings = {30e9, 25e9, 40e9, {}, 100e9, {}};
   input.roof = memory_roof::triad;
   return input;
 }
@@ -48,7 +48,7 @@ TEST(derive, a_compute_bound_case_by_hand) {
   input.model = {50331648.0, 17179869184.0, 4194304.0, "vector"};
   input.counted_flops = 17179869184.0;
   input.peaks = {std::nullopt, 110e9};
-  input.ceilings = {30e9, 25e9, 40e9, 100e9};
+  input.ceilings = {30e9, 25e9, 40e9, {}, 100e9, {}};
   const derived_figures figures = derive(input);
   EXPECT_NEAR(*figures.gflops, 85.89934592, 1e-9);
   EXPECT_FALSE(figures.percent_peak_max_clock);
@@ -68,10 +68,32 @@ TEST(derive, the_roof_is_of_the_case_s_own_pattern) {
   EXPECT_NEAR(at(memory_roof::best), 12.582912 / 40 * 100, 1e-9);
   input.ceilings.triad = std::nullopt;
   EXPECT_NEAR(at(memory_roof::triad), 12.582912 / 40 * 100, 1e-9);
-  EXPECT_EQ(roof_for_arrays(0), memory_roof::best);
-  EXPECT_EQ(roof_for_arrays(1), memory_roof::read);
-  EXPECT_EQ(roof_for_arrays(2), memory_roof::copy);
-  EXPECT_EQ(roof_for_arrays(7), memory_roof::triad);
+}
+
+TEST(roof_of, goes_by_the_bytes_that_are_moved) {
+  EXPECT_EQ(roof_of(1.0, 1), memory_roof::write) << "one array, and every operation writes something";
+  EXPECT_EQ(roof_of(1.0, 2), memory_roof::read) << "a sum: the result is small";
+  EXPECT_EQ(roof_of(2.0, 2), memory_roof::copy);
+  EXPECT_EQ(roof_of(2.0, 1), memory_roof::copy) << "in place";
+  EXPECT_EQ(roof_of(3.0, 3), memory_roof::triad);
+  EXPECT_EQ(roof_of(std::nullopt, 0), memory_roof::best);
+  EXPECT_EQ(roof_of(std::nullopt, 1), memory_roof::write);
+  EXPECT_EQ(roof_of(std::nullopt, 2), memory_roof::copy);
+  EXPECT_EQ(roof_of(std::nullopt, 7), memory_roof::triad);
+}
+
+TEST(find_memory_ceiling, stands_in_for_what_was_not_measured) {
+  measured_ceilings ceilings;
+  ceilings.copy = 30;
+  ceilings.triad = 35;
+  ceilings.read = 50;
+  EXPECT_EQ(find_memory_ceiling(ceilings, memory_roof::read)->probe, "read");
+  const auto write = find_memory_ceiling(ceilings, memory_roof::write);
+  EXPECT_EQ(write->probe, "triad") << "a read says nothing of writing";
+  EXPECT_FALSE(write->same_traffic);
+  ceilings.write = 20;
+  EXPECT_EQ(find_memory_ceiling(ceilings, memory_roof::write)->value, 20);
+  EXPECT_FALSE(find_memory_ceiling({}, memory_roof::best));
 }
 
 TEST(derive, unknown_stays_unknown) {
@@ -109,6 +131,11 @@ TEST(derive, above_a_hundred_percent_is_loud) {
   EXPECT_THAT(derive(input).warnings, IsEmpty()) << "a measured ceiling has a spread";
   input.seconds = 0.25e-3;
   EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("IMPOSSIBLE: 201 % of the measured ceiling")));
+  input.fastest_ceilings = input.ceilings;
+  input.fastest_ceilings.triad = 4 * *input.ceilings.triad;
+  EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("UNSTEADY: 201 % of the measured ceiling")));
+  input.ceilings.triad = std::nullopt;  // another traffic stands in for it
+  EXPECT_THAT(derive(input).warnings, IsEmpty());
   input = addition();
   input.peaks = {1.0e9, 0.9e9};
   EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("105 % of the peak at the maximum clock"),
@@ -117,7 +144,7 @@ TEST(derive, above_a_hundred_percent_is_loud) {
 
 TEST(derive, below_the_launch_floor_the_launch_is_the_bound) {
   derive_input input = addition();
-  input.launch_seconds = 3e-6;
+  input.ceilings.launch = 3e-6;
   EXPECT_EQ(derive(input).bound, "memory");
   input.model.bytes = 12;
   input.model.flops = 1;
@@ -160,6 +187,17 @@ TEST(find_compute_peaks, of_unit_type_and_accumulator) {
   EXPECT_EQ(find_compute_peaks(peaks, "tensor", "f16", "f32").max_clock, 5e12);
   EXPECT_FALSE(find_compute_peaks(peaks, "vector", "f64").max_clock);
   EXPECT_FALSE(find_compute_peaks(json::array(), "vector", "f32").max_clock);
+  EXPECT_EQ(tensor_accumulator(peaks, "tensor", "f16"), "f32");
+  EXPECT_EQ(tensor_accumulator(peaks, "vector", "f16"), "");
+  EXPECT_EQ(tensor_accumulator(json::array(), "tensor", "f16"), "");
+}
+
+TEST(find_compute_peaks, at_the_clock_of_the_samples) {
+  const json peaks = json::parse(R"([
+    {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 1e12, "clock": "max", "clock_mhz": 2000},
+    {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 9e11, "clock": "measured", "clock_mhz": 1800}])");
+  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32", {}, 1500.0).measured_clock, 7.5e11);
+  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32").measured_clock, 9e11);
 }
 
 TEST(find_ceilings, of_the_nearest_size_and_the_same_cache_state) {
@@ -169,7 +207,9 @@ TEST(find_ceilings, of_the_nearest_size_and_the_same_cache_state) {
     {"probe": "triad", "dtype": "f32", "cache": "hot", "bytes_per_array": 4096, "unit": "B/s", "value": 30},
     {"probe": "triad", "dtype": "f64", "cache": "cold", "bytes_per_array": 4096, "unit": "B/s", "value": 40},
     {"probe": "copy", "dtype": "f32", "cache": "cold", "bytes_per_array": 4096, "unit": "B/s", "value": null},
+    {"probe": "launch", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "s", "value": 2e-6},
     {"probe": "fma", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "flop/s", "value": 50}])");
+  EXPECT_EQ(find_ceilings(ceilings, "f64", "cold", 8192).launch, 2e-6);
   EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 8192).triad, 20.0);
   EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 1500).triad, 10.0);
   EXPECT_EQ(find_ceilings(ceilings, "f32", "hot", 1 << 30).triad, 30.0);

@@ -29,7 +29,8 @@ bool is_free(const json::json_pointer& pointer) {
                            "/devices/0/facts"}) {
     if (path.rfind(std::string(open) + "/", 0) == 0) return true;
   }
-  for (const char* open : {"/shape/", "/parameters/", "/counted/add", "/counted/fma", "/hardware/reason"}) {
+  for (const char* open :
+       {"/shape/", "/parameters/", "/counted/add", "/counted/fma", "/hardware/reason", "/roof", "/temperature_c"}) {
     if (path.find(open) != std::string::npos) return true;
   }
   return false;

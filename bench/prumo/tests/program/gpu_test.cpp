@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A device with a memory of its own, events, a clock, an energy counter and a tensor unit.
+#include "results_file.hpp"
+#include "run_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace prumo::bench::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr double mebibyte = 1024.0 * 1024;
+
+std::vector<std::string> bench(const std::vector<std::string>& words, const std::string& worker = {}) {
+  return joined(joined({"bench", "--quick"}, words), fake_worker_words("--backend cuda " + worker));
+}
+
+/// Read back through the schema.
+json measure(const std::vector<std::string>& words, const std::string& worker = {}) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const program_result result = run_prumo(bench(joined(words, {"-o", path}), worker));
+  EXPECT_EQ(result.code, 0) << result.err;
+  return load_results(path);
+}
+
+TEST(gpu, resident_kernels_come_as_device_time_and_wall_time_beside_it) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"});
+  EXPECT_TRUE(document.at("devices").at(0).at("threads").is_null());
+  const json& result = document.at("results").at(0);
+  EXPECT_EQ(result.at("time_s").at("clock"), "device");
+  const double seconds = 3 * 2 * mebibyte / 2e10;
+  EXPECT_NEAR(result.at("time_s").at("median").get<double>(), seconds, 0.01 * seconds);
+  EXPECT_NEAR(result.at("wall_s").get<double>(), seconds + 5e-6, 0.01 * seconds);
+  EXPECT_TRUE(result.at("transfer").is_null());
+}
+
+TEST(gpu, clock_energy_temperature_and_throttling_are_told) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--throttle 'power cap'");
+  const json& result = document.at("results").at(0);
+  EXPECT_EQ(result.at("clock_mhz"), 1485.0);
+  EXPECT_NEAR(result.at("energy_j").get<double>(), 0.5, 1e-9) << "of one call";
+  EXPECT_GT(result.at("temperature_c").get<double>(), 50) << "the highest";
+  EXPECT_THAT(result.at("warnings").dump(), HasSubstr("the device slowed itself down: power cap"));
+}
+
+TEST(gpu, the_peak_at_the_measured_clock_follows_the_clock_of_the_samples) {
+  const json document = measure({"--op", "gemm", "--size", "2MB", "--data", "resident"});
+  const json& percent = document.at("results").at(0).at("percent");
+  EXPECT_NEAR(percent.at("peak_max_clock").get<double>(), 50, 1);
+  EXPECT_NEAR(percent.at("peak_measured_clock").get<double>(), 50 * 1980.0 / 1485.0, 1);
+}
+
+TEST(gpu, products_of_f16_are_held_against_the_tensor_unit_that_sums_in_f32) {
+  const json document = measure({"--op", "gemm", "--size", "2MB", "--dtype", "f16", "--data", "resident"});
+  const json& result = document.at("results").at(0);
+  ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
+  EXPECT_NEAR(result.at("percent").at("peak_max_clock").get<double>(), 25, 1);
+  EXPECT_TRUE(result.at("percent").at("roofline").is_null()) << "the fma probe is of the vector unit";
+  EXPECT_EQ(result.at("warnings"), json::array());
+}
+
+TEST(gpu, transferred_cases_tell_their_copies) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident,transferred"});
+  ASSERT_EQ(document.at("results").size(), 3U);
+  const json& pinned = document.at("results").at(1);
+  const json& pageable = document.at("results").at(2);
+  EXPECT_EQ(pinned.at("host_memory"), "pinned");
+  EXPECT_EQ(pageable.at("host_memory"), "pageable");
+  const json& transfer = pinned.at("transfer");
+  EXPECT_EQ(transfer.at("h2d_bytes"), 4 * mebibyte);
+  EXPECT_EQ(transfer.at("d2h_bytes"), 2 * mebibyte);
+  EXPECT_NEAR(transfer.at("h2d_s").get<double>(), 4 * mebibyte / 2e10, 1e-8);
+  EXPECT_NEAR(transfer.at("d2h_s").get<double>(), 2 * mebibyte / 2e10, 1e-8);
+  EXPECT_GT(pageable.at("transfer").at("h2d_s"), transfer.at("h2d_s"));
+  EXPECT_TRUE(pinned.at("percent").at("roofline").is_null());
+  EXPECT_TRUE(pinned.at("bound").is_null());
+}
+
+TEST(gpu, the_table_splits_a_call_with_transfers) {
+  const program_result result = run_prumo(bench({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("kernel"), HasSubstr("h2d"), HasSubstr("d2h"), HasSubstr("pinned"),
+                                HasSubstr("pageable"), HasSubstr("time: the whole call")));
+  // 6 MiB at 20 GB/s each way and in the kernel.
+  EXPECT_THAT(result.out, AllOf(HasSubstr("629 µs"), HasSubstr("315 µs"), HasSubstr("210 µs"), HasSubstr("105 µs")));
+}
+
+TEST(gpu, is_measured_until_it_is_quieter_than_a_host) {
+  const auto stop = [](const char* backend) {
+    const program_result result =
+        run_prumo(joined({"bench", "--quick", "--no-probe", "--op", "add", "--size", "2MB", "--data", "resident", "-o",
+                          "-", "--time-budget", "1s"},
+                         fake_worker_words(std::string("--noise 0.01 --delay 0.01 --backend ") + backend)));
+    return json::parse(result.out).at("results").at(0).at("time_s").at("stop").get<std::string>();
+  };
+  EXPECT_EQ(stop("openmp"), "settled") << "2 %";
+  EXPECT_EQ(stop("cuda"), "budget") << "0.5 %";
+}
+
+}  // namespace
+}  // namespace prumo::bench::test

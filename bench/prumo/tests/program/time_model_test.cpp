@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "time_model.hpp"
+
+#include "run_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace prumo::bench::test {
+namespace {
+
+class estimates : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_ = std::make_unique<worker_fleet>(std::vector{fake_worker()}, worker_client::options{});
+    fleet_->start();
+    times = std::make_unique<time_model>(*fleet_);
+  }
+
+  /// So many bytes an array, three arrays, and a multiple of the bytes in flops.
+  static planned_group group_of(const char* op, double bytes, double intensity = 0.1) {
+    planned_group group;
+    group.op = op;
+    group.dtype = "f32";
+    group.layout = "right";
+    group.bytes_per_array = bytes;
+    group.footprint_bytes = 3 * bytes;
+    group.arrays = 3;
+    group.model = {{"bytes", 3 * bytes}, {"flops", 3 * bytes * intensity}, {"elements", bytes / 4}, {"unit", "vector"}};
+    group.cases.push_back({0, "resident", std::nullopt, "cold", std::nullopt, std::nullopt});
+    return group;
+  }
+  static double call(const time_model& model, const planned_group& group) {
+    return model.call_seconds(group, group.cases.front());
+  }
+
+  std::unique_ptr<time_model> times;
+
+ private:
+  std::unique_ptr<worker_fleet> fleet_;
+};
+
+TEST_F(estimates, grow_with_the_work) {
+  EXPECT_GT(call(*times, group_of("add", 1e8)), 5 * call(*times, group_of("add", 1e7)));
+  EXPECT_GT(call(*times, group_of("gemm", 1e7, 1000)), 5 * call(*times, group_of("add", 1e7)));
+}
+
+TEST_F(estimates, of_another_size_follow_what_was_measured) {
+  const planned_group small = group_of("gemm", 1e6, 1000);
+  const planned_group large = group_of("gemm", 1e8, 1000);
+  const std::vector<double> samples(5, 0.25);
+  times->learn_call(small, small.cases.front(), samples);
+  EXPECT_NEAR(call(*times, small), 0.25, 1e-3);
+  EXPECT_NEAR(call(*times, large), 25, 0.1);
+}
+
+TEST_F(estimates, of_operations_that_were_not_measured_follow_the_device) {
+  const planned_group add = group_of("add", 1e8);
+  const planned_group mul = group_of("mul", 1e8);
+  const double before = call(*times, mul);
+  times->learn_call(add, add.cases.front(), std::vector<double>(5, 10 * before));
+  EXPECT_NEAR(call(*times, mul), 10 * before, before);
+}
+
+TEST_F(estimates, add_what_a_busy_machine_disturbs_and_do_not_multiply_it) {
+  const planned_group small = group_of("add", 1e6);
+  const planned_group large = group_of("add", 1e8);
+  times->learn_call(small, small.cases.front(), std::vector<double>{1e-4, 1e-2, 1e-2, 1e-2, 1e-2});
+  EXPECT_LT(call(*times, large), 0.03) << "a hundred times the fastest, and a disturbance";
+}
+
+TEST_F(estimates, a_reference_gets_what_fits_within_bounds) {
+  const planned_group group = group_of("gemm", 1e7, 1000);
+  const planned_case& which = group.cases.front();
+  EXPECT_EQ(times->verify_budget(group, which, 0), time_model::least_verify_budget);
+  EXPECT_EQ(times->verify_budget(group, which, 1e6), time_model::usual_verify_budget);
+  const double some = times->verify_seconds(group, which, 1e7);
+  EXPECT_NEAR(times->verify_budget(group, which, some), 1e7, 1e5);
+}
+
+TEST_F(estimates, what_preparing_took_corrects_the_next) {
+  const planned_group group = group_of("add", 1e9);
+  const planned_case& which = group.cases.front();
+  const double before = times->prepare_seconds(group, which);
+  times->learn_prepare(group, which, 3 * before);
+  EXPECT_NEAR(times->prepare_seconds(group, which), 3 * before, 1e-6);
+}
+
+}  // namespace
+}  // namespace prumo::bench::test
