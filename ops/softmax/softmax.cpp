@@ -25,16 +25,26 @@ void launch_short_rows(context<Exec>& ctx, const softmax_problem<T>& problem) {
   constexpr int usual = partition::usual_threads;
   const int packs = partition::packs_for(problem.columns);
   const int group = partition::group_for(problem.columns, packs);
-  const auto launch = [&]<int Packs, int Threads>() {
+  const auto launch = [&]<int Packs, int Threads, int Group>() {
     launch_teams(ctx.instance(), rows_label,
-                 softmax_short_rows_kernel<T, Packs, InPacks, Threads>(problem, group));
+                 softmax_short_rows_kernel<T, Packs, InPacks, Threads, Group>(problem, group));
   };
-  if (group > usual) return launch.template operator()<partition::most_packs, partition::most_threads>();
+  constexpr int most = partition::most_packs;
+  constexpr int many = partition::most_threads;
+  switch (group) {
+    case 1024: return launch.template operator()<most, many, 1024>();
+    case 512: return launch.template operator()<most, many, 512>();
+    case 256: return launch.template operator()<most, usual, 256>();
+    case 128: return launch.template operator()<most, usual, 128>();
+    case 64: return launch.template operator()<most, usual, 64>();
+    default: break;
+  }
+  // More than one pack a thread means that a row has all threads that exchange registers.
   switch (packs) {
-    case 1: return launch.template operator()<1, usual>();
-    case 2: return launch.template operator()<2, usual>();
-    case 4: return launch.template operator()<4, usual>();
-    default: return launch.template operator()<partition::most_packs, usual>();
+    case 1: return launch.template operator()<1, usual, 0>();
+    case 2: return launch.template operator()<2, usual, exchange_threads>();
+    case 4: return launch.template operator()<4, usual, exchange_threads>();
+    default: return launch.template operator()<most, usual, exchange_threads>();
   }
 }
 

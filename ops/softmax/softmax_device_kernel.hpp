@@ -39,78 +39,74 @@ struct softmax_device_partition {
 };
 
 /// A thread's share of a stretch of a row, in registers: packs of neighbouring elements where they can be loaded so,
-/// else single elements a group's width apart. Beyond the stretch's end it holds -infinity, which adds nothing.
+/// else single elements a group's width apart. Beyond the stretch's end it holds -infinity, which adds nothing. Indices
+/// are short: a stretch fits into a team's registers, and wide ones would take registers of their own.
 template <class T, int Packs, bool InPacks>
 struct softmax_share {
   using C = compute_t<T>;
   static constexpr int pack_elements = device_pack_elements<T>;
   C values[Packs * pack_elements];
 
-  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t index_of(int element, int lane, int group) {
-    const int pack = element / pack_elements;
-    const int within = element % pack_elements;
-    if constexpr (InPacks) {
-      return (static_cast<std::int64_t>(pack) * group + lane) * pack_elements + within;
-    } else {
-      return static_cast<std::int64_t>(element) * group + lane;
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, std::int64_t count, std::int64_t stride, int lane,
-                                             int group) {
+  KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, int count, std::int64_t stride, int lane, int group) {
     constexpr C nothing = -Kokkos::Experimental::infinity_v<C>;
     if constexpr (InPacks) {
-      // All loads before the first use. The stretch's length is a multiple of a pack's.
+      // The stretch's length is a multiple of a pack's.
+      const auto* const first = reinterpret_cast<const device_pack<T>*>(source) + lane;
+      const int pack_count = count / pack_elements - lane;
       device_pack<T> packs[Packs];
+      // All loads before the first use. What is not loaded is set: left alone, it would be what the registers held, and
+      // compilers keep registers for that.
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
-        const std::int64_t begin = index_of(pack * pack_elements, lane, group);
-        if (begin < count) packs[pack] = *reinterpret_cast<const device_pack<T>*>(source + begin);
+        if (pack * group < pack_count) {
+          packs[pack] = first[pack * group];
+        } else {
+          PRUMO_UNROLL
+          for (int i = 0; i < pack_elements; ++i) packs[pack].values[i] = static_cast<T>(nothing);
+        }
       }
       PRUMO_UNROLL
-      for (int pack = 0; pack < Packs; ++pack) {
-        const bool is_there = index_of(pack * pack_elements, lane, group) < count;
-        PRUMO_UNROLL
-        for (int i = 0; i < pack_elements; ++i) {
-          values[pack * pack_elements + i] = is_there ? load(packs[pack].values[i]) : nothing;
-        }
+      for (int element = 0; element < Packs * pack_elements; ++element) {
+        values[element] = load(packs[element / pack_elements].values[element % pack_elements]);
       }
     } else {
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        const std::int64_t index = index_of(element, lane, group);
+        const int index = element * group + lane;
         values[element] = index < count ? load(source[index * stride]) : nothing;
       }
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void store_to(T* target, std::int64_t count, std::int64_t stride, int lane, int group,
+  KOKKOS_FORCEINLINE_FUNCTION void store_to(T* target, int count, std::int64_t stride, int lane, int group,
                                             C scale) const {
     if constexpr (InPacks) {
+      auto* const first = reinterpret_cast<device_pack<T>*>(target) + lane;
+      const int pack_count = count / pack_elements - lane;
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
-        const std::int64_t begin = index_of(pack * pack_elements, lane, group);
-        if (begin >= count) continue;
+        if (pack * group >= pack_count) continue;
         device_pack<T> result;
         PRUMO_UNROLL
         for (int i = 0; i < pack_elements; ++i) {
           result.values[i] = static_cast<T>(values[pack * pack_elements + i] * scale);
         }
-        *reinterpret_cast<device_pack<T>*>(target + begin) = result;
+        first[pack * group] = result;
       }
     } else {
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        const std::int64_t index = index_of(element, lane, group);
+        const int index = element * group + lane;
         if (index < count) target[index * stride] = static_cast<T>(values[element] * scale);
       }
     }
   }
 
+  /// The largest value; a NaN among others is passed over, and comes back in the sum.
   KOKKOS_FORCEINLINE_FUNCTION C largest() const {
     C result = values[0];
     PRUMO_UNROLL
-    for (int element = 1; element < Packs * pack_elements; ++element) result = prumo::maximum(result, values[element]);
+    for (int element = 1; element < Packs * pack_elements; ++element) result = Kokkos::fmax(result, values[element]);
     return result;
   }
 
@@ -135,7 +131,7 @@ struct softmax_share {
 struct join_maxima {
   template <class C>
   KOKKOS_FORCEINLINE_FUNCTION C operator()(C a, C b) const {
-    return prumo::maximum(a, b);
+    return Kokkos::fmax(a, b);
   }
 };
 struct join_sums {
@@ -152,8 +148,9 @@ KOKKOS_FORCEINLINE_FUNCTION C finite_maximum(C maximum) {
   return maximum == lowest ? C(0) : maximum;
 }
 
-/// Rows that fit into the registers of a team: read once, written once.
-template <class T, int Packs, bool InPacks, int Threads>
+/// Rows that fit into the registers of a team: read once, written once. Group is the number of threads a row where it
+/// is known when this is compiled, else 0: offsets are then part of the instructions instead of in registers.
+template <class T, int Packs, bool InPacks, int Threads, int Group = 0>
 class softmax_short_rows_kernel {
   using C = compute_t<T>;
 
@@ -161,37 +158,41 @@ class softmax_short_rows_kernel {
   static constexpr int most_threads = Threads;
   static constexpr int resident_teams = Threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
 
-  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), group_(group) {}
+  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), given_group_(group) {}
 
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
-  std::int64_t blocks_per_team() const { return Threads / group_; }
+  std::int64_t blocks_per_team() const { return Threads / group(); }
   int team_threads() const { return Threads; }
   std::size_t scratch_bytes() const { return join_scratch_bytes<C>(Threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, Threads / exchange_threads);
-    const int groups = Threads / group_;
-    const int lane = member.team_rank() & (group_ - 1);
+    C* const scratch = Group > 0 && Group <= exchange_threads
+                           ? nullptr
+                           : team_scratch_array<C>(member, Threads / exchange_threads);
+    const int groups = Threads / group();
+    const int lane = member.team_rank() & (group() - 1);
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
     // All threads of a team go round equally often: they meet at barriers.
     for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * groups; begin < problem_.rows;
          begin += step) {
-      const std::int64_t row = begin + member.team_rank() / group_;
-      const std::int64_t count = row < problem_.rows ? problem_.columns : 0;
+      const std::int64_t row = begin + member.team_rank() / group();
+      const int count = row < problem_.rows ? static_cast<int>(problem_.columns) : 0;
       softmax_share<T, Packs, InPacks> share;
       share.load_from(problem_.source + row * problem_.source_row_stride, count, problem_.source_column_stride, lane,
-                      group_);
-      const C shift = finite_maximum(join_group(member, scratch, group_, share.largest(), join_maxima{}));
-      const C total = join_group(member, scratch, group_, share.take_exponentials(shift), join_sums{});
+                      group());
+      const C shift = finite_maximum(join_group(member, scratch, group(), share.largest(), join_maxima{}));
+      const C total = join_group(member, scratch, group(), share.take_exponentials(shift), join_sums{});
       share.store_to(problem_.target + row * problem_.target_row_stride, count, problem_.target_column_stride, lane,
-                     group_, C(1) / total);
+                     group(), C(1) / total);
     }
   }
 
  private:
+  KOKKOS_FORCEINLINE_FUNCTION constexpr int group() const { return Group > 0 ? Group : given_group_; }
+
   softmax_problem<T> problem_;
-  int group_;
+  int given_group_;
 };
 
 /// The maximum and the sum of exponentials of a stretch.
@@ -250,7 +251,8 @@ class softmax_statistics_kernel {
       softmax_share<T, partition::most_packs, InPacks> share;
       share.load_from(
           problem_.source + row * problem_.source_row_stride + begin * problem_.source_column_stride,
-          rest < partition::segment ? rest : partition::segment, problem_.source_column_stride, lane, most_threads);
+          static_cast<int>(rest < partition::segment ? rest : partition::segment), problem_.source_column_stride, lane,
+          most_threads);
       const C shift = finite_maximum(join_group(member, scratch, most_threads, share.largest(), join_maxima{}));
       const C total = join_group(member, scratch, most_threads, share.take_exponentials(shift), join_sums{});
       if (lane == 0) partial_[block] = {shift, total};
