@@ -3,7 +3,9 @@
 // kind of edge, held against the operation's reference and its analysed bound.
 
 #include "generated_tests.hpp"
+#include "own_instance.hpp"
 #include "registered_cases.hpp"
+#include <prumo/backend/timing.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/error.hpp>
@@ -94,23 +96,65 @@ class results_test : public testing::Test {
     specification choice = base_choice(info);
     choice.type = type_;
     choice.layout = layout_;
+    for (const std::string& mode : info.compute_modes) {
+      choice.compute_mode = mode;
+      for (const std::string& implementation : info.implementations) {
+        choice.implementation = implementation;
+        run_shapes(ctx, info, choice);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+
+ private:
+  void run_shapes(context<Exec>& ctx, const case_info& info, specification choice) {
+    for (const parameters& values : parameters_of(info)) {
+      choice.values = values;
+      for (const shape& extents : shapes_of(info)) {
+        choice.shape = extents;
+        expect_verified(ctx, *operation_, choice);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+
+  const operation_case<Exec>* operation_;
+  dtype type_;
+  array_layout layout_;
+};
+
+/// Calls that were recorded in a graph give the same results when they are replayed: nothing in them depends on the
+/// host running along.
+template <class Exec>
+class recorded_test : public testing::Test {
+ public:
+  explicit recorded_test(const operation_case<Exec>* operation) : operation_(operation) {}
+
+  void TestBody() override {
+    const case_info info = operation_->info();
+    const Exec instance = tests::make_own_instance<Exec>();
     for (const std::string& implementation : info.implementations) {
-      choice.implementation = implementation;
-      for (const parameters& values : parameters_of(info)) {
-        choice.values = values;
-        for (const shape& extents : shapes_of(info)) {
-          choice.shape = extents;
-          expect_verified(ctx, *operation_, choice);
-          if (testing::Test::HasFailure()) return;
-        }
+      for (const shape& extents : shapes_of(info)) {
+        context<Exec> ctx(instance);
+        specification choice = base_choice(info);
+        choice.type = info.types.front();
+        choice.implementation = implementation;
+        choice.shape = extents;
+        if (!operation_->why_unsupported(choice).empty()) continue;
+        prepared_case<Exec> prepared(ctx, *operation_, choice, 1);
+        prepared.run(0);  // workspaces and handles are made at the first call
+        ctx.fence();
+        const auto recorded = backend::record_calls(instance, [&] { prepared.run(0); });
+        ASSERT_NE(recorded, nullptr);
+        const check_result result = prepared.verify(1e12, [&] { recorded->replay(); });
+        ASSERT_TRUE(result.verified) << describe(choice) << ": error " << result.error << " of a bound of "
+                                     << result.error_bound << "; " << result.message;
       }
     }
   }
 
  private:
   const operation_case<Exec>* operation_;
-  dtype type_;
-  array_layout layout_;
 };
 
 /// The kernel's own count against the closed form, at several shapes.
@@ -194,6 +238,9 @@ void add_tests_of_space() {
     }
     add_test<counts_test<Exec>>(space + "." + info.op, "counts", operation.get());
     add_test<streaming_test<Exec>>(space + "." + info.op, "streaming", operation.get());
+    if constexpr (!is_host_space<Exec>) {
+      add_test<recorded_test<Exec>>(space + "." + info.op, "recorded", operation.get());
+    }
   }
 }
 

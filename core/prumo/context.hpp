@@ -9,6 +9,7 @@
 #include <prumo/spaces.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <typeindex>
@@ -43,8 +44,13 @@ class context {
   /// next call on this context reuses it, which the order of the instance makes safe. When it has to grow, the old
   /// block is freed after a fence of the instance: call an operation once before capturing it in a graph.
   ///
-  /// Throws memory_error with the size asked for.
+  /// Throws memory_error with the size asked for, and where it exceeds an adopted workspace.
   void* workspace(std::size_t bytes) {
+    if (adopted_ != nullptr) {
+      if (bytes <= adopted_bytes_) return adopted_;
+      throw memory_error("prumo::context: the adopted workspace has " + std::to_string(adopted_bytes_) +
+                         " bytes, and this call needs " + std::to_string(bytes));
+    }
     if (bytes > workspace_.extent(0)) {
       workspace_ = {};
       try {
@@ -58,8 +64,22 @@ class context {
     return workspace_.data();
   }
 
+  /// Uses the caller's memory for temporaries from now on, and allocates none: `bytes` bytes that the instance can
+  /// access, aligned to 256 bytes. They stay the caller's and must outlive the context. nullptr ends it. Vendor
+  /// libraries keep workspaces of their own.
+  ///
+  /// Throws argument_error where the memory is not aligned.
+  void adopt_workspace(void* memory, std::size_t bytes) {
+    constexpr std::uintptr_t alignment = 256;
+    if (reinterpret_cast<std::uintptr_t>(memory) % alignment != 0) {
+      throw argument_error("prumo::context::adopt_workspace: the memory is not aligned to 256 bytes");
+    }
+    adopted_ = memory;
+    adopted_bytes_ = memory == nullptr ? 0 : bytes;
+  }
+
   /// Bytes of the workspace now.
-  std::size_t workspace_bytes() const { return workspace_.extent(0); }
+  std::size_t workspace_bytes() const { return adopted_ != nullptr ? adopted_bytes_ : workspace_.extent(0); }
 
   /// Tells how many bytes the caller touches between two uses of the same data, where that is more than one
   /// operation's own arrays: a time step over many fields, say. On the host, outputs that cannot stay in the
@@ -88,6 +108,8 @@ class context {
 
   Exec instance_;
   workspace_view workspace_;
+  void* adopted_ = nullptr;
+  std::size_t adopted_bytes_ = 0;
   std::size_t working_set_ = 0;
   std::vector<std::pair<std::type_index, std::shared_ptr<void>>> attachments_;
 };

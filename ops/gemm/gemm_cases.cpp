@@ -59,10 +59,24 @@ backend::gemm_problem<T> problem_of(const product& what, array_layout layout, co
   return problem;
 }
 
+constexpr gemm_mode fast_modes[] = {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16};
+
+/// The largest relative error of an input that a mode rounds: of one unit in the last place, since units of some
+/// devices cut digits off.
+long double input_error(gemm_mode mode) {
+  switch (mode) {
+    case gemm_mode::strict: return 0;
+    case gemm_mode::fast_tf32:
+    case gemm_mode::fast_f16: return 0x1p-10L;
+    case gemm_mode::fast_bf16: return 0x1p-7L;
+  }
+  return 0;
+}
+
 gemm_options options_of(const specification& choice) {
   gemm_options options;
   if (choice.implementation != "auto") options.implementation = choice.implementation;
-  for (const gemm_mode mode : {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16}) {
+  for (const gemm_mode mode : fast_modes) {
     if (choice.compute_mode == gemm_mode_name(mode)) options.mode = mode;
   }
   return options;
@@ -83,6 +97,9 @@ class gemm_case final : public operation_case<Exec> {
     result.implementations = {"auto"};
     for (const std::string_view name : prumo::detail::gemm_implementations<Exec, float>()) {
       result.implementations.emplace_back(name);
+    }
+    if (!is_host_space<Exec>) {
+      for (const gemm_mode mode : fast_modes) result.compute_modes.emplace_back(gemm_mode_name(mode));
     }
     result.in_default_sweep = true;
     return result;
@@ -147,12 +164,14 @@ class gemm_case final : public operation_case<Exec> {
 
   /// The bound: each product reaches C through at most k additions (of k products and the old C, in whatever
   /// order and blocks), its own rounding, and those of alpha or beta, so the error is below gamma_{k+2}
-  /// (|alpha| |A| |B| + |beta| |C|); Higham, section 3.5. Then C is rounded to its storage type.
+  /// (|alpha| |A| |B| + |beta| |C|); Higham, section 3.5. Then C is rounded to its storage type. A mode that rounds
+  /// inputs by e at most adds (2 e + e^2) |alpha| |A| |B|.
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
     const product what(choice);
     const long double alpha = as_computed(choice.type, what.alpha);
     const long double beta = as_computed(choice.type, what.beta);
+    const long double e = input_error(options_of(choice).mode);
     const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + 2);
     const product_reference tile(choice.type, inputs, part, {what.m, what.n, what.k, what.trans_a, what.trans_b});
     std::vector<double> old(static_cast<std::size_t>(tile.columns()));
@@ -162,8 +181,9 @@ class gemm_case final : public operation_case<Exec> {
       for (std::int64_t j = 0; j < tile.columns(); ++j) {
         const long double addend = beta * static_cast<long double>(old[static_cast<std::size_t>(j)]);
         const long double value = alpha * tile.sum(i, j) + addend;
-        const long double size = std::fabs(alpha) * tile.sum_of_magnitudes(i, j) + std::fabs(addend);
-        out.push_back({2, first + j, value, stored_bound(choice.type, value, growth * size)});
+        const long double products = std::fabs(alpha) * tile.sum_of_magnitudes(i, j);
+        const long double bound = growth * (products + std::fabs(addend)) + (2 * e + e * e) * products;
+        out.push_back({2, first + j, value, stored_bound(choice.type, value, bound)});
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/context.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace prumo {
@@ -28,6 +29,25 @@ TEST(context, a_workspace_that_cannot_be_had_is_an_error_that_tells_its_size) {
     EXPECT_NE(std::string(error.what()).find("a workspace of 1152921504606846976 bytes in "), std::string::npos)
         << error.what();
   }
+}
+
+TEST(context, an_adopted_workspace_is_used_and_never_outgrown) {
+  constexpr std::size_t bytes = 4096, alignment = 256;
+  const Kokkos::View<std::byte*, exec::memory_space> memory("memory", bytes + alignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  std::byte* const aligned = memory.data() + (alignment - address % alignment) % alignment;
+  context<exec> ctx;
+  ctx.adopt_workspace(aligned, bytes);
+  EXPECT_EQ(ctx.workspace(100), aligned);
+  EXPECT_EQ(ctx.workspace(bytes), aligned);
+  EXPECT_EQ(ctx.workspace_bytes(), bytes);
+  EXPECT_THAT([&] { ctx.workspace(bytes + 1); },
+              testing::ThrowsMessage<memory_error>(
+                  testing::HasSubstr("the adopted workspace has 4096 bytes, and this call needs 4097")));
+  EXPECT_THAT([&] { ctx.adopt_workspace(aligned + 1, 100); },
+              testing::ThrowsMessage<argument_error>(testing::HasSubstr("not aligned to 256 bytes")));
+  ctx.adopt_workspace(nullptr, 0);
+  EXPECT_NE(ctx.workspace(100), aligned);
 }
 
 TEST(context, attachments_are_made_once_for_each_type) {

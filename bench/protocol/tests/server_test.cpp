@@ -23,7 +23,13 @@ class scripted_handler : public request_handler {
   }
   verify_answer verify(const verify_request&) override { throw std::runtime_error("broke"); }
   count_answer count(const count_request&) override { return {}; }
-  sample_answer sample(const sample_request&) override { return {{1e-3}, {1e-3}, 4, {}}; }
+  sample_answer sample(const sample_request&) override {
+    sample_answer answer;
+    answer.samples = {1e-3};
+    answer.wall = {1e-3};
+    answer.batch = 4;
+    return answer;
+  }
   void release(std::int64_t case_id) override { released = case_id; }
 
   std::int64_t released = -1;

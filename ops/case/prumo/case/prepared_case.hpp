@@ -7,6 +7,7 @@
 #include <prumo/case/operation_case.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace prumo::cases {
@@ -42,7 +43,8 @@ class prepared_case {
 
   /// Fills the outputs of the first copy with NaN, runs once, and compares with the reference: every entry where that
   /// takes `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
-  check_result verify(double budget);
+  /// `call` takes the place of run(0) where given: a replay of recorded calls, say.
+  check_result verify(double budget, const std::function<void()>& call = {});
 
  private:
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
