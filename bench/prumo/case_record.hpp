@@ -41,6 +41,7 @@ class case_record {
   [[nodiscard]] bool verified_wrong() const { return wrong_; }
   [[nodiscard]] bool compared() const { return compared_; }
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
+  [[nodiscard]] bool has_energy() const { return energy_calls_ > 0; }
 
   /// The finished entry of a case with samples.
   [[nodiscard]] nlohmann::json finish(stop_reason why) const;

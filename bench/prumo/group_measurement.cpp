@@ -161,6 +161,20 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
   }
 }
 
+/// A GPU's counter of energy advances in steps that are longer than a turn: one long look where there is time.
+void group_measurer::measure_energy(const group_setting& setting, batch& now) {
+  constexpr double look_seconds = 0.75;
+  for (member* it : now.cases) {
+    const case_record& record = it->measured.record();
+    const bool gpu = standard_noise_target(it->measured.device().summary.backend) < standard_noise_target("");
+    if (!gpu || record.ended() || record.samples().empty() || record.has_energy()) continue;
+    if (without_energy_.contains(it->planned->device) || setting.case_seconds < look_seconds) continue;
+    if (seconds_until(setting.deadline) < look_seconds) continue;
+    it->measured.sample(look_seconds, false);
+    if (!record.has_energy()) without_energy_.insert(it->planned->device);
+  }
+}
+
 void group_measurer::measure_batch(const planned_group& group, const group_setting& setting, batch& now) {
   const auto step = [&](const char* what) {
     if (setting.on_step) setting.on_step(fmt::format("{}{}", group.label(), what));
@@ -176,6 +190,7 @@ void group_measurer::measure_batch(const planned_group& group, const group_setti
   }
   step("");
   sample_in_turns(group, setting, now);
+  measure_energy(setting, now);
   for (const member* it : now.cases) times_.learn_call(group, *it->planned, it->measured.samples());
   for (const live_probe* it : now.probes) {
     times_.learn_call(it->group, it->group.cases.front(), it->measured.samples());

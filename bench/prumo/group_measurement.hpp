@@ -12,8 +12,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,12 +56,14 @@ class group_measurer {
   void verify(const planned_group& group, const group_setting& setting, batch& now);
   nlohmann::json counted_flops(const planned_group& group, const group_setting& setting);
   void measure_batch(const planned_group& group, const group_setting& setting, batch& now);
+  void measure_energy(const group_setting& setting, batch& now);
   void sample_in_turns(const planned_group& group, const group_setting& setting, batch& now);
 
   worker_fleet& fleet_;
   time_model& times_;
   ceiling_store& ceilings_;
   std::map<std::string, nlohmann::json> counted_;
+  std::set<std::size_t> without_energy_;  ///< devices that did not tell any when they were asked long enough
 };
 
 }  // namespace prumo::bench

@@ -174,7 +174,7 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
     for (const std::size_t place : places) all.least_sum -= all.least[place];
     if (current > 0 && !overlong_) leave_out(groups[current], places, all);
   }
-  constexpr double caution = 1.15;  // estimates err, and what is given away now will be missing at the end
+  constexpr double caution = 1.25;  // estimates err, and what is given away now will be missing at the end
   const double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
   return std::min(fair_level(all.useful, spare), options_.case_limit_seconds);
 }

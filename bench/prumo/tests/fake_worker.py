@@ -3,7 +3,7 @@
 """A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
-                   [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+                   [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
 counter.
@@ -187,9 +187,10 @@ class Worker:
             rate = LINK[case["host_memory"]]
             transfer = {"h2d": [inputs / rate] * 5, "d2h": [output / rate] * 5, "h2d_bytes": inputs, "d2h_bytes": output}
             times = [t + (inputs + output) / rate for t in times]
-        # 0.5 J a call; the temperature rises.
+        # 0.5 J a call, of a counter that advances in long steps; the temperature rises.
+        energy = 0.5 * batch * len(times) if request["seconds"] >= 0.5 and not self.options.no_energy else None
         return {"samples": times, "wall": [t + 5e-6 for t in times], "batch": batch, "transfer": transfer,
-                "clock_mhz": CLOCK, "energy_j": 0.5 * batch * len(times), "temperature_c": 50.0 + case["samples"],
+                "clock_mhz": CLOCK, "energy_j": energy, "temperature_c": 50.0 + case["samples"],
                 "throttle": [self.options.throttle] if self.options.throttle else []}
 
     def release(self, request):
@@ -291,7 +292,8 @@ class Worker:
                 with open(self.options.log, "a", encoding="utf-8") as log:
                     case = self.op_of(request), self.prepared.get(request.get("case"), {}).get("device", "")
                     budget = f"budget={request['budget']:.0f}" if request.get("budget") else ""
-                    log.write(f"{request['request']} {' '.join(case)} {budget}".strip() + "\n")
+                    long = "long" if request.get("seconds", 0) > 0.7 else ""
+                    log.write(f"{request['request']} {' '.join(case)} {budget}{long}".strip() + "\n")
             if self.options.delay and request["request"] == "sample":
                 time.sleep(self.options.delay)
             text = (what and self.misbehave(what, request, answer)) or json.dumps(answer)
@@ -308,6 +310,7 @@ def main():
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
+    parser.add_argument("--no-energy", action="store_true", help="the GPU has no counter of energy")
     parser.add_argument("--throttle", help="why the GPU slows itself down")
     parser.add_argument("--disturb", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
                         help="every second answer for samples of an operation takes so many times as long")

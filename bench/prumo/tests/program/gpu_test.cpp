@@ -48,6 +48,17 @@ TEST(gpu, clock_energy_temperature_and_throttling_are_told) {
   EXPECT_THAT(result.at("warnings").dump(), HasSubstr("the device slowed itself down: power cap"));
 }
 
+TEST(gpu, without_a_counter_of_energy_it_is_asked_for_it_once) {
+  const temporary_folder folder;
+  const json document =
+      measure({"--op", "add,mul", "--size", "2MB", "--data", "resident"}, "--no-energy --log " + folder.file("log"));
+  for (const json& result : document.at("results")) EXPECT_TRUE(result.at("energy_j").is_null());
+  const std::string log = read_file(folder.file("log"));
+  const auto first = log.find(" long\n");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find(" long\n", first + 1), std::string::npos);
+}
+
 TEST(gpu, the_peak_at_the_measured_clock_follows_the_clock_of_the_samples) {
   const json document = measure({"--op", "gemm", "--size", "2MB", "--data", "resident"});
   const json& percent = document.at("results").at(0).at("percent");
