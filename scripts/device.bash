@@ -17,11 +17,11 @@ find_device_compiler() {
 
 # A new g++ or C library may be too new for the compiler, which is nobody's fault here.
 device_compiler_works() {
-    local dir answer=0
+    local dir answer=0 header=cuda_runtime.h
     local -a how=(-x cu -ccbin "${CXX:-c++}")
-    if [[ $1 == hip ]]; then how=(-x hip --offload-arch=gfx942); fi
+    if [[ $1 == hip ]]; then header=hip/hip_runtime.h how=(-x hip --offload-arch=gfx942); fi
     dir=$(mktemp -d)
-    printf '#include <%s_runtime.h>\n#include <vector>\n__global__ void kernel() {}\n' "${1/hip/hip/hip}" > "$dir/empty.cpp"
+    printf '#include <%s>\n#include <vector>\n__global__ void kernel() {}\n' "$header" > "$dir/empty.cpp"
     "$device_compiler" "${how[@]}" -std=c++20 -c "$dir/empty.cpp" -o "$dir/empty.o" > "$dir/log" 2>&1 || answer=1
     [[ $answer -eq 0 ]] || lacking="$device_compiler does not work with what this machine has: $(grep -im1 error "$dir/log" || tail -1 "$dir/log")"
     rm -rf "$dir"
