@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cublas_gemm.hpp"
 
-#include "../generic/blas_form.hpp"
+#include <prumo/backend/gemm_accumulation.hpp>
 #include "cublas_handle.hpp"
 
 #include <array>
@@ -60,6 +60,17 @@ std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_n
 }
 
 template <class T>
+library_result result_of(context<Kokkos::Cuda>& ctx, const blas_form<T>& form, const library_types& types) {
+  const gemm_problem<T>& problem = form.problem;
+  if (!needs_accumulation(problem)) {
+    return {problem.c.data, types.element, form.leading_dimension_of_c, problem.c.batch_stride, &problem.beta};
+  }
+  static constexpr float nothing = 0;
+  const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
+  return {ctx.workspace(entries * sizeof(float)), CUDA_R_32F, problem.n, problem.m * problem.n, &nothing};
+}
+
+template <class T>
 std::string why_not_cublas(const Kokkos::Cuda&, const gemm_problem<T>& problem) {
   std::string reason;
   if (!library_types_of<T>(problem.mode, reason)) return reason;
@@ -75,30 +86,34 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T>& problem = form.problem;
   const current_device device(ctx.instance().cuda_device());
   cublasHandle_t handle = cublas_of(ctx).get();
+  const library_result result = result_of(ctx, form, types);
   const handle_state_scope state(handle);
   // Columns for rows: C' = B' A'.
   if (problem.batch == 1) {
     require_success(
         cublasGemmEx_64(handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k,
                         &problem.alpha, problem.b.data, types.element, form.b.leading_dimension, problem.a.data,
-                        types.element, form.a.leading_dimension, &problem.beta, problem.c.data, types.element,
-                        form.leading_dimension_of_c, types.compute, CUBLAS_GEMM_DEFAULT),
+                        types.element, form.a.leading_dimension, result.beta, result.data, result.type,
+                        result.leading_dimension, types.compute, CUBLAS_GEMM_DEFAULT),
         "prumo::gemm: cublasGemmEx_64");
   } else {
     require_success(
         cublasGemmStridedBatchedEx_64(
             handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k, &problem.alpha,
             problem.b.data, types.element, form.b.leading_dimension, problem.b.batch_stride, problem.a.data,
-            types.element, form.a.leading_dimension, problem.a.batch_stride, &problem.beta, problem.c.data,
-            types.element, form.leading_dimension_of_c, problem.c.batch_stride, problem.batch, types.compute,
-            CUBLAS_GEMM_DEFAULT),
+            types.element, form.a.leading_dimension, problem.a.batch_stride, result.beta, result.data, result.type,
+            result.leading_dimension, result.batch_stride, problem.batch, types.compute, CUBLAS_GEMM_DEFAULT),
         "prumo::gemm: cublasGemmStridedBatchedEx_64");
+  }
+  if (needs_accumulation(problem)) {
+    enqueue_accumulation(ctx.instance(), problem, static_cast<const float*>(result.data));
   }
 }
 
 #define PRUMO_INSTANTIATE_CUBLAS(T)                                                            \
   template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);          \
   template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&);         \
+  template library_result result_of<T>(context<Kokkos::Cuda>&, const blas_form<T>&, const library_types&); \
   template void run_cublas<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);
 PRUMO_INSTANTIATE_CUBLAS(float)
 PRUMO_INSTANTIATE_CUBLAS(double)

@@ -4,6 +4,7 @@
 /// \file
 /// The matrix product through NVIDIA's libraries.
 
+#include <prumo/backend/blas_form.hpp>
 #include <prumo/backend/gemm.hpp>
 
 #include <cublas_v2.h>
@@ -27,6 +28,19 @@ struct library_types {
 /// bf16 are exact in f32.
 template <class T>
 std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not);
+
+/// Where a library writes its result, and what it adds to it.
+struct library_result {
+  void* data;
+  cudaDataType_t type;
+  std::int64_t leading_dimension;
+  std::int64_t batch_stride;
+  const void* beta;  ///< on the host, of the scale type
+};
+
+/// C itself, or f32 in the context's workspace where C has to be accumulated afterwards.
+template <class T>
+library_result result_of(context<Kokkos::Cuda>& ctx, const blas_form<T>& form, const library_types& types);
 
 /// Empty where the libraries can compute the problem as it lies in memory.
 template <class T>

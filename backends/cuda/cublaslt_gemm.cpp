@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "../generic/blas_form.hpp"
+#include <prumo/backend/gemm_accumulation.hpp>
 #include "cublas_gemm.hpp"
 #include "cublas_handle.hpp"
 
@@ -13,6 +13,7 @@ namespace {
 /// Everything that cuBLASLt's choice of an algorithm depends on.
 struct plan_key {
   library_types types;
+  cudaDataType_t result_type;
   std::int64_t extents[4];  // m, n, k, batch
   std::int64_t leading[3];
   std::int64_t batch_strides[3];
@@ -21,7 +22,7 @@ struct plan_key {
   int alignments[3];
 
   auto tied() const {
-    return std::tie(types.element, types.compute, extents[0], extents[1], extents[2], extents[3], leading[0],
+    return std::tie(types.element, types.compute, result_type, extents[0], extents[1], extents[2], extents[3], leading[0],
                     leading[1], leading[2], batch_strides[0], batch_strides[1], batch_strides[2], transposed[0],
                     transposed[1], reads_c, alignments[0], alignments[1], alignments[2]);
   }
@@ -35,15 +36,16 @@ int alignment_of(const void* address) {
 }
 
 template <class T>
-plan_key key_of(const blas_form<T>& form, const library_types& types) {
+plan_key key_of(const blas_form<T>& form, const library_types& types, const library_result& result) {
   const gemm_problem<T>& p = form.problem;
   return {types,
+          result.type,
           {p.m, p.n, p.k, p.batch},
-          {form.a.leading_dimension, form.b.leading_dimension, form.leading_dimension_of_c},
-          {p.a.batch_stride, p.b.batch_stride, p.c.batch_stride},
+          {form.a.leading_dimension, form.b.leading_dimension, result.leading_dimension},
+          {p.a.batch_stride, p.b.batch_stride, result.batch_stride},
           {form.a.transposed, form.b.transposed},
-          p.beta != 0,
-          {alignment_of(p.a.data), alignment_of(p.b.data), alignment_of(p.c.data)}};
+          result.data == p.c.data && p.beta != 0,
+          {alignment_of(p.a.data), alignment_of(p.b.data), alignment_of(result.data)}};
 }
 
 class matrix_layout {
@@ -80,7 +82,7 @@ class matmul_plan {
       : key(of),
         first_(layout_of(key, key.transposed[1], key.extents[1], key.extents[2], 1)),
         second_(layout_of(key, key.transposed[0], key.extents[2], key.extents[0], 0)),
-        result_(key.types.element, key.extents[1], key.extents[0], key.leading[2], key.extents[3],
+        result_(key.result_type, key.extents[1], key.extents[0], key.leading[2], key.extents[3],
                 key.batch_strides[2]) {
     require_success(cublasLtMatmulDescCreate(&operation_, key.types.compute, key.types.scale),
                     "cublasLtMatmulDescCreate");
@@ -97,11 +99,11 @@ class matmul_plan {
   bool has_algorithm() const { return has_algorithm_; }
 
   template <class T>
-  void run(cublasLtHandle_t handle, const gemm_problem<T>& problem, const library_workspace& workspace,
-           cudaStream_t stream) const {
+  void run(cublasLtHandle_t handle, const gemm_problem<T>& problem, const library_result& result,
+           const library_workspace& workspace, cudaStream_t stream) const {
     require_success(cublasLtMatmul(handle, operation_, &problem.alpha, problem.b.data, first_.get(), problem.a.data,
-                                   second_.get(), &problem.beta, problem.c.data, result_.get(), problem.c.data,
-                                   result_.get(), &algorithm_, workspace.data, workspace.bytes, stream),
+                                   second_.get(), result.beta, result.data, result_.get(), result.data, result_.get(),
+                                   &algorithm_, workspace.data, workspace.bytes, stream),
                     "prumo::gemm: cublasLtMatmul");
   }
 
@@ -199,9 +201,13 @@ void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const current_device device(ctx.instance().cuda_device());
   auto& plans = ctx.attachment<cublaslt_plans>([] { return cublaslt_plans(); });
   const library_workspace& workspace = workspace_of(ctx);
-  const matmul_plan& plan = plans.find(key_of(form, types), workspace.bytes);
+  const library_result result = result_of(ctx, form, types);
+  const matmul_plan& plan = plans.find(key_of(form, types, result), workspace.bytes);
   if (!plan.has_algorithm()) return run_cublas(ctx, given);
-  plan.run(plans.handle(), form.problem, workspace, ctx.instance().cuda_stream());
+  plan.run(plans.handle(), form.problem, result, workspace, ctx.instance().cuda_stream());
+  if (needs_accumulation(form.problem)) {
+    enqueue_accumulation(ctx.instance(), form.problem, static_cast<const float*>(result.data));
+  }
 }
 
 #define PRUMO_INSTANTIATE_CUBLASLT(T)                                                    \

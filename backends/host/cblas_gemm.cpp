@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cblas_gemm.hpp"
 
-#include "../generic/blas_form.hpp"
+#include <prumo/backend/blas_form.hpp>
 
 #include <cblas.h>
 

@@ -199,7 +199,8 @@ class gemm_case final : public operation_case<Exec> {
 
   std::string implementation_name(const specification& choice) const override {
     return with_type(choice.type, [&]<class T>(T) {
-      const auto problem = problem_of<T>(product(choice), choice.layout, nullptr, nullptr, nullptr);
+      auto problem = problem_of<T>(product(choice), choice.layout, nullptr, nullptr, nullptr);
+      problem.mode = options_of(choice).mode;
       return std::string(prumo::detail::gemm_implementation(Exec{}, problem, options_of(choice)));
     });
   }

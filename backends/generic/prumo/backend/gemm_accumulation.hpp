@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// C = beta C + P for a product P that a library left in f32. Libraries round a 16-bit product before they add beta C,
+/// some of them, and twice rounded is not what the product promises.
+
+#include <prumo/backend/gemm.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace prumo::backend {
+
+/// Whether a library's result has to go through f32 to be rounded once only.
+template <class T>
+bool needs_accumulation(const gemm_problem<T>& problem) {
+  return sizeof(T) == 2 && problem.beta != 0;
+}
+
+/// An entry of a row-major C an iteration; the product lies without gaps.
+template <class T>
+struct gemm_accumulation_kernel {
+  const float* product;
+  gemm_matrix<T> c;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t entries;
+  float beta;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t entry) const {
+    const std::int64_t row = entry / n;
+    T& target = c.data[row / m * c.batch_stride + row % m * c.row_stride + (entry - row * n) * c.column_stride];
+    target = static_cast<T>(Kokkos::fma(beta, static_cast<float>(target), product[entry]));
+  }
+};
+
+template <class Exec, class T>
+void enqueue_accumulation(const Exec& instance, const gemm_problem<T>& problem, const float* product) {
+  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  const std::int64_t entries = problem.m * problem.n * problem.batch;
+  static const std::string label = "prumo::gemm::accumulation";
+  Kokkos::parallel_for(
+      label,
+      Kokkos::Experimental::require(policy_type(instance, 0, entries),
+                                    Kokkos::Experimental::WorkItemProperty::HintLightWeight),
+      gemm_accumulation_kernel<T>{product, problem.c, problem.m, problem.n, entries, static_cast<float>(problem.beta)});
+}
+
+}  // namespace prumo::backend
