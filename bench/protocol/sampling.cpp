@@ -17,6 +17,11 @@ double seconds_since(wall_clock::time_point start) {
 /// A batch is calibrated this much longer than asked for: calls become faster as clocks rise and pages settle.
 constexpr double margin = 1.25;
 
+/// Calls so long, in seconds, that they are samples although they were made to find the batch: the first of all, which
+/// also starts threads and loads code, and a later one.
+constexpr double long_first_call = 1;
+constexpr double long_call = 0.1;
+
 /// What an interval's length is judged by.
 double length_of(const timed_interval& interval) { return std::max(interval.device.value_or(interval.wall), 1e-9); }
 
@@ -44,15 +49,18 @@ timed_interval sampler::interval(std::uint64_t calls) {
   return measured;
 }
 
-void sampler::calibrate() {
-  interval(1);  // starts threads, loads code, makes a library's plans
+void sampler::calibrate(sample_times& times) {
   batch_ = 1;
+  const timed_interval first = interval(1);
+  if (length_of(first) >= long_first_call) return add(times, first);
   const std::uint64_t largest_batch = calls_.most_calls();
   while (batch_ < largest_batch) {
-    const double elapsed = length_of(interval(batch_));
+    const timed_interval measured = interval(batch_);
+    const double elapsed = length_of(measured);
     if (elapsed >= least_interval_) {
       const double needed = std::ceil(static_cast<double>(batch_) * margin * least_interval_ / elapsed);
       batch_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(needed), 1, largest_batch);
+      if (elapsed >= long_call) add(times, measured);
       return;
     }
     // Far below, the estimate is poor: at most tenfold at once.
@@ -62,26 +70,29 @@ void sampler::calibrate() {
   }
 }
 
+void sampler::add(sample_times& times, const timed_interval& measured) {
+  const auto calls = static_cast<double>(measured.calls);
+  times.batch = measured.calls;
+  times.wall.push_back(std::max(measured.wall, 1e-9) / calls);
+  if (measured.device) times.device.push_back(std::max(*measured.device, 1e-9) / calls);
+  if (measured.h2d) times.h2d.push_back(*measured.h2d / calls);
+  if (measured.d2h) times.d2h.push_back(*measured.d2h / calls);
+  times.seconds += measured.wall;
+}
+
 sample_times sampler::sample(double seconds) {
-  if (batch_ == 0) calibrate();
   constexpr std::size_t most_samples = 1 << 20;
   sample_times times;
   // Nothing may be allocated between intervals: an allocation returns memory to the system or takes page faults.
   const std::size_t expected = std::min(most_samples, static_cast<std::size_t>(seconds / least_interval_) + 8);
   for (auto* list : {&times.wall, &times.device, &times.h2d, &times.d2h}) list->reserve(expected);
-  const auto start = wall_clock::now();
+  if (batch_ == 0) calibrate(times);
   double shortest = 1e300;
-  do {
+  while (times.wall.empty() || (times.seconds < seconds && times.wall.size() < expected)) {
     const timed_interval measured = interval(batch_);
-    const auto calls = static_cast<double>(measured.calls);
     shortest = std::min(shortest, length_of(measured));
-    times.batch = measured.calls;
-    times.wall.push_back(std::max(measured.wall, 1e-9) / calls);
-    if (measured.device) times.device.push_back(std::max(*measured.device, 1e-9) / calls);
-    if (measured.h2d) times.h2d.push_back(*measured.h2d / calls);
-    if (measured.d2h) times.d2h.push_back(*measured.d2h / calls);
-    times.seconds = seconds_since(start);
-  } while (times.seconds < seconds && times.wall.size() < expected);
+    add(times, measured);
+  }
   const std::uint64_t largest_batch = calls_.most_calls();
   if (shortest < least_interval_ && batch_ < largest_batch) {
     // The next samples get the length that these turned out to lack.

@@ -25,9 +25,6 @@ using nlohmann::json;
 /// Reasons that begin so are no verdict on the case: a resumed run tries again.
 constexpr std::string_view no_time = "no time was left";
 
-/// Calls that a case takes at least: one is verified, and the first sample takes three (see time_model).
-constexpr double least_calls = 4;
-
 }  // namespace
 
 /// What the cases of several groups need, one after the other as they stand there; settled ones need nothing.
@@ -121,9 +118,9 @@ scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
         all.useful.push_back(useful_seconds(options_, call));
       }
       all.least.push_back(least);
-      all.calls.push_back(least_calls * call);
+      all.calls.push_back(call);
       all.least_sum += least;
-      all.calls_sum += least_calls * call;
+      all.calls_sum += call;
     }
   }
   all.useful.insert(all.useful.end(), probes_useful.begin(), probes_useful.end());
@@ -135,8 +132,9 @@ void scheduler::leave_out(planned_group& group, std::span<const std::size_t> pla
     if (place >= group.cases.size()) break;
     planned_case& it = group.cases[place];
     if (it.outcome) continue;
-    const double call = all.calls[place] / least_calls;
-    const bool is_long = all.calls[place] > 0.5 * all.least[place];
+    const double call = all.calls[place];
+    // It is verified and measured: two calls at least.
+    const bool is_long = 2 * call > 0.5 * all.least[place];
     const std::string why =
         is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
                 : fmt::format("to prepare, verify and measure it once takes about {}, too long for what is left of",
@@ -166,7 +164,7 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
   needs all = needs_of(rest);
   const double modest = all.modest_sum();
   if (all.least_sum + modest > left) {
-    const double calls = called_seconds_ + all.calls_sum / least_calls;
+    const double calls = called_seconds_ + all.calls_sum;
     // Before anything was measured estimates are not worth much.
     if (sizes_chosen && calls > options_.budget_seconds && current > 0) tell_overlong(calls);
     // What will be left out, unless others take less time than expected, must not keep time from them.

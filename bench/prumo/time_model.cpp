@@ -149,8 +149,10 @@ double time_model::count_seconds(const planned_group& group, const planned_case&
 }
 
 double time_model::first_sample_seconds(const planned_group& group, const planned_case& which) const {
-  constexpr double intervals = 3;  // to warm up, to calibrate, to measure
-  return request_seconds + intervals * std::max(shortest_interval, call_seconds(group, which));
+  // To warm up, to calibrate, to measure: of long calls the first of these are the sample (docs/protocol.md).
+  const double call = call_seconds(group, which);
+  const double intervals = call >= 1 ? 1 : call >= 0.1 ? 2 : 3;
+  return request_seconds + intervals * std::max(shortest_interval, call);
 }
 
 void time_model::learn_call(const planned_group& group, const planned_case& which, std::span<const double> samples) {

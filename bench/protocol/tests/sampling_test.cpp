@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -74,6 +75,63 @@ TEST(sampler, calibrates_once) {
   const std::size_t before = calls.copies.size();
   measured.sample(0);
   EXPECT_EQ(calls.copies.size() - before, 1u);
+}
+
+/// Calls that say how long they took without taking it.
+class claiming_calls : public timed_calls {
+ public:
+  explicit claiming_calls(double seconds) : seconds_(seconds) {}
+
+  void enqueue(std::size_t) override {}
+  void fence() override {}
+  timed_interval run(std::uint64_t calls, std::size_t, std::size_t) override {
+    timed_interval result;
+    result.calls = calls;
+    result.wall = seconds_ * static_cast<double>(calls);
+    made += calls;
+    return result;
+  }
+
+  std::uint64_t made = 0;
+
+ private:
+  double seconds_;
+};
+
+TEST(sampler, long_calls_are_samples_from_the_first_one_on) {
+  claiming_calls seconds_long(2);
+  sampler of_seconds(seconds_long, 1);
+  EXPECT_EQ(of_seconds.sample(0.05).wall, std::vector<double>{2});
+  EXPECT_EQ(seconds_long.made, 1u);
+
+  claiming_calls shorter(0.25);
+  sampler of_shorter(shorter, 1);
+  EXPECT_EQ(of_shorter.sample(0.05).wall, std::vector<double>{0.25});
+  EXPECT_EQ(shorter.made, 2u) << "the first call, which also starts threads, is no sample";
+}
+
+TEST(sampler, device_times_and_transfers_are_those_of_single_calls) {
+  class copying_calls final : public claiming_calls {
+   public:
+    using claiming_calls::claiming_calls;
+    timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
+      timed_interval result = claiming_calls::run(std::min(calls, most_calls()), first, copies);
+      result.device = result.wall / 2;
+      result.h2d = result.wall / 8;
+      result.d2h = result.wall / 16;
+      return result;
+    }
+    std::uint64_t most_calls() const override { return 4; }
+  };
+  copying_calls calls(1.0 / 4096);
+  sampler measured(calls, 3);
+  const sample_times times = measured.sample(0.01);
+  EXPECT_EQ(times.batch, 4u) << "no more calls than it can make at once";
+  ASSERT_GE(times.device.size(), 2u);
+  EXPECT_EQ(times.wall.front(), 1.0 / 4096);
+  EXPECT_EQ(times.device.front(), 1.0 / 8192);
+  EXPECT_EQ(times.h2d.front(), 1.0 / 32768);
+  EXPECT_EQ(times.d2h.front(), 1.0 / 65536);
 }
 
 TEST(cold_copies, are_twice_the_cache_together) {

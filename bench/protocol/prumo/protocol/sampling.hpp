@@ -45,7 +45,7 @@ struct sample_times {
   std::vector<double> h2d;
   std::vector<double> d2h;
   std::uint64_t batch = 1;  ///< calls in an interval of these samples
-  double seconds = 0;       ///< that taking them took
+  double seconds = 0;       ///< of all intervals together, by the wall's clock
 };
 
 /// Takes samples of one prepared case. The batch and the place in the rotation of copies stay from one request to the
@@ -60,7 +60,8 @@ class sampler {
 
  private:
   timed_interval interval(std::uint64_t calls);
-  void calibrate();
+  void calibrate(sample_times& times);
+  static void add(sample_times& times, const timed_interval& measured);
 
   timed_calls& calls_;
   std::size_t copies_;
