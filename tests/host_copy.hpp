@@ -11,8 +11,8 @@
 
 namespace prumo::tests {
 
-/// Everything between a view's first and last element, as a vector. View::span() may reach beyond: Kokkos rounds it up to
-/// whole strides.
+/// Everything between a view's first and last element, as a vector. View::span() may reach beyond: Kokkos rounds it up
+/// to whole strides.
 template <class View>
 auto span_of(const View& view) {
   std::size_t count = 1;
@@ -21,7 +21,7 @@ auto span_of(const View& view) {
     if (count > 0) count += (view.extent(dimension) - 1) * view.stride(dimension);
   }
   return Kokkos::View<typename View::value_type*, typename View::memory_space, Kokkos::MemoryUnmanaged>(view.data(),
-                                                                                                         count);
+                                                                                                        count);
 }
 
 /// A copy of a view of rank 1, 2 or 3 on the host, with the same strides.

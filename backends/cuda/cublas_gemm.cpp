@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cublas_gemm.hpp"
 
-#include <prumo/backend/gemm_accumulation.hpp>
 #include "cublas_handle.hpp"
+#include <prumo/backend/gemm_accumulation.hpp>
 
 #include <array>
 #include <type_traits>
@@ -44,8 +44,8 @@ cublasOperation_t operation_of(const blas_operand& operand) { return operand.tra
 template <class T>
 std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not) {
   if (mode != gemm_mode::strict && !std::is_same_v<T, float>) {
-    why_not = "mode " + std::string(gemm_mode_name(mode)) + " is for f32, not for " +
-              std::string(scalar_traits<T>::name);
+    why_not =
+        "mode " + std::string(gemm_mode_name(mode)) + " is for f32, not for " + std::string(scalar_traits<T>::name);
     return std::nullopt;
   }
   if constexpr (std::is_same_v<T, float>) {
@@ -90,12 +90,11 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const handle_state_scope state(handle);
   // Columns for rows: C' = B' A'.
   if (problem.batch == 1) {
-    require_success(
-        cublasGemmEx_64(handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k,
-                        &problem.alpha, problem.b.data, types.element, form.b.leading_dimension, problem.a.data,
-                        types.element, form.a.leading_dimension, result.beta, result.data, result.type,
-                        result.leading_dimension, types.compute, CUBLAS_GEMM_DEFAULT),
-        "prumo::gemm: cublasGemmEx_64");
+    require_success(cublasGemmEx_64(handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k,
+                                    &problem.alpha, problem.b.data, types.element, form.b.leading_dimension,
+                                    problem.a.data, types.element, form.a.leading_dimension, result.beta, result.data,
+                                    result.type, result.leading_dimension, types.compute, CUBLAS_GEMM_DEFAULT),
+                    "prumo::gemm: cublasGemmEx_64");
   } else {
     require_success(
         cublasGemmStridedBatchedEx_64(
@@ -110,9 +109,9 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   }
 }
 
-#define PRUMO_INSTANTIATE_CUBLAS(T)                                                            \
-  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);          \
-  template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&);         \
+#define PRUMO_INSTANTIATE_CUBLAS(T)                                                                        \
+  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);                      \
+  template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&);                     \
   template library_result result_of<T>(context<Kokkos::Cuda>&, const blas_form<T>&, const library_types&); \
   template void run_cublas<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);
 PRUMO_INSTANTIATE_CUBLAS(float)

@@ -8,7 +8,6 @@
 #include <prumo/backend/gemm.hpp>
 
 #include <cublas_v2.h>
-
 #include <optional>
 #include <string>
 

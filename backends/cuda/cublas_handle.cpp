@@ -26,8 +26,8 @@ library_workspace::library_workspace(const Kokkos::Cuda& instance)
     memory_ = Kokkos::View<std::byte*, Kokkos::CudaSpace>(
         Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
   } catch (const std::exception& cause) {
-    throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) + " bytes for cuBLAS cannot be had: " +
-                       cause.what());
+    throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) +
+                       " bytes for cuBLAS cannot be had: " + cause.what());
   }
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
   data = memory_.data() + (alignment - address % alignment) % alignment;

@@ -9,7 +9,6 @@
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
-
 #include <string>
 #include <string_view>
 

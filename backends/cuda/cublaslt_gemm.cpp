@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/backend/gemm_accumulation.hpp>
 #include "cublas_gemm.hpp"
 #include "cublas_handle.hpp"
+#include <prumo/backend/gemm_accumulation.hpp>
 
 #include <cstdint>
 #include <list>
@@ -22,9 +22,9 @@ struct plan_key {
   int alignments[3];
 
   auto tied() const {
-    return std::tie(types.element, types.compute, result_type, extents[0], extents[1], extents[2], extents[3], leading[0],
-                    leading[1], leading[2], batch_strides[0], batch_strides[1], batch_strides[2], transposed[0],
-                    transposed[1], reads_c, alignments[0], alignments[1], alignments[2]);
+    return std::tie(types.element, types.compute, result_type, extents[0], extents[1], extents[2], extents[3],
+                    leading[0], leading[1], leading[2], batch_strides[0], batch_strides[1], batch_strides[2],
+                    transposed[0], transposed[1], reads_c, alignments[0], alignments[1], alignments[2]);
   }
   bool operator==(const plan_key& other) const { return tied() == other.tied(); }
 };
@@ -82,8 +82,7 @@ class matmul_plan {
       : key(of),
         first_(layout_of(key, key.transposed[1], key.extents[1], key.extents[2], 1)),
         second_(layout_of(key, key.transposed[0], key.extents[2], key.extents[0], 0)),
-        result_(key.result_type, key.extents[1], key.extents[0], key.leading[2], key.extents[3],
-                key.batch_strides[2]) {
+        result_(key.result_type, key.extents[1], key.extents[0], key.leading[2], key.extents[3], key.batch_strides[2]) {
     require_success(cublasLtMatmulDescCreate(&operation_, key.types.compute, key.types.scale),
                     "cublasLtMatmulDescCreate");
     const cublasOperation_t operations[] = {key.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -113,8 +112,8 @@ class matmul_plan {
   /// rows x columns is what the operation sees; memory holds its transpose where it is transposed.
   static matrix_layout layout_of(const plan_key& key, bool transposed, std::int64_t rows, std::int64_t columns,
                                  int which) {
-    return {key.types.element,  transposed ? columns : rows, transposed ? rows : columns, key.leading[which],
-            key.extents[3], key.batch_strides[which]};
+    return {key.types.element, transposed ? columns : rows, transposed ? rows : columns, key.leading[which],
+            key.extents[3],    key.batch_strides[which]};
   }
 
   void choose(cublasLtHandle_t handle, std::size_t workspace_bytes) {
@@ -132,9 +131,8 @@ class matmul_plan {
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(key.alignments[2]));
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle, operation_, first_.get(), second_.get(), result_.get(), result_.get(),
-                                       preference, 1, &best, &found);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, operation_, first_.get(), second_.get(), result_.get(), result_.get(), preference, 1, &best, &found);
     cublasLtMatmulPreferenceDestroy(preference);
     has_algorithm_ = status == CUBLAS_STATUS_SUCCESS && found > 0 && best.state == CUBLAS_STATUS_SUCCESS;
     algorithm_ = best.algo;

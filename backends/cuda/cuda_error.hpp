@@ -4,7 +4,6 @@
 #include <prumo/error.hpp>
 
 #include <cuda_runtime_api.h>
-
 #include <string>
 #include <string_view>
 
@@ -15,7 +14,8 @@ namespace prumo::backend::cuda {
 inline void require_success(cudaError_t status, std::string_view call) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();
-  const std::string message = std::string(call) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+  const std::string message =
+      std::string(call) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
   if (status == cudaErrorMemoryAllocation) throw memory_error(message);
   throw backend_error(message);
 }

@@ -63,9 +63,7 @@ class graph_calls final : public recorded_calls {
   graph_calls(const graph_calls&) = delete;
   graph_calls& operator=(const graph_calls&) = delete;
 
-  void replay() override {
-    require_success(cudaGraphLaunch(executable_, instance_.cuda_stream()), "cudaGraphLaunch");
-  }
+  void replay() override { require_success(cudaGraphLaunch(executable_, instance_.cuda_stream()), "cudaGraphLaunch"); }
 
  private:
   Kokkos::Cuda instance_;

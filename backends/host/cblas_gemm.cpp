@@ -67,7 +67,9 @@ void cblas_gemm(const gemm_problem<T>& given) {
     std::string reason;
     const blas_form<T> form = *to_blas_form(given, reason);
     const gemm_problem<T>& problem = form.problem;
-    const auto transpose_of = [](const blas_operand& operand) { return operand.transposed ? CblasTrans : CblasNoTrans; };
+    const auto transpose_of = [](const blas_operand& operand) {
+      return operand.transposed ? CblasTrans : CblasNoTrans;
+    };
     for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
       multiply(CblasRowMajor, transpose_of(form.a), transpose_of(form.b), narrowed(problem.m), narrowed(problem.n),
                narrowed(problem.k), problem.alpha, problem.a.data + batch * problem.a.batch_stride,

@@ -54,8 +54,8 @@ void launch_long_rows(context<Exec>& ctx, const softmax_problem<T>& problem) {
   using statistics = softmax_statistics<C>;
   constexpr std::int64_t segment = softmax_device_partition<T>::segment;
   const std::int64_t segments = (problem.columns + segment - 1) / segment;
-  auto* const of_rows =
-      static_cast<statistics*>(ctx.workspace(static_cast<std::size_t>(problem.rows * (segments + 1)) * sizeof(statistics)));
+  auto* const of_rows = static_cast<statistics*>(
+      ctx.workspace(static_cast<std::size_t>(problem.rows * (segments + 1)) * sizeof(statistics)));
   statistics* const partial = of_rows + problem.rows;
   launch_teams(ctx.instance(), statistics_label, softmax_statistics_kernel<T, InPacks>(problem, partial));
   launch_teams(ctx.instance(), join_label, softmax_join_kernel<C>{partial, problem.rows, segments, of_rows});

@@ -167,9 +167,8 @@ class softmax_short_rows_kernel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = Group > 0 && Group <= exchange_threads
-                           ? nullptr
-                           : team_scratch_array<C>(member, Threads / exchange_threads);
+    C* const scratch =
+        Group > 0 && Group <= exchange_threads ? nullptr : team_scratch_array<C>(member, Threads / exchange_threads);
     const int groups = Threads / group();
     const int lane = member.team_rank() & (group() - 1);
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
@@ -249,10 +248,9 @@ class softmax_statistics_kernel {
       const std::int64_t begin = (block - row * segments_) * partition::segment;
       const std::int64_t rest = problem_.columns - begin;
       softmax_share<T, partition::most_packs, InPacks> share;
-      share.load_from(
-          problem_.source + row * problem_.source_row_stride + begin * problem_.source_column_stride,
-          static_cast<int>(rest < partition::segment ? rest : partition::segment), problem_.source_column_stride, lane,
-          most_threads);
+      share.load_from(problem_.source + row * problem_.source_row_stride + begin * problem_.source_column_stride,
+                      static_cast<int>(rest < partition::segment ? rest : partition::segment),
+                      problem_.source_column_stride, lane, most_threads);
       const C shift = finite_maximum(join_group(member, scratch, most_threads, share.largest(), join_maxima{}));
       const C total = join_group(member, scratch, most_threads, share.take_exponentials(shift), join_sums{});
       if (lane == 0) partial_[block] = {shift, total};
@@ -315,8 +313,7 @@ class softmax_write_kernel {
     const std::int64_t column = (block - row * blocks_per_row_) * elements_per_block;
     const softmax_statistics<C> of_row = statistics_[row];
     const C scale = C(1) / of_row.total;
-    const T* const source =
-        problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
+    const T* const source = problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
     T* const target = problem_.target + row * problem_.target_row_stride + column * problem_.target_column_stride;
     if constexpr (InPacks) {
       device_pack<T> pack = *reinterpret_cast<const device_pack<T>*>(source);

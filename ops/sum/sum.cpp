@@ -109,8 +109,9 @@ void launch_nest_on_device(context<Exec>& ctx, const T* source, const loop_nest<
   std::int64_t last_count = partial_count;
   if (second.segments > 1) {
     C* const joined = partial + round_up_to_packs<C>(partial_count);
-    launch_teams(ctx.instance(), partial_sums_label,
-                 sum_device_kernel<C, C, even_rows>(partial, {0}, 1, partial_count, 1, true, second.segment, joined, 1));
+    launch_teams(
+        ctx.instance(), partial_sums_label,
+        sum_device_kernel<C, C, even_rows>(partial, {0}, 1, partial_count, 1, true, second.segment, joined, 1));
     last = joined;
     last_count = second.segments;
   }

@@ -42,7 +42,8 @@ struct sum_device_partition {
   /// Additions one upon the other, at most, for a group's sum of so many elements.
   static std::int64_t depth(std::int64_t count, int pack_elements) {
     const int group = group_for(count, pack_elements);
-    // Whether in packs or one by one, a thread adds four values in a tree and the result to its sums, then what is left.
+    // Whether in packs or one by one, a thread adds four values in a tree and the result to its sums, then what is
+    // left.
     const std::int64_t steps = (count + static_cast<std::int64_t>(group) * loads_at_once - 1) /
                                (static_cast<std::int64_t>(group) * loads_at_once);
     std::int64_t tree = 0;

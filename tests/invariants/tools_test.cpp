@@ -42,7 +42,7 @@ void expect_own_kernels(const kokkos_events& events, const Exec& instance) {
   if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) {
     for (const unsigned threads : events.openmp_threads) {
       EXPECT_EQ(threads, static_cast<unsigned>(concurrency_of(instance))) << "a parallel region has not the threads of "
-                                                                           "the caller's instance";
+                                                                             "the caller's instance";
     }
   }
 #endif

@@ -5,10 +5,10 @@
 #include <prumo/error.hpp>
 #include <prumo/gemm.hpp>
 
-#include <cublas_v2.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cublas_v2.h>
 #include <string>
 
 namespace prumo {

@@ -85,10 +85,10 @@ constexpr std::size_t join_scratch_bytes(int threads) {
   return static_cast<std::size_t>((threads + exchange_threads - 1) / exchange_threads) * sizeof(C);
 }
 
-/// Enqueues a kernel of teams. Kernel has `most_threads` a team and `resident_teams` a multiprocessor, which its registers
-/// are limited for (left alone, compilers spend so many on arrays of values that too few loads are under way),
-/// `team_threads()`, the number of its work items `blocks()`, of which each team does `blocks_per_team()` at a time, and
-/// `scratch_bytes()`.
+/// Enqueues a kernel of teams. Kernel has `most_threads` a team and `resident_teams` a multiprocessor, which its
+/// registers are limited for (left alone, compilers spend so many on arrays of values that too few loads are under
+/// way), `team_threads()`, the number of its work items `blocks()`, of which each team does `blocks_per_team()` at a
+/// time, and `scratch_bytes()`.
 template <class Exec, class Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
@@ -105,8 +105,8 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
 /// The team's scratch as an array of C.
 template <class C, class Member>
 KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elements) {
-  return static_cast<C*>(member.team_scratch(0).get_shmem_aligned(
-      static_cast<std::size_t>(elements) * sizeof(C), alignof(C)));
+  return static_cast<C*>(
+      member.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(elements) * sizeof(C), alignof(C)));
 }
 
 }  // namespace prumo::detail

@@ -11,9 +11,9 @@ struct cublasContext;
 
 namespace prumo {
 
-/// Lets the context's matrix products use the caller's handle, a cublasHandle_t, instead of one of their own. The handle
-/// must be bound to the stream of the context's instance, is used by the context's calls only while they run on the
-/// host, and must outlive the context; its workspace and pointer mode stay as they are set.
+/// Lets the context's matrix products use the caller's handle, a cublasHandle_t, instead of one of their own. The
+/// handle must be bound to the stream of the context's instance, is used by the context's calls only while they run on
+/// the host, and must outlive the context; its workspace and pointer mode stay as they are set.
 ///
 /// Throws argument_error where the handle is bound to another stream, or the context has a handle already.
 void adopt_cublas_handle(context<Kokkos::Cuda>& ctx, cublasContext* handle);

@@ -85,7 +85,8 @@ std::optional<blas_form<T>> to_blas_form(const gemm_problem<T>& given, std::stri
   const auto a = detail::as_blas_operand(form.problem.a, form.problem.m, form.problem.k);
   const auto b = detail::as_blas_operand(form.problem.b, form.problem.k, form.problem.n);
   if (!a || !b) {
-    why_not = !a.has_value() != is_turned ? detail::strides_refused("A", given.a) : detail::strides_refused("B", given.b);
+    why_not =
+        !a.has_value() != is_turned ? detail::strides_refused("A", given.a) : detail::strides_refused("B", given.b);
     return std::nullopt;
   }
   form.a = *a;

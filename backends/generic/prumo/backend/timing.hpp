@@ -51,10 +51,10 @@ class pinned_memory {
 //   allocate_pinned(instance, bytes): null where memory needs no pinning; throws memory_error.
 //   enqueue_copy(instance, to, from, bytes): in either direction between host and device or within one. With memory
 //     of the host that is not pinned, part of it happens before the return.
-#define PRUMO_DECLARE_TIMING(Space)                                                                         \
-  std::unique_ptr<device_clock> make_device_clock(const Space& instance, std::size_t marks);                \
+#define PRUMO_DECLARE_TIMING(Space)                                                                          \
+  std::unique_ptr<device_clock> make_device_clock(const Space& instance, std::size_t marks);                 \
   std::unique_ptr<recorded_calls> record_calls(const Space& instance, const std::function<void()>& enqueue); \
-  std::unique_ptr<pinned_memory> allocate_pinned(const Space& instance, std::size_t bytes);                 \
+  std::unique_ptr<pinned_memory> allocate_pinned(const Space& instance, std::size_t bytes);                  \
   void enqueue_copy(const Space& instance, void* to, const void* from, std::size_t bytes);
 PRUMO_FOR_EACH_SPACE(PRUMO_DECLARE_TIMING)
 #undef PRUMO_DECLARE_TIMING
