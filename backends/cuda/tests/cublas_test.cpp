@@ -2,8 +2,8 @@
 // Handles that a context owns or adopts.
 
 #include <prumo/backend/cuda_context.hpp>
+#include <prumo/backend/gemm.hpp>
 #include <prumo/error.hpp>
-#include <prumo/gemm.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,17 +22,25 @@ class adopted_handle : public testing::Test {
   ~adopted_handle() override { cublasDestroy(handle); }
 
   void multiply(context<Kokkos::Cuda>& ctx) const {
-    gemm(ctx, transpose::no, transpose::no, 1.0f, a, b, 0.0f, c, {.implementation = "cublas"});
+    backend::gemm_problem<float> problem;
+    problem.m = problem.n = problem.k = extent;
+    problem.a = {a.data(), extent, 1, 0};
+    problem.b = {b.data(), extent, 1, 0};
+    problem.c = {c.data(), extent, 1, 0};
+    for (const auto& candidate : backend::vendor_gemm_candidates<Kokkos::Cuda, float>()) {
+      if (candidate.name == "cublas") candidate.run(ctx, problem);
+    }
     ctx.fence();
     EXPECT_EQ(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, c)(3, 4), 64.0f);
   }
 
   static matrix filled(const std::string& label, float value) {
-    const matrix result(label, 32, 32);
+    const matrix result(label, extent, extent);
     Kokkos::deep_copy(result, value);
     return result;
   }
 
+  static constexpr int extent = 32;
   cublasHandle_t handle = nullptr;
   matrix a = filled("a", 1.0f);
   matrix b = filled("b", 2.0f);
