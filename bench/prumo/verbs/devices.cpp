@@ -5,6 +5,7 @@
 #include "measuring_time.hpp"
 #include "progress.hpp"
 #include "run_record.hpp"
+#include "unserved_gpus.hpp"
 #include "verbs/common.hpp"
 #include "verbs/verbs.hpp"
 
@@ -16,6 +17,8 @@
 #include <string>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace prumo::bench {
 namespace {
@@ -66,6 +69,11 @@ void measure_ceilings(worker_fleet& fleet) {
 
 exit_code show(const devices_options& options, worker_fleet& fleet) {
   open_fleet(fleet, options.common, !options.list_only);
+  if (options.common.devices.empty()) {  // else the fleet was narrowed down to what was asked for
+    std::vector<std::string> backends;
+    for (const fleet_device& device : fleet.devices()) backends.push_back(device.summary.backend);
+    for (std::string& note : notes_on_unserved_gpus(backends)) fleet.add_note(std::move(note));
+  }
   print_notes(fleet.notes());
   if (options.list_only) {
     for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
