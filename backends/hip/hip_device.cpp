@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The services of device_facts.hpp and telemetry.hpp for Kokkos::HIP.
 
+#include "hip_error.hpp"
 #include "portable/hip_facts.hpp"
 #include "portable/hip_peaks.hpp"
-#include <prumo/backend/telemetry.hpp>
+#include "portable/rocm_smi.hpp"
 
-#include <hip/hip_runtime_api.h>
+#include <map>
+#include <mutex>
 
 namespace prumo::backend {
 
 namespace hip {
 namespace {
-
-/// The instance's device is the current one as long as this lives.
-class current_device {
- public:
-  explicit current_device(int device) {
-    if (hipGetDevice(&before_) == hipSuccess && before_ != device) changed_ = hipSetDevice(device) == hipSuccess;
-  }
-  ~current_device() {
-    if (changed_) (void)hipSetDevice(before_);
-  }
-  current_device(const current_device&) = delete;
-  current_device& operator=(const current_device&) = delete;
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
 
 /// Whether a call of the runtime succeeded; an error that is left would be taken for a later call's.
 bool succeeded(hipError_t status) {
@@ -106,17 +91,33 @@ runtime_facts ask_runtime(const Kokkos::HIP& instance) {
   return result;
 }
 
+/// ROCm SMI's view of the instance's device. Loading the library and finding the device cost milliseconds, so both
+/// happen once.
+smi_device management_of(const Kokkos::HIP& instance) {
+  static const smi_library library;
+  static std::mutex guard;
+  static std::map<int, smi_device> known;
+  const std::lock_guard lock(guard);
+  const int device = instance.hip_device();
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  return known[device] = library.find(pci_bus_id(device), uuid_text(device));
+}
+
 }  // namespace
 }  // namespace hip
 
 device_facts facts_of(const Kokkos::HIP& instance, clock_probe) {
+  const hip::smi_device management = hip::management_of(instance);
   hip::hip_observation seen;
   seen.runtime = hip::ask_runtime(instance);
+  seen.smi = management.facts();
+  seen.smi_problem = management.problem();
   return hip::assemble_facts(seen);
 }
 
 std::vector<peak> peaks_of(const Kokkos::HIP&, const device_facts& facts) { return hip::peaks_of_hip(facts); }
 
-device_reading read_telemetry(const Kokkos::HIP&) { return {}; }
+device_reading read_telemetry(const Kokkos::HIP& instance) { return hip::management_of(instance).read(); }
 
 }  // namespace prumo::backend

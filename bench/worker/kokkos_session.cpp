@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kokkos_session.hpp"
 
-#include <Kokkos_Core.hpp>
+#include <prumo/backend/availability.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -21,10 +21,9 @@ void decline_global_fences(const std::uint32_t count, Kokkos::Tools::Experimenta
 }  // namespace
 
 kokkos_session::kokkos_session(int& argc, char** argv) {
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
-  // Kokkos ends the program where there is no device.
-  if (Kokkos::num_devices() <= 0) throw std::runtime_error("no device of this worker's kind can be used here");
-#endif
+  // Kokkos ends the program where its device cannot be used, also that of a worker for the host.
+  const std::string problem = backend::why_no_device<Kokkos::DefaultExecutionSpace>();
+  if (!problem.empty()) throw std::runtime_error(problem);
   setenv("KOKKOS_DISABLE_WARNINGS", "1", 0);
   previous_request = Kokkos::Tools::Experimental::get_callbacks().request_tool_settings;
   Kokkos::Tools::Experimental::set_request_tool_settings_callback(decline_global_fences);

@@ -3,6 +3,8 @@
 
 #include "hip_rates.hpp"
 
+#include <cmath>
+
 namespace prumo::backend::hip {
 
 namespace {
@@ -16,6 +18,19 @@ std::optional<bool> feature(const std::string& target, const std::string& name) 
   const std::size_t at = target.find(":" + name);
   if (at == std::string::npos || at + 1 + name.size() >= target.size()) return std::nullopt;
   return target[at + 1 + name.size()] == '+';
+}
+
+std::string watts(double value) { return std::to_string(std::lround(value)) + " W"; }
+
+void add_warnings(const hip_observation& seen, device_facts& facts) {
+  if (!seen.smi_problem.empty()) {
+    facts.warnings.push_back("power, temperature and energy of the GPU are not known: " + seen.smi_problem);
+  }
+  if (seen.smi.power_limit_w && seen.smi.power_limit_default_w &&
+      *seen.smi.power_limit_w < 0.99 * *seen.smi.power_limit_default_w) {
+    facts.warnings.push_back("the power limit is " + watts(*seen.smi.power_limit_w) + ", below the default of " +
+                             watts(*seen.smi.power_limit_default_w));
+  }
 }
 
 }  // namespace
@@ -40,13 +55,16 @@ device_facts assemble_facts(const hip_observation& seen) {
   facts.cache_llc_bytes = runtime.l2_bytes;
   facts.memory_bytes = runtime.memory_bytes;
   facts.memory_available_bytes = runtime.memory_available_bytes;
+  facts.power_limit_w = seen.smi.power_limit_w;
   facts.extras = {
       {"uuid", text_or_unknown(runtime.uuid)},
       {"pci_bus_id", text_or_unknown(runtime.pci_bus_id)},
       {"target", text_or_unknown(runtime.target)},
       {"multiprocessors", runtime.multiprocessors},
       {"wavefront", runtime.wavefront},
+      {"clock_now_mhz", seen.smi.clock_mhz},
       {"memory_clock_max_mhz", runtime.memory_clock_max_mhz},
+      {"memory_clock_now_mhz", seen.smi.memory_clock_mhz},
       {"memory_bus_bits", runtime.memory_bus_bits},
       {"shared_memory_bytes", runtime.shared_memory_bytes},
       {"shared_memory_block_bytes", runtime.shared_memory_block_bytes},
@@ -54,7 +72,12 @@ device_facts assemble_facts(const hip_observation& seen) {
       {"ecc", runtime.ecc ? runtime.ecc : feature(runtime.target, "sramecc")},
       {"xnack", feature(runtime.target, "xnack")},
       {"integrated", runtime.integrated},
+      {"power_limit_default_w", seen.smi.power_limit_default_w},
+      {"temperature_c", seen.smi.temperature_c},
+      {"memory_used_bytes", seen.smi.memory_used_bytes},
+      {"driver_version", seen.smi.driver_version},
       {"runtime_hip_version", runtime.runtime ? std::optional(version_text(*runtime.runtime)) : std::nullopt}};
+  add_warnings(seen, facts);
   return facts;
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 
 /// \file
-/// Puts a GPU's facts together from what the HIP runtime tells.
+/// Puts a GPU's facts together from what the HIP runtime and the management library tell.
 
+#include "rocm_smi.hpp"
 #include <prumo/backend/device_facts.hpp>
 
 #include <cstdint>
@@ -39,6 +40,8 @@ struct runtime_facts {
 /// Everything that facts are made from.
 struct hip_observation {
   runtime_facts runtime;
+  smi_facts smi;
+  std::string smi_problem;  ///< why ROCm SMI tells nothing; empty where it does
 };
 
 device_facts assemble_facts(const hip_observation& seen);

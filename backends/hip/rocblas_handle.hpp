@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The rocBLAS handle of a context.
+
+#include "hip_error.hpp"
+#include <prumo/context.hpp>
+
+#include <rocblas/rocblas.h>
+#include <string>
+#include <string_view>
+
+namespace prumo::backend::hip {
+
+/// Throws backend_error, or memory_error, that names the call and rocBLAS' own word for the status.
+inline void require_success(rocblas_status status, std::string_view call) {
+  // A smaller workspace than wished for makes a call slower, not wrong.
+  if (status == rocblas_status_success || status == rocblas_status_perf_degraded) return;
+  const std::string message = std::string(call) + ": " + rocblas_status_to_string(status);
+  if (status == rocblas_status_memory_error) throw memory_error(message);
+  throw backend_error(message);
+}
+
+/// A rocBLAS handle bound to the context's stream, and memory for the library's own temporaries: of its own, because
+/// rocBLAS keeps the address, and allocated before anything is captured in a graph.
+class rocblas_context_handle {
+ public:
+  explicit rocblas_context_handle(context<Kokkos::HIP>& owner);
+  /// Adopts the caller's handle, which must be bound to the context's stream already and stays the caller's. Throws
+  /// argument_error otherwise.
+  rocblas_context_handle(context<Kokkos::HIP>& owner, rocblas_handle adopted);
+  ~rocblas_context_handle();
+  rocblas_context_handle(rocblas_context_handle&& other) noexcept
+      : workspace_(other.workspace_), handle_(other.handle_), is_owned_(other.is_owned_) {
+    other.handle_ = nullptr;
+  }
+  rocblas_context_handle(const rocblas_context_handle&) = delete;
+  rocblas_context_handle& operator=(const rocblas_context_handle&) = delete;
+  rocblas_context_handle& operator=(rocblas_context_handle&&) = delete;
+
+  rocblas_handle get() const { return handle_; }
+
+ private:
+  Kokkos::View<std::byte*, Kokkos::HIPSpace> workspace_;
+  rocblas_handle handle_ = nullptr;
+  bool is_owned_ = true;
+};
+
+/// The handle of a context, made at the first request.
+rocblas_context_handle& rocblas_of(context<Kokkos::HIP>& owner);
+
+}  // namespace prumo::backend::hip
