@@ -130,7 +130,8 @@ TEST(interruption, a_dead_worker_costs_its_case_and_resume_tries_it_again) {
   EXPECT_THAT(document.at("results").at(1).at("reason").get<std::string>(), HasSubstr("worker 'fake'"));
   const program_result second = run_prumo(joined(bench(path, ""), {"--resume"}));
   EXPECT_EQ(second.code, 0) << second.err;
-  for (const json& result : load_results(path).at("results")) EXPECT_EQ(result.at("status"), "ok");
+  const json resumed = load_results(path);
+  for (const json& result : resumed.at("results")) EXPECT_EQ(result.at("status"), "ok");
 }
 
 }  // namespace

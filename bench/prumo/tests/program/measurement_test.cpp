@@ -138,7 +138,8 @@ TEST(measurement, chosen_sizes_are_measured_and_one_line_says_that_it_takes_long
   const program_result result = run_prumo(joined({"bench", "-o", "-", "--no-probe", "--op", "add,gemm", "--size",
                                                   "2MB,512MB", "--data", "resident", "--time-budget", "4s"},
                                                  fake_worker_words()));
-  for (const json& it : json::parse(result.out).at("results")) EXPECT_EQ(it.at("status"), "ok") << it.at("reason");
+  const json document = json::parse(result.out);
+  for (const json& it : document.at("results")) EXPECT_EQ(it.at("status"), "ok") << it.at("reason");
   const std::string note = "prumo: note: to call each of the chosen cases once takes about";
   const auto place = result.err.find(note);
   ASSERT_NE(place, std::string::npos) << result.err;
