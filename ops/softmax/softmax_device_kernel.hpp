@@ -6,6 +6,7 @@
 /// longer one, a first kernel finds the maximum and the sum of each segment, a second one joins them, and a third reads
 /// the row again and writes it.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
@@ -70,11 +71,15 @@ struct softmax_share {
         values[element] = load(packs[element / pack_elements].values[element % pack_elements]);
       }
     } else {
+      T loaded[Packs * pack_elements];
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        const int index = element * group + lane;
-        values[element] = index < count ? load(source[index * stride]) : nothing;
+        int index = element * group + lane;
+        PRUMO_COMPUTE_FROM_HERE(index);
+        loaded[element] = index < count ? source[index * stride] : static_cast<T>(nothing);
       }
+      PRUMO_UNROLL
+      for (int element = 0; element < Packs * pack_elements; ++element) values[element] = load(loaded[element]);
     }
   }
 
@@ -96,7 +101,8 @@ struct softmax_share {
     } else {
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        const int index = element * group + lane;
+        int index = element * group + lane;
+        PRUMO_COMPUTE_FROM_HERE(index);
         if (index < count) target[index * stride] = static_cast<T>(values[element] * scale);
       }
     }

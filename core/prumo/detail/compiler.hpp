@@ -23,6 +23,14 @@
 #define PRUMO_UNROLL
 #endif
 
+/// Between the steps of an unrolled loop on a device: what follows from the int is computed after this place. AMD's
+/// compiler computes all the addresses of such a loop before its first step, far beyond the registers that there are.
+#if defined(__AMDGCN__)
+#define PRUMO_COMPUTE_FROM_HERE(integer) asm volatile("" : "+v"(integer))
+#else
+#define PRUMO_COMPUTE_FROM_HERE(integer) static_cast<void>(integer)
+#endif
+
 #if defined(__CUDACC__)
 // nvcc does not know GCC's pragmas, says so, and hands them on to the host's compiler.
 #pragma nv_diag_suppress 1675
