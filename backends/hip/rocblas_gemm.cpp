@@ -62,6 +62,14 @@ std::string why_not_mode(const Kokkos::HIP& instance, gemm_mode mode) {
   return {};
 }
 
+// rocBLAS 4 marks the function as deprecated to announce another default, not its end.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+rocblas_status set_atomics_mode(rocblas_handle handle, rocblas_atomics_mode mode) {
+  return rocblas_set_atomics_mode(handle, mode);
+}
+#pragma GCC diagnostic pop
+
 /// What a call needs of a handle that may be the caller's: alpha and beta on the host, sums in the same order every
 /// time, and the math mode of this product. Put back afterwards.
 class handle_state_scope {
@@ -71,12 +79,12 @@ class handle_state_scope {
     require_success(rocblas_get_atomics_mode(handle, &atomics_), "rocblas_get_atomics_mode");
     require_success(rocblas_get_math_mode(handle, &math_), "rocblas_get_math_mode");
     if (pointers_ != rocblas_pointer_mode_host) rocblas_set_pointer_mode(handle, rocblas_pointer_mode_host);
-    if (atomics_ != rocblas_atomics_not_allowed) rocblas_set_atomics_mode(handle, rocblas_atomics_not_allowed);
+    if (atomics_ != rocblas_atomics_not_allowed) set_atomics_mode(handle, rocblas_atomics_not_allowed);
     if (math_ != wanted) rocblas_set_math_mode(handle, wanted);
   }
   ~handle_state_scope() {
     if (pointers_ != rocblas_pointer_mode_host) rocblas_set_pointer_mode(handle_, pointers_);
-    if (atomics_ != rocblas_atomics_not_allowed) rocblas_set_atomics_mode(handle_, atomics_);
+    if (atomics_ != rocblas_atomics_not_allowed) set_atomics_mode(handle_, atomics_);
     if (math_ != wanted_) rocblas_set_math_mode(handle_, math_);
   }
   handle_state_scope(const handle_state_scope&) = delete;

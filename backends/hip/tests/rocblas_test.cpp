@@ -11,6 +11,8 @@
 #include <rocblas/rocblas.h>
 #include <string>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // rocblas_set_atomics_mode announces another default
+
 namespace prumo {
 namespace {
 
