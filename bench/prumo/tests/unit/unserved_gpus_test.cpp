@@ -3,9 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
+#include <unistd.h>
 
 namespace prumo::bench {
 namespace {
