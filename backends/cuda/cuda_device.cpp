@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The services of device_facts.hpp and telemetry.hpp for Kokkos::Cuda.
 
+#include "attribute_values.hpp"
 #include "clock_kernel.hpp"
 #include "portable/cuda_facts.hpp"
 #include "portable/cuda_peaks.hpp"
@@ -50,23 +51,6 @@ std::optional<int> attribute(cudaDeviceAttr which, int device) {
   int value = 0;
   if (!succeeded(cudaDeviceGetAttribute(&value, which, device))) return std::nullopt;
   return value;
-}
-
-std::optional<int> positive(std::optional<int> value) { return value.value_or(0) > 0 ? value : std::nullopt; }
-
-std::optional<std::int64_t> positive_size(std::optional<int> value) {
-  if (!positive(value)) return std::nullopt;
-  return static_cast<std::int64_t>(*value);
-}
-
-std::optional<double> megahertz_of(std::optional<int> kilohertz) {
-  if (!positive(kilohertz)) return std::nullopt;
-  return *kilohertz * 1e-3;
-}
-
-std::optional<bool> flag(std::optional<int> value) {
-  if (!value) return std::nullopt;
-  return *value != 0;
 }
 
 /// `GPU-8d3b1c2a-...`

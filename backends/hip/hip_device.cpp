@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The services of device_facts.hpp and telemetry.hpp for Kokkos::HIP.
 
+#include "attribute_values.hpp"
 #include "hip_error.hpp"
 #include "portable/hip_facts.hpp"
 #include "portable/hip_peaks.hpp"
@@ -25,23 +26,6 @@ std::optional<int> attribute(hipDeviceAttribute_t which, int device) {
   int value = 0;
   if (!succeeded(hipDeviceGetAttribute(&value, which, device))) return std::nullopt;
   return value;
-}
-
-std::optional<int> positive(std::optional<int> value) { return value.value_or(0) > 0 ? value : std::nullopt; }
-
-std::optional<std::int64_t> positive_size(std::optional<int> value) {
-  if (!positive(value)) return std::nullopt;
-  return static_cast<std::int64_t>(*value);
-}
-
-std::optional<double> megahertz_of(std::optional<int> kilohertz) {
-  if (!positive(kilohertz)) return std::nullopt;
-  return *kilohertz * 1e-3;
-}
-
-std::optional<bool> flag(std::optional<int> value) {
-  if (!value) return std::nullopt;
-  return *value != 0;
 }
 
 std::string pci_bus_id(int device) {

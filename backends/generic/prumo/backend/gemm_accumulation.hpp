@@ -25,7 +25,6 @@ struct gemm_accumulation_kernel {
   gemm_matrix<T> c;
   std::int64_t m;
   std::int64_t n;
-  std::int64_t entries;
   float beta;
 
   KOKKOS_FUNCTION void operator()(std::int64_t entry) const {
@@ -44,7 +43,7 @@ void enqueue_accumulation(const Exec& instance, const gemm_problem<T>& problem, 
       label,
       Kokkos::Experimental::require(policy_type(instance, 0, entries),
                                     Kokkos::Experimental::WorkItemProperty::HintLightWeight),
-      gemm_accumulation_kernel<T>{product, problem.c, problem.m, problem.n, entries, static_cast<float>(problem.beta)});
+      gemm_accumulation_kernel<T>{product, problem.c, problem.m, problem.n, static_cast<float>(problem.beta)});
 }
 
 }  // namespace prumo::backend
