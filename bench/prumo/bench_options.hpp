@@ -61,18 +61,7 @@ struct bench_options {
   std::string csv;
   bool resume = false;
   bool list_only = false;
-  bool verbose = false;
   std::vector<std::string> command;  ///< the words of the command line, for the record
-};
-
-/// All options of `prumo devices`.
-struct devices_options {
-  common_options common;
-  bool probe = true;
-  bool json = false;
-  bool list_only = false;
-  std::string output;
-  std::vector<std::string> command;
 };
 
 }  // namespace prumo::bench

@@ -2,7 +2,6 @@
 #include "command_line.hpp"
 #include "program_error.hpp"
 #include "results_file.hpp"
-#include "verbs/verbs.hpp"
 #include "worker_client.hpp"
 
 #include <fmt/format.h>
@@ -11,23 +10,11 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace {
 
 using prumo::bench::exit_code;
-
-exit_code run(const std::vector<std::string>& words) {
-  using namespace prumo::bench;
-  const parsed_command command = parse_command_line(words);
-  if (const auto* text = std::get_if<text_request>(&command)) {
-    fmt::print("{}", text->text);
-    return exit_code::done;
-  }
-  if (const auto* devices = std::get_if<devices_options>(&command)) return run_devices(*devices);
-  return run_bench(std::get<bench_options>(command));
-}
 
 exit_code complain(exit_code code, const std::string& message) {
   fmt::print(stderr, "prumo: {}\n", message);
@@ -37,7 +24,7 @@ exit_code complain(exit_code code, const std::string& message) {
 exit_code run_and_explain(const std::vector<std::string>& words) {
   using namespace prumo::bench;
   try {
-    return run(words);
+    return run_command_line(words);
   } catch (const program_error& error) {
     return complain(error.code(), error.what());
   } catch (const results_error& error) {

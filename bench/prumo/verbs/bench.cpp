@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "verbs/bench.hpp"
+
 #include "csv.hpp"
 #include "interrupt.hpp"
 #include "plan.hpp"
@@ -8,7 +10,6 @@
 #include "table.hpp"
 #include "units.hpp"
 #include "verbs/common.hpp"
-#include "verbs/verbs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,8 +7,10 @@
 #include "run_record.hpp"
 #include "unserved_gpus.hpp"
 #include "verbs/common.hpp"
-#include "verbs/verbs.hpp"
+#include "verbs/verb.hpp"
+#include "verbs/worker_arguments.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +24,16 @@
 
 namespace prumo::bench {
 namespace {
+
+/// What the options of `prumo devices` say.
+struct devices_options {
+  common_options common;
+  bool probe = true;
+  bool json = false;
+  bool list_only = false;
+  std::string output;
+  std::vector<std::string> command;
+};
 
 using nlohmann::json;
 
@@ -96,8 +108,6 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
   return exit_code::done;
 }
 
-}  // namespace
-
 exit_code run_devices(const devices_options& options) {
   const interrupt_guard guard;
   if (!options.output.empty() && options.output != "-") {
@@ -112,5 +122,46 @@ exit_code run_devices(const devices_options& options) {
     return exit_code::interrupted;
   }
 }
+
+class devices_call : public verb_call {
+ public:
+  void add_options(CLI::App& app) override {
+    workers_.add_to(app);
+    app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
+    app.add_option("-o,--output", options_.output, "write a results file without results; - is standard output")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("--json", options_.json, "print the document instead of the table")->group("Output");
+    app.add_flag("--list", options_.list_only, "print the devices' ids only")->group("Output");
+  }
+
+  exit_code run(std::vector<std::string> command) override {
+    options_.common = workers_.read();
+    options_.probe = !no_probe_;
+    options_.command = std::move(command);
+    return run_devices(options_);
+  }
+
+ private:
+  worker_arguments workers_;
+  devices_options options_;
+  bool no_probe_ = false;
+};
+
+}  // namespace
+
+const verb devices_verb{
+    "devices", "what is here: units, clocks, caches, peaks, measured ceilings",
+    "Shows the devices of this machine: units, clocks, caches, power, the theoretical peaks with where each number "
+    "comes from, and measured ceilings.",
+    R"(Examples:
+  prumo devices                       everything, ceilings measured in some seconds
+  prumo devices --no-probe            at once, without ceilings
+  prumo devices --list                the ids alone, for --device
+  prumo devices --device openmp:0 --json
+  prumo devices -o here.json          a results file without results
+
+Exit codes: 0 done; 2 wrong usage; 3 no such device; 130 interrupted.)",
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<devices_call>(); }};
 
 }  // namespace prumo::bench

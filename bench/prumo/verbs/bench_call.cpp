@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "option_values.hpp"
+#include "verbs/bench.hpp"
+#include "verbs/verb.hpp"
+#include "verbs/worker_arguments.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+double read_budget(const std::string& text) {
+  if (text == "none") return std::numeric_limits<double>::infinity();
+  return read_quantity("--time-budget", [&] { return parse_duration(text); });
+}
+
+class bench_call : public verb_call {
+ public:
+  void add_options(CLI::App& app) override;
+  exit_code run(std::vector<std::string> command) override;
+
+ private:
+  [[nodiscard]] plan_options read_plan() const;
+  [[nodiscard]] measure_options read_measure() const;
+
+  worker_arguments workers_;
+  std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, implementations_,
+      compute_modes_, parameters_;
+  std::string time_budget_, case_limit_, target_noise_, count_limit_, output_, csv_;
+  std::size_t minimum_samples_ = 0;
+  std::uint64_t seed_ = 1;
+  bool quick_ = false, full_ = false, no_verify_ = false, no_probe_ = false, resume_ = false, list_ = false;
+};
+
+void bench_call::add_options(CLI::App& app) {
+  workers_.add_to(app);
+  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->group("What");
+  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")->group("What");
+  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")->group("What");
+  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")->group("What");
+  add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");
+  add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)",
+            "LIST")
+      ->group("What");
+  add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")
+      ->group("What");
+  add_words(app, "--set", parameters_, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
+  add_words(app, "--data", data_, "resident, transferred (default both, where there are transfers)", "LIST")
+      ->group("What");
+  add_words(app, "--host-memory", host_memory_,
+            "pinned, pageable, for transferred data (default both; --quick: pinned)", "LIST")
+      ->group("What");
+  add_words(app, "--cache", caches_, "cold, hot (default cold)", "LIST")->group("What");
+  CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
+  app.add_flag("--full", full_, "every operation, type, layout, size and mode")->excludes(quick)->group("How long");
+  app.add_option("--time-budget", time_budget_, "for the whole run (default 2min); none: no limit")
+      ->type_name("DURATION")
+      ->group("How long");
+  app.add_option("--case-limit", case_limit_, "the most that one case gets (default 10s)")
+      ->type_name("DURATION")
+      ->group("How long");
+  app.add_option("--target-noise", target_noise_,
+                 "stop when the inter-quartile range is under this share of the median (default 0.5% GPU, 2% CPU)")
+      ->type_name("PERCENT")
+      ->group("How long");
+  app.add_option("--min-samples", minimum_samples_, "fewest samples to judge the spread by (default 10)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->group("How long");
+  app.add_option("--seed", seed_, "of the generated data (default 1)")->type_name("N")->group("How");
+  app.add_flag("--no-verify", no_verify_, "do not compare results with the reference")->group("How");
+  app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
+  app.add_option("--count-limit", count_limit_,
+                 "operations up to which counted flops come from running the kernel; above, its closed form")
+      ->type_name("N")
+      ->group("How");
+  app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--csv", csv_, "write the results as a table for spreadsheets, too")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_flag("--resume", resume_, "go on with the file of -o: what it has is kept")->group("Output");
+  app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
+}
+
+plan_options bench_call::read_plan() const {
+  plan_options plan;
+  plan.extent = quick_ ? sweep::quick : full_ ? sweep::full : sweep::normal;
+  plan.ops = split_list("--op", ops_);
+  for (const std::string& word : sizes_) {
+    const auto sizes = read_quantity("--size", [&] { return parse_byte_sizes(word); });
+    std::ranges::copy_if(sizes, std::back_inserter(plan.sizes),
+                         [&](std::uint64_t bytes) { return std::ranges::find(plan.sizes, bytes) == plan.sizes.end(); });
+  }
+  plan.shape = read_assignments("--shape", shape_, true);
+  plan.dtypes = split_list("--dtype", dtypes_);
+  plan.layouts = split_list("--layout", layouts_);
+  plan.data = split_list("--data", data_);
+  plan.host_memory = split_list("--host-memory", host_memory_);
+  plan.caches = split_list("--cache", caches_);
+  plan.implementations = split_list("--impl", implementations_);
+  plan.compute_modes = split_list("--compute-mode", compute_modes_);
+  plan.parameters = read_assignments("--set", parameters_, false);
+  return plan;
+}
+
+measure_options bench_call::read_measure() const {
+  measure_options measure;
+  if (quick_) {
+    measure.budget_seconds = 15;
+    measure.minimum_seconds = 0.03;
+    measure.minimum_samples = 5;
+    measure.count_limit = 1e6;
+  } else if (full_) {
+    measure.budget_seconds = std::numeric_limits<double>::infinity();
+    measure.count_limit = 1e9;
+  }
+  if (!time_budget_.empty()) measure.budget_seconds = read_budget(time_budget_);
+  if (!case_limit_.empty()) {
+    measure.case_limit_seconds = read_quantity("--case-limit", [&] { return parse_duration(case_limit_); });
+  }
+  if (!target_noise_.empty()) {
+    measure.target_noise = read_quantity("--target-noise", [&] { return parse_percentage(target_noise_); });
+  }
+  if (minimum_samples_ > 0) measure.minimum_samples = minimum_samples_;
+  if (!count_limit_.empty()) {
+    measure.count_limit = read_assignments("--count-limit", {"N=" + count_limit_}, false).at("N");
+  }
+  measure.seed = seed_;
+  measure.verify = !no_verify_;
+  measure.probe_ceilings = !no_probe_;
+  return measure;
+}
+
+exit_code bench_call::run(std::vector<std::string> command) {
+  bench_options options{workers_.read(), read_plan(), read_measure(), output_,
+                        csv_,            resume_,     list_,          std::move(command)};
+  if (options.resume && (options.output.empty() || options.output == "-")) {
+    throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
+  }
+  return run_bench(options);
+}
+
+}  // namespace
+
+const verb bench_verb{
+    "bench", "operations x sizes x types x devices, resident and transferred",
+    "Measures operations on the devices of this machine, checks their results, counts their flops, and compares the "
+    "rates with what the device could do. Sizes are of one array, in powers of two: 2MB is 2 MiB.",
+    R"(Examples:
+  prumo bench                                   the default sweep, within two minutes
+  prumo bench --quick -o r.json                 two sizes in 15 seconds, results in r.json
+  prumo bench --op add,softmax --size 2MB:256MB --dtype f32,f64
+  prumo bench --op softmax --shape rows=4096,columns=1024
+  prumo bench --op gemm --impl all --size 16MB --set trans_a=1
+  prumo bench --op add --list                   what would be measured
+  prumo bench --full -o all.json                everything; after an interruption:
+  prumo bench --full -o all.json --resume       go on where the file stopped
+  prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
+  prumo bench --worker numpy='python3 -m prumo_peers.numpy' --launcher 'ssh node7'
+
+Exit codes: 0 done; 1 a result was wrong; 2 wrong usage or input; 3 this machine cannot (no device, too little
+memory, a permission, a case that failed); 130 interrupted, the results file is valid.)",
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<bench_call>(); }};
+
+}  // namespace prumo::bench

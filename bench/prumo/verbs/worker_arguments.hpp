@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "bench_options.hpp"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace prumo::bench {
+
+/// Words of the options of every verb that starts workers, as they stand on the command line.
+class worker_arguments {
+ public:
+  void add_to(CLI::App& app);
+  /// \throws program_error (wrong usage)
+  [[nodiscard]] common_options read() const;
+
+ private:
+  std::vector<std::string> workers_, devices_;
+  std::string launcher_, time_limit_;
+  bool no_search_ = false, verbose_ = false;
+};
+
+}  // namespace prumo::bench
