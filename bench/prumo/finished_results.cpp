@@ -21,9 +21,9 @@ json finished_result(const planned_group& group, const planned_case& which, json
   if (const auto violations = validate_result(result); !violations.empty()) {
     // The numbers come from the worker: its mistake costs this case, not the run.
     result = group.result_stub(fleet, which);
-    result["reason"] = fmt::format("worker '{}' gave numbers that break the format at {}: {}",
-                                   fleet.worker(device.worker).name(), violations.front().path,
-                                   violations.front().message);
+    result["reason"] =
+        fmt::format("worker '{}' gave numbers that break the format at {}: {}", fleet.worker(device.worker).name(),
+                    violations.front().path, violations.front().message);
   }
   return result;
 }

@@ -34,8 +34,7 @@ std::vector<std::string> reference_names(std::span<const std::string> folders) {
   return {names.begin(), names.end()};
 }
 
-std::vector<reference_set> reference_results(std::span<const std::string> names,
-                                             std::span<const std::string> folders) {
+std::vector<reference_set> reference_results(std::span<const std::string> names, std::span<const std::string> folders) {
   std::vector<reference_set> sets;
   const std::vector<std::string> known = reference_names(folders);
   for (const std::string& name : names) {

@@ -19,8 +19,7 @@ double read_budget(const std::string& text) {
 }  // namespace
 
 void measuring_arguments::add_to(CLI::App& app, const std::string& budget) {
-  app.add_option("--time-budget", time_budget_,
-                 fmt::format("for the whole run (default {}); none: no limit", budget))
+  app.add_option("--time-budget", time_budget_, fmt::format("for the whole run (default {}); none: no limit", budget))
       ->type_name("DURATION")
       ->group("How long");
   app.add_option("--case-limit", case_limit_, "the most that one case gets (default 10s)")

@@ -41,6 +41,8 @@ struct verb {
 extern const verb bench_verb;
 /// `prumo devices`: what is here and what it could do.
 extern const verb devices_verb;
+/// `prumo crossover`: the size from which on a GPU is faster than the CPU.
+extern const verb crossover_verb;
 
 /// All verbs, in the order of `prumo --help`.
 [[nodiscard]] std::span<const verb* const> verbs();
