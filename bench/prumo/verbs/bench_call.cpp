@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "option_values.hpp"
+#include "suites.hpp"
 #include "verbs/bench.hpp"
 #include "verbs/measuring_arguments.hpp"
 #include "verbs/verb.hpp"
 #include "verbs/worker_arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -26,17 +29,27 @@ class bench_call : public verb_call {
   worker_arguments workers_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, implementations_,
-      compute_modes_, parameters_;
-  std::string count_limit_, output_, csv_;
+      compute_modes_, parameters_, references_;
+  std::string suite_, count_limit_, output_, csv_;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
   workers_.add_to(app);
-  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->group("What");
-  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")->group("What");
-  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")->group("What");
-  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")->group("What");
+  CLI::Option* suite = app.add_option("--suite", suite_,
+                                      fmt::format("the cases of a published study: {}", fmt::join(suite_names(), ", ")))
+                           ->type_name("NAME")
+                           ->group("What");
+  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->excludes(suite)->group("What");
+  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")
+      ->excludes(suite)
+      ->group("What");
   add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");
   add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
       ->group("What");
@@ -61,6 +74,8 @@ void bench_call::add_options(CLI::App& app) {
       ->group("Output");
   app.add_option("--csv", csv_, "write the results as a table for spreadsheets, too")
       ->type_name("FILE")
+      ->group("Output");
+  add_words(app, "--with", references_, "published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
   app.add_flag("--resume", resume_, "go on with the file of -o: what it has is kept")->group("Output");
   app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
@@ -107,8 +122,8 @@ measure_options bench_call::read_measure() const {
 }
 
 exit_code bench_call::run(std::vector<std::string> command) {
-  bench_options options{workers_.read(), read_plan(), read_measure(),    output_, csv_,
-                        resume_,         list_,       std::move(command)};
+  bench_options options{workers_.read(), read_plan(), read_measure(),     output_, csv_,
+                        resume_,         list_,       std::move(command), suite_,  split_list("--with", references_)};
   if (options.resume && (options.output.empty() || options.output == "-")) {
     throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
   }
@@ -127,6 +142,8 @@ const verb bench_verb{
   prumo bench --op add,softmax --size 2MB:256MB --dtype f32,f64
   prumo bench --op softmax --shape rows=4096,columns=1024
   prumo bench --op gemm --impl all --size 16MB --set trans_a=1
+  prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
+  prumo bench --op add --with theano-2017       published figures below the table
   prumo bench --op add --list                   what would be measured
   prumo bench --full -o all.json                everything; after an interruption:
   prumo bench --full -o all.json --resume       go on where the file stopped
