@@ -49,6 +49,11 @@ class search {
       if (!next) break;
       measure(*next);
     }
+    if (seconds_until(setting_.deadline) < 0 && next_in_any_bracket()) {
+      curves_.notes.push_back(fmt::format("{}: the time was spent before every break-even was narrowed down to {}; give "
+                                          "a longer --time-budget",
+                                          workload_.name, format_percent(100 * (setting_.tolerance - 1))));
+    }
     return std::move(curves_);
   }
 

@@ -113,26 +113,23 @@ std::string lesson_table(const json& published, const crossover_curves& curves, 
                     {"a call", align::right}, {"", align::left}});
   std::string source;
   std::string lacks;
-  for (const json& result : published.at("results")) {
-    const double m = result.at("shape").at("m").get<double>();
+  const json& results = published.at("results");
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const json& result = results[i];
+    const auto rows_of = [](const json& it) { return it.at("shape").at("m").get<double>(); };
+    const double m = rows_of(result);
     const std::string size = fmt::format("{:.0f} x {}", m, result.at("shape").at("k").dump());
-    const double seconds = result.at("time_s").at("median").get<double>();
-    const std::string device = text_of(result.at("device"));
-    table.add_row({{size}, {device}, {seconds_cell(100 * seconds, style)}, {seconds_cell(seconds, style)}, {"published"}});
+    const auto add_row = [&](const std::string& device, double seconds, const char* whose) {
+      table.add_row({{size}, {device}, {seconds_cell(100 * seconds, style)}, {seconds_cell(seconds, style)}, {whose}});
+    };
+    add_row(text_of(result.at("device")), result.at("time_s").at("median").get<double>(), "published");
     source = text_of(field(result, "/published/source"));
     lacks.clear();
     for (const json& it : field(result, "/published/lacks")) lacks += (lacks.empty() ? "" : "; ") + text_of(it);
-    const bool last = &result == &published.at("results").back() ||
-                      (&result + 1)->at("shape").at("m").get<double>() != m;
-    if (!last) continue;
+    if (i + 1 < results.size() && rows_of(results[i + 1]) == m) continue;
     for (const crossover_series& it : curves.series) {
       const auto here = it.seconds.find(m);
-      if (here == it.seconds.end()) continue;
-      table.add_row({{size},
-                     {it.label()},
-                     {seconds_cell(100 * here->second, style)},
-                     {seconds_cell(here->second, style)},
-                     {"measured here"}});
+      if (here != it.seconds.end()) add_row(it.label(), here->second, "measured here");
     }
   }
   return table.render(style) + wrapped("published: " + source + "; lacks: " + lacks, style, emphasis::muted);

@@ -42,8 +42,8 @@ class point_measurer {
   group_measurer measurer_;
 };
 
-/// The time that a caller waits for one call, from its start until the device has finished: the fenced wall clock, or
-/// the sampled time where it is not known. Seconds; absent for an entry without a time.
+/// The time of a call that counts for a caller who needs the result: the wall clock, fenced after a batch of calls, or
+/// the sampled time where that is not known. Seconds; absent for an entry without a time.
 [[nodiscard]] std::optional<double> waiting_seconds(const nlohmann::json& result);
 
 }  // namespace prumo::bench

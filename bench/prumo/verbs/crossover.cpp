@@ -107,7 +107,10 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet) {
   }
   fleet.quit();
   finish(options, writer, std::move(crossings));
-  print_report("time: from the start of a call until the device has finished, median\n", options.output);
+  print_report(
+      "time: median of a call by the wall clock, which is read when the device has finished a batch of calls; the\n"
+      "shortest calls of a GPU are replayed as a graph, and cost more where each is launched by itself\n",
+      options.output);
   return code_of(writer.results());
 }
 
