@@ -48,7 +48,8 @@ json to_json(const device_summary& device) {
   return {{"id", device.id},
           {"backend", device.backend},
           {"name", device.name.empty() ? json() : json(device.name)},
-          {"threads", or_null(device.threads)}};
+          {"threads", or_null(device.threads)},
+          {"transfers", or_null(device.transfers)}};
 }
 
 }  // namespace

@@ -46,13 +46,15 @@ json to_json(const backend::peak& peak) {
 
 }  // namespace
 
-protocol::device_summary summarize(const backend::device_facts& facts) {
-  return {facts.id, facts.backend, facts.name, facts.threads};
+protocol::device_summary summarize(const backend::device_facts& facts, bool transfers) {
+  const auto threads = transfers ? std::nullopt : std::optional(facts.threads);
+  return {facts.id, facts.backend, facts.name, threads, transfers};
 }
 
-protocol::device_answer describe(const backend::device_facts& facts, const std::vector<backend::peak>& peaks) {
+protocol::device_answer describe(const backend::device_facts& facts, const std::vector<backend::peak>& peaks,
+                                 bool transfers) {
   protocol::device_answer answer;
-  answer.device = summarize(facts);
+  answer.device = summarize(facts, transfers);
   for (const backend::fact& fact : backend::flattened(facts)) answer.facts[fact.name] = to_json(fact.value);
   for (const backend::peak& peak : peaks) answer.peaks.push_back(to_json(peak));
   return answer;

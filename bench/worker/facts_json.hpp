@@ -9,9 +9,10 @@
 namespace prumo::worker {
 
 /// The answer to `device`.
-protocol::device_answer describe(const backend::device_facts& facts, const std::vector<backend::peak>& peaks);
+protocol::device_answer describe(const backend::device_facts& facts, const std::vector<backend::peak>& peaks,
+                                 bool transfers);
 
-/// The device as `hello` lists it.
-protocol::device_summary summarize(const backend::device_facts& facts);
+/// The device as `hello` lists it. `transfers`: it has a memory of its own, and no number of threads.
+protocol::device_summary summarize(const backend::device_facts& facts, bool transfers);
 
 }  // namespace prumo::worker

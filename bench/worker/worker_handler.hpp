@@ -52,7 +52,7 @@ class worker_handler final : public protocol::request_handler {
     append(worker.warnings, kokkos_warnings());
     if constexpr (is_host_space<Exec>) append(worker.warnings, backend::host_blas_warnings());
     append(worker.warnings, facts_.warnings);
-    answer.devices.push_back(summarize(facts_));
+    answer.devices.push_back(summarize(facts_, !is_host_space<Exec>));
     for (const auto& operation : registry_.all()) {
       answer.cases.push_back(describe(operation->info(), array_count(*operation)));
     }
@@ -62,7 +62,7 @@ class worker_handler final : public protocol::request_handler {
   protocol::device_answer device(const std::string& id) override {
     require_device(id);
     const backend::device_facts facts = backend::facts_of(instance_, backend::clock_probe::run);
-    return describe(facts, backend::peaks_of(instance_, facts));
+    return describe(facts, backend::peaks_of(instance_, facts), !is_host_space<Exec>);
   }
 
   protocol::resolve_answer resolve(const protocol::resolve_request& request) override {

@@ -68,7 +68,7 @@ std::string processor_name() {
   return {};
 }
 
-protocol::device_summary summary() { return {device_id, "loops", processor_name(), thread_count()}; }
+protocol::device_summary summary() { return {device_id, "loops", processor_name(), thread_count(), false}; }
 
 /// The caches that one core reaches, or a large one where the system does not tell.
 std::size_t last_level_cache_bytes() {

@@ -15,13 +15,22 @@ TEST(describe, keeps_every_fact_and_leaves_unknown_null) {
   facts.cores = 2;
   facts.instruction_sets = std::vector<std::string>{"sse2", "avx2"};
   facts.extras = {{"nested", backend::fact_value::object{{"flag", true}, {"list", backend::fact_value::list{1, 2.5}}}}};
-  const protocol::device_answer answer = describe(facts, {});
+  const protocol::device_answer answer = describe(facts, {}, false);
   EXPECT_EQ(answer.device.id, "openmp:0");
   EXPECT_EQ(answer.device.threads, 4);
   EXPECT_EQ(answer.facts.at("cores"), 2);
   EXPECT_TRUE(answer.facts.at("clock_max_mhz").is_null());
   EXPECT_EQ(answer.facts.at("instruction_sets").dump(), R"(["sse2","avx2"])");
   EXPECT_EQ(answer.facts.at("nested").dump(), R"({"flag":true,"list":[1,2.5]})");
+}
+
+TEST(summarize, a_device_with_a_memory_of_its_own_has_transfers_and_no_number_of_threads) {
+  backend::device_facts facts;
+  facts.threads = 1;
+  EXPECT_EQ(summarize(facts, true).threads, std::nullopt);
+  EXPECT_EQ(summarize(facts, true).transfers, true);
+  EXPECT_EQ(summarize(facts, false).threads, 1);
+  EXPECT_EQ(summarize(facts, false).transfers, false);
 }
 
 TEST(describe, tells_where_a_peak_comes_from) {
@@ -33,7 +42,7 @@ TEST(describe, tells_where_a_peak_comes_from) {
   backend::peak unknown;
   unknown.unit = backend::peak_unit::memory;
   unknown.clock = backend::peak_clock::measured;
-  const protocol::json peaks = describe({}, {known, unknown}).peaks;
+  const protocol::json peaks = describe({}, {known, unknown}, false).peaks;
   EXPECT_EQ(peaks.at(0).at("unit"), "vector");
   EXPECT_EQ(peaks.at(0).at("dtype"), "f32");
   EXPECT_EQ(peaks.at(0).at("value"), 1.5e12);
