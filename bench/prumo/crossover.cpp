@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace prumo::bench {
@@ -31,15 +30,15 @@ class search {
       : workload_(workload), fleet_(fleet), measurer_(measurer), writer_(writer), setting_(setting) {}
 
   crossover_curves run() {
-    std::vector<double> sizes =
-        coarse_sizes(workload_.smallest, workload_.largest, workload_.factor, workload_.round);
+    std::vector<double> sizes = coarse_sizes(workload_.smallest, workload_.largest, workload_.factor, workload_.round);
     case_seconds_ = seconds_for_a_case(sizes.size());
     std::swap(sizes[std::min<std::size_t>(1, sizes.size() - 1)], sizes.back());  // both ends first
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (i > 1 && seconds_until(setting_.deadline) < 0) {
-        curves_.notes.push_back(fmt::format("{}: the time was spent before {} of {} sizes were measured; give a longer "
-                                            "--time-budget",
-                                            workload_.name, sizes.size() - i, sizes.size()));
+        curves_.notes.push_back(
+            fmt::format("{}: the time was spent before {} of {} sizes were measured; give a longer "
+                        "--time-budget",
+                        workload_.name, sizes.size() - i, sizes.size()));
         break;
       }
       measure(sizes[i]);
@@ -50,9 +49,10 @@ class search {
       measure(*next);
     }
     if (seconds_until(setting_.deadline) < 0 && next_in_any_bracket()) {
-      curves_.notes.push_back(fmt::format("{}: the time was spent before every break-even was narrowed down to {}; give "
-                                          "a longer --time-budget",
-                                          workload_.name, format_percent(100 * (setting_.tolerance - 1))));
+      curves_.notes.push_back(
+          fmt::format("{}: the time was spent before every break-even was narrowed down to {}; give "
+                      "a longer --time-budget",
+                      workload_.name, format_percent(100 * (setting_.tolerance - 1))));
     }
     return std::move(curves_);
   }
@@ -96,10 +96,10 @@ class search {
     const auto device = std::ranges::find(fleet_.devices(), id, &fleet_device::id);
     const bool own_memory = device != fleet_.devices().end() && has_transfers(device->summary);
     const std::string data = data_cell(entry);
-    const std::string& asked = text_of(field(entry, "/data"));
+    const std::string asked = text_of(field(entry, "/data"));
     if (own_memory && !setting_.data.empty() && std::ranges::find(setting_.data, asked) == setting_.data.end()) return;
-    auto place = std::ranges::find_if(
-        curves_.series, [&](const crossover_series& it) { return it.device == id && it.data == data; });
+    auto place = std::ranges::find_if(curves_.series,
+                                      [&](const crossover_series& it) { return it.device == id && it.data == data; });
     if (place == curves_.series.end()) {
       place = curves_.series.insert(curves_.series.end(), crossover_series{id, data, own_memory, {}});
     }
@@ -116,8 +116,8 @@ class search {
     for (const crossover_series& challenger : curves_.series) {
       for (const crossover_series& other : curves_.series) {
         if (!challenger.own_memory || other.own_memory) continue;
-        const auto next = next_size(crossover_curves::ratios(challenger, other), setting_.tolerance, tried_,
-                                    workload_.round);
+        const auto next =
+            next_size(crossover_curves::ratios(challenger, other), setting_.tolerance, tried_, workload_.round);
         if (next) return next;
       }
     }
@@ -145,7 +145,7 @@ crossover_workload operation_workload(const std::string& op, const plan_options&
   workload.smallest = bytes.smallest > 0 ? bytes.smallest : 4 * kibibyte;
   workload.largest = bytes.largest > 0 ? bytes.largest : 64 * kibibyte * kibibyte;
   workload.round = [](double size) { return 64 * std::max(1.0, std::round(size / 64)); };  // whole elements of any type
-  workload.text = [](double size) { return format_bytes(static_cast<std::uint64_t>(size)); };
+  workload.text = format_bytes_rounded;
   workload.parts = [op, common](double size) {
     plan_options part = common;
     part.ops = {op};
@@ -190,8 +190,7 @@ json crossover_curves::crossings(const std::string& workload) const {
 }
 
 crossover_curves measure_crossover(const crossover_workload& workload, const worker_fleet& fleet,
-                                   point_measurer& measurer, results_writer& writer,
-                                   const crossover_setting& setting) {
+                                   point_measurer& measurer, results_writer& writer, const crossover_setting& setting) {
   return search(workload, fleet, measurer, writer, setting).run();
 }
 

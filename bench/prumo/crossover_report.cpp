@@ -59,7 +59,6 @@ std::string sizes_table(const crossover_workload& workload, const crossover_curv
   return table.render(style);
 }
 
-std::string axis_bytes(double value) { return format_bytes(static_cast<std::uint64_t>(value)); }
 std::string axis_number(double value) { return fmt::format("{:.0f}", value); }
 
 }  // namespace
@@ -102,15 +101,18 @@ std::string crossover_plot(const crossover_workload& workload, const crossover_c
   frame.x_title = workload.axis;
   frame.y_title = "time of a call";
   const bool bytes = workload.axis.starts_with("bytes");
-  frame.x_text = bytes ? axis_bytes : axis_number;
+  frame.x_text = bytes ? format_bytes_rounded : axis_number;
   frame.y_text = format_seconds;
   return log_log_plot(lines, frame, style);
 }
 
 std::string lesson_table(const json& published, const crossover_curves& curves, const text_style& style) {
   using align = text_table::align;
-  text_table table({{"size", align::right}, {"device", align::left}, {"100 calls", align::right},
-                    {"a call", align::right}, {"", align::left}});
+  text_table table({{"size", align::right},
+                    {"device", align::left},
+                    {"100 calls", align::right},
+                    {"a call", align::right},
+                    {"", align::left}});
   std::string source;
   std::string lacks;
   const json& results = published.at("results");

@@ -262,6 +262,20 @@ std::string format_significant(double value, int digits) {
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
+std::string format_bytes_rounded(double bytes) {
+  constexpr double step = 1024;
+  constexpr std::string_view prefixes = "KMGT";
+  if (bytes < step) return fmt::format("{:.0f}B", bytes);
+  std::size_t prefix = 0;
+  double value = bytes / step;
+  while (value >= step && prefix + 1 < prefixes.size()) {
+    value /= step;
+    ++prefix;
+  }
+  const bool whole = value == std::floor(value);
+  return fmt::format("{}{}B", whole ? fmt::format("{:.0f}", value) : format_significant(value, 3), prefixes[prefix]);
+}
+
 std::string format_seconds(double seconds) {
   if (!std::isfinite(seconds)) return "n/a";
   constexpr std::array<std::string_view, 4> units = {"ns", "µs", "ms", "s"};

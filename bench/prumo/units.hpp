@@ -39,6 +39,9 @@ class unit_error : public std::invalid_argument {
 /// `2MB`, `1.5GB`, `4095B`. Sizes that need more than two decimals are rounded to them (`15.26MB`).
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 
+/// Formats any number of bytes with three significant digits in powers of two: `15.4KB` for 15733, `64KB`, `1.50GB`.
+[[nodiscard]] std::string format_bytes_rounded(double bytes);
+
 /// Formats seconds with three significant digits and the fitting unit: `3.20 ns`, `12.3 µs`, `1.05 ms`, `2.00
 /// s`.
 [[nodiscard]] std::string format_seconds(double seconds);

@@ -49,7 +49,7 @@ struct device_summary {
   std::string id;
   std::string backend;
   std::string name;
-  std::optional<int> threads;     ///< of a host device
+  std::optional<int> threads;                    ///< of a host device
   std::optional<bool> transfers = std::nullopt;  ///< whether data have to be copied to it and back
 };
 

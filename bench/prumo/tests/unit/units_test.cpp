@@ -183,5 +183,13 @@ TEST(format_percent, keeps_three_digits) {
   EXPECT_EQ(format_percent(104.2), "104 %");
 }
 
+TEST(format_bytes_rounded, has_three_digits_at_most_unless_the_number_is_whole) {
+  EXPECT_EQ(format_bytes_rounded(512), "512B");
+  EXPECT_EQ(format_bytes_rounded(15733), "15.4KB");
+  EXPECT_EQ(format_bytes_rounded(65536), "64KB");
+  EXPECT_EQ(format_bytes_rounded(1.5 * 1024 * 1024 * 1024), "1.50GB");
+  EXPECT_EQ(format_bytes_rounded(1023.0 * 1024), "1023KB");
+}
+
 }  // namespace
 }  // namespace prumo::bench
