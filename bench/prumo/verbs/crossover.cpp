@@ -43,6 +43,7 @@ struct crossover_options {
 
 std::vector<crossover_workload> workloads_of(const crossover_options& options) {
   std::vector<crossover_workload> workloads;
+  workloads.reserve(options.ops.size() + 1);
   for (const std::string& op : options.ops) workloads.push_back(operation_workload(op, options.plan, options.bytes));
   if (workloads.empty()) workloads.push_back(lesson_workload(options.plan, options.rows));
   return workloads;
