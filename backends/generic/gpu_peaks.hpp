@@ -62,10 +62,10 @@ inline void set_memory_peak(peak& result, const device_facts& facts, int transfe
   } else {
     result.clock_mhz = megahertz;
     result.value = transfers * *megahertz * 1e6 * *bits / 8;
-    result.source = std::to_string(transfers) + " x " + whole_digits(*megahertz) + " MHz x " + whole_digits(*bits) +
-                    " bits / 8" + (transfers_source.empty() ? "" : "; " + transfers_source) +
-                    (at_maximum ? "; the driver's maximum memory clock"
-                                : "; memory clock that the driver told under load");
+    result.source =
+        std::to_string(transfers) + " x " + whole_digits(*megahertz) + " MHz x " + whole_digits(*bits) + " bits / 8" +
+        (transfers_source.empty() ? "" : "; " + transfers_source) +
+        (at_maximum ? "; the driver's maximum memory clock" : "; memory clock that the driver told under load");
   }
 }
 
