@@ -95,6 +95,9 @@ class CuPy(Framework):
     def array(self, device, numbers, dtype):
         return cupy.asarray(numbers)
 
+    def fill(self, device, arrays, which, numbers, dtype):
+        arrays[which].set(numbers)
+
     def numbers(self, array):
         return cupy.asnumpy(array)
 
@@ -113,12 +116,22 @@ class CuPy(Framework):
 
     def record(self, device, make_calls):
         stream = self._streams[device.handle]
-        stream.begin_capture()
-        try:
+        # What calls allocate for themselves must belong to the recording for as long as it is replayed, and be there
+        # before: nothing can be allocated while calls are captured.
+        pool = cupy.cuda.MemoryPool()
+        with cupy.cuda.using_allocator(pool.malloc):
             make_calls()
-        finally:
-            graph = stream.end_capture()
-        return lambda: graph.launch(stream)
+            stream.synchronize()
+            stream.begin_capture()
+            try:
+                make_calls()
+            finally:
+                graph = stream.end_capture()
+
+        def replay(memory=pool):
+            graph.launch(stream)
+
+        return replay
 
     def host_buffer(self, array, pinned):
         if not pinned:

@@ -93,6 +93,9 @@ class Jax(Framework):
     def array(self, device, numbers, dtype):
         return jax.device_put(numbers.astype(_TYPES[dtype]), device.handle)
 
+    def fill(self, device, arrays, which, numbers, dtype):
+        arrays[which] = self.array(device, numbers, dtype)
+
     def numbers(self, array):
         return np.asarray(array).astype(np.float64 if array.dtype == jnp.float64 else np.float32)
 

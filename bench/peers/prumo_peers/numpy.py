@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The worker of NumPy: ``python3 -m prumo_peers.numpy``. NumPy is done when a call returns; the wall's clock times it."""
+"""The worker of NumPy: ``python3 -m prumo_peers.numpy``.
+
+NumPy is done when a call returns; the wall's clock times it.
+"""
 
 import sys
 

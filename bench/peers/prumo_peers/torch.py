@@ -71,7 +71,8 @@ class Cuda(Host):
         for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
             facts = torch.cuda.get_device_properties(index)
             yield Device(f"torch-cuda:{index}", "torch-cuda", facts.name, torch.device("cuda", index), transfers=True,
-                         cache_bytes=getattr(facts, "L2_cache_size", None) or 64 << 20, modes=modes, host_memory=("pinned", "pageable"),
+                         cache_bytes=getattr(facts, "L2_cache_size", None) or 64 << 20, modes=modes,
+                         host_memory=("pinned", "pageable"),
                          facts={"memory_bytes": facts.total_memory, "cores": facts.multi_processor_count,
                                 "compute_capability": f"{facts.major}.{facts.minor}"})
 
@@ -179,6 +180,9 @@ class Torch(Framework):
 
     def array(self, device, numbers, dtype):
         return torch.from_numpy(numbers).to(device.handle, _TYPES[dtype])
+
+    def fill(self, device, arrays, which, numbers, dtype):
+        arrays[which].copy_(torch.from_numpy(numbers))
 
     def numbers(self, array):
         wide = torch.float64 if array.dtype == torch.float64 else torch.float32

@@ -91,8 +91,8 @@ class Sampling(unittest.TestCase):
 
 
 class FakeGpu(NumPy):
-    """NumPy with the memory, events and graphs of a GPU whose clock is simulated: a call takes 1 us, a byte 1 ns on its way
-    there and 2 ns on its way back."""
+    """NumPy with the memory, events and graphs of a GPU whose clock is simulated: a call takes 1 us, a byte 1 ns on its
+    way there and 2 ns on its way back."""
 
     def __init__(self):
         self.now, self.launches, self.calls_made, self.capturing, self.trimmed = 0.0, 0, [], None, 0
@@ -186,7 +186,8 @@ class DeviceCalls(unittest.TestCase):
         self.assertEqual((calls.run(100).calls, len(made)), (100, 100))
 
     def test_transfers_are_timed_alone(self):
-        prepared = self.worker.prepare({**self.request, "data": "transferred", "host_memory": "pageable", "cache": "hot"})
+        moved = {"data": "transferred", "host_memory": "pageable", "cache": "hot"}
+        prepared = self.worker.prepare({**self.request, **moved})
         self.assertEqual(prepared["clock"], "device")
         sample = self.worker.sample({"case": 1, "seconds": 0})
         transfer = sample["transfer"]

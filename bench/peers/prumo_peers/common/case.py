@@ -31,7 +31,7 @@ class Case:
         """Makes the arrays, and the calls that are measured; ``host_memory`` tells where transferred data lie."""
         self.framework, self.device = framework, device
         framework.enter(device, self.mode)
-        self.copies = [self._filled()]
+        self.copies = [[framework.array(device, self._numbers(it), self.dtype) for it in range(len(self.arrays))]]
         for _ in range(1, copies):
             self.copies.append([framework.duplicate(array) for array in self.copies[0]])
         functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
@@ -40,17 +40,14 @@ class Case:
         self.run = functions[0]
         self.sampler = Sampler(calls)
 
-    def _filled(self):
-        arrays = []
-        carrier = rounding.carrier(self.dtype)
-        for which, (extents, role) in enumerate(self.arrays):
-            if role == "output":
-                numbers = self.framework.nan(extents, carrier)
-            else:
-                numbers = np.empty(extents, carrier)
-                philox.fill(numbers, self.seed, which, self.dtype)
-            arrays.append(self.framework.array(self.device, numbers, self.dtype))
-        return arrays
+    def _numbers(self, which):
+        """What array number ``which`` holds before a call."""
+        extents, role = self.arrays[which]
+        if role == "output":
+            return np.full(extents, np.nan, rounding.carrier(self.dtype))
+        numbers = np.empty(extents, rounding.carrier(self.dtype))
+        philox.fill(numbers, self.seed, which, self.dtype)
+        return numbers
 
     def _fence(self):
         self.framework.fence(self.device)
@@ -98,9 +95,9 @@ class Case:
         """Fills the first copy anew, makes one call and compares its result with the reference."""
         framework = self.framework
         framework.enter(self.device, self.mode)
-        self.copies[0][:] = self._filled()
-        function = framework.bind(self.device, self.operation.op, self.copies[0], self.values, self.dtype, self.mode)
-        function()
+        for which in range(len(self.arrays)):
+            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.dtype)
+        self.run()
         self._fence()
         result = framework.numbers(self.copies[0][-1]).reshape(-1)
         affordable = int(max(16, budget / self.operation.reference_cost(self.shape)))

@@ -21,8 +21,8 @@ class FencedMarks:
 
 
 class ResidentCalls(Calls):
-    """Calls on data that stay on the device, timed by its events. Short ones are recorded and replayed as one launch, so
-    that what is timed is the device's work and not the host's launching.
+    """Calls on data that stay on the device, timed by its events. Short ones are recorded and replayed as one launch,
+    so that what is timed is the device's work and not the host's launching.
 
     ``record`` takes a function that makes calls and returns one that replays them, or None where nothing can be
     recorded.

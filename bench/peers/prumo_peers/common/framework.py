@@ -48,6 +48,10 @@ class Framework:
         """An array of the device with these numbers: NumPy's float64 for f64, float32 for all other types."""
         return numbers
 
+    def fill(self, device, arrays, which, numbers, dtype):
+        """Gives array number ``which`` other contents."""
+        np.copyto(arrays[which], numbers)
+
     def numbers(self, array):
         """The numbers of an array in NumPy, of type float32 or float64."""
         return array
@@ -106,7 +110,3 @@ class Framework:
     @staticmethod
     def cache_bytes(device):
         return device.cache_bytes or machine.last_level_cache_bytes()
-
-    @staticmethod
-    def nan(extents, carrier):
-        return np.full(extents, np.nan, carrier)

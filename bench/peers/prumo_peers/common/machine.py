@@ -87,10 +87,10 @@ def processor_name():
 
 def environment_that_matters():
     """Variables that change what libraries of threads and mathematics do."""
-    prefixes = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD",
-                "NPY_", "PYTHONMALLOC", "ONEDNN_", "DNNL_", "TORCH_", "PYTORCH_", "PJRT_", "XLA_", "JAX_", "CUPY_",
-                "CUDA_VISIBLE_DEVICES",
-                "CUDA_DEVICE_", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUBLAS_", "NVIDIA_TF32_OVERRIDE")
+    prefixes = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "MALLOC_", "GLIBC_TUNABLES",
+                "LD_PRELOAD", "NPY_", "PYTHONMALLOC", "ONEDNN_", "DNNL_", "TORCH_", "PYTORCH_", "PJRT_",
+                "XLA_", "JAX_", "CUPY_", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_", "CUDA_LAUNCH_BLOCKING",
+                "CUDA_MODULE_LOADING", "CUBLAS_", "NVIDIA_TF32_OVERRIDE")
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith(prefixes)}
 
 

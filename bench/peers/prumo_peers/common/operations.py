@@ -82,9 +82,10 @@ class Sum(Operation):
 
     def expected(self, choice, indices):
         """The bound: an addition whose result is s is off by u |s| at most. In whatever order n independent numbers of
-        mean 0 and variance 1/3 are added, the squares of all partial sums add up to n^2 / 6 at most on average, when they
-        are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
-        (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less."""
+        mean 0 and variance 1/3 are added, the squares of all partial sums add up to n^2 / 6 at most on average, when
+        they are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
+        (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less.
+        """
         value, bound = np.empty(len(indices), np.longdouble), np.empty(len(indices), np.longdouble)
         computed = choice.compute_type
         for at, index in enumerate(indices):
@@ -121,12 +122,13 @@ class Softmax(Rows):
 
     def model(self, shape, values, size):
         elements = shape["rows"] * shape["columns"]
-        return {"bytes": 2 * elements * size, "flops": 4 * elements + shape["rows"], "elements": elements, "unit": "vector"}
+        return {"bytes": 2 * elements * size, "flops": 4 * elements + shape["rows"], "elements": elements,
+                "unit": "vector"}
 
     def expected(self, choice, indices):
-        """The bound: x - max is rounded once, which exp turns into a relative error of u |x - max|; exp itself is within
-        4 ulp, 8 u, in every library met here. The terms of the sum carry the same at the largest distance, and the sum
-        its own additions. The quotient takes two more roundings at most."""
+        """The bound: x - max is rounded once, which exp turns into a relative error of u |x - max|; exp itself is
+        within 4 ulp, 8 u, in every library met here. The terms of the sum carry the same at the largest distance, and
+        the sum its own additions. The quotient takes two more roundings at most."""
         columns, computed = choice.shape["columns"], choice.compute_type
         u = rounding.unit_roundoff(computed)
         growth = rounding.summation_growth(computed, columns)
@@ -168,9 +170,9 @@ class Gemm(Operation):
         return 200 * (shape["k"] + 200)
 
     def expected(self, choice, indices):
-        """The bound: every product reaches C through k additions at most, its own rounding, and those of alpha and beta,
-        so the error is below gamma_{k+3} (|alpha| |A| |B| + |beta C|) (Higham 2002, section 3.5); k is so small that the
-        bound for any order is of use. A mode that rounds inputs by e adds (2 e + e^2) |alpha| |A| |B|."""
+        """The bound: every product reaches C through k additions at most, its own rounding, and those of alpha and
+        beta, so the error is below gamma_{k+3} (|alpha| |A| |B| + |beta C|), in any order (Higham 2002, section 3.5).
+        A mode that rounds inputs by e adds (2 e + e^2) |alpha| |A| |B|."""
         m, n, k = choice.shape["m"], choice.shape["n"], choice.shape["k"]
         values = choice.rounded_parameters()
         e = self.input_errors[choice.mode]
@@ -192,7 +194,8 @@ class Gemm(Operation):
 OPERATIONS = {it.op: it for it in (
     Operation("add", "z = x + y", 2, 1, lambda x, y, _: x + y),
     Operation("mul", "z = x * y, element by element", 2, 1, lambda x, y, _: x * y),
-    Operation("scale", "y = alpha x", 1, 1, lambda x, it: it["alpha"] * x, parameters=(parameter("alpha", "the factor", 2.5),)),
+    Operation("scale", "y = alpha x", 1, 1, lambda x, it: it["alpha"] * x,
+              parameters=(parameter("alpha", "the factor", 2.5),)),
     # exp within 4 ulp, two roundings, and a little for what they add to one another
     Operation("sigmoid", "y = 1 / (1 + exp(-x))", 1, 4, lambda x, _: 1 / (1 + np.exp(-x)), ulps=6),
     Operation("tanh", "y = tanh(x)", 1, 1, lambda x, _: np.tanh(x), ulps=4.5),

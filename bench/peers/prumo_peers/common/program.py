@@ -41,8 +41,8 @@ def run(framework, description):
     for argument in sys.argv[1:]:
         if argument in ("--help", "-h"):
             print(f"{name} {__version__}: a worker of prumo\n\n{description}\n\n"
-                  f"prumo starts it by --peers {framework.name}. Alone it reads requests from standard input, one JSON object\n"
-                  'a line, and answers each with a line; docs/protocol.md describes them. For example:\n\n'
+                  f"prumo starts it by --peers {framework.name}. Alone it reads requests from standard input, one\n"
+                  'JSON object a line, and answers each with a line; docs/protocol.md describes them. For example:\n\n'
                   '  {"request": "hello"}\n')
             return 0
         if argument == "--version":

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The conversation of docs/protocol.md in JSON lines: reading the fields of requests, and one answer to each.
 
-Whoever answers is an object with the methods ``hello``, ``device``, ``resolve``, ``prepare``, ``verify``, ``sample`` and
-``release``; each takes the request as a dict and returns the answer's fields; ``kind_of`` names the kind of an exception. worker.py has the one that all peers use.
+Whoever answers is an object with the methods ``hello``, ``device``, ``resolve``, ``prepare``, ``verify``, ``sample``
+and ``release``; each takes the request as a dict and returns the answer's fields. ``kind_of`` names the kind of an
+exception. worker.py has the one that all peers use.
 """
 
 import json

@@ -35,9 +35,9 @@ def gamma(dtype, roundings):
 def summation_growth(dtype, count):
     """The relative error of a sum of so many numbers of one sign, in whatever order.
 
-    Either gamma of all additions, or what is left of it where roundings vary in sign (Higham and Mary, "A new approach to
-    probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4): 8 sqrt(n) u holds but for one
-    time in 10^10.
+    Either gamma of all additions, or what is left of it where roundings vary in sign (Higham and Mary, "A new approach
+    to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4): 8 sqrt(n) u, but with a
+    probability of 2 n exp(-32).
     """
     return min(gamma(dtype, count), 8 * np.sqrt(np.longdouble(max(count, 1))) * unit_roundoff(dtype))
 

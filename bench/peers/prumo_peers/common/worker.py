@@ -60,7 +60,7 @@ class Worker:
         if transferred and not device.transfers:
             raise RequestError("skipped", "a host device has no transfers")
         if transferred and host_memory not in device.host_memory:
-            raise RequestError("unsupported", f"{self._framework.name} has no {host_memory} memory of the host for {device.id}")
+            raise RequestError("unsupported", f"{self._framework.name} has no {host_memory} memory for {device.id}")
         copies = machine.cold_copies(case.footprint, self._framework.cache_bytes(device)) if cold else 1
         self._require_memory(case, device, copies)
         try:
@@ -150,7 +150,8 @@ class Worker:
             raise RequestError("unsupported", f"{name} has no type {dtype}")
         layout = protocol.text(request, "layout", "right")
         if layout != "right":
-            raise RequestError("unsupported" if layout in ("left", "strided") else "usage", f"{name} has no layout {layout}")
+            kind = "unsupported" if layout in ("left", "strided") else "usage"
+            raise RequestError(kind, f"{name} has no layout {layout}")
         return Case(operation, dtype, _shape(operation, dtype, request), _values(operation, request),
                     protocol.whole_number(request, "seed", 0, 1))
 
