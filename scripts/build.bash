@@ -3,13 +3,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # here, place, preset and others are set by ./dev
 
-# Sets build: a folder a preset, toolchain and CPU, because -march=native programs of one CPU crash on another.
+# Sets build: a folder a preset, toolchain and CPU, because -march=native programs of one CPU crash on another. Where
+# warnings are errors it is another one: the flags differ, and each would rebuild all that the other built.
 choose_build() {
     local key
     [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is this all of prumo's source?"
     has_preset "$preset" || die 2 "There is no preset '$preset'. There are: $(presets)."
     key=$({ echo "$toolchain"; cpu_facts; } | hash8)
-    build=${PRUMO_BUILD_DIR:-$here/build}/$preset-$key
+    build=${PRUMO_BUILD_DIR:-$here/build}/$preset${CI:+-ci}-$key
 }
 
 has_preset() { grep -qs "\"name\": *\"$1\"" "$here/CMakePresets.json"; }

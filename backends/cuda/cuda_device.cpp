@@ -3,9 +3,11 @@
 
 #include "attribute_values.hpp"
 #include "clock_kernel.hpp"
+#include "cuda_error.hpp"
 #include "portable/cuda_facts.hpp"
 #include "portable/cuda_peaks.hpp"
 #include "portable/nvml.hpp"
+#include "portable/process_family.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -22,23 +24,6 @@ using namespace std::chrono_literals;
 // A quarter of a second in all. A GPU leaves its idle clocks within some 20 ms.
 constexpr auto settling_time = 60ms;
 constexpr auto measuring_time = 50ms;
-
-/// The instance's device is the current one as long as this lives.
-class current_device {
- public:
-  explicit current_device(int device) {
-    if (cudaGetDevice(&before_) == cudaSuccess && before_ != device) changed_ = cudaSetDevice(device) == cudaSuccess;
-  }
-  ~current_device() {
-    if (changed_) cudaSetDevice(before_);
-  }
-  current_device(const current_device&) = delete;
-  current_device& operator=(const current_device&) = delete;
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
 
 /// Whether a call of the runtime succeeded; an error that is left would be taken for a later call's.
 bool succeeded(cudaError_t status) {
@@ -136,6 +121,7 @@ device_facts facts_of(const Kokkos::Cuda& instance, clock_probe probe) {
   seen.runtime = cuda::ask_runtime(instance);
   seen.nvml = management.facts();
   seen.nvml_problem = management.problem();
+  if (seen.nvml.processes) seen.family = cuda::family_among(*seen.nvml.processes);
   if (probe == clock_probe::run) seen.clocks = cuda::measure_clocks(instance, management);
   return cuda::assemble_facts(seen);
 }

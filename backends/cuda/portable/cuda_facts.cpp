@@ -46,10 +46,20 @@ std::optional<int> lanes(const cuda_observation& seen) {
   return seen.nvml.mig.value_or(false) ? std::nullopt : seen.nvml.cores;
 }
 
-std::optional<int> other_processes(const cuda_observation& seen) {
-  if (!seen.nvml.processes) return std::nullopt;
-  // This process is one of them, though perhaps under another number: containers count their own.
-  return std::max(*seen.nvml.processes - 1, 0);
+/// Those that have the GPU open beside this process and the other workers of its run, which compute in turns.
+struct others {
+  std::optional<int> count;
+  bool may_be_workers = false;  ///< a container shows numbers that are not those of the system outside
+};
+
+others other_processes(const cuda_observation& seen) {
+  if (!seen.nvml.processes) return {};
+  const std::vector<unsigned>& all = *seen.nvml.processes;
+  const auto is_family = [&](unsigned id) { return std::ranges::find(seen.family, id) != seen.family.end(); };
+  const auto family = static_cast<int>(std::ranges::count_if(all, is_family));
+  const auto total = static_cast<int>(all.size());
+  // Without this process among them, the numbers are not of this container; it is one of them nevertheless.
+  return family > 0 ? others{total - family, false} : others{std::max(total - 1, 0), true};
 }
 
 void add_warnings(const cuda_observation& seen, device_facts& facts) {
@@ -61,10 +71,12 @@ void add_warnings(const cuda_observation& seen, device_facts& facts) {
     warnings.push_back(
         "this is a MIG instance, a part of a GPU: memory bandwidth, power and clocks depend on its neighbours");
   }
-  if (const auto others = other_processes(seen); others.value_or(0) > 0) {
-    warnings.push_back(std::to_string(*others) +
-                       (*others == 1 ? " other process has the GPU open" : " other processes have the GPU open") +
-                       ": measurements are right only while it computes nothing for them");
+  if (const others open = other_processes(seen); open.count.value_or(0) > 0) {
+    warnings.push_back(
+        std::to_string(*open.count) +
+        (*open.count == 1 ? " other process has the GPU open" : " other processes have the GPU open") +
+        (open.may_be_workers ? " (a container does not tell whether they are workers of this run)" : "") +
+        ": measurements are right only while it computes nothing for them");
   }
   if (seen.nvml.power_limit_w && seen.nvml.power_limit_default_w &&
       *seen.nvml.power_limit_w < 0.99 * *seen.nvml.power_limit_default_w) {
@@ -142,7 +154,7 @@ device_facts assemble_facts(const cuda_observation& seen) {
                   {"power_under_load_w", under_load.power_w},
                   {"temperature_c", nvml.temperature_c},
                   {"throttle", seen.clocks && nvml.throttle ? std::optional(under_load.throttle) : nvml.throttle},
-                  {"other_processes", other_processes(seen)},
+                  {"other_processes", other_processes(seen).count},
                   {"driver_version", nvml.driver_version},
                   {"driver_cuda_version", version_or_unknown(runtime.driver)},
                   {"runtime_cuda_version", version_or_unknown(runtime.runtime)}};

@@ -52,6 +52,7 @@ struct cuda_observation {
   runtime_facts runtime;
   nvml_facts nvml;
   std::string nvml_problem;                  ///< why `nvml` is empty
+  std::vector<unsigned> family;              ///< of `nvml.processes`: this one and the other workers of its run
   std::optional<clock_measurements> clocks;  ///< none: not measured
 };
 

@@ -2,7 +2,7 @@
 #include "cuda_peaks.hpp"
 
 #include "cuda_rates.hpp"
-#include "fact_lookup.hpp"
+#include "gpu_peaks.hpp"
 
 #include <string>
 
@@ -10,33 +10,7 @@ namespace prumo::backend::cuda {
 
 namespace {
 
-std::optional<double> clock_of(const device_facts& facts, peak_clock clock) {
-  if (clock == peak_clock::max) return facts.clock_max_mhz;
-  return facts.clock_vector_mhz ? facts.clock_vector_mhz : facts.clock_measured_mhz;
-}
-
-std::string where_clock_comes_from(peak_clock clock) {
-  return clock == peak_clock::max ? "; the driver's maximum clock" : "; clock measured under vector load";
-}
-
-/// Multiprocessors x flops x clock; `work` is the flops of one in words.
-void multiply(const device_facts& facts, int flops, const std::string& work, const std::string& rate_source,
-              peak& result) {
-  if (!facts.cores) {
-    result.source = "the number of multiprocessors is not known";
-    return;
-  }
-  const auto megahertz = clock_of(facts, result.clock);
-  if (!megahertz) {
-    result.source =
-        result.clock == peak_clock::max ? "the driver tells no maximum clock" : "the clock was not measured";
-    return;
-  }
-  result.clock_mhz = megahertz;
-  result.value = *facts.cores * static_cast<double>(flops) * *megahertz * 1e6;
-  result.source = std::to_string(*facts.cores) + (*facts.cores == 1 ? " SM x " : " SMs x ") + work + " x " +
-                  whole_digits(*megahertz) + " MHz; " + rate_source + where_clock_comes_from(result.clock);
-}
+constexpr multiprocessor_name sm{"SM", "multiprocessors"};
 
 const char* lanes_name(dtype type) {
   switch (type) {
@@ -49,10 +23,7 @@ const char* lanes_name(dtype type) {
 }
 
 peak vector_peak(const device_facts& facts, compute_capability capability, dtype type, peak_clock clock) {
-  peak result;
-  result.unit = peak_unit::vector;
-  result.type = type;
-  result.clock = clock;
+  peak result = blank_peak(peak_unit::vector, type, clock);
   rate lanes = vector_rate(capability, type, facts.name);
   dtype computed = type;
   std::string remark;
@@ -72,51 +43,18 @@ peak vector_peak(const device_facts& facts, compute_capability capability, dtype
     result.source = lanes.source;
     return result;
   }
-  multiply(facts, 2 * *lanes.value, std::to_string(*lanes.value) + " " + lanes_name(computed) + " lanes x 2",
-           "lanes by " + lanes.source, result);
+  set_flop_peak(result, facts, sm, 2 * *lanes.value,
+                std::to_string(*lanes.value) + " " + lanes_name(computed) + " lanes x 2", "lanes by " + lanes.source);
   if (result.value) result.source += remark;
   return result;
 }
 
-void add_tensor_peaks(const device_facts& facts, compute_capability capability, dtype type, std::vector<peak>& peaks) {
-  const auto flops = tensor_rate(capability, type, facts.name);
-  if (!flops) return;
-  for (const peak_clock clock : {peak_clock::max, peak_clock::measured}) {
-    peak result;
-    result.unit = peak_unit::tensor;
-    result.type = type;
-    result.clock = clock;
-    if (dtype_size(type) == 2) result.accumulator = dtype::f32;
-    if (flops->value) {
-      multiply(facts, *flops->value, std::to_string(*flops->value) + (type == dtype::f32 ? " TF32 flop" : " flop"),
-               "dense; flop a clock by " + flops->source, result);
-    } else {
-      result.source = flops->source;
-    }
-    peaks.push_back(std::move(result));
-  }
-}
-
 peak memory_peak(const device_facts& facts, peak_clock clock) {
-  peak result;
-  result.unit = peak_unit::memory;
-  result.clock = clock;
-  const auto megahertz =
-      number_of(facts, clock == peak_clock::max ? "memory_clock_max_mhz" : "memory_clock_measured_mhz");
-  const auto bits = number_of(facts, "memory_bus_bits");
+  peak result = blank_peak(peak_unit::memory, std::nullopt, clock);
   if (is_true(facts, "mig")) {
     result.source = "a MIG instance has a part of the memory's bandwidth that is not known";
-  } else if (!bits) {
-    result.source = "the width of the memory bus is not known";
-  } else if (!megahertz) {
-    result.source = clock == peak_clock::max ? "the driver tells no maximum memory clock"
-                                             : "the memory clock under load was not read";
   } else {
-    result.clock_mhz = megahertz;
-    result.value = 2 * *megahertz * 1e6 * *bits / 8;
-    result.source = "2 x " + whole_digits(*megahertz) + " MHz x " + whole_digits(*bits) + " bits / 8; " +
-                    (clock == peak_clock::max ? "the driver's maximum memory clock"
-                                              : "memory clock that the driver told under load");
+    set_memory_peak(result, facts, 2, "");
   }
   return result;
 }
@@ -132,7 +70,9 @@ std::vector<peak> peaks_of_cuda(const device_facts& facts) {
     }
   }
   for (const dtype type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
-    add_tensor_peaks(facts, capability, type, peaks);
+    if (const auto flops = tensor_rate(capability, type, facts.name)) {
+      add_tensor_peaks(peaks, facts, sm, type, flops->value, type == dtype::f32 ? "TF32 flop" : "flop", flops->source);
+    }
   }
   for (const peak_clock clock : {peak_clock::max, peak_clock::measured}) peaks.push_back(memory_peak(facts, clock));
   return peaks;

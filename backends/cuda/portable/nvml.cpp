@@ -3,6 +3,7 @@
 
 #include "nvml_functions.hpp"
 
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 
@@ -84,15 +85,27 @@ std::optional<int> links_in_use(const nvml_functions& call, void* device) {
   return told ? std::optional(active) : std::nullopt;
 }
 
-std::optional<int> processes(const nvml_functions& call, void* device) {
-  for (const auto function : {call.compute_processes, call.compute_processes_v2, call.compute_processes_v1}) {
-    if (function == nullptr) continue;
-    // Without room for the processes themselves the library tells how many there are.
-    unsigned count = 0;
-    const int status = function(device, &count, nullptr);
-    if (status == nvml_success || status == nvml_insufficient_size) return static_cast<int>(count);
-    return std::nullopt;
+template <class Process>
+std::optional<std::vector<unsigned>> process_ids(nvml_function<void*, unsigned*, Process*> function, void* device) {
+  std::vector<Process> found(16);
+  for (int attempt = 0; attempt < 4; ++attempt) {  // processes may start between two questions
+    auto count = static_cast<unsigned>(found.size());
+    const int status = function(device, &count, found.data());
+    if (status == nvml_success) {
+      std::vector<unsigned> ids;
+      for (unsigned i = 0; i < std::min(count, static_cast<unsigned>(found.size())); ++i) ids.push_back(found[i].id);
+      return ids;
+    }
+    if (status != nvml_insufficient_size) return std::nullopt;
+    found.resize(std::size_t{2} * std::max(count, 16u));
   }
+  return std::nullopt;
+}
+
+std::optional<std::vector<unsigned>> processes(const nvml_functions& call, void* device) {
+  if (call.compute_processes != nullptr) return process_ids(call.compute_processes, device);
+  if (call.compute_processes_v2 != nullptr) return process_ids(call.compute_processes_v2, device);
+  if (call.compute_processes_v1 != nullptr) return process_ids(call.compute_processes_v1, device);
   return std::nullopt;
 }
 

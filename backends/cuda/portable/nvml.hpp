@@ -35,7 +35,7 @@ struct nvml_facts {
   std::optional<double> temperature_c;
   std::optional<bool> mig;
   std::optional<int> nvlinks;                        ///< links in use
-  std::optional<int> processes;                      ///< that have the GPU open for computing, this one included
+  std::optional<std::vector<unsigned>> processes;    ///< ids of those that have the GPU open for computing
   std::optional<std::vector<std::string>> throttle;  ///< as in device_reading
 };
 

@@ -26,6 +26,20 @@ struct nvml_temperature {
   int celsius = 0;
 };
 
+/// nvmlProcessInfo_v2_t, which version 3 of the question answers with, too.
+struct nvml_process {
+  unsigned id;
+  unsigned long long memory_used;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
+/// nvmlProcessInfo_v1_t.
+struct nvml_process_v1 {
+  unsigned id;
+  unsigned long long memory_used;
+};
+
 /// Null where the loaded library lacks one.
 struct nvml_functions {
   nvml_function<> init;
@@ -49,9 +63,9 @@ struct nvml_functions {
   nvml_function<void*, nvml_temperature*> temperature_v1;
   nvml_function<void*, unsigned*, unsigned*> mig_mode;
   nvml_function<void*, unsigned, unsigned*> nvlink_state;
-  nvml_function<void*, unsigned*, void*> compute_processes;
-  nvml_function<void*, unsigned*, void*> compute_processes_v2;
-  nvml_function<void*, unsigned*, void*> compute_processes_v1;
+  nvml_function<void*, unsigned*, nvml_process*> compute_processes;
+  nvml_function<void*, unsigned*, nvml_process*> compute_processes_v2;
+  nvml_function<void*, unsigned*, nvml_process_v1*> compute_processes_v1;
   nvml_function<void*, unsigned long long*> clocks_event_reasons;
   nvml_function<void*, unsigned long long*> clocks_throttle_reasons;
 };

@@ -26,7 +26,8 @@ cuda_observation h200() {
   seen.runtime.compute_mode = 3;
   seen.nvml.uuid = "GPU-11";
   seen.nvml.cores = 16896;
-  seen.nvml.processes = 1;
+  seen.nvml.processes = {4711};
+  seen.family = {4711};
   seen.nvml.mig = false;
   seen.nvml.power_limit_w = 700;
   seen.nvml.power_limit_default_w = 700;
@@ -65,12 +66,22 @@ TEST(cuda_facts, of_an_idle_gpu) {
 
 TEST(cuda_facts, warn_of_what_disturbs) {
   cuda_observation seen = h200();
-  seen.nvml.processes = 3;
+  seen.nvml.processes = {17, 4711, 4712, 18};
+  seen.family = {4711, 4712};
   seen.nvml.power_limit_w = 300;
   seen.nvml.throttle = {"thermal slowdown"};
   EXPECT_THAT(assemble_facts(seen).warnings, ElementsAre(HasSubstr("2 other processes have the GPU open"),
                                                          "the power limit is 300 W, below the default of 700 W",
                                                          "the clocks are held down by: thermal slowdown"));
+  seen = h200();
+  seen.nvml.processes = {4711, 4712};  // both are workers
+  seen.family = {4711, 4712};
+  EXPECT_THAT(assemble_facts(seen).warnings, IsEmpty());
+  EXPECT_EQ(std::get<std::int64_t>(extra(assemble_facts(seen), "other_processes").value), 0);
+  seen.nvml.processes = {90017, 90018};  // numbers of the system outside a container
+  seen.family.clear();
+  EXPECT_THAT(assemble_facts(seen).warnings,
+              ElementsAre(HasSubstr("1 other process has the GPU open (a container does not tell whether")));
   seen = h200();
   seen.clocks.emplace();
   seen.clocks->vector_mhz = 1500;

@@ -28,6 +28,15 @@ int give(void* device, T* target, T value) {
   return 0;
 }
 
+template <class Process>
+int give_processes(void* device, unsigned* count, Process* processes) {
+  const unsigned room = *count;
+  if (const int status = give(device, count, answers.processes); status != 0) return status;
+  if (room < answers.processes) return 7;
+  for (unsigned i = 0; i < answers.processes; ++i) processes[i].id = 1000 + i;
+  return 0;
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) prumo::backend::cuda::fake_nvml_answers* prumo_fake_nvml_answers() {
@@ -62,12 +71,11 @@ PRUMO_FAKE nvmlDeviceGetMaxClockInfo(void* device, int which, unsigned* value) {
 PRUMO_FAKE nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* value) {
   return give(device, value, answers.reasons);
 }
-PRUMO_FAKE nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, void*) {
-  const int status = give(device, count, answers.processes);
-  return status == 0 && answers.processes > 0 ? 7 : status;
-}
-
 #if defined(PRUMO_FAKE_NVML_OLD)
+PRUMO_FAKE nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count,
+                                                prumo::backend::cuda::nvml_process_v1* processes) {
+  return give_processes(device, count, processes);
+}
 // Not that an old driver had it: this is the library that lacks the other one.
 PRUMO_FAKE nvmlDeviceGetTemperatureV(void* device, prumo::backend::cuda::nvml_temperature* value) {
   const prumo::backend::cuda::nvml_temperature expected;
@@ -102,8 +110,9 @@ PRUMO_FAKE nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pendi
 PRUMO_FAKE nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* value) {
   return link >= answers.links ? 2 : give(device, value, link == 0 ? 0u : 1u);
 }
-PRUMO_FAKE nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* infos) {
-  return nvmlDeviceGetComputeRunningProcesses(device, count, infos);
+PRUMO_FAKE nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
+                                                   prumo::backend::cuda::nvml_process* processes) {
+  return give_processes(device, count, processes);
 }
 PRUMO_FAKE nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* value) {
   return nvmlDeviceGetCurrentClocksThrottleReasons(device, value);

@@ -75,7 +75,7 @@ TEST(nvml, facts_of_a_gpu) {
   EXPECT_EQ(facts.temperature_c, 41);
   EXPECT_EQ(facts.mig, std::nullopt);  // this GPU refuses the question
   EXPECT_EQ(facts.nvlinks, 17);
-  EXPECT_EQ(facts.processes, 1);
+  EXPECT_EQ(facts.processes, std::vector<unsigned>{1000});
   ASSERT_TRUE(facts.throttle.has_value());
   EXPECT_THAT(*facts.throttle, IsEmpty());
 }
@@ -96,7 +96,7 @@ TEST(nvml, reads_sensors) {
 TEST(nvml, an_old_library_lacks_functions) {
   const fake_library fake(prumo_fake_nvml_old);
   fake.answers->reasons = 0x20;
-  fake.answers->processes = 3;
+  fake.answers->processes = 40;  // more than fit into the first answer
   const nvml_library library(prumo_fake_nvml_old);
   ASSERT_EQ(library.problem(), "");
   const nvml_facts facts = library.find(pci, uuid).facts();
@@ -104,7 +104,9 @@ TEST(nvml, an_old_library_lacks_functions) {
   EXPECT_EQ(facts.driver_version, std::nullopt);
   EXPECT_EQ(facts.memory_bus_bits, std::nullopt);
   EXPECT_EQ(facts.nvlinks, std::nullopt);
-  EXPECT_EQ(facts.processes, 3);
+  ASSERT_TRUE(facts.processes.has_value());
+  EXPECT_EQ(facts.processes->size(), 40u);
+  EXPECT_EQ(facts.processes->back(), 1039u);
   EXPECT_EQ(facts.temperature_c, 42);
   EXPECT_EQ(facts.throttle, std::vector<std::string>{"thermal slowdown"});
   const device_reading reading = library.find(pci, uuid).read();
@@ -198,7 +200,7 @@ struct plain<nvmlDevice_t*> {
 };
 template <>
 struct plain<nvmlProcessInfo_t*> {
-  using type = void*;
+  using type = nvml_process*;
 };
 template <class T>
   requires std::is_enum_v<T>
@@ -241,6 +243,9 @@ static_assert(nvml_temperature().version == nvmlTemperature_v1);
 static_assert(agrees(&nvml_functions::mig_mode, nvmlDeviceGetMigMode));
 static_assert(agrees(&nvml_functions::ecc_mode, nvmlDeviceGetEccMode));
 static_assert(agrees(&nvml_functions::compute_processes, nvmlDeviceGetComputeRunningProcesses_v3));
+static_assert(sizeof(nvml_process) == sizeof(nvmlProcessInfo_v2_t) &&
+              sizeof(nvml_process) == sizeof(nvmlProcessInfo_t));
+static_assert(sizeof(nvml_process_v1) == sizeof(nvmlProcessInfo_v1_t));
 static_assert(agrees(&nvml_functions::nvlink_state, nvmlDeviceGetNvLinkState));
 static_assert(agrees(&nvml_functions::clocks_throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons));
 #endif

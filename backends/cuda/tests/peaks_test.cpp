@@ -2,11 +2,11 @@
 // Peaks of products whose datasheets tell them, and what is said where they cannot be known.
 #include "../portable/cuda_peaks.hpp"
 #include "../portable/cuda_rates.hpp"
+#include "known_peaks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,25 +30,13 @@ device_facts gpu(const std::string& name, const std::string& capability, int mul
   return facts;
 }
 
-const peak* find(const std::vector<peak>& peaks, peak_unit unit, std::optional<dtype> type,
-                 peak_clock clock = peak_clock::max) {
-  for (const peak& each : peaks) {
-    if (each.unit == unit && each.type == type && each.clock == clock) return &each;
-  }
-  return nullptr;
+double vector_tera(const device_facts& facts, dtype type) {
+  return tera(peaks_of_cuda(facts), peak_unit::vector, type);
 }
-
-/// In units of 10^12 a second; not a number where it is not known, zero where there is no such peak.
-double tera(const device_facts& facts, peak_unit unit, std::optional<dtype> type) {
-  const auto peaks = peaks_of_cuda(facts);
-  const peak* const found = find(peaks, unit, type);
-  if (found == nullptr) return 0;
-  return found->value ? *found->value / 1e12 : std::numeric_limits<double>::quiet_NaN();
+double tensor_tera(const device_facts& facts, dtype type) {
+  return tera(peaks_of_cuda(facts), peak_unit::tensor, type);
 }
-
-double vector_tera(const device_facts& facts, dtype type) { return tera(facts, peak_unit::vector, type); }
-double tensor_tera(const device_facts& facts, dtype type) { return tera(facts, peak_unit::tensor, type); }
-double memory_tera(const device_facts& facts) { return tera(facts, peak_unit::memory, std::nullopt); }
+double memory_tera(const device_facts& facts) { return tera(peaks_of_cuda(facts), peak_unit::memory, std::nullopt); }
 
 TEST(cuda_peaks, a100) {
   const auto small = gpu("NVIDIA A100-SXM4-40GB", "8.0", 108, 1410, 1215, 5120);

@@ -2,11 +2,11 @@
 // Peaks of products whose datasheets tell them, and what is said where they cannot be known.
 #include "../portable/hip_peaks.hpp"
 #include "../portable/hip_rates.hpp"
+#include "known_peaks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,25 +24,9 @@ device_facts gpu(const std::string& name, const std::string& architecture, int c
   return facts;
 }
 
-const peak* find(const std::vector<peak>& peaks, peak_unit unit, std::optional<dtype> type,
-                 peak_clock clock = peak_clock::max) {
-  for (const peak& each : peaks) {
-    if (each.unit == unit && each.type == type && each.clock == clock) return &each;
-  }
-  return nullptr;
-}
-
-/// In units of 10^12 a second; not a number where it is not known, zero where there is no such peak.
-double tera(const device_facts& facts, peak_unit unit, std::optional<dtype> type) {
-  const auto peaks = peaks_of_hip(facts);
-  const peak* const found = find(peaks, unit, type);
-  if (found == nullptr) return 0;
-  return found->value ? *found->value / 1e12 : std::numeric_limits<double>::quiet_NaN();
-}
-
-double vector_tera(const device_facts& facts, dtype type) { return tera(facts, peak_unit::vector, type); }
-double matrix_tera(const device_facts& facts, dtype type) { return tera(facts, peak_unit::tensor, type); }
-double memory_tera(const device_facts& facts) { return tera(facts, peak_unit::memory, std::nullopt); }
+double vector_tera(const device_facts& facts, dtype type) { return tera(peaks_of_hip(facts), peak_unit::vector, type); }
+double matrix_tera(const device_facts& facts, dtype type) { return tera(peaks_of_hip(facts), peak_unit::tensor, type); }
+double memory_tera(const device_facts& facts) { return tera(peaks_of_hip(facts), peak_unit::memory, std::nullopt); }
 
 /// Both dies of an MI250X: the runtime shows each as a device of its own.
 TEST(hip_peaks, mi250x_and_mi210) {

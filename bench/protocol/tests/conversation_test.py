@@ -153,12 +153,29 @@ class Refusals(unittest.TestCase):
 
     def test_a_host_has_no_transfers(self):
         with Worker() as worker:
-            kind, message = worker.refused("prepare", device=worker.device(), op="add", dtype="f32", shape={"n": 10},
+            summary = worker.wants("hello", protocol=1)["devices"][0]
+            if summary["transfers"]:
+                self.skipTest(f"{summary['id']} has transfers")
+            kind, message = worker.refused("prepare", device=summary["id"], op="add", dtype="f32", shape={"n": 10},
                                            data="transferred")
             self.assertEqual((kind, message), ("skipped", "a host device has no transfers"))
 
 
 class Measurement(unittest.TestCase):
+    def test_transferred_calls_tell_their_copies(self):
+        with Worker() as worker:
+            summary = worker.wants("hello", protocol=1)["devices"][0]
+            if not summary["transfers"]:
+                self.skipTest(f"{summary['id']} has no transfers")
+            for memory in ("pinned", "pageable"):
+                prepared = worker.wants("prepare", device=summary["id"], op="add", dtype="f32", shape={"n": 1000},
+                                        data="transferred", host_memory=memory)
+                sample = worker.wants("sample", case=prepared["case"], seconds=0)
+                transfer = sample["transfer"]
+                self.assertEqual((transfer["h2d_bytes"], transfer["d2h_bytes"]), (8000, 4000))
+                self.assertGreater(min(transfer["h2d"] + transfer["d2h"]), 0)
+                worker.wants("release", case=prepared["case"])
+
     def check_case(self, worker, device, case, dtype, **more):
         what = (case["op"], dtype, more)
         resolved = worker.wants("resolve", op=case["op"], dtype=dtype, bytes_per_array=SMALL)
