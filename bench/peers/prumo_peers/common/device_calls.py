@@ -28,7 +28,7 @@ class ResidentCalls(Calls):
     recorded.
     """
 
-    LEAST_RECORDED = 40  # batches of a millisecond with fewer calls are of calls that launches hide behind
+    LEAST_RECORDED = 10  # batches of a millisecond with fewer calls are of calls that Python's launches hide behind
     LONGEST_RECORDING = 512
 
     def __init__(self, functions, fence, marks, record):

@@ -51,7 +51,8 @@ class peers : public testing::Test {
 
   /// A short bench of the scripted worker `openmp:0` and of what `more` asks for.
   program_result bench(const words& more) const {
-    const words own = {"--no-search", "--worker", "openmp=" + joined_words(joined(fake_worker().command, {"--backend", "openmp"}))};
+    const words own = {"--no-search", "--worker",
+                       "openmp=" + joined_words(joined(fake_worker().command, {"--backend", "openmp"}))};
     return run_prumo(joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB", "-o", path()}, own), more));
   }
   [[nodiscard]] std::string path() const { return folder_.file("r.json"); }
@@ -107,9 +108,9 @@ TEST_F(peers, one_that_is_not_installed_is_a_row_that_tells_the_remedy) {
   const program_result result = bench({"--peers", "gone,thing,torch"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(measured(), (names{"openmp:0", "thing-cpu:0", "thing-cpu:1"}));
-  EXPECT_EQ(skipped(), (std::map<std::string, std::string>{
-                           {"gone", "gone is not installed: install gone"},
-                           {"torch", "prumo_peers.torch: not installed: pip install it"}}));
+  EXPECT_EQ(skipped(),
+            (std::map<std::string, std::string>{{"gone", "gone is not installed: install gone"},
+                                                {"torch", "prumo_peers.torch: not installed: pip install it"}}));
   EXPECT_THAT(result.out, AllOf(HasSubstr("skipped"), HasSubstr("install gone")));
   EXPECT_THAT(result.err, Not(HasSubstr("install gone"))) << "once is enough";
 }
