@@ -4,6 +4,7 @@
 Exits with 77 where the framework is not installed; its own line tells how to install it.
 """
 
+import dataclasses
 import importlib
 import itertools
 import sys
@@ -130,6 +131,21 @@ class Adaptor(unittest.TestCase):
                 self.assertTrue(times.wall and all(0 < it < 1 for it in times.wall + times.device))
                 self.assertEqual(len(times.h2d), len(times.wall) if host_memory else 0)
                 self.assertTrue(case.verify(1e9)["verified"])
+
+    @unittest.skipIf(type(FRAMEWORK).host_buffer is Framework.host_buffer, "the framework has no devices with transfers")
+    def test_inputs_go_there_and_results_come_back(self):
+        for device in FRAMEWORK.devices():
+            # The host stands in where there is no other device: the copies are made all the same.
+            reached = device if device.transfers else dataclasses.replace(device, host_memory=("pageable",))
+            for host_memory in reached.host_memory:
+                case = Case(OPERATIONS["add"], "f32", {"n": 5000}, {})
+                case.allocate(FRAMEWORK, reached, 2, host_memory)
+                case.buffers[0][:10] = 3
+                times = case.sample(0)
+                self.assertTrue(times.h2d[0] > 0 and times.d2h[0] > 0)
+                x, y, z = (np.asarray(it) for it in case.buffers)
+                np.testing.assert_array_equal(x[:10], np.float32(3))
+                np.testing.assert_array_equal(z, x + y)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Case:
         framework, device = self.framework, self.device
         marks, by_device = framework.choose_marks(device, TransferredCalls.MARKS)
         self.clock = "device" if by_device else "wall"
-        buffers = [framework.host_buffer(array, pinned) for array in self.copies[0]]
+        self.buffers = buffers = [framework.host_buffer(array, pinned) for array in self.copies[0]]
         inputs, outputs = self.moves("h2d"), self.moves("d2h")
         self.transfer_bytes = tuple(sum(self.array_bytes[it] for it in moved) for moved in (inputs, outputs))
 
