@@ -55,6 +55,7 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
   if (!described) {
     planned_case missing{device_index, choice.data.front(), std::nullopt, choice.caches.front(), std::nullopt, {}};
     missing.outcome = settled_outcome{"unsupported", fmt::format("{} has no operation {}", device.id, group.op)};
+    if (!device.missing.empty()) missing.outcome = settled_outcome{"skipped", device.missing};
     group.cases.push_back(std::move(missing));
     return;
   }

@@ -38,6 +38,7 @@ struct known_op {
 std::vector<known_op> known_ops(const worker_fleet& fleet) {
   std::vector<known_op> ops;
   for (const fleet_device& device : fleet.devices()) {
+    if (!device.missing.empty()) continue;
     for (const case_description& described : fleet.worker(device.worker).hello().cases) {
       auto found = std::ranges::find_if(ops, [&](const known_op& it) { return it.first->op == described.op; });
       if (found == ops.end()) found = ops.insert(ops.end(), known_op{&described, {}, {}, {}});

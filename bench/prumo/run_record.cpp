@@ -159,6 +159,7 @@ std::string new_id() {
 json versions_record(const worker_fleet& fleet) {
   json versions = {{"prumo", program_version()}};
   for (const fleet_device& device : fleet.devices()) {
+    if (!device.missing.empty()) continue;
     const worker_client& worker = fleet.worker(device.worker);
     versions["worker " + worker.name()] = text_or_null(worker.hello().version);
     const json& used = worker.hello().worker.value("versions", json::object());

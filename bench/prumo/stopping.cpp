@@ -4,6 +4,7 @@
 #include "statistics.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace prumo::bench {
 
@@ -16,8 +17,9 @@ bool is_measured_enough(std::span<const double> samples, double measured_seconds
 }
 
 double standard_noise_target(std::string_view backend) {
-  const bool gpu = backend == "cuda" || backend == "hip" || backend == "sycl";
-  return gpu ? 0.005 : 0.02;
+  // Those whose own clock times them; peers name their devices after themselves.
+  constexpr std::array<std::string_view, 6> timed_by_device{"cuda", "hip", "sycl", "torch-cuda", "torch-mps", "cupy"};
+  return std::ranges::find(timed_by_device, backend) != timed_by_device.end() ? 0.005 : 0.02;
 }
 
 pace choose_pace(double share_seconds) {

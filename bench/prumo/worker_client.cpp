@@ -31,6 +31,7 @@ std::string quote(std::string_view line) {
 
 void worker_client::fail(worker_failure::reason why, const std::string& what) {
   std::string message = fmt::format("worker '{}' {}", launch_.name, what);
+  std::string said;
   if (process_) {
     std::string last_words;
     const auto& lines = process_->error_lines();
@@ -40,10 +41,11 @@ void worker_client::fail(worker_failure::reason why, const std::string& what) {
       last_words += quote(lines[i]);
     }
     if (!last_words.empty()) message += "; it last wrote: " + last_words;
+    if (!lines.empty()) said = sanitize(lines.back());
   }
   process_.reset();
   greeted_ = false;
-  throw worker_failure(why, message);
+  throw worker_failure(why, message, said);
 }
 
 template <typename Parse>

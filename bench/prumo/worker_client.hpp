@@ -30,12 +30,16 @@ struct worker_launch {
 class worker_failure : public std::runtime_error {
  public:
   enum class reason { died, hung, lied, cannot_start, unavailable };
-  worker_failure(reason why, const std::string& message) : std::runtime_error(message), why_(why) {}
+  worker_failure(reason why, const std::string& message, std::string said = {})
+      : std::runtime_error(message), why_(why), said_(std::move(said)) {}
   /// `unavailable`: the worker itself says that this machine cannot use its device (exit code 3).
   [[nodiscard]] reason why() const noexcept { return why_; }
+  /// The last line that it wrote to its standard error, perhaps none.
+  [[nodiscard]] const std::string& said() const noexcept { return said_; }
 
  private:
   reason why_;
+  std::string said_;
 };
 
 /// The answer "no" of a worker that is well: `kind` as docs/protocol.md lists them.

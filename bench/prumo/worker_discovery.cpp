@@ -2,8 +2,10 @@
 #include "worker_discovery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -13,6 +15,7 @@
 #include <mach-o/dyld.h>
 #endif
 
+#include "nearest_name.hpp"
 #include "program_error.hpp"
 
 #include <fmt/format.h>
@@ -41,19 +44,62 @@ std::map<std::string, fs::path> workers_in(const fs::path& folder) {
   return found;
 }
 
-/// The command of a peer in Python, empty where no folder has it.
-std::vector<std::string> peer_command(const std::string& name, const std::vector<std::string>& folders) {
-  if (name.empty() || name.find_first_of("/.") != std::string::npos) return {};
+/// Peers in Python, by name: the modules of the package `prumo_peers` in `python/` of the folders.
+std::set<std::string> python_peers(const std::vector<std::string>& folders) {
+  std::set<std::string> found;
   for (const std::string& folder : folders) {
     std::error_code ignored;
-    if (fs::is_regular_file(fs::path(folder) / "python" / "prumo_peers" / (name + ".py"), ignored)) {
-      return {"python3", "-m", "prumo_peers." + name};
+    for (const auto& entry : fs::directory_iterator(fs::path(folder) / "python" / "prumo_peers", ignored)) {
+      const fs::path& file = entry.path();
+      if (file.extension() == ".py" && !file.stem().string().starts_with("_")) found.insert(file.stem().string());
     }
   }
-  return {};
+  return found;
+}
+
+/// On another machine this one's environments mean nothing.
+worker_launch python_peer(const std::string& name, const std::string& launcher) {
+  const std::string interpreter = launcher.empty() ? peer_interpreter() : "python3";
+  return {name, {interpreter, "-m", "prumo_peers." + name}, false};
+}
+
+bool is_asked_for(const std::string& peer, const worker_options& options) {
+  const auto names_it = [&](const std::string& filter) { return names_peer(filter, peer); };
+  return std::ranges::find(options.peers, "all") != options.peers.end() ||
+         std::ranges::any_of(options.peers, names_it) || std::ranges::any_of(options.wanted_devices, names_it);
+}
+
+void refuse_unknown_peers(const worker_options& options, const std::set<std::string>& known) {
+  for (const std::string& asked : options.peers) {
+    if (asked == "all" || std::ranges::any_of(known, [&](const auto& it) { return names_peer(asked, it); })) continue;
+    const std::vector<std::string> names(known.begin(), known.end());
+    throw program_error(exit_code::wrong_usage, "--peers: " + unknown_name_message("peer", asked, names));
+  }
 }
 
 }  // namespace
+
+bool is_own_backend(std::string_view name) {
+  constexpr std::array<std::string_view, 6> own{"openmp", "cuda", "hip", "sycl", "threads", "serial"};
+  return std::ranges::find(own, name) != own.end();
+}
+
+bool names_peer(std::string_view filter, std::string_view peer) {
+  return filter.starts_with(peer) &&
+         (filter.size() == peer.size() || filter[peer.size()] == ':' || filter[peer.size()] == '-');
+}
+
+std::string peer_interpreter() {
+  const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+  if (std::string chosen = variable("PRUMO_PYTHON"); !chosen.empty()) return chosen;
+  const std::string cache = variable("XDG_CACHE_HOME");
+  const fs::path own = cache.empty() ? fs::path(variable("HOME")) / ".cache" : fs::path(cache);
+  for (const fs::path& environment : {fs::path(variable("VIRTUAL_ENV")), own / "prumo" / "python"}) {
+    const fs::path python = environment / "bin" / "python3";
+    if (!environment.empty() && is_executable_file(python)) return python.string();
+  }
+  return "python3";
+}
 
 void extend_python_path(const std::vector<std::string>& folders) {
   std::string path;
@@ -137,6 +183,7 @@ std::vector<std::string> split_command(std::string_view text) {
 
 std::vector<worker_launch> discover_workers(const worker_options& options) {
   std::vector<worker_launch> workers;
+  const std::set<std::string> in_python = python_peers(options.folders);
   const auto known = [&](const std::string& name) {
     return std::ranges::any_of(workers, [&](const worker_launch& it) { return it.name == name; });
   };
@@ -147,7 +194,7 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     if (equals != std::string::npos) {
       command = split_command(std::string_view(entry).substr(equals + 1));
     } else {
-      command = peer_command(name, options.folders);
+      if (in_python.contains(name)) command = python_peer(name, options.launcher).command;
     }
     if (name.empty() || command.empty()) {
       throw program_error(exit_code::wrong_usage,
@@ -160,20 +207,21 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     }
     workers.push_back({name, std::move(command), false});
   }
-  if (options.search) {
-    for (const std::string& folder : options.folders) {
-      for (const auto& [name, path] : workers_in(folder)) {
-        if (!known(name)) workers.push_back({name, {path.string()}, false});
-      }
+  std::set<std::string> peers = in_python;
+  for (const std::string& folder : options.folders) {
+    for (const auto& [name, path] : workers_in(folder)) {
+      if (!is_own_backend(name)) peers.insert(name);
+      const bool wanted = options.search || (!is_own_backend(name) && is_asked_for(name, options));
+      if (wanted && !known(name)) workers.push_back({name, {path.string()}, false});
     }
   }
-  for (const std::string& device : options.wanted_devices) {
-    const std::string name = device.substr(0, device.find(':'));
-    if (known(name)) continue;
-    if (std::vector<std::string> command = peer_command(name, options.folders); !command.empty()) {
-      workers.push_back({name, std::move(command), false});
-    }
+  for (const std::string& peer : in_python) {
+    if (!known(peer) && is_asked_for(peer, options)) workers.push_back(python_peer(peer, options.launcher));
   }
+  for (const worker_launch& worker : workers) {
+    if (!is_own_backend(worker.name)) peers.insert(worker.name);
+  }
+  refuse_unknown_peers(options, peers);
   const std::vector<std::string> launcher = split_command(options.launcher);
   if (!launcher.empty()) {
     for (worker_launch& worker : workers) {

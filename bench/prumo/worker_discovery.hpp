@@ -13,9 +13,10 @@ namespace prumo::bench {
 /// Where workers come from.
 struct worker_options {
   std::vector<std::string> named;  ///< `NAME=COMMAND`, each a worker of its own, or the NAME of a peer in Python
+  std::vector<std::string> peers;  ///< peers to measure: names, their devices (`torch-cuda:0`), or `all`
   bool search = true;              ///< look for installed workers too
   std::string launcher;            ///< command in front of every worker's: `ssh node7`
-  std::vector<std::string> wanted_devices;  ///< filters: a peer in Python is started only where one names it
+  std::vector<std::string> wanted_devices;  ///< filters; one that names a peer's device has the peer started
   std::vector<std::string> folders;         ///< where to look, first match of a name wins
 };
 
@@ -32,8 +33,20 @@ struct worker_options {
 /// Lets Python find the peers in `python/` of the folders, in this process and those that it starts.
 void extend_python_path(const std::vector<std::string>& folders);
 
-/// The workers to start: executable files `prumo-worker-NAME` of the folders, and those named.
-/// \throws program_error (wrong usage) for an unreadable NAME=COMMAND or a name given twice
+/// The Python that peers run in: $PRUMO_PYTHON, the active virtual environment's, that of prumo's own environment in
+/// the user's cache, else `python3`.
+[[nodiscard]] std::string peer_interpreter();
+
+/// Whether a worker or backend of this name is prumo's own; everything else is a peer.
+[[nodiscard]] bool is_own_backend(std::string_view name);
+
+/// Whether `filter` speaks of the peer: `torch`, or its devices `torch-cuda`, `torch-cuda:0`.
+[[nodiscard]] bool names_peer(std::string_view filter, std::string_view peer);
+
+/// The workers to start: executable files `prumo-worker-NAME` of the folders, those named, and peers in Python that are
+/// asked for.
+/// \throws program_error (wrong usage) for an unreadable NAME=COMMAND, a name given twice, or a peer that does not
+/// exist
 [[nodiscard]] std::vector<worker_launch> discover_workers(const worker_options& options);
 
 }  // namespace prumo::bench

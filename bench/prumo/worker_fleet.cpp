@@ -4,27 +4,18 @@
 #include "nearest_name.hpp"
 #include "program_error.hpp"
 #include "text_table.hpp"
+#include "worker_discovery.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-/// Backends of prumo itself; everything else is a peer.
-constexpr std::array<std::string_view, 6> own_backends{"openmp", "cuda", "hip", "sycl", "threads", "serial"};
-
-bool matches(const fleet_device& device, std::string_view worker_name, const std::string& filter) {
-  return filter == "all" || filter == device.id || filter == device.own_id || filter == device.summary.backend ||
-         filter == worker_name;
-}
 
 json blank_entry(const fleet_device& device) {
   const auto& summary = device.summary;
@@ -49,72 +40,140 @@ void worker_fleet::start() {
     worker_client& worker = workers_[index];
     try {
       const hello_answer& hello = worker.greet();
-      for (const device_summary& summary : hello.devices) {
-        const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
-        fleet_device device;
-        device.id = taken ? fmt::format("{}@{}", summary.id, worker.name()) : summary.id;
-        device.own_id = summary.id;
-        device.worker = index;
-        device.peer = std::ranges::find(own_backends, hello.backend) == own_backends.end();
-        device.summary = summary;
-        device.entry = blank_entry(device);
-        device.entry["worker"] = {{"name", worker.name()},
-                                  {"version", hello.version},
-                                  {"versions", hello.worker.value("versions", json())},
-                                  {"build", hello.worker.value("build", json())},
-                                  {"environment", hello.worker.value("environment", json())}};
-        devices_.push_back(std::move(device));
-      }
+      for (const device_summary& summary : hello.devices) add_device(index, hello, summary);
       for (const json& warning : hello.worker.value("warnings", json::array())) {
         if (warning.is_string()) {
           notes_.push_back(fmt::format("{}: {}", worker.name(), sanitize(warning.get<std::string>())));
         }
       }
     } catch (const worker_failure& failure) {
+      const bool explained = failure.why() == worker_failure::reason::unavailable && !failure.said().empty();
+      unusable_[index] = {explained ? failure.said() : failure.what(), failure.what()};
       notes_.emplace_back(failure.what());
     } catch (const request_refused& refusal) {
-      notes_.push_back(fmt::format("worker '{}' refused to start: {}", worker.name(), refusal.what()));
+      const std::string note = fmt::format("worker '{}' refused to start: {}", worker.name(), refusal.what());
+      unusable_[index] = {refusal.what(), note};
+      notes_.push_back(note);
     }
   }
 }
 
-void worker_fleet::select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers) {
+void worker_fleet::add_device(std::size_t worker, const hello_answer& hello, const device_summary& summary) {
+  const std::string& name = workers_[worker].name();
+  const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
+  fleet_device device;
+  device.id = taken ? fmt::format("{}@{}", summary.id, name) : summary.id;
+  device.own_id = summary.id;
+  device.worker = worker;
+  device.peer = !is_own_backend(hello.backend);
+  device.summary = summary;
+  device.entry = blank_entry(device);
+  device.entry["worker"] = {{"name", name},
+                            {"version", hello.version},
+                            {"versions", hello.worker.value("versions", json())},
+                            {"build", hello.worker.value("build", json())},
+                            {"environment", hello.worker.value("environment", json())}};
+  devices_.push_back(std::move(device));
+}
+
+bool worker_fleet::matches(const fleet_device& device, const std::string& filter) const {
+  return filter == "all" || filter == device.id || filter == device.own_id || filter == device.summary.backend ||
+         filter == workers_[device.worker].name();
+}
+
+bool worker_fleet::is_wanted(const fleet_device& device, std::span<const std::string> filters,
+                             std::span<const std::string> named_workers, std::span<const std::string> peers) const {
+  const auto matched = [&](const std::string& it) { return matches(device, it); };
+  if (std::ranges::any_of(filters, matched)) return true;
+  const std::string& worker = workers_[device.worker].name();
+  if (device.peer && std::ranges::any_of(peers, matched)) {
+    // Filters that name devices of this peer choose among them.
+    return std::ranges::none_of(filters, [&](const std::string& it) { return names_peer(it, worker); });
+  }
+  return filters.empty() && (!device.peer || std::ranges::find(named_workers, worker) != named_workers.end());
+}
+
+std::optional<fleet_device> worker_fleet::explain_missing(const std::string& asked) const {
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    const std::string& name = workers_[index].name();
+    if (is_own_backend(name) || !names_peer(asked, name)) continue;
+    fleet_device device;
+    device.id = device.own_id = asked;
+    device.worker = index;
+    device.peer = true;
+    device.summary.backend = asked.substr(0, asked.find(':'));
+    if (const auto why = unusable_.find(index); why != unusable_.end()) {
+      device.missing = why->second.why;
+    } else {
+      std::vector<std::string> known;
+      for (const fleet_device& it : devices_) {
+        if (it.worker == index) known.push_back(it.own_id);
+      }
+      device.missing =
+          fmt::format("{} reaches no device '{}' here; it reaches: {}", name, asked, fmt::join(known, ", "));
+    }
+    device.entry = blank_entry(device);
+    return device;
+  }
+  return std::nullopt;
+}
+
+void worker_fleet::select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers,
+                                  std::span<const std::string> peers) {
+  std::vector<std::string> asked(filters.begin(), filters.end());
+  for (const std::string& peer : peers) {
+    if (peer != "all") {
+      asked.push_back(peer);
+      continue;
+    }
+    for (const auto& [index, why] : unusable_) asked.push_back(workers_[index].name());
+  }
+  std::vector<fleet_device> missing;
+  for (const std::string& name : asked) {
+    const auto found = [&](const fleet_device& it) { return it.id == name || matches(it, name); };
+    if (std::ranges::any_of(devices_, found) || std::ranges::any_of(missing, found)) continue;
+    if (auto explained = explain_missing(name)) {
+      missing.push_back(std::move(*explained));
+      continue;
+    }
+    if (std::ranges::find(filters, name) == filters.end() || devices_.empty()) continue;
+    std::vector<std::string> known;
+    for (const fleet_device& device : devices_) known.push_back(device.id);
+    std::string message = fmt::format("device '{}' is not there; there are: {}", name, fmt::join(known, ", "));
+    if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
+    throw program_error(exit_code::machine_cannot, message);
+  }
+  const auto unwanted = [&](const fleet_device& it) { return !is_wanted(it, filters, named_workers, peers); };
+  // Where there are none but peers, they are what is measured.
+  const bool only_peers = filters.empty() && peers.empty() && std::ranges::all_of(devices_, unwanted);
+  if (!only_peers) std::erase_if(devices_, unwanted);
   if (devices_.empty()) {
     std::string message = "no device to measure: ";
     if (workers_.empty()) {
       message +=
           "there is no worker program (prumo-worker-...) beside prumo, in ../libexec/prumo or in "
           "PRUMO_WORKER_PATH; build one, or name one with --worker NAME=COMMAND";
+    } else if (!missing.empty()) {
+      message += missing.front().missing;
     } else {
       message += fmt::format("{}", fmt::join(notes_, "; "));
     }
     throw program_error(exit_code::machine_cannot, message);
   }
-  for (const std::string& filter : filters) {
-    const bool found = std::ranges::any_of(
-        devices_, [&](const fleet_device& it) { return matches(it, workers_[it.worker].name(), filter); });
-    if (found) continue;
-    std::vector<std::string> known;
-    for (const fleet_device& device : devices_) known.push_back(device.id);
-    std::string message = fmt::format("device '{}' is not there; there are: {}", filter, fmt::join(known, ", "));
-    if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
-    throw program_error(exit_code::machine_cannot, message);
-  }
-  const auto unwanted = [&](const fleet_device& device) {
-    const std::string& worker_name = workers_[device.worker].name();
-    if (filters.empty()) return device.peer && std::ranges::find(named_workers, worker_name) == named_workers.end();
-    return std::ranges::none_of(filters, [&](const std::string& it) { return matches(device, worker_name, it); });
-  };
-  if (filters.empty() && std::ranges::all_of(devices_, unwanted)) return;
-  std::erase_if(devices_, unwanted);
   for (std::size_t index = 0; index < workers_.size(); ++index) {
     const bool needed = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.worker == index; });
     if (!needed) workers_[index].quit();
+  }
+  for (fleet_device& device : missing) {
+    // Its rows tell it.
+    if (const auto why = unusable_.find(device.worker); why != unusable_.end()) std::erase(notes_, why->second.note);
+    devices_.push_back(std::move(device));
   }
 }
 
 void worker_fleet::read_facts() {
   for (fleet_device& device : devices_) {
+    if (!device.missing.empty()) continue;
     try {
       const json facts = workers_[device.worker].device(device.own_id);
       for (const auto& [name, value] : facts.items()) {
@@ -129,6 +188,7 @@ void worker_fleet::read_facts() {
 }
 
 const case_description* worker_fleet::find_case(const fleet_device& device, const std::string& op) const {
+  if (!device.missing.empty()) return nullptr;
   const auto& cases = workers_[device.worker].hello().cases;
   const auto found = std::ranges::find_if(cases, [&](const case_description& it) { return it.op == op; });
   return found == cases.end() ? nullptr : &*found;

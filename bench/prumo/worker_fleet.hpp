@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@ struct fleet_device {
   std::string own_id;      ///< how its worker calls it
   std::size_t worker = 0;  ///< index in worker_fleet
   bool peer = false;       ///< another framework beside which prumo is measured: taken only when asked for
+  std::string missing;     ///< why a peer or device that was asked for is not there; empty: it is
   device_summary summary;
   nlohmann::json entry;  ///< the results file's entry of `devices`
 };
@@ -34,8 +37,11 @@ class worker_fleet {
 
   /// Keeps the devices that the filters name: an id (`openmp:0`), a backend (`openmp`), an id without its worker
   /// (`openmp:0` for `openmp:0@old`), or `all`. Without a filter, peers are left out unless a worker was named by the
-  /// user. \throws program_error: no device at all (this machine cannot), or an unknown one (wrong usage)
-  void select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers);
+  /// user. All devices of `peers` stay, too, unless filters choose among them. A peer or device of one that is asked
+  /// for and not there stays as a device that is missing.
+  /// \throws program_error: no device at all, or an unknown one (this machine cannot)
+  void select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers,
+                      std::span<const std::string> peers = {});
 
   /// Asks each selected device for its facts and peaks and fills in its entry. A worker that fails here becomes a
   /// note, its entry keeps what hello told.
@@ -47,7 +53,7 @@ class worker_fleet {
   [[nodiscard]] std::vector<fleet_device>& devices() { return devices_; }
   [[nodiscard]] const std::vector<fleet_device>& devices() const { return devices_; }
 
-  /// The description of an operation or probe by the device's worker; null where it has none.
+  /// The description of an operation or probe by the device's worker; null where it has none or the device is missing.
   [[nodiscard]] const case_description* find_case(const fleet_device& device, const std::string& op) const;
 
   /// What the user should know of workers that could not be used, and their own warnings.
@@ -61,8 +67,20 @@ class worker_fleet {
   void quit() noexcept;
 
  private:
+  void add_device(std::size_t worker, const hello_answer& hello, const device_summary& summary);
+  [[nodiscard]] bool matches(const fleet_device& device, const std::string& filter) const;
+  [[nodiscard]] bool is_wanted(const fleet_device& device, std::span<const std::string> filters,
+                               std::span<const std::string> named_workers, std::span<const std::string> peers) const;
+  /// Why no device answers to the name of a peer or of a peer's device, and where; absent where it is no peer's.
+  [[nodiscard]] std::optional<fleet_device> explain_missing(const std::string& asked) const;
+
   std::deque<worker_client> workers_;
-  std::vector<bool> greeted_;
+  /// A worker that could not be started: in its own words where it has some, and as a note.
+  struct failed_start {
+    std::string why;
+    std::string note;
+  };
+  std::map<std::size_t, failed_start> unusable_;  ///< by index
   std::vector<fleet_device> devices_;
   std::vector<std::string> notes_;
 };

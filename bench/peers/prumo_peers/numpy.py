@@ -1,20 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The worker of NumPy: ``python3 -m prumo_peers.numpy``."""
+"""The worker of NumPy: ``python3 -m prumo_peers.numpy``.
+
+NumPy is done when a call returns; the wall's clock times it.
+"""
 
 import sys
 
-from prumo_peers import __version__, protocol
+from prumo_peers.common import program
+
+program.require("numpy", "numpy", ("numpy",))
+
+import numpy as np  # noqa: E402
+
+from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 
-def make_adaptor():
-    try:
-        import numpy  # noqa: F401
-    except ImportError:
-        raise ImportError("NumPy is not installed: apt-get install python3-numpy, or python3 -m pip install numpy") from None
-    from prumo_peers import numpy_adaptor
+def _sigmoid(x, y, _):
+    np.negative(x, out=y)
+    np.exp(y, out=y)
+    np.add(y, y.dtype.type(1), out=y)
+    np.reciprocal(y, out=y)
 
-    return numpy_adaptor.NumpyAdaptor()
+
+def _softmax(x, y, _):
+    np.subtract(x, x.max(axis=1, keepdims=True, initial=-np.inf), out=y)
+    np.exp(y, out=y)
+    np.divide(y, y.sum(axis=1, keepdims=True), out=y)
+
+
+def _gemm(a, b, c, it):
+    a, b = a.T if it["trans_a"] else a, b.T if it["trans_b"] else b
+    alpha, beta = c.dtype.type(it["alpha"]), c.dtype.type(it["beta"])
+    product = np.matmul(a, b, out=None if beta else c)
+    if alpha != 1:
+        np.multiply(product, alpha, out=product)
+    if beta:
+        np.multiply(c, beta, out=c)
+        np.add(c, product, out=c)
+
+
+class NumPy(Framework):
+    name = "numpy"
+    warnings = ("NumPy runs all but gemm on one core",)
+    calls = {
+        "add": lambda x, y, z, _: np.add(x, y, out=z),
+        "mul": lambda x, y, z, _: np.multiply(x, y, out=z),
+        "scale": lambda x, y, it: np.multiply(x, x.dtype.type(it["alpha"]), out=y),
+        "sigmoid": _sigmoid,
+        "tanh": lambda x, y, _: np.tanh(x, out=y),
+        "copy": lambda x, y, _: np.copyto(y, x),
+        "fill": lambda y, it: y.fill(it["value"]),
+        "sum": lambda x, y, _: np.sum(x, out=y),
+        "sum_rows": lambda x, y, _: np.sum(x, axis=1, out=y),
+        "softmax": _softmax,
+        "gemm": _gemm,
+    }
+
+    def devices(self):
+        return [Device("numpy:0", "numpy", machine.processor_name())]
+
+    def versions(self):
+        blas = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
+        return {"numpy": np.__version__, "blas": f"{blas.get('name')} {blas.get('version')}"}
 
 
 if __name__ == "__main__":
-    sys.exit(protocol.run_program("prumo_peers.numpy", __version__, "It measures prumo's operations in NumPy.", make_adaptor))
+    sys.exit(program.run(NumPy, "It measures prumo's operations in NumPy."))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of the Python peers: ``python3 python_test.py docs/random.vectors.json``."""
+"""What all Python peers share, tested with NumPy: ``python3 python_test.py docs/random.vectors.json``."""
 
 import json
+import os
+import subprocess
 import sys
 import unittest
 
@@ -11,9 +13,15 @@ except ImportError:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-from prumo_peers import philox, protocol
-from prumo_peers.numpy_adaptor import Case, chosen_indices
-from prumo_peers.numpy_operations import OPERATIONS
+from prumo_peers.common import philox, rounding
+from prumo_peers.common.case import chosen_indices, compare
+from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
+from prumo_peers.common.framework import Device
+from prumo_peers.common.operations import OPERATIONS
+from prumo_peers.common.protocol import RequestError
+from prumo_peers.common.sampling import Calls, Interval, Sampler
+from prumo_peers.common.worker import Worker
+from prumo_peers.numpy import NumPy
 
 VECTORS = sys.argv.pop()
 
@@ -42,49 +50,184 @@ class Philox(unittest.TestCase):
                 np.testing.assert_array_equal(array, philox.uniform_at(9, 2, np.arange(count), dtype))
 
 
-class Verification(unittest.TestCase):
-    def case(self, op, **changes):
-        case = Case(OPERATIONS[op], "f32", {"n": 1000}, {}, 1)
-        case.allocate(1)
-        for name, value in changes.items():
-            setattr(case, name, value)
-        return case
+class Bounds(unittest.TestCase):
+    def test_units_in_the_last_place(self):
+        for dtype, kind in (("f32", np.float32), ("f64", np.float64), ("f16", np.float16)):
+            for value in (1.0, 0.75, 2.5e-3, 1000.0, 0.0):
+                self.assertEqual(rounding.ulp(dtype, np.longdouble(kind(value))), np.longdouble(np.spacing(kind(value)))
+                                 if value else np.longdouble(np.finfo(kind).tiny * np.finfo(kind).eps))
+        self.assertEqual(rounding.ulp("bf16", np.longdouble(1)), 2.0**-7)
 
-    def test_finds_a_wrong_entry(self):
-        case = self.case("copy")
-        case.run = lambda _: case.copies[0][1].__setitem__(slice(None), case.copies[0][0] * np.float32(1.000001))
-        self.assertFalse(case.verify(1e9)["verified"])
-
-    def test_finds_an_entry_that_was_not_written(self):
-        case = self.case("copy")
-        case.run = lambda _: np.copyto(case.copies[0][1][1:], case.copies[0][0][1:])
-        result = case.verify(1e9)
-        self.assertEqual((result["verified"], result["error"]), (False, None))
+    def test_results_of_16_bits_may_be_rounded_once(self):
+        exact = np.longdouble(1) + np.longdouble(2)**-20
+        self.assertGreaterEqual(rounding.stored_bound("f16", exact, np.longdouble(0)), abs(exact - 1))
+        self.assertEqual(rounding.stored_bound("f32", exact, np.longdouble(0.25)), 0.25)
 
     def test_samples_hold_both_ends(self):
         for count, affordable in ((100000, 16), (100000, 5000), (1 << 20, 300000)):
             stretches = list(chosen_indices(count, affordable))
             self.assertEqual((stretches[0][0], stretches[-1][-1]), (0, count - 1))
 
-    def test_products_of_all_transposes(self):
-        for trans_a in (0, 1):
-            for trans_b in (0, 1):
-                for beta in (0, 1, -0.5):
-                    values = {"alpha": 1.5, "beta": beta, "trans_a": trans_a, "trans_b": trans_b}
-                    case = Case(OPERATIONS["gemm"], "f32", {"m": 9, "n": 7, "k": 11}, values, 1)
-                    case.allocate(1)
-                    result = case.verify(1e9)
-                    self.assertTrue(result["verified"], (values, result))
+    def test_the_worst_entry_is_named(self):
+        result = np.array([1.0, 2.0, 3.5, 4.0])
+        answer = compare(result, 100, lambda indices: (np.arange(1.0, 5)[indices], np.full(len(indices), 0.25)))
+        self.assertEqual((answer["verified"], answer["error"], answer["method"]), (False, 2.0, "all"))
+        self.assertIn("entry 2 is 3.5, expected 3.0", answer["message"])
 
 
 class Sampling(unittest.TestCase):
     def test_rotates_and_batches(self):
         copies = []
-        sampler = protocol.Sampler(copies.append, lambda: None, 3)
-        times, batch = sampler.sample(0.005)
-        self.assertGreater(batch, 10)
-        self.assertGreaterEqual(len(times), 1)
+        sampler = Sampler(Calls([lambda it=it: copies.append(it) for it in range(3)], lambda: None))
+        times = sampler.sample(0.005)
+        self.assertGreater(times.batch, 10)
+        self.assertGreaterEqual(len(times.wall), 1)
         self.assertEqual(copies[:7], [0, 1, 2, 0, 1, 2, 0])
+
+    def test_calls_of_a_second_are_samples_from_the_first_on(self):
+        calls = Calls([lambda: None], lambda: None)
+        calls.run = lambda count: Interval(count, 2.0)
+        self.assertEqual(Sampler(calls).sample(3.0).wall, [2.0, 2.0])
+
+
+class FakeGpu(NumPy):
+    """NumPy with the memory, events and graphs of a GPU whose clock is simulated: a call takes 1 us, a byte 1 ns on its
+    way there and 2 ns on its way back."""
+
+    def __init__(self):
+        self.now, self.launches, self.calls_made, self.capturing, self.trimmed = 0.0, 0, [], None, 0
+
+    def devices(self):
+        return [Device("fake-gpu:0", "fake-gpu", "a GPU", transfers=True, cache_bytes=1000, host_memory=("pageable",))]
+
+    def available_memory(self, device):
+        return 1 << 30
+
+    def bind(self, device, op, arrays, parameters, dtype, mode):
+        compute = super().bind(device, op, arrays, parameters, dtype, mode)
+
+        def call():
+            if self.capturing is not None:
+                self.capturing.append(call)
+                return
+            self.now += 1e-6
+            self.calls_made.append(id(arrays))
+            compute()
+
+        return call
+
+    def marks(self, device, count):
+        gpu, times = self, [None] * count
+
+        class Marks:
+            def mark(self, which):
+                times[which] = gpu.now
+
+            def seconds_between(self, first, last):
+                return times[last] - times[first]
+
+        return Marks()
+
+    def record(self, device, make_calls):
+        self.capturing = recorded = []
+        make_calls()
+        self.capturing = None
+
+        def replay():
+            self.launches += 1
+            for call in recorded:
+                call()
+
+        return replay
+
+    def host_buffer(self, array, pinned):
+        return array.copy()
+
+    def upload(self, device, arrays, which, buffer):
+        self.now += buffer.nbytes * 1e-9
+        np.copyto(arrays[which], buffer)
+
+    def download(self, arrays, which, buffer):
+        self.now += buffer.nbytes * 2e-9
+        np.copyto(buffer, arrays[which])
+
+    def trim(self, device):
+        self.trimmed += 1
+
+
+class DeviceCalls(unittest.TestCase):
+    def setUp(self):
+        self.gpu = FakeGpu()
+        self.worker = Worker(self.gpu)
+        self.request = {"device": "fake-gpu:0", "op": "add", "dtype": "f32", "shape": {"n": 100}}
+
+    def test_short_calls_are_replayed_and_timed_by_the_device(self):
+        prepared = self.worker.prepare(self.request)
+        self.assertEqual((prepared["clock"], prepared["copies"]), ("device", 2))  # twice the cache of 1000 bytes
+        sample = self.worker.sample({"case": 1, "seconds": 0})
+        self.assertGreater(self.gpu.launches, 0)
+        self.assertEqual(sample["batch"] % 2, 0)  # a recording ends with the last copy
+        self.assertAlmostEqual(sample["samples"][0], 1e-6)
+        self.assertNotEqual(sample["samples"], sample["wall"])
+        made = self.gpu.calls_made[-sample["batch"]:]
+        self.assertEqual(len(set(made)), 2)
+        self.assertTrue(all(made[it] != made[it + 1] for it in range(len(made) - 1)), "copies take turns")
+        self.assertTrue(self.worker.verify({"case": 1})["verified"])
+
+    def test_few_long_calls_are_not_recorded(self):
+        made = []
+        calls = ResidentCalls([lambda: made.append(1)], lambda: None, self.gpu.marks(None, 2),
+                              lambda _: self.fail("9 calls are too few to record"))
+        self.assertEqual((calls.run(9).calls, len(made)), (9, 9))
+
+    def test_where_nothing_can_be_recorded_calls_are_made(self):
+        made = []
+        calls = ResidentCalls([lambda: made.append(1)], lambda: None, self.gpu.marks(None, 2), lambda _: None)
+        self.assertEqual((calls.run(100).calls, len(made)), (100, 100))
+
+    def test_transfers_are_timed_alone(self):
+        moved = {"data": "transferred", "host_memory": "pageable", "cache": "hot"}
+        prepared = self.worker.prepare({**self.request, **moved})
+        self.assertEqual(prepared["clock"], "device")
+        sample = self.worker.sample({"case": 1, "seconds": 0})
+        transfer = sample["transfer"]
+        self.assertEqual((transfer["h2d_bytes"], transfer["d2h_bytes"]), (800, 400))
+        self.assertAlmostEqual(transfer["h2d"][0], 800e-9)
+        self.assertAlmostEqual(transfer["d2h"][0], 800e-9)
+        self.assertAlmostEqual(sample["samples"][0], 1e-6 + 1600e-9)
+        self.assertLessEqual(sample["batch"], TransferredCalls.most)
+        self.assertTrue(self.worker.verify({"case": 1})["verified"])
+
+    def test_what_the_device_lacks_is_refused(self):
+        for change, kind in (({"data": "transferred"}, "unsupported"),  # pinned memory
+                             ({"dtype": "f16"}, "unsupported"), ({"compute_mode": "fast_tf32"}, "unsupported"),
+                             ({"shape": {"n": 1 << 28}}, "memory"), ({"layout": "left"}, "unsupported"),
+                             ({"op": "nonsense"}, "usage"), ({"layout": "round"}, "usage")):
+            with self.assertRaises(RequestError) as refused:
+                self.worker.prepare({**self.request, **change})
+            self.assertEqual(refused.exception.kind, kind, change)
+
+    def test_a_case_that_fails_leaves_no_memory_behind(self):
+        self.gpu.array = lambda *_: (_ for _ in ()).throw(MemoryError("full"))
+        with self.assertRaises(MemoryError):
+            self.worker.prepare(self.request)
+        self.assertEqual(self.gpu.trimmed, 1)
+
+
+class Missing(unittest.TestCase):
+    def test_a_peer_without_its_framework_tells_how_to_install_it(self):
+        for peer in ("numpy", "torch", "jax", "cupy"):
+            code = f"import runpy, sys; sys.modules[{peer!r}] = None; " \
+                   f"runpy.run_module('prumo_peers.{peer}', run_name='__main__')"
+            result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                                    env={**os.environ, "XDG_CACHE_HOME": "/somewhere"})
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertEqual((result.stdout, len(result.stderr.splitlines())), ("", 1))
+            self.assertIn(f"{peer} is not installed", result.stderr)
+            self.assertRegex(result.stderr, "python3 -m venv /somewhere/prumo/python && .*pip install .*" + peer)
+
+    def test_every_operation_is_one_that_numpy_has(self):
+        self.assertEqual(set(OPERATIONS), set(NumPy.calls))
 
 
 if __name__ == "__main__":

@@ -148,7 +148,8 @@ const verb bench_verb{
   prumo bench --full -o all.json                everything; after an interruption:
   prumo bench --full -o all.json --resume       go on where the file stopped
   prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
-  prumo bench --worker numpy='python3 -m prumo_peers.numpy' --launcher 'ssh node7'
+  prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'
+  prumo bench --peers torch,numpy               other frameworks beside prumo
 
 Exit codes: 0 done; 1 a result was wrong; 2 wrong usage or input; 3 this machine cannot (no device, too little
 memory, a permission, a case that failed); 130 interrupted, the results file is valid.)",

@@ -39,6 +39,10 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
     for (const fleet_device& device : fleet.devices()) backends.push_back(device.summary.backend);
     for (std::string& note : notes_on_unserved_gpus(backends)) fleet.add_note(std::move(note));
   }
+  for (const fleet_device& device : fleet.devices()) {
+    if (!device.missing.empty()) fleet.add_note(fmt::format("{} is not here: {}", device.id, device.missing));
+  }
+  std::erase_if(fleet.devices(), [](const fleet_device& it) { return !it.missing.empty(); });
   print_notes(fleet.notes());
   if (options.list_only) {
     for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);

@@ -10,10 +10,13 @@ namespace prumo::bench {
 void worker_arguments::add_to(CLI::App& app) {
   add_words(app, "--device", devices_, "devices to measure: ids or backends; all but peers unless told", "LIST")
       ->group("Where");
-  add_words(app, "--worker", workers_, "one more worker, for instance an older build or another framework",
-            "NAME=COMMAND")
+  add_words(
+      app, "--peers", peers_,
+      "other frameworks beside prumo: numpy, torch, jax, cupy, loops, one of their devices (torch-cuda:0), or all",
+      "LIST")
       ->group("Where");
-  app.add_flag("--no-search", no_search_, "take only the workers named by --worker")->group("Where");
+  add_words(app, "--worker", workers_, "one more worker, for instance an older build", "NAME=COMMAND")->group("Where");
+  app.add_flag("--no-search", no_search_, "take only the workers named by --worker and --peers")->group("Where");
   app.add_option("--launcher", launcher_, "command in front of every worker's, for instance 'ssh node7'")
       ->type_name("COMMAND")
       ->group("Where");
@@ -31,6 +34,7 @@ common_options worker_arguments::read() const {
   common.workers.folders = worker_folders();
   common.devices = split_list("--device", devices_);
   common.workers.wanted_devices = common.devices;
+  common.workers.peers = split_list("--peers", peers_);
   common.client.forward_errors = verbose_;
   if (!time_limit_.empty()) {
     common.client.time_limit = read_quantity("--worker-timeout", [&] { return parse_duration(time_limit_); });

@@ -20,7 +20,7 @@ class worker_arguments {
   [[nodiscard]] common_options read() const;
 
  private:
-  std::vector<std::string> workers_, devices_;
+  std::vector<std::string> workers_, devices_, peers_;
   std::string launcher_, time_limit_;
   bool no_search_ = false, verbose_ = false;
 };

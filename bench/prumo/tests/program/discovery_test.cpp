@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <tuple>
 
 namespace prumo::bench::test {
 namespace {
@@ -36,19 +39,87 @@ TEST(discovery, finds_programs_and_the_first_of_a_name_wins) {
   EXPECT_TRUE(discover_workers(options).empty());
 }
 
-TEST(discovery, starts_a_python_peer_only_when_it_is_named) {
+/// A variable of the environment for one test.
+class variable {
+ public:
+  variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  variable(const variable&) = delete;
+  variable& operator=(const variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+words names_of(const std::vector<worker_launch>& workers) {
+  words names;
+  for (const worker_launch& it : workers) names.push_back(it.name);
+  return names;
+}
+
+TEST(discovery, starts_a_python_peer_only_when_it_is_asked_for) {
+  const temporary_folder folder;
+  const variable interpreter("PRUMO_PYTHON", "/opt/python");
+  fs::create_directories(folder.file("python/prumo_peers/common"));
+  for (const char* file : {"__init__.py", "numpy.py", "torch.py", "common/numbers.py"}) {
+    write_file(folder.file(std::string("python/prumo_peers/") + file), "");
+  }
+  make_program(folder.file("prumo-worker-loops"));
+  worker_options options;
+  options.folders = {folder.file("")};
+  EXPECT_EQ(names_of(discover_workers(options)), words{"loops"});
+  for (const char* device : {"numpy:0", "numpy", "numpy-cpu:0"}) {
+    options.wanted_devices = {device};
+    EXPECT_EQ(names_of(discover_workers(options)), (words{"loops", "numpy"})) << device;
+  }
+  EXPECT_EQ(discover_workers(options)[1].command, (words{"/opt/python", "-m", "prumo_peers.numpy"}));
+  options.wanted_devices.clear();
+  options.peers = {"torch-cuda:0", "loops"};
+  EXPECT_EQ(names_of(discover_workers(options)), (words{"loops", "torch"}));
+  options.peers = {"all"};
+  EXPECT_EQ(names_of(discover_workers(options)), (words{"loops", "numpy", "torch"}));
+  options.peers.clear();
+  options.named = {"numpy"};
+  EXPECT_EQ(discover_workers(options).at(0).command, (words{"/opt/python", "-m", "prumo_peers.numpy"}));
+}
+
+TEST(discovery, an_unknown_peer_is_refused_with_those_that_there_are) {
   const temporary_folder folder;
   fs::create_directories(folder.file("python/prumo_peers"));
   write_file(folder.file("python/prumo_peers/numpy.py"), "");
+  make_program(folder.file("prumo-worker-openmp"));
   worker_options options;
   options.folders = {folder.file("")};
-  EXPECT_TRUE(discover_workers(options).empty());
-  options.wanted_devices = {"numpy:0"};
-  ASSERT_EQ(discover_workers(options).size(), 1U);
-  EXPECT_EQ(discover_workers(options)[0].command, (words{"python3", "-m", "prumo_peers.numpy"}));
-  options.wanted_devices.clear();
-  options.named = {"numpy"};
-  EXPECT_EQ(discover_workers(options).at(0).command, (words{"python3", "-m", "prumo_peers.numpy"}));
+  for (const char* unknown : {"nunpy", "openmp", "num"}) {
+    options.peers = {unknown};
+    try {
+      std::ignore = discover_workers(options);
+      ADD_FAILURE() << unknown << " was taken";
+    } catch (const program_error& refusal) {
+      EXPECT_EQ(refusal.code(), exit_code::wrong_usage);
+      EXPECT_NE(std::string(refusal.what()).find("numpy"), std::string::npos) << refusal.what();
+    }
+  }
+}
+
+TEST(discovery, peers_run_in_the_python_that_has_them) {
+  const temporary_folder folder;
+  const variable chosen("PRUMO_PYTHON", "");
+  const variable cache("XDG_CACHE_HOME", folder.file("cache"));
+  const variable active("VIRTUAL_ENV", folder.file("active"));
+  EXPECT_EQ(peer_interpreter(), "python3");
+  fs::create_directories(folder.file("cache/prumo/python/bin"));
+  make_program(folder.file("cache/prumo/python/bin/python3"));
+  EXPECT_EQ(peer_interpreter(), folder.file("cache/prumo/python/bin/python3"));
+  fs::create_directories(folder.file("active/bin"));
+  make_program(folder.file("active/bin/python3"));
+  EXPECT_EQ(peer_interpreter(), folder.file("active/bin/python3"));
+  const variable named("PRUMO_PYTHON", "python3.99");
+  EXPECT_EQ(peer_interpreter(), "python3.99");
 }
 
 TEST(discovery, a_launcher_stands_in_front_of_every_command) {

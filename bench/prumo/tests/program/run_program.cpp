@@ -43,7 +43,9 @@ background_program::background_program(const std::vector<std::string>& command) 
     // The table depends on these.
     ::setenv("LC_ALL", "C.UTF-8", 1);
     ::setenv("COLUMNS", "120", 1);
-    ::unsetenv("PRUMO_WORKER_PATH");
+    // Workers of the user must not take part; a test may have some of its own.
+    const char* const own_workers = std::getenv("PRUMO_TEST_WORKER_PATH");
+    ::setenv("PRUMO_WORKER_PATH", own_workers != nullptr ? own_workers : "", 1);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }

@@ -28,6 +28,8 @@ TEST(stopping, needs_samples_time_and_quiet) {
 TEST(stopping, asks_more_of_gpus) {
   EXPECT_LT(standard_noise_target("cuda"), standard_noise_target("openmp"));
   EXPECT_LT(standard_noise_target("hip"), standard_noise_target("numpy"));
+  EXPECT_EQ(standard_noise_target("torch-cuda"), standard_noise_target("cuda"));
+  EXPECT_EQ(standard_noise_target("torch-cpu"), standard_noise_target("openmp"));
 }
 
 TEST(stopping, settling_scales_with_the_share) {

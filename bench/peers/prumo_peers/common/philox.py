@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The generator of docs/random.md in NumPy: the same numbers as in every C++ worker."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+
+from prumo_peers.common import machine
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -74,7 +75,7 @@ def fill(array, seed, stream, dtype):
     """Writes the elements of a whole contiguous array, on all cores."""
     flat = array.reshape(-1)
     step = _BLOCKS_AT_ONCE * (2 if dtype == "f64" else 4)
-    workers = min(os.cpu_count() or 1, -(-flat.size // step)) or 1
+    workers = min(machine.processors(), -(-flat.size // step)) or 1
     share = -(-flat.size // (workers * step)) * step
 
     def fill_part(begin):

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A case: a choice of everything, with its arrays in a framework, its measurement and its verification."""
+
+import math
+
+import numpy as np
+
+from prumo_peers.common import philox, rounding
+from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
+from prumo_peers.common.sampling import Calls, Sampler
+
+STRETCH = 4096  # neighbouring entries that are checked together
+
+
+class Case:
+    def __init__(self, operation, dtype, shape, values, seed=1, mode="strict"):
+        self.operation, self.dtype, self.shape, self.values = operation, dtype, shape, values
+        self.seed, self.mode = seed, mode
+        self.compute_type = rounding.compute_type(dtype)
+        self.arrays = operation.arrays(shape, values)
+        self.array_bytes = [math.prod(extents) * rounding.BYTES[dtype] for extents, _ in self.arrays]
+        self.footprint = sum(self.array_bytes)
+        self.transfer_bytes = None  # to the device and back, where calls contain copies
+
+    def moves(self, direction):
+        """The numbers of the arrays that go to the device ("h2d") or come back."""
+        unmoved = "output" if direction == "h2d" else "input"
+        return [which for which, (_, role) in enumerate(self.arrays) if role != unmoved]
+
+    def allocate(self, framework, device, copies, host_memory=None):
+        """Makes the arrays, and the calls that are measured; ``host_memory`` tells where transferred data lie."""
+        self.framework, self.device = framework, device
+        framework.enter(device, self.mode)
+        self.copies = [[framework.array(device, self._numbers(it), self.dtype) for it in range(len(self.arrays))]]
+        for _ in range(1, copies):
+            self.copies.append([framework.duplicate(array) for array in self.copies[0]])
+        functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
+                     for arrays in self.copies]
+        calls = self._transferred(functions, host_memory == "pinned") if host_memory else self._resident(functions)
+        self.run = functions[0]
+        self.sampler = Sampler(calls)
+
+    def _numbers(self, which):
+        """What array number ``which`` holds before a call."""
+        extents, role = self.arrays[which]
+        if role == "output":
+            return np.full(extents, np.nan, rounding.carrier(self.dtype))
+        numbers = np.empty(extents, rounding.carrier(self.dtype))
+        philox.fill(numbers, self.seed, which, self.dtype)
+        return numbers
+
+    def _fence(self):
+        self.framework.fence(self.device)
+
+    def _resident(self, functions):
+        marks = self.framework.marks(self.device, 2)
+        self.clock = "wall" if marks is None else "device"
+        if marks is None:
+            return Calls(functions, self._fence)
+        return ResidentCalls(functions, self._fence, marks, lambda make: self.framework.record(self.device, make))
+
+    def _transferred(self, functions, pinned):
+        framework, device = self.framework, self.device
+        marks, by_device = framework.choose_marks(device, TransferredCalls.MARKS)
+        self.clock = "device" if by_device else "wall"
+        self.buffers = buffers = [framework.host_buffer(array, pinned) for array in self.copies[0]]
+        inputs, outputs = self.moves("h2d"), self.moves("d2h")
+        self.transfer_bytes = tuple(sum(self.array_bytes[it] for it in moved) for moved in (inputs, outputs))
+
+        def uploader(arrays):
+            return lambda: [framework.upload(device, arrays, it, buffers[it]) for it in inputs]
+
+        def downloader(arrays):
+            return lambda: [framework.download(arrays, it, buffers[it]) for it in outputs]
+
+        return TransferredCalls(functions, self._fence, marks, [uploader(it) for it in self.copies],
+                                [downloader(it) for it in self.copies], by_device)
+
+    def sample(self, seconds):
+        self.framework.enter(self.device, self.mode)
+        return self.sampler.sample(seconds)
+
+    # What references ask for
+    def entries(self, which, indices):
+        """Elements of an input by index, from the generator."""
+        return philox.uniform_at(self.seed, which, indices, self.dtype).astype(np.longdouble)
+
+    def rounded_parameters(self):
+        return {name: rounding.as_computed(self.dtype, value) for name, value in self.values.items()}
+
+    def ulps(self, operation):
+        return self.framework.ulps.get(operation.op, operation.ulps)
+
+    def verify(self, budget):
+        """Fills the first copy anew, makes one call and compares its result with the reference."""
+        framework = self.framework
+        framework.enter(self.device, self.mode)
+        for which in range(len(self.arrays)):
+            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.dtype)
+        self.run()
+        self._fence()
+        result = framework.numbers(self.copies[0][-1]).reshape(-1)
+        affordable = int(max(16, budget / self.operation.reference_cost(self.shape)))
+        return compare(result, affordable, lambda indices: self.operation.expected(self, indices))
+
+
+def chosen_indices(count, affordable):
+    """Stretches of indices: all, or evenly spread ones with the first and the last among them."""
+    if affordable >= count:
+        for first in range(0, count, STRETCH):
+            yield np.arange(first, min(count, first + STRETCH))
+        return
+    length = min(STRETCH, max(1, affordable // 16))
+    stretches = max(2, affordable // length)
+    for which in range(stretches):
+        first = which * (count - length) // (stretches - 1)
+        yield np.arange(first, first + length)
+
+
+def compare(result, affordable, expected):
+    """The answer to ``verify``: so many entries that the reference can afford, held against their bounds."""
+    worst, checked, message = 0.0, 0, ""
+    for indices in chosen_indices(result.size, affordable):
+        value, bound = expected(indices)
+        found = result[indices].astype(np.longdouble)
+        off = np.abs(found - value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            errors = np.where(off == 0, 0, off / bound)
+        checked += len(indices)
+        at = int(errors.argmax()) if len(errors) else 0
+        if len(errors) and not errors[at] <= worst:
+            worst = float(errors[at])
+            if not worst <= 1:
+                message = f"entry {indices[at]} is {found[at]}, expected {value[at]} within {bound[at]}"
+    missing = int(np.isnan(result).sum())
+    if missing:
+        message = f"{missing} of {result.size} entries are NaN or were not written"
+    return {"verified": missing == 0 and worst <= 1, "error": None if missing or not math.isfinite(worst) else worst,
+            "error_bound": 1.0, "checked": checked, "method": "all" if checked == result.size else "sampled",
+            "message": message}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a worker has to know of the machine: memory that is left, caches, the processor, variables that matter."""
+
+import os
+
+from prumo_peers.common.protocol import RequestError
+
+
+def _read_number(path):
+    try:
+        with open(path, encoding="ascii") as stream:
+            return int(stream.read())
+    except (OSError, ValueError):
+        return None
+
+
+def _group_memory():
+    """Bytes that the control groups of this process (version 2) leave; None without a limit."""
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as stream:
+            group = next(line.split("::", 1)[1].strip() for line in stream if line.startswith("0::"))
+    except (OSError, StopIteration):
+        return None
+    left = []
+    folder = "/sys/fs/cgroup"
+    for part in [""] + [it for it in group.split("/") if it]:
+        folder = os.path.join(folder, part) if part else folder
+        limit = _read_number(os.path.join(folder, "memory.max"))
+        current = _read_number(os.path.join(folder, "memory.current"))
+        if limit is not None and current is not None:
+            left.append(max(0, limit - current))
+    return min(left) if left else None
+
+
+def available_memory():
+    """Bytes that can be had without swapping; None where the system does not tell."""
+    available = None
+    try:
+        with open("/proc/meminfo", encoding="ascii") as stream:
+            for line in stream:
+                if line.startswith("MemAvailable:"):
+                    available = int(line.split()[1]) * 1024
+    except OSError:
+        return None
+    group = _group_memory()
+    return group if available is None else available if group is None else min(available, group)
+
+
+def require_memory(what, needed, available=None):
+    """Refuses what does not fit, before anything is allocated; ``available`` is the host's memory unless told."""
+    available = available_memory() if available is None else available
+    if available is None:
+        return
+    reserve = min(max(available // 16, 128 << 20), 1 << 30)
+    usable = max(0, available - reserve)
+    if needed > usable:
+        raise RequestError("memory", f"{what} needs {needed} bytes of memory; available are {usable} bytes")
+
+
+def last_level_cache_bytes():
+    """The largest cache that a core reaches; 32 MiB where the system does not tell."""
+    for name in ("SC_LEVEL3_CACHE_SIZE", "SC_LEVEL2_CACHE_SIZE"):
+        try:
+            size = os.sysconf(name)
+        except (ValueError, OSError):
+            continue
+        if size > 0:
+            return size
+    return 32 << 20
+
+
+def cold_copies(footprint, cache_bytes):
+    """So many copies that all together are at least twice the last-level cache."""
+    return max(1, -(-2 * cache_bytes // footprint)) if footprint else 1
+
+
+def processor_name():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
+            for line in stream:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return None
+
+
+def environment_that_matters():
+    """Variables that change what libraries of threads and mathematics do."""
+    prefixes = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "MALLOC_", "GLIBC_TUNABLES",
+                "LD_PRELOAD", "NPY_", "PYTHONMALLOC", "ONEDNN_", "DNNL_", "TORCH_", "PYTORCH_", "PJRT_",
+                "XLA_", "JAX_", "CUPY_", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_", "CUDA_LAUNCH_BLOCKING",
+                "CUDA_MODULE_LOADING", "CUBLAS_", "NVIDIA_TF32_OVERRIDE")
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(prefixes)}
+
+
+def processors():
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operations: shapes, cost, and the references that results are held against. No framework is mentioned here.
+
+Shapes, parameters and costs are those of prumo's own cases (ops/*/*_cases.cpp): results meet by them. A further
+element-wise operation is one line of OPERATIONS, and one of each framework that has it.
+
+A reference knows nothing of the order in which a framework computes, so its bounds hold for any order. 16-bit types are
+computed in f32 and rounded once; where a framework does otherwise by itself, its adaptor asks for this.
+"""
+
+import math
+
+import numpy as np
+
+from prumo_peers.common import philox, rounding
+
+ROW = 1024  # elements of a row where nobody says otherwise
+
+
+def parameter(name, description, default):
+    return {"name": name, "description": description, "default": default}
+
+
+class Operation:
+    """An element-wise operation, and what the others differ from. ``exact`` takes inputs and parameters."""
+
+    axes = ({"name": "n", "description": "elements of each array"},)
+
+    def __init__(self, op, description, inputs, flops, exact=None, ulps=0.5, parameters=(), default=True):
+        self.op, self.description, self.inputs, self.flops = op, description, inputs, flops
+        self.exact, self.ulps, self.parameters, self.default = exact, ulps, parameters, default
+
+    def fitting(self, elements, given):
+        """The axes that are not given, for arrays of so many elements."""
+        return {"n": elements}
+
+    def arrays(self, shape, values):
+        """Extents and role of each array; the output comes last."""
+        return [((shape["n"],), "input")] * self.inputs + [((shape["n"],), "output")]
+
+    def model(self, shape, values, size):
+        n = shape["n"]
+        return {"bytes": (self.inputs + 1) * n * size, "flops": self.flops * n, "elements": n, "unit": "vector"}
+
+    def reference_cost(self, shape):
+        """Operations that the reference of one entry costs, roughly."""
+        return 100
+
+    def expected(self, choice, indices):
+        """Values and bounds of entries of the output."""
+        inputs = [choice.entries(which, indices) for which in range(self.inputs)]
+        value = self.exact(*inputs, choice.rounded_parameters()) + np.zeros(len(indices), np.longdouble)
+        bound = choice.ulps(self) * rounding.ulp(choice.compute_type, value)
+        return value, rounding.stored_bound(choice.dtype, value, bound)
+
+
+class Rows(Operation):
+    """What works on each row of a matrix."""
+
+    axes = ({"name": "rows", "description": "rows of x"},
+            {"name": "columns", "description": "elements of a row", "default": ROW})
+
+    def fitting(self, elements, given):
+        columns = given.get("columns", ROW)
+        return {"rows": max(1, elements // max(1, columns)), "columns": columns}
+
+
+class Sum(Operation):
+    def row(self, choice, index):
+        """First element and length of the row that an entry is the sum of."""
+        return 0, choice.shape["n"]
+
+    def arrays(self, shape, values):
+        return [((shape["n"],), "input"), ((), "output")]
+
+    def model(self, shape, values, size):
+        n = shape["n"]
+        return {"bytes": (n + 1) * size, "flops": n, "elements": n, "unit": "vector"}
+
+    def reference_cost(self, shape):
+        return 5 * shape["n"]
+
+    def expected(self, choice, indices):
+        """The bound: an addition whose result is s is off by u |s| at most. In whatever order n independent numbers of
+        mean 0 and variance 1/3 are added, the squares of all partial sums add up to n^2 / 6 at most on average, when
+        they are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
+        (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less.
+        """
+        value, bound = np.empty(len(indices), np.longdouble), np.empty(len(indices), np.longdouble)
+        computed = choice.compute_type
+        for at, index in enumerate(indices):
+            begin, count = self.row(choice, int(index))
+            total, magnitude = np.longdouble(0), np.longdouble(0)
+            for first in range(begin, begin + count, 1 << 16):
+                part = philox.uniform(choice.seed, 0, first, min(1 << 16, begin + count - first), choice.dtype)
+                total, magnitude = total + part.astype(np.longdouble).sum(), magnitude + np.abs(part).sum()
+            value[at] = total
+            bound[at] = min(7 * count * rounding.unit_roundoff(computed), rounding.gamma(computed, count) * magnitude) \
+                if count else 0
+        return value, rounding.stored_bound(choice.dtype, value, bound)
+
+
+class SumRows(Rows, Sum):
+    def row(self, choice, index):
+        return index * choice.shape["columns"], choice.shape["columns"]
+
+    def arrays(self, shape, values):
+        return [((shape["rows"], shape["columns"]), "input"), ((shape["rows"],), "output")]
+
+    def model(self, shape, values, size):
+        elements = shape["rows"] * shape["columns"]
+        return {"bytes": (elements + shape["rows"]) * size, "flops": elements, "elements": elements, "unit": "vector"}
+
+    def reference_cost(self, shape):
+        return 5 * shape["columns"] + 2000  # a row is a few calls of NumPy
+
+
+class Softmax(Rows):
+    def arrays(self, shape, values):
+        extents = (shape["rows"], shape["columns"])
+        return [(extents, "input"), (extents, "output")]
+
+    def model(self, shape, values, size):
+        elements = shape["rows"] * shape["columns"]
+        return {"bytes": 2 * elements * size, "flops": 4 * elements + shape["rows"], "elements": elements,
+                "unit": "vector"}
+
+    def expected(self, choice, indices):
+        """The bound: x - max is rounded once, which exp turns into a relative error of u |x - max|; exp itself is
+        within 4 ulp, 8 u, in every library met here. The terms of the sum carry the same at the largest distance, and
+        the sum its own additions. The quotient takes two more roundings at most."""
+        columns, computed = choice.shape["columns"], choice.compute_type
+        u = rounding.unit_roundoff(computed)
+        growth = rounding.summation_growth(computed, columns)
+        value, bound = np.empty(len(indices), np.longdouble), np.empty(len(indices), np.longdouble)
+        for row in np.unique(indices // columns) if len(indices) else ():
+            x = philox.uniform(choice.seed, 0, int(row) * columns, columns, choice.dtype).astype(np.longdouble)
+            distance = x.max() - x
+            powers = np.exp(-distance)
+            here = indices // columns == row
+            chosen = indices[here] % columns
+            value[here] = (powers / powers.sum())[chosen]
+            bound[here] = value[here] * (u * (distance[chosen] + 8) + u * (distance.max() + 8) + growth + 2 * u)
+        return value, rounding.stored_bound(choice.dtype, value, bound)
+
+
+class Gemm(Operation):
+    axes = ({"name": "m", "description": "rows of C"}, {"name": "n", "description": "columns of C"},
+            {"name": "k", "description": "columns of op(A), rows of op(B)"})
+    # Relative errors of inputs that a compute mode rounds, of one unit in the last place: some units cut digits off.
+    input_errors = {"strict": 0.0, "fast_tf32": 2.0**-10, "fast_f16": 2.0**-10, "fast_bf16": 2.0**-7}
+
+    def fitting(self, elements, given):
+        return dict.fromkeys("mnk", math.isqrt(elements))
+
+    def arrays(self, shape, values):
+        m, n, k = shape["m"], shape["n"], shape["k"]
+        return [((k, m) if values["trans_a"] else (m, k), "input"), ((n, k) if values["trans_b"] else (k, n), "input"),
+                ((m, n), "input_output" if values["beta"] else "output")]
+
+    def model(self, shape, values, size):
+        m, n, k = shape["m"], shape["n"], shape["k"]
+        inputs = m * k + k * n if values["alpha"] else 0
+        scaling = 0 if values["alpha"] in (0, 1) else m * n
+        adding = {0: 0, 1: 1}.get(values["beta"], 2) * m * n
+        return {"bytes": (inputs + (2 if values["beta"] else 1) * m * n) * size,
+                "flops": 2 * m * n * k + scaling + adding, "elements": m * n, "unit": "vector"}
+
+    def reference_cost(self, shape):
+        return 200 * (shape["k"] + 200)
+
+    def expected(self, choice, indices):
+        """The bound: every product reaches C through k additions at most, its own rounding, and those of alpha and
+        beta, so the error is below gamma_{k+3} (|alpha| |A| |B| + |beta C|), in any order (Higham 2002, section 3.5).
+        A mode that rounds inputs by e adds (2 e + e^2) |alpha| |A| |B|."""
+        m, n, k = choice.shape["m"], choice.shape["n"], choice.shape["k"]
+        values = choice.rounded_parameters()
+        e = self.input_errors[choice.mode]
+        growth = rounding.gamma(choice.compute_type, k + 3)
+        value, bound = np.empty(len(indices), np.longdouble), np.empty(len(indices), np.longdouble)
+        along = np.arange(k)
+        for at, index in enumerate(indices):
+            i, j = divmod(int(index), n)
+            a = choice.entries(0, along * m + i if values["trans_a"] else i * k + along)
+            b = choice.entries(1, j * k + along if values["trans_b"] else along * n + j)
+            products = a * b * values["alpha"]
+            old = values["beta"] * choice.entries(2, np.array([index]))[0] if values["beta"] else np.longdouble(0)
+            magnitude = np.abs(products).sum()
+            value[at] = products.sum() + old
+            bound[at] = growth * (magnitude + abs(old)) + (2 * e + e * e) * magnitude
+        return value, rounding.stored_bound(choice.dtype, value, bound)
+
+
+OPERATIONS = {it.op: it for it in (
+    Operation("add", "z = x + y", 2, 1, lambda x, y, _: x + y),
+    Operation("mul", "z = x * y, element by element", 2, 1, lambda x, y, _: x * y),
+    Operation("scale", "y = alpha x", 1, 1, lambda x, it: it["alpha"] * x,
+              parameters=(parameter("alpha", "the factor", 2.5),)),
+    # exp within 4 ulp, two roundings, and a little for what they add to one another
+    Operation("sigmoid", "y = 1 / (1 + exp(-x))", 1, 4, lambda x, _: 1 / (1 + np.exp(-x)), ulps=6),
+    Operation("tanh", "y = tanh(x)", 1, 1, lambda x, _: np.tanh(x), ulps=4.5),
+    Operation("copy", "y = x", 1, 0, lambda x, _: x, ulps=0, default=False),
+    Operation("fill", "y = value", 0, 0, lambda it: it["value"], ulps=0, default=False,
+              parameters=(parameter("value", "the value", 0.75),)),
+    Sum("sum", "the sum of all elements of x", 1, 1),
+    SumRows("sum_rows", "the sum of each row of x", 1, 1, default=False),
+    Softmax("softmax", "the softmax of each row of x", 1, 4),
+    Gemm("gemm", "C = alpha op(A) op(B) + beta C", 2, 0, parameters=(
+        parameter("alpha", "the factor of the product", 1), parameter("beta", "the factor of the old C", 0),
+        parameter("trans_a", "1 where A is stored transposed", 0),
+        parameter("trans_b", "1 where B is stored transposed", 0))))}

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The answers of a peer, whatever its framework."""
+
+import math
+import os
+import platform
+
+from prumo_peers import __version__
+from prumo_peers.common import machine, protocol, rounding
+from prumo_peers.common.case import Case
+from prumo_peers.common.operations import OPERATIONS
+from prumo_peers.common.protocol import RequestError, usage
+
+USUAL_BUDGET = 3e7
+NO_DEVICE = "there is no device '{}' here; there is: {}"
+
+
+class Worker:
+    def __init__(self, framework):
+        self._framework = framework
+        self._devices = {it.id: it for it in framework.devices()}
+        self._operations = {op: it for op, it in OPERATIONS.items() if op in framework.calls}
+        self._open = {}
+        self._last_id = 0
+
+    def hello(self, request):
+        framework = self._framework
+        return {"worker": {"name": f"prumo_peers.{framework.name}", "version": __version__, "backend": framework.name,
+                           "versions": {"python": platform.python_version(), **framework.versions()},
+                           "build": {}, "pid": os.getpid(), "environment": machine.environment_that_matters(),
+                           "warnings": list(framework.warnings)},
+                "devices": [_summary(it) for it in self._devices.values()],
+                "cases": [self._describe(it) for it in self._operations.values()]}
+
+    def device(self, request):
+        device = self._find_device(request)
+        available = self._framework.available_memory(device) if device.transfers else machine.available_memory()
+        return {"device": {**_summary(device), "peaks": [],
+                           "facts": {"cache_llc_bytes": self._framework.cache_bytes(device),
+                                     "memory_available_bytes": available, **device.facts}}}
+
+    def resolve(self, request):
+        case = self._choose(request)
+        asked = request.get("bytes_per_array")
+        return {"shape": case.shape, "bytes_per_array": max(case.array_bytes) if asked is None else int(asked),
+                "footprint_bytes": case.footprint, "parameters": case.values,
+                "model": case.operation.model(case.shape, case.values, rounding.BYTES[case.dtype])}
+
+    def prepare(self, request):
+        device = self._find_device(request)
+        case = self._choose(request)
+        case.mode = protocol.text(request, "compute_mode", "strict")
+        self._require_support(case, device)
+        implementation = protocol.text(request, "implementation", self._framework.name)
+        if implementation != self._framework.name:
+            raise usage(f"there is no implementation '{implementation}'; there is: {self._framework.name}")
+        transferred = protocol.one_of(request, "data", ("resident", "transferred")) == "transferred"
+        host_memory = protocol.one_of(request, "host_memory", ("pinned", "pageable")) if transferred else None
+        cold = protocol.one_of(request, "cache", ("cold", "hot")) == "cold"
+        if transferred and not device.transfers:
+            raise RequestError("skipped", "a host device has no transfers")
+        if transferred and host_memory not in device.host_memory:
+            raise RequestError("unsupported", f"{self._framework.name} has no {host_memory} memory for {device.id}")
+        copies = machine.cold_copies(case.footprint, self._framework.cache_bytes(device)) if cold else 1
+        self._require_memory(case, device, copies)
+        try:
+            case.allocate(self._framework, device, copies, host_memory)
+        except Exception:
+            self._framework.trim(device)
+            raise
+        self._last_id += 1
+        self._open[self._last_id] = case
+        return {"case": self._last_id, "implementation": implementation, "copies": copies,
+                "footprint_bytes": copies * case.footprint, "clock": case.clock}
+
+    def verify(self, request):
+        return self._find_open(request).verify(protocol.number(request, "budget", USUAL_BUDGET))
+
+    def sample(self, request):
+        seconds = protocol.number(request, "seconds")
+        if not 0 <= seconds <= 3600:
+            raise usage(f"the field 'seconds' should be between 0 and 3600 and is {seconds}")
+        case = self._find_open(request)
+        times = case.sample(seconds)
+        transfer = None
+        if case.transfer_bytes is not None:
+            h2d_bytes, d2h_bytes = case.transfer_bytes
+            transfer = {"h2d": times.h2d, "d2h": times.d2h, "h2d_bytes": h2d_bytes, "d2h_bytes": d2h_bytes}
+        return {"samples": times.device or times.wall, "wall": times.wall, "batch": times.batch, "transfer": transfer,
+                "clock_mhz": None, "energy_j": None, "temperature_c": None, "throttle": []}
+
+    def release(self, request):
+        device = self._find_open(request).device
+        del self._open[request["case"]]
+        self._framework.trim(device)
+
+    def kind_of(self, error):
+        return self._framework.kind_of(error)
+
+    def _describe(self, operation):
+        modes = dict.fromkeys(mode for it in self._devices.values() for mode in it.modes)
+        dtypes = dict.fromkeys(dtype for it in self._devices.values() for dtype in it.dtypes or self._framework.dtypes)
+        return {"op": operation.op, "kind": "op", "description": operation.description, "default": operation.default,
+                "dtypes": list(dtypes), "layouts": ["right"], "axes": list(operation.axes),
+                "parameters": list(operation.parameters), "implementations": [self._framework.name],
+                "compute_modes": list(modes) if operation.op == "gemm" else ["strict"], "arrays": operation.inputs + 1}
+
+    def _find_device(self, request):
+        device = protocol.text(request, "device")
+        if device not in self._devices:
+            raise usage(NO_DEVICE.format(device, ", ".join(self._devices)))
+        return self._devices[device]
+
+    def _find_open(self, request):
+        case_id = protocol.whole_number(request, "case")
+        if case_id not in self._open:
+            raise usage(f"there is no case {case_id}: it was never prepared, or released")
+        return self._open[case_id]
+
+    def _require_support(self, case, device):
+        name = self._framework.name
+        if case.dtype not in (device.dtypes or self._framework.dtypes):
+            raise RequestError("unsupported", f"{name} has no type {case.dtype} on {device.id}")
+        modes = device.modes if case.operation.op == "gemm" else ("strict",)
+        if case.mode not in modes or (case.mode == "fast_tf32" and case.dtype != "f32"):
+            raise RequestError("unsupported", f"{name} has no compute mode '{case.mode}' of {case.operation.op} in "
+                                              f"{case.dtype} on {device.id}")
+
+    def _require_memory(self, case, device, copies):
+        label, needed = f"{case.operation.op} {case.dtype}", copies * case.footprint
+        if not device.transfers:
+            machine.require_memory(label, needed)
+            return
+        available = self._framework.available_memory(device)
+        if available is not None:
+            machine.require_memory(f"{label} on {device.id}", needed, available)
+        machine.require_memory(f"{label} on the host", case.footprint)
+
+    def _choose(self, request):
+        """Operation, type, shape and parameters of a request, complete."""
+        name = self._framework.name
+        op = protocol.text(request, "op")
+        if op not in self._operations:
+            raise usage(f"there is no operation '{op}'; there are: {', '.join(self._operations)}")
+        operation = self._operations[op]
+        dtype = protocol.text(request, "dtype")
+        if dtype not in rounding.DTYPES:
+            raise usage(f"there is no type '{dtype}'; there are: {', '.join(rounding.DTYPES)}")
+        if all(dtype not in (it.dtypes or self._framework.dtypes) for it in self._devices.values()):
+            raise RequestError("unsupported", f"{name} has no type {dtype}")
+        layout = protocol.text(request, "layout", "right")
+        if layout != "right":
+            kind = "unsupported" if layout in ("left", "strided") else "usage"
+            raise RequestError(kind, f"{name} has no layout {layout}")
+        return Case(operation, dtype, _shape(operation, dtype, request), _values(operation, request),
+                    protocol.whole_number(request, "seed", 0, 1))
+
+
+def _summary(device):
+    return {"id": device.id, "backend": device.backend, "name": device.name, "threads": device.threads,
+            "transfers": device.transfers}
+
+
+def _shape(operation, dtype, request):
+    given = protocol.extents(request)
+    names = [it["name"] for it in operation.axes]
+    for axis in given:
+        if axis not in names:
+            raise usage(f"there is no {operation.op} axis '{axis}'; there are: {', '.join(names)}")
+    size = protocol.whole_number(request, "bytes_per_array", 1, None)
+    if size is not None:
+        shape = {**operation.fitting(size // rounding.BYTES[dtype], given), **given}
+    else:
+        shape = {**{it["name"]: it["default"] for it in operation.axes if "default" in it}, **given}
+    for axis in names:
+        if axis not in shape:
+            raise usage(f"{operation.op}: axis {axis} is not given and neither is a size")
+    if math.prod(max(it, 1) for it in shape.values()) >= 1 << 80:
+        raise RequestError("memory", f"{operation.op} needs more memory than any machine has available")
+    return {axis: shape[axis] for axis in names}
+
+
+def _values(operation, request):
+    values = {it["name"]: it["default"] for it in operation.parameters}
+    for name, value in protocol.numbers(request, "parameters").items():
+        if name not in values:
+            raise usage(f"there is no {operation.op} parameter '{name}'; there are: {', '.join(values) or 'none'}")
+        values[name] = value
+    return values

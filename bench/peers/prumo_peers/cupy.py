@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The worker of CuPy: ``python3 -m prumo_peers.cupy``. Never run: no machine with CuPy was at hand.
+
+Timed by events around a captured graph of many calls, or around the calls themselves where they are long. What CuPy has
+no function for is written as its users write it: sigmoid as an element-wise kernel, softmax by steps.
+"""
+
+import sys
+
+from prumo_peers.common import program
+
+program.require("cupy", "numpy cupy-cuda13x", ("numpy", "cupy"))
+
+import cupy  # noqa: E402
+import numpy as np  # noqa: E402
+
+from prumo_peers.common.framework import Device, Framework  # noqa: E402
+
+_TYPES = {"f32": np.float32, "f64": np.float64}
+
+_sigmoid = cupy.ElementwiseKernel("T x", "T y", "y = T(1) / (T(1) + exp(-x))", "prumo_peers_sigmoid")
+
+
+def _softmax(x, y, _):
+    cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
+    cupy.exp(y, out=y)
+    cupy.divide(y, y.sum(axis=1, keepdims=True), out=y)
+
+
+def _gemm(a, b, c, it):
+    a, b = a.T if it["trans_a"] else a, b.T if it["trans_b"] else b
+    alpha, beta = c.dtype.type(it["alpha"]), c.dtype.type(it["beta"])
+    product = cupy.matmul(a, b, out=None if beta else c)
+    if alpha != 1:
+        cupy.multiply(product, alpha, out=product)
+    if beta:
+        cupy.multiply(c, beta, out=c)
+        cupy.add(c, product, out=c)
+
+
+class EventMarks:
+    def __init__(self, count):
+        self._events = [cupy.cuda.Event() for _ in range(count)]
+
+    def mark(self, which):
+        self._events[which].record()
+
+    def seconds_between(self, first, last):
+        return cupy.cuda.get_elapsed_time(self._events[first], self._events[last]) * 1e-3
+
+
+class CuPy(Framework):
+    name = "cupy"
+    dtypes = tuple(_TYPES)
+    calls = {
+        "add": lambda x, y, z, _: cupy.add(x, y, out=z),
+        "mul": lambda x, y, z, _: cupy.multiply(x, y, out=z),
+        "scale": lambda x, y, it: cupy.multiply(x, x.dtype.type(it["alpha"]), out=y),
+        "sigmoid": lambda x, y, _: _sigmoid(x, y),
+        "tanh": lambda x, y, _: cupy.tanh(x, out=y),
+        "copy": lambda x, y, _: cupy.copyto(y, x),
+        "fill": lambda y, it: y.fill(it["value"]),
+        "sum": lambda x, y, _: cupy.sum(x, out=y),
+        "sum_rows": lambda x, y, _: cupy.sum(x, axis=1, out=y),
+        "softmax": _softmax,
+        "gemm": _gemm,
+    }
+
+    def __init__(self):
+        # A stream of our own: the default one cannot be captured.
+        self._streams = {}
+
+    def devices(self):
+        found = []
+        for index in range(cupy.cuda.runtime.getDeviceCount()):
+            facts = cupy.cuda.runtime.getDeviceProperties(index)
+            found.append(Device(f"cupy:{index}", "cupy", facts["name"].decode(), index, transfers=True,
+                                cache_bytes=facts["l2CacheSize"] or 64 << 20, host_memory=("pinned", "pageable"),
+                                facts={"memory_bytes": facts["totalGlobalMem"], "cores": facts["multiProcessorCount"],
+                                       "compute_capability": f"{facts['major']}.{facts['minor']}"}))
+        return found
+
+    def versions(self):
+        return {"cupy": cupy.__version__, "cuda": str(cupy.cuda.runtime.runtimeGetVersion())}
+
+    def enter(self, device, mode):
+        cupy.cuda.Device(device.handle).use()
+        if device.handle not in self._streams:
+            self._streams[device.handle] = cupy.cuda.Stream(non_blocking=True)
+        self._streams[device.handle].use()
+
+    def fence(self, device):
+        self._streams[device.handle].synchronize()
+
+    def array(self, device, numbers, dtype):
+        return cupy.asarray(numbers)
+
+    def fill(self, device, arrays, which, numbers, dtype):
+        arrays[which].set(numbers)
+
+    def numbers(self, array):
+        return cupy.asnumpy(array)
+
+    def duplicate(self, array):
+        return array.copy()
+
+    def trim(self, device):
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    def available_memory(self, device):
+        with cupy.cuda.Device(device.handle):
+            return cupy.cuda.runtime.memGetInfo()[0]
+
+    def marks(self, device, count):
+        return EventMarks(count)
+
+    def record(self, device, make_calls):
+        stream = self._streams[device.handle]
+        # What calls allocate for themselves must belong to the recording for as long as it is replayed, and be there
+        # before: nothing can be allocated while calls are captured.
+        pool = cupy.cuda.MemoryPool()
+        with cupy.cuda.using_allocator(pool.malloc):
+            make_calls()
+            stream.synchronize()
+            stream.begin_capture()
+            try:
+                make_calls()
+            finally:
+                graph = stream.end_capture()
+
+        def replay(memory=pool):
+            graph.launch(stream)
+
+        return replay
+
+    def host_buffer(self, array, pinned):
+        if not pinned:
+            return cupy.asnumpy(array)
+        memory = cupy.cuda.alloc_pinned_memory(max(array.nbytes, 1))
+        buffer = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+        buffer[...] = cupy.asnumpy(array)
+        return buffer
+
+    def upload(self, device, arrays, which, buffer):
+        arrays[which].set(buffer, stream=self._streams[device.handle])
+
+    def download(self, arrays, which, buffer):
+        arrays[which].get(out=buffer, stream=cupy.cuda.get_current_stream(), blocking=False)
+
+    def kind_of(self, error):
+        if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
+            return "memory"
+        return "device" if isinstance(error, cupy.cuda.runtime.CUDARuntimeError) else super().kind_of(error)
+
+
+if __name__ == "__main__":
+    sys.exit(program.run(CuPy, "It measures prumo's operations in CuPy, on CUDA devices."))

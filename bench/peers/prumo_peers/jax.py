@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The worker of JAX: ``python3 -m prumo_peers.jax``.
+
+Functions are compiled and return new arrays: making those is part of what is measured. No argument is donated. All is
+timed by the wall's clock up to block_until_ready.
+"""
+
+import functools
+import os
+import sys
+
+from prumo_peers.common import program
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # other workers need memory of the GPU, too
+program.require("jax", "numpy jax", ("numpy", "jax"))
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common.framework import Device, Framework  # noqa: E402
+
+_TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16}
+
+
+def _wide(array):
+    """16-bit types are computed in f32 and rounded once, as prumo does; the compiler fuses the conversions."""
+    return array if array.dtype == jnp.float64 else array.astype(jnp.float32)
+
+
+def _gemm(a, b, c, it):
+    a, b = a.T if it["trans_a"] else a, b.T if it["trans_b"] else b
+    accumulator = jnp.float64 if a.dtype == jnp.float64 else jnp.float32
+    product = jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST, preferred_element_type=accumulator)
+    if it["alpha"] != 1:
+        product = accumulator(it["alpha"]) * product
+    return product if it["beta"] == 0 else product + accumulator(it["beta"]) * _wide(c)
+
+
+def _scale(x, y, it):
+    x = _wide(x)
+    return x.dtype.type(it["alpha"]) * x
+
+
+class Jax(Framework):
+    name = "jax"
+    dtypes = tuple(_TYPES)
+    # Functions of all arrays that return the result; what the output held is read by gemm alone.
+    calls = {
+        "add": lambda x, y, z, _: _wide(x) + _wide(y),
+        "mul": lambda x, y, z, _: _wide(x) * _wide(y),
+        "scale": _scale,
+        "sigmoid": lambda x, y, _: jax.nn.sigmoid(_wide(x)),
+        "tanh": lambda x, y, _: jnp.tanh(_wide(x)),
+        "copy": lambda x, y, _: jnp.copy(x),
+        "fill": lambda y, it: jnp.full(y.shape, it["value"], y.dtype),
+        "sum": lambda x, y, _: jnp.sum(_wide(x)),
+        "sum_rows": lambda x, y, _: jnp.sum(_wide(x), axis=1),
+        "softmax": lambda x, y, _: jax.nn.softmax(_wide(x), axis=1),
+        "gemm": _gemm,
+    }
+
+    def __init__(self):
+        jax.config.update("jax_enable_x64", True)
+        # On the host calls may run beside one another otherwise, and waiting for the last would not be for all.
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
+        self._pending = []
+
+    def devices(self):
+        found = []
+        for platform in ("cpu", "gpu", "tpu"):
+            try:
+                handles = jax.local_devices(backend=platform)
+            except RuntimeError:  # there is none
+                continue
+            for handle in handles[:1] if platform == "cpu" else handles:
+                found.append(self._describe(platform, handle))
+        return found
+
+    @staticmethod
+    def _describe(platform, handle):
+        backend = f"jax-{platform}"
+        if platform == "cpu":
+            return Device("jax-cpu:0", backend, machine.processor_name(), handle, machine.processors())
+        # JAX does not tell the size of caches: this is more than any device has.
+        return Device(f"{backend}:{handle.local_hardware_id or 0}", backend, handle.device_kind, handle, transfers=True,
+                      cache_bytes=256 << 20)
+
+    def versions(self):
+        return {"jax": jax.__version__, "jaxlib": jax.lib.__version__}
+
+    def array(self, device, numbers, dtype):
+        return jax.device_put(numbers.astype(_TYPES[dtype]), device.handle)
+
+    def fill(self, device, arrays, which, numbers, dtype):
+        arrays[which] = self.array(device, numbers, dtype)
+
+    def numbers(self, array):
+        return np.asarray(array).astype(np.float64 if array.dtype == jnp.float64 else np.float32)
+
+    def duplicate(self, array):
+        return jnp.copy(array)
+
+    def bind(self, device, op, arrays, parameters, dtype, mode):
+        function = self._compiled(device, op, tuple(parameters.items()), dtype)
+
+        def call():
+            arrays[-1] = function(*arrays)
+            self._pending = arrays[-1:]
+
+        return call
+
+    @functools.lru_cache(maxsize=None)
+    def _compiled(self, device, op, parameters, dtype):
+        """One function for all copies of a case, so that it is compiled once."""
+        def function(*arrays):
+            return self.calls[op](*arrays, dict(parameters)).astype(_TYPES[dtype])
+
+        return jax.jit(function, out_shardings=jax.sharding.SingleDeviceSharding(device.handle))
+
+    def fence(self, device):
+        jax.block_until_ready(self._pending)
+
+    def trim(self, device):
+        self._pending = []
+
+    def available_memory(self, device):
+        told = device.handle.memory_stats() or {}
+        return told["bytes_limit"] - told["bytes_in_use"] if "bytes_limit" in told else None
+
+    def host_buffer(self, array, pinned):
+        return np.array(array)
+
+    def upload(self, device, arrays, which, buffer):
+        arrays[which] = jax.device_put(buffer, device.handle)
+        self._pending.append(arrays[which])
+
+    def download(self, arrays, which, buffer):
+        np.copyto(buffer, np.asarray(arrays[which]))
+
+    def kind_of(self, error):
+        return "memory" if "RESOURCE_EXHAUSTED" in str(error) else super().kind_of(error)
+
+
+if __name__ == "__main__":
+    sys.exit(program.run(Jax, "It measures prumo's operations in JAX, on the host, GPUs and TPUs."))

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The worker of PyTorch: ``python3 -m prumo_peers.torch``.
+
+On the host calls are done when they return. CUDA's are timed by events around a captured graph of many calls, or around
+the calls themselves where they are long; Apple's by events; XLA's (a TPU) by the wall's clock, each call a step.
+"""
+
+import sys
+
+from prumo_peers.common import program
+
+program.require("torch", "numpy torch", ("numpy", "torch"))
+
+import torch  # noqa: E402
+
+from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common.framework import Device, Framework  # noqa: E402
+
+_TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def _gemm(a, b, c, it):
+    a, b = a.t() if it["trans_a"] else a, b.t() if it["trans_b"] else b
+    if it["alpha"] == 1 and it["beta"] == 0:
+        torch.mm(a, b, out=c)
+    else:
+        torch.addmm(c, a, b, alpha=it["alpha"], beta=it["beta"], out=c)
+
+
+class EventMarks:
+    """Marks by events, which tell milliseconds."""
+
+    def __init__(self, events):
+        self._events = events
+
+    def mark(self, which):
+        self._events[which].record()
+
+    def seconds_between(self, first, last):
+        return self._events[first].elapsed_time(self._events[last]) * 1e-3
+
+
+class Host:
+    """What PyTorch's kinds of devices differ in; this is the host, where there is nothing to wait for."""
+
+    def devices(self):
+        yield Device("torch-cpu:0", "torch-cpu", machine.processor_name(), torch.device("cpu"), torch.get_num_threads())
+
+    def enter(self, handle):
+        pass
+
+    def fence(self, handle):
+        pass
+
+    def trim(self):
+        pass
+
+    def available_memory(self, handle):
+        return None
+
+    def marks(self, count):
+        return None
+
+    def record(self, make_calls):
+        return None
+
+
+class Cuda(Host):
+    def devices(self):
+        modes = ("strict", "fast_tf32") if torch.version.hip is None else ("strict",)
+        for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+            facts = torch.cuda.get_device_properties(index)
+            yield Device(f"torch-cuda:{index}", "torch-cuda", facts.name, torch.device("cuda", index), transfers=True,
+                         cache_bytes=getattr(facts, "L2_cache_size", None) or 64 << 20, modes=modes,
+                         host_memory=("pinned", "pageable"),
+                         facts={"memory_bytes": facts.total_memory, "cores": facts.multi_processor_count,
+                                "compute_capability": f"{facts.major}.{facts.minor}"})
+
+    def enter(self, handle):
+        torch.cuda.set_device(handle)
+
+    def fence(self, handle):
+        torch.cuda.synchronize(handle)
+
+    def trim(self):
+        torch.cuda.empty_cache()
+
+    def available_memory(self, handle):
+        return torch.cuda.mem_get_info(handle)[0]
+
+    def marks(self, count):
+        return EventMarks([torch.cuda.Event(enable_timing=True) for _ in range(count)])
+
+    def record(self, make_calls):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            make_calls()
+        return graph.replay
+
+
+class Mps(Host):
+    """Apple's GPUs. Never run: no such machine was at hand."""
+
+    def devices(self):
+        if torch.backends.mps.is_available():
+            yield Device("torch-mps:0", "torch-mps", machine.processor_name(), torch.device("mps"), transfers=True,
+                         cache_bytes=32 << 20, dtypes=("f32", "f16", "bf16"))
+
+    def fence(self, handle):
+        torch.mps.synchronize()
+
+    def trim(self):
+        torch.mps.empty_cache()
+
+    def available_memory(self, handle):
+        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
+
+    def marks(self, count):
+        return EventMarks([torch.mps.Event(enable_timing=True) for _ in range(count)])
+
+
+class Xla(Host):
+    """TPUs and whatever else torch_xla reaches. Never run: no such machine was at hand."""
+
+    def __init__(self):
+        try:
+            import torch_xla
+            import torch_xla.core.xla_model
+        except ImportError:
+            torch_xla = None
+        self.library = torch_xla
+
+    def devices(self):
+        if self.library is not None:
+            yield Device("torch-xla:0", "torch-xla", self.library.core.xla_model.xla_device_hw(self.library.device()),
+                         self.library.device(), transfers=True, cache_bytes=128 << 20)
+
+    def fence(self, handle):
+        self.library.sync()
+        self.library.core.xla_model.wait_device_ops()
+
+    def end_call(self):
+        """Cuts the lazy graph: calls left in one graph that write the same array would all but the last be dropped."""
+        self.library.sync()
+
+
+class Torch(Framework):
+    name = "torch"
+    dtypes = tuple(_TYPES)
+    calls = {
+        "add": lambda x, y, z, _: torch.add(x, y, out=z),
+        "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
+        "scale": lambda x, y, it: torch.mul(x, it["alpha"], out=y),
+        "sigmoid": lambda x, y, _: torch.sigmoid(x, out=y),
+        "tanh": lambda x, y, _: torch.tanh(x, out=y),
+        "copy": lambda x, y, _: y.copy_(x),
+        "fill": lambda y, it: y.fill_(it["value"]),
+        "sum": lambda x, y, _: torch.sum(x, 0, out=y),
+        "sum_rows": lambda x, y, _: torch.sum(x, 1, out=y),
+        "softmax": lambda x, y, _: torch.softmax(x, 1, out=y),
+        "gemm": _gemm,
+    }
+
+    def __init__(self):
+        torch.set_grad_enabled(False)
+        # Sums of 16-bit products stay in f32, as prumo's do.
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+        self._kinds = {"cpu": Host(), "cuda": Cuda(), "mps": Mps(), "xla": Xla()}
+
+    def _kind(self, device):
+        return self._kinds[device.handle.type]
+
+    def devices(self):
+        return [device for kind in self._kinds.values() for device in kind.devices()]
+
+    def versions(self):
+        versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "hip": torch.version.hip}
+        return {name: version for name, version in versions.items() if version}
+
+    def array(self, device, numbers, dtype):
+        return torch.from_numpy(numbers).to(device.handle, _TYPES[dtype])
+
+    def fill(self, device, arrays, which, numbers, dtype):
+        arrays[which].copy_(torch.from_numpy(numbers))
+
+    def numbers(self, array):
+        wide = torch.float64 if array.dtype == torch.float64 else torch.float32
+        return array.cpu().to(wide).numpy()
+
+    def duplicate(self, array):
+        return array.clone()
+
+    def bind(self, device, op, arrays, parameters, dtype, mode):
+        call = super().bind(device, op, arrays, parameters, dtype, mode)
+        if device.handle.type != "xla":
+            return call
+        return lambda: (call(), self._kinds["xla"].end_call())
+
+    def enter(self, device, mode):
+        torch.set_float32_matmul_precision("high" if mode == "fast_tf32" else "highest")
+        self._kind(device).enter(device.handle)
+
+    def fence(self, device):
+        self._kind(device).fence(device.handle)
+
+    def trim(self, device):
+        self._kind(device).trim()
+
+    def available_memory(self, device):
+        return self._kind(device).available_memory(device.handle)
+
+    def marks(self, device, count):
+        return self._kind(device).marks(count)
+
+    def record(self, device, make_calls):
+        return self._kind(device).record(make_calls)
+
+    def host_buffer(self, array, pinned):
+        contents = array.cpu()
+        return contents.pin_memory() if pinned else contents
+
+    def upload(self, device, arrays, which, buffer):
+        arrays[which].copy_(buffer, non_blocking=True)
+
+    def download(self, arrays, which, buffer):
+        buffer.copy_(arrays[which], non_blocking=True)
+
+    def kind_of(self, error):
+        if isinstance(error, torch.cuda.OutOfMemoryError):
+            return "memory"
+        return "device" if "CUDA error" in str(error) else super().kind_of(error)
+
+
+if __name__ == "__main__":
+    sys.exit(program.run(Torch, "It measures prumo's operations in PyTorch, on the host, CUDA, MPS and XLA devices."))

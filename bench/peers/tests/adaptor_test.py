@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One framework's adaptor on each of its devices here: ``python3 adaptor_test.py torch``.
+
+Exits with 77 where the framework is not installed; its own line tells how to install it.
+"""
+
+import dataclasses
+import importlib
+import itertools
+import sys
+import unittest
+
+NAME = sys.argv.pop()
+try:
+    module = importlib.import_module(f"prumo_peers.{NAME}")
+except SystemExit as missing:
+    if missing.code != 3:
+        raise
+    sys.exit(77)
+
+import numpy as np  # noqa: E402
+
+from prumo_peers.common import philox, rounding  # noqa: E402
+from prumo_peers.common.case import Case  # noqa: E402
+from prumo_peers.common.framework import Framework  # noqa: E402
+from prumo_peers.common.operations import OPERATIONS  # noqa: E402
+
+FRAMEWORK = next(it for it in vars(module).values()
+                 if isinstance(it, type) and issubclass(it, Framework) and it is not Framework)()
+has_products = unittest.skipUnless("gemm" in FRAMEWORK.calls, "the framework has no gemm")
+SHAPES = ({"n": 1}, {"n": 1000}, {"rows": 3, "columns": 1}, {"rows": 7, "columns": 1500}, {"m": 9, "n": 7, "k": 11},
+          {"m": 1, "n": 1, "k": 300})
+
+
+def choices():
+    """Every device, type, operation and shape."""
+    for device in FRAMEWORK.devices():
+        for dtype, op in itertools.product(device.dtypes or FRAMEWORK.dtypes, FRAMEWORK.calls):
+            axes = {it["name"] for it in OPERATIONS[op].axes}
+            for shape in SHAPES:
+                if set(shape) == axes:
+                    yield device, dtype, OPERATIONS[op], shape
+
+
+def case_of(device, dtype, operation, shape, copies=1, mode="strict", **values):
+    defaults = {it["name"]: it["default"] for it in operation.parameters}
+    case = Case(operation, dtype, shape, {**defaults, **values}, 5, mode)
+    case.allocate(FRAMEWORK, device, copies)
+    return case
+
+
+class Adaptor(unittest.TestCase):
+    def tearDown(self):
+        vars(FRAMEWORK).pop("bind", None)
+
+    def plant(self, change):
+        """Lets every call be followed by a change of its result, given and returned as NumPy's numbers."""
+        right = type(FRAMEWORK).bind
+
+        def bind(device, op, arrays, parameters, dtype, mode):
+            call = right(FRAMEWORK, device, op, arrays, parameters, dtype, mode)
+
+            def wrong():
+                call()
+                numbers = np.array(FRAMEWORK.numbers(arrays[-1]))
+                arrays[-1] = FRAMEWORK.array(device, change(numbers), dtype)
+
+            return wrong
+
+        FRAMEWORK.bind = bind
+
+    def test_every_operation_type_and_shape(self):
+        for device, dtype, operation, shape in choices():
+            with self.subTest(device=device.id, dtype=dtype, op=operation.op, shape=shape):
+                answer = case_of(device, dtype, operation, shape).verify(1e9)
+                self.assertEqual((answer["verified"], answer["method"]), (True, "all"), answer)
+
+    def test_data_are_those_of_the_generator(self):
+        for device in FRAMEWORK.devices():
+            for dtype in device.dtypes or FRAMEWORK.dtypes:
+                case = case_of(device, dtype, OPERATIONS["add"], {"n": 4099}, copies=2)
+                for arrays, which in itertools.product(case.copies, (0, 1)):
+                    generated = philox.uniform(5, which, 0, 4099, dtype).astype(rounding.carrier(dtype))
+                    np.testing.assert_array_equal(FRAMEWORK.numbers(arrays[which]), generated)
+
+    def test_a_wrong_entry_is_found(self):
+        def spoil(numbers):
+            numbers.reshape(-1)[-1] *= 1.02
+            return numbers
+
+        self.plant(spoil)
+        for device, dtype, operation, shape in choices():
+            with self.subTest(device=device.id, dtype=dtype, op=operation.op, shape=shape):
+                self.assertFalse(case_of(device, dtype, operation, shape).verify(1e9)["verified"])
+
+    def test_an_entry_that_was_not_written_is_found(self):
+        def spoil(numbers):
+            numbers.reshape(-1)[0] = np.nan
+            return numbers
+
+        self.plant(spoil)
+        for device, dtype, operation, shape in choices():
+            answer = case_of(device, dtype, operation, shape).verify(1e9)
+            self.assertEqual((answer["verified"], answer["error"]), (False, None))
+
+    @has_products
+    def test_products_with_factors_and_of_all_transposes(self):
+        for device in FRAMEWORK.devices():
+            for trans_a, trans_b, alpha, beta in itertools.product((0, 1), (0, 1), (1, -1.5), (0, 1, -0.5)):
+                for dtype in device.dtypes or FRAMEWORK.dtypes:
+                    values = {"alpha": alpha, "beta": beta, "trans_a": trans_a, "trans_b": trans_b}
+                    with self.subTest(device=device.id, dtype=dtype, **values):
+                        case = case_of(device, dtype, OPERATIONS["gemm"], {"m": 9, "n": 7, "k": 11}, **values)
+                        answer = case.verify(1e9)
+                        self.assertTrue(answer["verified"], answer)
+
+    @has_products
+    def test_every_compute_mode(self):
+        for device in FRAMEWORK.devices():
+            for mode in device.modes:
+                case = case_of(device, "f32", OPERATIONS["gemm"], {"m": 200, "n": 90, "k": 300}, mode=mode)
+                answer = case.verify(1e8)
+                self.assertTrue(answer["verified"], (mode, answer))
+
+    def test_samples_of_resident_and_transferred_data(self):
+        for device in FRAMEWORK.devices():
+            for host_memory in (None, *(device.host_memory if device.transfers else ())):
+                case = Case(OPERATIONS["add"], "f32", {"n": 5000}, {})
+                case.allocate(FRAMEWORK, device, 3, host_memory)
+                times = case.sample(0.003)
+                self.assertTrue(times.wall and all(0 < it < 1 for it in times.wall + times.device))
+                self.assertEqual(len(times.h2d), len(times.wall) if host_memory else 0)
+                self.assertTrue(case.verify(1e9)["verified"])
+
+    @unittest.skipIf(type(FRAMEWORK).host_buffer is Framework.host_buffer, "the framework has no devices with transfers")
+    def test_inputs_go_there_and_results_come_back(self):
+        for device in FRAMEWORK.devices():
+            # The host stands in where there is no other device: the copies are made all the same.
+            reached = device if device.transfers else dataclasses.replace(device, host_memory=("pageable",))
+            for host_memory in reached.host_memory:
+                case = Case(OPERATIONS["add"], "f32", {"n": 5000}, {})
+                case.allocate(FRAMEWORK, reached, 2, host_memory)
+                case.buffers[0][:10] = 3
+                times = case.sample(0)
+                self.assertTrue(times.h2d[0] > 0 and times.d2h[0] > 0)
+                x, y, z = (np.asarray(it) for it in case.buffers)
+                np.testing.assert_array_equal(x[:10], np.float32(3))
+                np.testing.assert_array_equal(z, x + y)
+
+
+if __name__ == "__main__":
+    unittest.main()
