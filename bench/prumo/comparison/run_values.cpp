@@ -105,4 +105,14 @@ run_value value_of_run(std::span<const double> samples, std::uint64_t seed) {
   return value;
 }
 
+run_value value_of_moments(double mean, double standard_deviation, std::size_t count) {
+  if (!(std::isfinite(mean) && mean > 0)) throw std::invalid_argument("a mean that is not finite and positive");
+  if (!(std::isfinite(standard_deviation) && standard_deviation >= 0)) {
+    throw std::invalid_argument("a standard deviation that is not finite or is negative");
+  }
+  if (count == 0) throw std::invalid_argument("the mean of no samples");
+  const double relative = standard_deviation / mean;
+  return {std::log(mean), relative * relative / static_cast<double>(count)};
+}
+
 }  // namespace prumo::bench

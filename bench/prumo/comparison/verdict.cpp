@@ -54,8 +54,8 @@ struct candidate {
   bool assumed = false;
 };
 
-std::vector<run_value> values_of(const process_runs& runs, const std::string& where, std::uint64_t seed) {
-  std::vector<run_value> values;
+std::vector<run_value> values_of(const process_runs& runs, std::vector<run_value> values, const std::string& where,
+                                 std::uint64_t seed) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].empty()) continue;
     try {
@@ -92,8 +92,8 @@ candidate prepare(const case_pair& one, std::size_t place, const judge_options& 
     if (before_runs.empty()) {
       throw std::invalid_argument(fmt::format("case {}: no process run has samples on both sides", place + 1));
     }
-    const std::vector<run_value> before = values_of(before_runs, before_name, seed);
-    std::vector<run_value> differences = values_of(after_runs, after_name, seed + other_side);
+    const std::vector<run_value> before = values_of(before_runs, {}, before_name, seed);
+    std::vector<run_value> differences = values_of(after_runs, {}, after_name, seed + other_side);
     for (std::size_t i = 0; i < differences.size(); ++i) {
       differences[i].log_seconds -= before[i].log_seconds;
       differences[i].variance += before[i].variance;
@@ -103,8 +103,8 @@ candidate prepare(const case_pair& one, std::size_t place, const judge_options& 
     if (result.assumed) assume_spread(result.after, differences, options.assumed_run_spread, 2);
     return result;
   }
-  const std::vector<run_value> before = values_of(one.before, before_name, seed);
-  const std::vector<run_value> after = values_of(one.after, after_name, seed + other_side);
+  const std::vector<run_value> before = values_of(one.before, one.told_before, before_name, seed);
+  const std::vector<run_value> after = values_of(one.after, one.told_after, after_name, seed + other_side);
   result.before = estimate_mean(before);
   result.after = estimate_mean(after);
   result.assumed = std::min(before.size(), after.size()) < fewest_runs;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "comparison/run_values.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +21,9 @@ struct case_pair {
   process_runs after;
   /// Run number i of both sides was measured in turns: what drifts touches both alike.
   bool interleaved = false;
+  /// Further runs of which no samples are known, only these; such a case is not interleaved.
+  std::vector<run_value> told_before = {};
+  std::vector<run_value> told_after = {};
 };
 
 enum class verdict { same, faster, slower, unclear };
