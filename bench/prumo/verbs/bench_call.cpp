@@ -43,11 +43,9 @@ void bench_call::add_options(CLI::App& app) {
   add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")->group("What");
   add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")->group("What");
   add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");
-  add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)",
-            "LIST")
+  add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
       ->group("What");
-  add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")
-      ->group("What");
+  add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")->group("What");
   add_words(app, "--set", parameters_, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
   add_words(app, "--data", data_, "resident, transferred (default both, where there are transfers)", "LIST")
       ->group("What");
@@ -138,8 +136,8 @@ measure_options bench_call::read_measure() const {
 }
 
 exit_code bench_call::run(std::vector<std::string> command) {
-  bench_options options{workers_.read(), read_plan(), read_measure(), output_,
-                        csv_,            resume_,     list_,          std::move(command)};
+  bench_options options{workers_.read(), read_plan(), read_measure(),    output_, csv_,
+                        resume_,         list_,       std::move(command)};
   if (options.resume && (options.output.empty() || options.output == "-")) {
     throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
   }
