@@ -105,10 +105,9 @@ void put_run(fact_values& values, const json& run) {
   put(values, relevance::power, "governor", field(run, "/power/governor"));
   put(values, relevance::system, "kernel", field(run, "/host/kernel"));
   put(values, relevance::system, "distribution", field(run, "/host/distribution"));
-  if (const json& bytes = field(run, "/memory/bytes"); bytes.is_number_unsigned()) {
+  if (const json& bytes = field(run, "/memory/bytes"); bytes.is_number()) {
     // Firmware and kernel take their share of memory, which varies by some pages.
-    put(values, relevance::system, "memory",
-        fmt::format("{:.0f} GB", static_cast<double>(bytes.get<std::uint64_t>()) / (1024.0 * 1024 * 1024)));
+    put(values, relevance::system, "memory", fmt::format("{:.0f} GB", bytes.get<double>() / (1024.0 * 1024 * 1024)));
   }
   const json& versions = field(run, "/versions");
   for (const char* name : {"prumo", "nvbench", "Google Benchmark"}) {
@@ -222,6 +221,8 @@ std::vector<context_difference> context_differences(const comparison& of) {
     bool different = false;
     for (std::vector<json>& values : sides) {
       if (values.empty() && rank == relevance::environment) values.emplace_back("not set");
+      // A machine on battery is told even where the other one does not know.
+      if (values.empty() && title == "power source") values.emplace_back("unknown");
       for (const json& value : values) {
         if (first == nullptr) first = &value;
         different = different || differ(title, *first, value);

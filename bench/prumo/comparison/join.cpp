@@ -128,8 +128,13 @@ void set_lonely_apart(comparison& of, bool by_device) {
       least = different.size();
       if (least > 2) continue;  // nothing alike any more
       const property& first = *different.front();
-      reason = fmt::format("another {}: {} in {}, {} in {}", first.name, value_text(field(result, first.pointer)),
-                           label, value_text(field(other->result(), first.pointer)), of.sides[other_side].label);
+      // Both of them give the same reason, so that it is counted once.
+      const bool before = side < other_side;
+      const json& one = before ? result : other->result();
+      const json& two = before ? other->result() : result;
+      reason = fmt::format("another {}: {} in {}, {} in {}", first.name, value_text(field(one, first.pointer)),
+                           of.sides[std::min(side, other_side)].label, value_text(field(two, first.pointer)),
+                           of.sides[std::max(side, other_side)].label);
     }
     of.lonely.push_back({it, label, reason.empty() ? "only in " + label : reason});
   }

@@ -31,12 +31,12 @@ process_runs runs_of(const json& result) {
   if (!samples.is_array() || samples.empty()) return {};
   const auto all = samples.get<std::vector<double>>();
   const json& counts = field(result, "/time_s/runs");
-  process_runs runs;
+  process_runs runs;  // an empty one gave nothing
   std::size_t begin = 0;
   if (counts.is_array()) {
     for (const json& entry : counts) {
-      const std::size_t count = entry.is_number_unsigned() ? entry.get<std::size_t>() : 0;
-      if (count == 0 || count > all.size() - begin) return {all};
+      if (!entry.is_number_integer() || entry < 0 || entry > all.size() - begin) return {all};
+      const auto count = entry.get<std::size_t>();
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
       runs.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
       begin += count;
@@ -97,8 +97,10 @@ json parse_any(std::string_view text, const std::string& name) {
 std::optional<double> measurement::seconds() const {
   if (!runs.empty()) {
     std::vector<double> medians;
-    for (const auto& samples : runs) medians.push_back(quantile(samples, 0.5));
-    return quantile(medians, 0.5);
+    for (const auto& samples : runs) {
+      if (!samples.empty()) medians.push_back(quantile(samples, 0.5));
+    }
+    return medians.empty() ? std::nullopt : std::optional(quantile(medians, 0.5));
   }
   if (moments) return moments->mean;
   return number_of(field(result, "/time_s/median"));

@@ -33,6 +33,28 @@ comparison_value read_by(const std::string& name) {
   throw program_error(exit_code::wrong_usage, "--by: " + unknown_name_message("value", name, names));
 }
 
+/// Refuses to show a column of nothing.
+void check_value_is_told(const comparison& of, comparison_value by) {
+  const auto told = [&](const case_cell& cell) {
+    const cell_figures figures = figures_of(cell);
+    switch (by) {
+      case comparison_value::time: return true;  // or the case failed, which is told
+      case comparison_value::rate: return figures.gbytes || figures.gflops || figures.gelements;
+      case comparison_value::elements: return figures.gelements.has_value();
+      case comparison_value::roofline: return figures.roofline.has_value();
+      case comparison_value::peak: return figures.peak.has_value();
+      case comparison_value::energy: return figures.energy.has_value();
+    }
+    return true;
+  };
+  for (const compared_case& it : of.cases) {
+    if (std::ranges::any_of(it.cells, told)) return;
+  }
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("--by {}: none of the files tells it of the cases to compare; --by time always works",
+                                  to_string(by)));
+}
+
 class compare_call : public verb_call {
  public:
   void add_options(CLI::App& app) override;
@@ -165,6 +187,7 @@ exit_code compare_call::run(std::vector<std::string> command) {
                         "--gate judges two versions of a device, but these are devices side by side; name the files "
                         "of the two versions: prumo compare BEFORE --to AFTER --gate 3%");
   }
+  check_value_is_told(compared, view.by);
   judge_cases(compared, view.judged_with);
   notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
   for (std::string& note : notes) note = sanitize(note);
