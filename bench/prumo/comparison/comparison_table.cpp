@@ -232,7 +232,7 @@ std::string counts_line(std::size_t cases, const verdict_counts& counts) {
 
 std::string legend(const comparison& of, const comparison_view& view) {
   bool assumed = false;
-  bool published = false;
+  std::set<std::string> publications;
   std::size_t from_moments = 0;
   for (const compared_case& it : of.cases) {
     for (const case_outcome& outcome : it.outcomes) {
@@ -240,7 +240,9 @@ std::string legend(const comparison& of, const comparison_view& view) {
       from_moments += outcome.judged && outcome.from_moments ? 1 : 0;
     }
     for (const case_cell& cell : it.cells) {
-      published = published || std::ranges::any_of(cell, [](const measurement* row) { return row->published; });
+      for (const measurement* row : cell) {
+        if (row->published) publications.insert(text_of(field(row->result, "/published/source")));
+      }
     }
   }
   std::string text;
@@ -265,7 +267,8 @@ std::string legend(const comparison& of, const comparison_view& view) {
     text += fmt::format("; {} from means and standard deviations, since the files hold no samples",
                         plural(from_moments, "interval comes", "intervals come"));
   }
-  if (published) text += "; *: published, not measured here: no verdict";
+  if (!publications.empty()) text += "; *: published, not measured here: no verdict";
+  for (const std::string& publication : publications) text += publication.empty() ? "" : " (" + publication + ')';
   return text;
 }
 

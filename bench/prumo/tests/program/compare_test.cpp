@@ -226,7 +226,8 @@ TEST(compare, files_of_other_programs_are_compared) {
                             {"real_time", time + 0.001 * i},
                             {"time_unit", "us"}});
     }
-    const json document = {{"context", {{"host_name", "station"}, {"library_version", name}}}, {"benchmarks", benchmarks}};
+    const json document = {{"context", {{"host_name", "station"}, {"library_version", name}}},
+                           {"benchmarks", benchmarks}};
     write_file(folder.file(name), document.dump());
     return folder.file(name);
   };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which rows meet, which are refused, what a comparison counts.
-#include "comparison/choice.hpp"
 #include "comparison/comparison.hpp"
+
+#include "comparison/choice.hpp"
 #include "comparison/comparison_cells.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/context.hpp"
@@ -60,8 +61,10 @@ std::string refusal(const json& before, const json& after) {
 }
 
 TEST(comparison, joins_versions_by_case_device_and_implementation) {
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", size, 1e-3)});
-  const comparison_source b = source_with("b.json", {sample_result("mul", size, 2e-3), sample_result("add", size, 1e-3)});
+  const comparison_source a =
+      source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", size, 1e-3)});
+  const comparison_source b =
+      source_with("b.json", {sample_result("mul", size, 2e-3), sample_result("add", size, 1e-3)});
   const comparison of = versions(a, b);
   ASSERT_EQ(of.cases.size(), 2U);
   EXPECT_THAT(of.lonely, IsEmpty());
@@ -73,7 +76,8 @@ TEST(comparison, joins_versions_by_case_device_and_implementation) {
 }
 
 TEST(comparison, another_implementation_on_the_other_side_meets_the_only_one_left) {
-  const comparison_source a = source_with("a.json", {with(sample_result("gemm", size, 1e-3), "implementation", "cblas")});
+  const comparison_source a =
+      source_with("a.json", {with(sample_result("gemm", size, 1e-3), "implementation", "cblas")});
   const comparison_source b =
       source_with("b.json", {with(sample_result("gemm", size, 1e-3), "implementation", "portable")});
   const comparison of = versions(a, b);
@@ -87,8 +91,7 @@ TEST(comparison, runs_of_several_files_of_a_side_are_runs) {
   for (int i = 0; i < 6; ++i) {
     files.push_back(source_with("r" + std::to_string(i), {sample_result("add", size, i < 3 ? 1e-3 : 1.2e-3)}));
   }
-  comparison of = choose_comparison(
-      {{&files[0], &files[1], &files[2]}, {&files[3], &files[4], &files[5]}, "", false});
+  comparison of = choose_comparison({{&files[0], &files[1], &files[2]}, {&files[3], &files[4], &files[5]}, "", false});
   judge_cases(of, {});
   ASSERT_EQ(of.cases.size(), 1U);
   ASSERT_TRUE(of.cases.front().outcomes.at(1).judged);
@@ -125,7 +128,8 @@ TEST(comparison, cases_that_differ_in_a_property_are_told_with_it) {
   const json cold = sample_result("add", size, 1e-3);
   const json mul = sample_result("mul", size, 1e-3);
   const comparison_source a = source_with("a.json", {cold, mul});
-  const comparison_source b = source_with("b.json", {with(cold, "cache", "hot"), mul, sample_result("sum", size, 1e-3)});
+  const comparison_source b =
+      source_with("b.json", {with(cold, "cache", "hot"), mul, sample_result("sum", size, 1e-3)});
   const comparison of = versions(a, b);
   EXPECT_EQ(of.cases.size(), 1U);
   std::multiset<std::string> reasons;
@@ -165,7 +169,8 @@ TEST(comparison, what_failed_is_shown_and_breaks_the_gate) {
 TEST(comparison, what_was_skipped_has_no_partner) {
   json skipped = with(skipped_result("add", size), "data", "resident");
   skipped = with(skipped, "host_memory", nullptr);
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", size, 1e-3)});
+  const comparison_source a =
+      source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", size, 1e-3)});
   const comparison_source b = source_with("b.json", {skipped, sample_result("mul", size, 1e-3)});
   const comparison of = versions(a, b);
   EXPECT_EQ(of.cases.size(), 1U);
@@ -195,9 +200,8 @@ TEST(comparison, published_figures_have_a_ratio_and_no_verdict) {
 
 TEST(comparison, devices_of_one_file_stand_side_by_side) {
   const json other = with(sample_result("add", size, 4e-3), "device", "numpy:0");
-  comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), other}, [](json& document) {
-    document["devices"].push_back(sample_device("numpy:0"));
-  });
+  comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), other},
+                                    [](json& document) { document["devices"].push_back(sample_device("numpy:0")); });
   comparison of = choose_comparison({{&a}, {}, "numpy:0", false});
   judge_cases(of, {});
   ASSERT_EQ(of.mode, comparison_mode::devices);
@@ -267,7 +271,8 @@ TEST(comparison, filters_name_what_there_is) {
 }
 
 TEST(comparison, of_results_given_twice_the_last_counts) {
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), sample_result("add", size, 3e-3)});
+  const comparison_source a =
+      source_with("a.json", {sample_result("add", size, 1e-3), sample_result("add", size, 3e-3)});
   ASSERT_EQ(a.rows.size(), 1U);
   EXPECT_DOUBLE_EQ(*a.rows.front().seconds(), 3e-3);
   EXPECT_THAT(a.notes, ElementsAre(HasSubstr("twice")));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/foreign_formats.hpp"
+
 #include "comparison/source.hpp"
 #include "results_file.hpp"
 
@@ -20,12 +21,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 json google_context() {
-  return {{"date", "2026-11-21T10:15:00+00:00"}, {"host_name", "station"}, {"num_cpus", 2}, {"mhz_per_cpu", 3100},
-          {"library_version", "v1.9.4"},         {"library_build_type", "release"}, {"json_schema_version", 1}};
+  return {{"date", "2026-11-21T10:15:00+00:00"},
+          {"host_name", "station"},
+          {"num_cpus", 2},
+          {"mhz_per_cpu", 3100},
+          {"library_version", "v1.9.4"},
+          {"library_build_type", "release"},
+          {"json_schema_version", 1}};
 }
 
 json repetition(const std::string& name, double time, const std::string& unit = "us") {
-  return {{"name", name},      {"run_name", name}, {"run_type", "iteration"}, {"repetitions", 3},
+  return {{"name", name},      {"run_name", name},  {"run_type", "iteration"}, {"repetitions", 3},
           {"iterations", 100}, {"real_time", time}, {"cpu_time", time / 2},    {"time_unit", unit}};
 }
 
@@ -115,10 +121,9 @@ json nvbench_document(std::vector<json> summaries) {
 }
 
 TEST(nvbench, means_and_deviations_are_moments) {
-  const json document =
-      nvbench_document({summary("nv/cold/sample_size", "400", "int64"), summary("nv/cold/time/gpu/mean", "2e-5"),
-                        summary("nv/cold/time/gpu/stdev/relative", "0.01"),
-                        summary("nv/cold/bw/global/bytes_per_second", "3e12")});
+  const json document = nvbench_document(
+      {summary("nv/cold/sample_size", "400", "int64"), summary("nv/cold/time/gpu/mean", "2e-5"),
+       summary("nv/cold/time/gpu/stdev/relative", "0.01"), summary("nv/cold/bw/global/bytes_per_second", "3e12")});
   const comparison_source source = read_source(document.dump(), "n.json", "");
   EXPECT_EQ(source.format, "nvbench");
   ASSERT_EQ(source.rows.size(), 1U);
