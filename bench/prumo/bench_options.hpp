@@ -61,7 +61,9 @@ struct bench_options {
   std::string csv;
   bool resume = false;
   bool list_only = false;
-  std::vector<std::string> command;  ///< the words of the command line, for the record
+  std::vector<std::string> command;     ///< the words of the command line, for the record
+  std::string suite;                    ///< measured instead of what `plan` chooses; empty: none
+  std::vector<std::string> references;  ///< sets of published figures to show below the table
 };
 
 }  // namespace prumo::bench

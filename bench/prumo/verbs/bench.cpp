@@ -5,8 +5,11 @@
 #include "interrupt.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
+#include "reference.hpp"
 #include "run_record.hpp"
 #include "schedule.hpp"
+#include "suite_report.hpp"
+#include "suites.hpp"
 #include "table.hpp"
 #include "units.hpp"
 #include "verbs/common.hpp"
@@ -133,6 +136,28 @@ std::string closing_lines(const bench_options& options, const json& document, co
   return lines;
 }
 
+/// What others published beside what was measured.
+std::string published_lines(const bench_options& options, const json& document, const text_style& style) {
+  std::string lines;
+  if (!options.suite.empty()) {
+    const suite& which = find_suite(options.suite);
+    const std::vector<std::string> name{which.reference};
+    lines += '\n' + suite_report(which, reference_results(name).front(), document, style) + '\n';
+  }
+  if (!options.references.empty()) {
+    lines += published_tables(reference_results(options.references), document, style) + '\n';
+  }
+  return lines;
+}
+
+/// A wrong name is told before anything is measured.
+void check_references(const bench_options& options) {
+  std::ignore = reference_results(options.references);
+  if (options.suite.empty()) return;
+  const std::vector<std::string> name{find_suite(options.suite).reference};
+  std::ignore = reference_results(name);
+}
+
 exit_code interrupted_end(const bench_options& options, results_writer& writer, bool resumed, double elapsed) {
   std::string told = "nothing was finished";
   if (!writer.results().empty()) {
@@ -147,7 +172,8 @@ exit_code interrupted_end(const bench_options& options, results_writer& writer, 
 }
 
 exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time started) {
-  const bench_plan plan = make_plan(options.plan, fleet);
+  const bench_plan plan = options.suite.empty() ? make_plan(options.plan, fleet)
+                                                : make_suite_plan(find_suite(options.suite), options.plan, fleet);
   std::vector<std::string> notes = fleet.notes();
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
   print_notes(notes);
@@ -180,7 +206,8 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   const json document = final_document(writer, options.resume, resources);
   write_document(options, document);
   const bool output_taken = options.output == "-" || options.csv == "-";
-  const std::string report = bench_table(document, style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO)) +
+  const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
+  const std::string report = bench_table(document, style) + published_lines(options, document, style) +
                              closing_lines(options, document, resources, outcome);
   print_report(report, output_taken ? "-" : "");
   if (outcome.wrong > 0) return exit_code::no;
@@ -192,6 +219,7 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
 exit_code run_bench(const bench_options& options) {
   const steady_time started = std::chrono::steady_clock::now();
   const interrupt_guard guard;
+  check_references(options);
   check_files(options);
   extend_python_path(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);

@@ -5,6 +5,7 @@
 #include "json_text.hpp"
 #include "nearest_name.hpp"
 #include "option_values.hpp"
+#include "reference.hpp"
 #include "results_file.hpp"
 #include "text_table.hpp"
 #include "verbs/common.hpp"
@@ -67,6 +68,7 @@ class compare_call : public verb_call {
 
   std::vector<std::string> files_, to_;
   std::vector<std::string> ops_, sizes_, dtypes_, layouts_, data_, caches_, compute_modes_, devices_, implementations_;
+  std::vector<std::string> references_;
   std::string by_ = "time", gate_, base_, output_, csv_;
   bool all_ = false, each_implementation_ = false;
 };
@@ -77,6 +79,9 @@ void compare_call::add_options(CLI::App& app) {
       ->required();
   app.add_option("--to", to_, "files of the other side: those before it are `before`, these `after`")
       ->type_name("FILE...")
+      ->group("What");
+  add_words(app, "--with", references_, "published figures that came with prumo beside them: theano-2017, mps, ...",
+            "LIST")
       ->group("What");
   app.add_option("--base", base_, "devices side by side, normalised to this one")->type_name("DEVICE")->group("What");
   add_words(app, "--device", devices_, "only these devices", "LIST")->group("What");
@@ -158,15 +163,19 @@ void compare_call::check_outputs() const {
 exit_code compare_call::run(std::vector<std::string> command) {
   const comparison_view view = read_view();
   const row_filters filters = read_filters();
-  if (!to_.empty() && (!base_.empty() || each_implementation_)) {
+  if (!to_.empty() && (!base_.empty() || each_implementation_ || !references_.empty())) {
     throw program_error(exit_code::wrong_usage,
-                        "--to compares two versions; --base and --impl all put devices side by side: leave one out");
+                        "--to compares two versions; --base, --with and --impl all put devices side by side: leave one "
+                        "out");
   }
   check_outputs();
 
   std::vector<comparison_source> sources;
   for (const std::vector<std::string>* paths : {&files_, &to_}) {
     for (const std::string& path : *paths) sources.push_back(load_source(path));
+  }
+  for (reference_set& set : reference_results(split_list("--with", references_))) {
+    sources.push_back(source_of_results(std::move(set.document), set.name));
   }
   std::vector<std::string> notes;
   for (const comparison_source& source : sources) {
@@ -179,7 +188,8 @@ exit_code compare_call::run(std::vector<std::string> command) {
   request.base = base_;
   request.each_implementation = each_implementation_;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    (i < files_.size() ? request.files : request.to).push_back(&sources[i]);
+    const bool other_side = i >= files_.size() && i < files_.size() + to_.size();
+    (other_side ? request.to : request.files).push_back(&sources[i]);
   }
   comparison compared = choose_comparison(request);
   if (view.gated && compared.mode != comparison_mode::versions) {
@@ -224,6 +234,8 @@ const verb compare_verb{
                                                   devices of one run, shares of their own ceilings
   prumo compare r.json --device openmp:0 --impl all --op gemm
                                                   implementations side by side
+  prumo compare r.json --with theano-2017 --by rate
+                                                  published figures beside this machine
   prumo compare old-nvbench.json new-nvbench.json
   prumo compare a.json b.json -o c.json --csv c.csv --all
 
