@@ -31,15 +31,15 @@ class search {
       : workload_(workload), fleet_(fleet), measurer_(measurer), writer_(writer), setting_(setting) {}
 
   crossover_curves run() {
-    std::vector<double> sizes =
-        coarse_sizes(workload_.smallest, workload_.largest, workload_.factor, workload_.round);
+    std::vector<double> sizes = coarse_sizes(workload_.smallest, workload_.largest, workload_.factor, workload_.round);
     case_seconds_ = seconds_for_a_case(sizes.size());
     std::swap(sizes[std::min<std::size_t>(1, sizes.size() - 1)], sizes.back());  // both ends first
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (i > 1 && seconds_until(setting_.deadline) < 0) {
-        curves_.notes.push_back(fmt::format("{}: the time was spent before {} of {} sizes were measured; give a longer "
-                                            "--time-budget",
-                                            workload_.name, sizes.size() - i, sizes.size()));
+        curves_.notes.push_back(
+            fmt::format("{}: the time was spent before {} of {} sizes were measured; give a longer "
+                        "--time-budget",
+                        workload_.name, sizes.size() - i, sizes.size()));
         break;
       }
       measure(sizes[i]);
@@ -93,8 +93,8 @@ class search {
     const std::string data = data_cell(entry);
     const std::string& asked = text_of(field(entry, "/data"));
     if (own_memory && !setting_.data.empty() && std::ranges::find(setting_.data, asked) == setting_.data.end()) return;
-    auto place = std::ranges::find_if(
-        curves_.series, [&](const crossover_series& it) { return it.device == id && it.data == data; });
+    auto place = std::ranges::find_if(curves_.series,
+                                      [&](const crossover_series& it) { return it.device == id && it.data == data; });
     if (place == curves_.series.end()) {
       place = curves_.series.insert(curves_.series.end(), crossover_series{id, data, own_memory, {}});
     }
@@ -111,8 +111,8 @@ class search {
     for (const crossover_series& challenger : curves_.series) {
       for (const crossover_series& other : curves_.series) {
         if (!challenger.own_memory || other.own_memory) continue;
-        const auto next = next_size(crossover_curves::ratios(challenger, other), setting_.tolerance, tried_,
-                                    workload_.round);
+        const auto next =
+            next_size(crossover_curves::ratios(challenger, other), setting_.tolerance, tried_, workload_.round);
         if (next) return next;
       }
     }
@@ -185,8 +185,7 @@ json crossover_curves::crossings(const std::string& workload) const {
 }
 
 crossover_curves measure_crossover(const crossover_workload& workload, const worker_fleet& fleet,
-                                   point_measurer& measurer, results_writer& writer,
-                                   const crossover_setting& setting) {
+                                   point_measurer& measurer, results_writer& writer, const crossover_setting& setting) {
   return search(workload, fleet, measurer, writer, setting).run();
 }
 

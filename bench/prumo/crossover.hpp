@@ -50,8 +50,8 @@ struct size_range {
 /// The times of one device, with its data in one place.
 struct crossover_series {
   std::string device;
-  std::string data;           ///< `resident`, `pinned`, `pageable`
-  bool own_memory = false;    ///< a challenger: a device to which data have to be copied
+  std::string data;                  ///< `resident`, `pinned`, `pageable`
+  bool own_memory = false;           ///< a challenger: a device to which data have to be copied
   std::map<double, double> seconds;  ///< waiting_seconds() of a call by size
 
   /// `cuda:0 pinned`; the id alone for a device without transfers.
@@ -73,9 +73,9 @@ struct crossover_curves {
 /// How a search spends its time.
 struct crossover_setting {
   steady_time deadline;
-  double seconds = 60;       ///< until then
-  double case_limit = 10;    ///< seconds, at most, for one case
-  double tolerance = 1.1;    ///< brackets are halved until high / low is below
+  double seconds = 60;            ///< until then
+  double case_limit = 10;         ///< seconds, at most, for one case
+  double tolerance = 1.1;         ///< brackets are halved until high / low is below
   std::vector<std::string> data;  ///< of devices with a memory of their own; empty: all
 };
 

@@ -109,8 +109,11 @@ std::string crossover_plot(const crossover_workload& workload, const crossover_c
 
 std::string lesson_table(const json& published, const crossover_curves& curves, const text_style& style) {
   using align = text_table::align;
-  text_table table({{"size", align::right}, {"device", align::left}, {"100 calls", align::right},
-                    {"a call", align::right}, {"", align::left}});
+  text_table table({{"size", align::right},
+                    {"device", align::left},
+                    {"100 calls", align::right},
+                    {"a call", align::right},
+                    {"", align::left}});
   std::string source;
   std::string lacks;
   for (const json& result : published.at("results")) {
@@ -118,12 +121,13 @@ std::string lesson_table(const json& published, const crossover_curves& curves, 
     const std::string size = fmt::format("{:.0f} x {}", m, result.at("shape").at("k").dump());
     const double seconds = result.at("time_s").at("median").get<double>();
     const std::string device = text_of(result.at("device"));
-    table.add_row({{size}, {device}, {seconds_cell(100 * seconds, style)}, {seconds_cell(seconds, style)}, {"published"}});
+    table.add_row(
+        {{size}, {device}, {seconds_cell(100 * seconds, style)}, {seconds_cell(seconds, style)}, {"published"}});
     source = text_of(field(result, "/published/source"));
     lacks.clear();
     for (const json& it : field(result, "/published/lacks")) lacks += (lacks.empty() ? "" : "; ") + text_of(it);
-    const bool last = &result == &published.at("results").back() ||
-                      (&result + 1)->at("shape").at("m").get<double>() != m;
+    const bool last =
+        &result == &published.at("results").back() || (&result + 1)->at("shape").at("m").get<double>() != m;
     if (!last) continue;
     for (const crossover_series& it : curves.series) {
       const auto here = it.seconds.find(m);

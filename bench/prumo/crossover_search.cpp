@@ -55,7 +55,8 @@ std::string describe_crossings(const std::vector<ratio_point>& points, const std
   const auto [smallest, largest] = std::ranges::minmax(points, {}, &ratio_point::size);
   if (found.empty()) {
     const std::string range = fmt::format("from {} to {}", at(smallest.size), at(largest.size));
-    if (points.front().ratio <= 1) return fmt::format("{} is faster than {} at every size {}", challenger, other, range);
+    if (points.front().ratio <= 1)
+      return fmt::format("{} is faster than {} at every size {}", challenger, other, range);
     return fmt::format("{} never overtakes {} {}", challenger, other, range);
   }
   std::string text;

@@ -51,7 +51,8 @@ void add_resident(json& whole, const json& product, const json& sum) {
   for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
     samples.push_back(first[i].get<double>() + second[i].get<double>());
   }
-  set_time(whole, std::move(samples), product.at("time_s").at("clock"), *waiting_seconds(product) + *waiting_seconds(sum));
+  set_time(whole, std::move(samples), product.at("time_s").at("clock"),
+           *waiting_seconds(product) + *waiting_seconds(sum));
   whole["warnings"].push_back("composed: the times of gemm and sum were measured apart and added");
 }
 
@@ -103,8 +104,7 @@ json composed(double rows, const json& product, const std::vector<json>& product
   }
   const json& implementation = product.at("implementation");
   if (implementation.is_string() && sum->at("implementation").is_string()) {
-    whole["implementation"] =
-        fmt::format("{} + {}", text_of(implementation), text_of(sum->at("implementation")));
+    whole["implementation"] = fmt::format("{} + {}", text_of(implementation), text_of(sum->at("implementation")));
   }
   const bool compared = product.at("verified").is_boolean() && sum->at("verified").is_boolean();
   if (compared) whole["verified"] = product.at("verified") == true && sum->at("verified") == true;

@@ -64,8 +64,7 @@ std::vector<roofline> rooflines_of(const json& device, const std::vector<std::st
       if (std::ranges::find(memory_probes, probe) == memory_probes.end() || !bandwidth) continue;
       if (text_of(field(memory, "/dtype")) != dtype) continue;
       const std::string cache = text_of(field(memory, "/cache"));
-      roofs.push_back(
-          {dtype, cache, probe, "fma", number_of(field(memory, "/bytes_per_array")), *bandwidth, *compute});
+      roofs.push_back({dtype, cache, probe, "fma", number_of(field(memory, "/bytes_per_array")), *bandwidth, *compute});
       if (cache == "cold") fastest_cold = std::max(fastest_cold, *bandwidth);
     }
   }

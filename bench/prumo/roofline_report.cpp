@@ -20,7 +20,8 @@ using nlohmann::json;
 std::string heading(const json& device, const text_style& style) {
   const std::string name = text_of(field(device, "/name"));
   const std::string title = fmt::format("{}  {}", text_of(device.at("id")), name.empty() ? "n/a" : name);
-  return emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode), emphasis::heading, style) +
+  return emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode), emphasis::heading,
+                   style) +
          '\n';
 }
 

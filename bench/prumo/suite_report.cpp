@@ -119,15 +119,19 @@ std::string suite_report(const suite& which, const reference_set& published, con
       }
     }
     out += (out.empty() ? "" : "\n") +
-           wrapped(it.title + "; MFlop/s and efficiency, % of the peak", style, emphasis::heading) + table.render(style);
+           wrapped(it.title + "; MFlop/s and efficiency, % of the peak", style, emphasis::heading) +
+           table.render(style);
   }
-  out += '\n' + wrapped(fmt::format("published: {}; lacks: {}", sources_of(published.document),
-                                    lacks_of(published.document)),
-                        style, emphasis::muted);
+  out += '\n' +
+         wrapped(fmt::format("published: {}; lacks: {}", sources_of(published.document), lacks_of(published.document)),
+                 style, emphasis::muted);
   out += wrapped(
-      "MB: MiB of all arrays of the operation. Published rates and efficiencies are of flops that the GPU's counters saw, "
-      "some 10 an element for sigmoid and tanh; those measured here are of counted flops, where an exponential is one, and "
-      "% is of the peak at the maximum clock, else at the clock measured. add, mul, scale and gemm count the same in both.",
+      "MB: MiB of all arrays of the operation. Published rates and efficiencies are of flops that the GPU's counters "
+      "saw, "
+      "some 10 an element for sigmoid and tanh; those measured here are of counted flops, where an exponential is one, "
+      "and "
+      "% is of the peak at the maximum clock, else at the clock measured. add, mul, scale and gemm count the same in "
+      "both.",
       style, emphasis::muted);
   return out;
 }

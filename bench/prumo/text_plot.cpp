@@ -82,8 +82,8 @@ class field_of_cells {
     std::string text;
     std::size_t blanks = 0;
     for (int x = 0; x < width_; ++x) {
-      const cell& here = cells_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
-                                static_cast<std::size_t>(x)];
+      const cell& here =
+          cells_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)];
       if (!here.series) {
         ++blanks;
         continue;

@@ -113,7 +113,6 @@ void put_run(fact_values& values, const json& run) {
   for (const char* name : {"prumo", "nvbench", "Google Benchmark"}) {
     if (versions.is_object() && versions.contains(name)) put(values, relevance::version, name, versions.at(name));
   }
-  // A variable that is not set is known to be so.
   const json& environment = field(run, "/environment");
   if (!environment.is_object()) return;
   for (const auto& [name, value] : environment.items()) {
@@ -185,6 +184,9 @@ bool is_same_device(const comparison_source& a, const comparison_source& b, cons
 }
 
 std::vector<context_difference> context_differences(const comparison& of) {
+  const auto knows_environment = [](const comparison_source* source) {
+    return !field(source->run, "/host/name").is_null();  // published figures and nvbench tell nothing of it
+  };
   // For each fact what each side says of it, each value once.
   std::map<fact_name, std::vector<std::vector<json>>> all;
   std::vector<std::set<std::string>> devices;
@@ -219,8 +221,10 @@ std::vector<context_difference> context_differences(const comparison& of) {
     }
     const json* first = nullptr;
     bool different = false;
-    for (std::vector<json>& values : sides) {
-      if (values.empty() && rank == relevance::environment) values.emplace_back("not set");
+    for (std::size_t side = 0; side < of.sides.size(); ++side) {
+      std::vector<json>& values = sides[side];
+      const bool unset = values.empty() && rank == relevance::environment;
+      if (unset && std::ranges::any_of(of.sides[side].sources, knows_environment)) values.emplace_back("not set");
       // A machine on battery is told even where the other one does not know.
       if (values.empty() && title == "power source") values.emplace_back("unknown");
       for (const json& value : values) {

@@ -57,6 +57,27 @@ class case_collection {
 
 bool is_lonely(const compared_case& it) { return std::ranges::count_if(it.cells, was_tried) < 2; }
 
+/// True where all that was tried of a case are figures of publications.
+bool is_published_only(const compared_case& it) {
+  return std::ranges::none_of(it.cells, [](const case_cell& cell) {
+    return was_tried(cell) && std::ranges::any_of(cell, [](const measurement* row) { return !row->published; });
+  });
+}
+
+/// Where something was measured, what publications have beyond that is of no use: it meets nothing.
+void set_unmet_publications_apart(comparison& of) {
+  if (std::ranges::all_of(of.cases, is_published_only)) return;
+  std::vector<compared_case> kept;
+  for (compared_case& it : of.cases) {
+    if (is_published_only(it)) {
+      of.lonely.push_back({std::move(it), "", "published, but measured nowhere"});
+    } else {
+      kept.push_back(std::move(it));
+    }
+  }
+  of.cases = std::move(kept);
+}
+
 /// Why a case that a side has was not measured there.
 std::string status_text(const measurement& row, const std::string& label) {
   const std::string reason = text_at(row, "/reason");
@@ -250,6 +271,7 @@ comparison join_devices(std::vector<comparison_side> sides, std::optional<std::s
                     "--impl all gives each a column, --impl NAME chooses",
                     slower_ones));
   }
+  set_unmet_publications_apart(of);
   set_lonely_apart(of, false);
   leave_out_unused(of, base);
   return of;

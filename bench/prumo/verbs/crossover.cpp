@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "crossover.hpp"
+
 #include "crossover_report.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
@@ -30,9 +31,9 @@ using nlohmann::json;
 struct crossover_options {
   common_options common;
   measure_options measure;
-  plan_options plan;               ///< of every operation
-  std::vector<std::string> ops;    ///< empty: the lesson's workload
-  std::vector<std::string> data;   ///< of devices with their own memory; empty: all
+  plan_options plan;              ///< of every operation
+  std::vector<std::string> ops;   ///< empty: the lesson's workload
+  std::vector<std::string> data;  ///< of devices with their own memory; empty: all
   size_range bytes, rows;
   bool plot = false;
   bool list_only = false;
@@ -82,9 +83,9 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet) {
       const crossover_workload& workload = workloads[i];
       crossover_setting setting;
       setting.seconds = options.measure.budget_seconds / static_cast<double>(workloads.size());
-      setting.deadline = started + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                       std::chrono::duration<double>(
-                                           std::min(setting.seconds * static_cast<double>(i + 1), 3e7)));
+      setting.deadline =
+          started + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                        std::chrono::duration<double>(std::min(setting.seconds * static_cast<double>(i + 1), 3e7)));
       setting.case_limit = options.measure.case_limit_seconds;
       setting.data = options.data;
       const crossover_curves curves = measure_crossover(workload, fleet, measurer, writer, setting);
@@ -136,8 +137,7 @@ size_range read_range(const char* option, const std::string& text, Read read) {
   }
   const size_range range{read(text.substr(0, colon)), read(text.substr(colon + 1))};
   if (range.smallest >= range.largest) {
-    throw program_error(exit_code::wrong_usage,
-                        fmt::format("{}: '{}' does not end above its beginning", option, text));
+    throw program_error(exit_code::wrong_usage, fmt::format("{}: '{}' does not end above its beginning", option, text));
   }
   return range;
 }
@@ -180,7 +180,8 @@ class crossover_call : public verb_call {
     options.plan.caches = {cache_};
     options.plan.host_memory = split_list("--host-memory", host_memory_);
     // Hosts know resident data only, and composed times need the resident ones.
-    const bool transferred = options.data.empty() || std::ranges::find(options.data, "transferred") != options.data.end();
+    const bool transferred =
+        options.data.empty() || std::ranges::find(options.data, "transferred") != options.data.end();
     if (!transferred) options.plan.data = {"resident"};
     std::ignore = choose_axes(options.plan);
     read_sizes(options);
@@ -197,7 +198,9 @@ class crossover_call : public verb_call {
 
  private:
   void read_sizes(crossover_options& options) const {
-    const char* useless = options.ops.empty() ? (size_.empty() ? nullptr : "--size") : rows_.empty() ? nullptr : "--rows";
+    const char* useless = options.ops.empty() ? (size_.empty() ? nullptr : "--size")
+                          : rows_.empty()     ? nullptr
+                                              : "--rows";
     if (useless != nullptr) {
       throw program_error(exit_code::wrong_usage,
                           fmt::format("{} goes {} --op: the lesson's workload is sized by --rows, operations by --size",
@@ -226,13 +229,15 @@ class crossover_call : public verb_call {
 
 }  // namespace
 
-const verb crossover_verb{
-    "crossover", "where the GPU overtakes the CPU, with and without transfers",
-    "Searches for the size from which on a GPU is faster than the CPU: coarse sizes on every device first, then bisection "
-    "where the faster one changes. Without --op it is the workload of a lesson on GPUs, (x @ y.T).sum(), between 70 x 30 "
-    "and 7000 x 3000, with the lesson's published figures beside. Its time is composed of a product and a sum, which every "
-    "worker and peer has.",
-    R"(Examples:
+const verb crossover_verb{"crossover", "where the GPU overtakes the CPU, with and without transfers",
+                          "Searches for the size from which on a GPU is faster than the CPU: coarse sizes on every "
+                          "device first, then bisection "
+                          "where the faster one changes. Without --op it is the workload of a lesson on GPUs, (x @ "
+                          "y.T).sum(), between 70 x 30 "
+                          "and 7000 x 3000, with the lesson's published figures beside. Its time is composed of a "
+                          "product and a sum, which every "
+                          "worker and peer has.",
+                          R"(Examples:
   prumo crossover                               the lesson's workload, within a minute
   prumo crossover --op gemm,add,sigmoid         break-even of single operations
   prumo crossover --op add --size 1KB:1GB --data transferred --host-memory pageable
@@ -241,6 +246,6 @@ const verb crossover_verb{
 
 Exit codes: 0 done, even if there is nothing to cross; 1 a result was wrong; 2 wrong usage; 3 this machine cannot (no
 device, a case that failed); 130 interrupted.)",
-    []() -> std::unique_ptr<verb_call> { return std::make_unique<crossover_call>(); }};
+                          []() -> std::unique_ptr<verb_call> { return std::make_unique<crossover_call>(); }};
 
 }  // namespace prumo::bench

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "roofline.hpp"
+
 #include "device_ceilings.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
-#include "roofline.hpp"
 #include "roofline_report.hpp"
 #include "run_record.hpp"
 #include "text_plot.hpp"

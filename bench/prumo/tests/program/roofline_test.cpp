@@ -35,8 +35,8 @@ TEST(roofline, measures_memory_and_arithmetic_and_their_ridge) {
   bool triad = false;
   for (const json& roof : device.at("rooflines")) {
     EXPECT_EQ(roof.at("dtype"), "f32");
-    EXPECT_NEAR(roof.at("ridge").get<double>(),
-                roof.at("compute").get<double>() / roof.at("memory").get<double>(), 1e-9);
+    EXPECT_NEAR(roof.at("ridge").get<double>(), roof.at("compute").get<double>() / roof.at("memory").get<double>(),
+                1e-9);
     if (roof.at("memory_probe") != "triad" || roof.at("cache") != "cold") continue;
     triad = true;
     EXPECT_NEAR(roof.at("ridge").get<double>(), 10, 0.1) << "200 GFLOP/s over 20 GB/s";
@@ -69,13 +69,15 @@ TEST(roofline, what_it_writes_it_reads) {
 }
 
 TEST(roofline, of_published_devices_is_theirs_by_their_peaks) {
-  const program_result result = run_prumo({"roofline", std::string(PRUMO_DOCUMENTATION_FOLDER) + "/reference/theano-2017.json"});
+  const program_result result =
+      run_prumo({"roofline", std::string(PRUMO_DOCUMENTATION_FOLDER) + "/reference/theano-2017.json"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("K40"), HasSubstr("288 GB/s"), HasSubstr("4.29 TFLOP/s")));
 }
 
 TEST(roofline, a_device_of_which_nothing_is_known_says_so) {
-  const program_result result = run_prumo({"roofline", std::string(PRUMO_DOCUMENTATION_FOLDER) + "/reference/mps.json"});
+  const program_result result =
+      run_prumo({"roofline", std::string(PRUMO_DOCUMENTATION_FOLDER) + "/reference/mps.json"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("neither ceilings nor peaks are known"));
 }

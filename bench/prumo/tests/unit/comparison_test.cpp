@@ -198,6 +198,26 @@ TEST(comparison, published_figures_have_a_ratio_and_no_verdict) {
   EXPECT_THAT(table, HasSubstr("*: published"));
 }
 
+TEST(comparison, what_is_published_and_measured_nowhere_is_left_out) {
+  const auto published = [](const char* device, const char* op) {
+    json result = with(sample_result(op, size, 2e-3), "device", device);
+    result["published"] = {{"source", "A study"}};
+    result["verified"] = nullptr;
+    return result;
+  };
+  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)});
+  const comparison_source b = source_with(
+      "study",
+      {published("old:0", "add"), published("old:1", "add"), published("old:0", "mul"), published("old:1", "mul")},
+      [](json& document) { document["run"]["host"] = json::object(); });
+  const comparison of = choose_comparison({{&a, &b}, {}, "", false});
+  ASSERT_EQ(of.cases.size(), 1U);
+  EXPECT_EQ(of.cases.front().result().at("op"), "add");
+  EXPECT_EQ(of.lonely.at(0).reason, "published, but measured nowhere");
+  EXPECT_THAT(context_differences(of), IsEmpty()) << "what a study does not tell is no difference";
+  EXPECT_EQ(choose_comparison({{&b}, {}, "", false}).cases.size(), 2U) << "alone they meet each other";
+}
+
 TEST(comparison, devices_of_one_file_stand_side_by_side) {
   const json other = with(sample_result("add", size, 4e-3), "device", "numpy:0");
   comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), other},

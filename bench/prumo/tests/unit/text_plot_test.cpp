@@ -66,8 +66,8 @@ TEST(text_plot, has_colours_only_where_the_style_has) {
 }
 
 TEST(text_plot, points_stay_visible_where_lines_cross_them) {
-  const std::string plot = log_log_plot(
-      {{"line", {{1, 1}, {100, 100}}, true}, {"point", {{10, 10}}, false}}, frame(11), ascii);
+  const std::string plot =
+      log_log_plot({{"line", {{1, 1}, {100, 100}}, true}, {"point", {{10, 10}}, false}}, frame(11), ascii);
   EXPECT_THAT(lines_of(plot)[6], HasSubstr("#"));
 }
 
