@@ -97,9 +97,9 @@ void note_same_run(const std::vector<const comparison_source*>& one, const std::
       const std::string id = text_of(field(a->run, "/id"));
       const bool same_name = a->name == b->name;
       if (!same_name && (id.empty() || id != text_of(field(b->run, "/id")))) continue;
-      notes.push_back(same_name ? fmt::format("{} is given twice: it is compared with itself", a->name)
-                                : fmt::format("{} and {} hold the same run: it is compared with itself", a->name,
-                                              b->name));
+      notes.push_back(same_name
+                          ? fmt::format("{} is given twice: it is compared with itself", a->name)
+                          : fmt::format("{} and {} hold the same run: it is compared with itself", a->name, b->name));
     }
   }
 }
@@ -191,12 +191,12 @@ comparison devices_of(const comparison_request& request) {
   if (alone) sides = sides_of(request.files, true);
   if (sides.size() < 2) {
     const comparison_source& file = *request.files.front();
-    refuse(fmt::format("{}: one device with one implementation{} is nothing to compare; name a second file, or measure "
-                       "more with `prumo bench --device` or `--impl all`",
-                       sanitize(file.name), sides.empty() ? "" : " (" + sanitize(sides.front().label) + ")"));
+    refuse(
+        fmt::format("{}: one device with one implementation{} is nothing to compare; name a second file, or measure "
+                    "more with `prumo bench --device` or `--impl all`",
+                    sanitize(file.name), sides.empty() ? "" : " (" + sanitize(sides.front().label) + ")"));
   }
-  const auto base =
-      request.base.empty() ? std::nullopt : std::optional<std::size_t>(find_base(sides, request.base));
+  const auto base = request.base.empty() ? std::nullopt : std::optional<std::size_t>(find_base(sides, request.base));
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < request.files.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) note_same_run({request.files[j]}, {request.files[i]}, notes);
@@ -217,9 +217,10 @@ comparison devices_of(const comparison_request& request) {
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
     why += fmt::format("{} {} {}", i > 0 ? ";" : "", order[i].first, sanitize(fit(order[i].second, 160)));
   }
-  refuse(fmt::format("no case is on two sides, so nothing can be compared:{}. Measure the same operations, sizes, types "
-                     "and modes on each",
-                     why.empty() ? " the filters leave nothing" : why));
+  refuse(
+      fmt::format("no case is on two sides, so nothing can be compared:{}. Measure the same operations, sizes, types "
+                  "and modes on each",
+                  why.empty() ? " the filters leave nothing" : why));
 }
 
 }  // namespace
@@ -238,7 +239,7 @@ void keep_rows(std::vector<comparison_source>& sources, const row_filters& filte
   for (comparison_source& source : sources) {
     std::erase_if(source.rows, [&](const measurement& row) {
       const auto& bytes = field(row.result, "/bytes_per_array");
-      if (!bytes.is_number_unsigned()) return true;
+      if (!bytes.is_number_integer() || bytes < 0) return true;
       seen.insert(bytes.get<std::uint64_t>());
       return std::ranges::find(filters.sizes, bytes.get<std::uint64_t>()) == filters.sizes.end();
     });
@@ -266,15 +267,17 @@ comparison choose_comparison(const comparison_request& request) {
     }
     if (!shared.empty()) {
       of = versions_of({request.files[0]}, {request.files[1]});
-      of.notes.push_back(fmt::format("two files with {} of one machine: compared as two versions of it; --base DEVICE "
-                                     "puts devices side by side instead",
-                                     fmt::join(shared, ", ")));
+      of.notes.push_back(
+          fmt::format("two files with {} of one machine: compared as two versions of it; --base DEVICE "
+                      "puts devices side by side instead",
+                      fmt::join(shared, ", ")));
     } else {
       of = devices_of(request);
       if (!elsewhere.empty()) {
-        of.notes.push_back(fmt::format("{} is not the same device in both files, so they stand side by side; as two "
-                                       "versions: prumo compare {} --to {}",
-                                       fmt::join(elsewhere, ", "), request.files[0]->name, request.files[1]->name));
+        of.notes.push_back(
+            fmt::format("{} is not the same device in both files, so they stand side by side; as two "
+                        "versions: prumo compare {} --to {}",
+                        fmt::join(elsewhere, ", "), request.files[0]->name, request.files[1]->name));
       }
     }
   }

@@ -31,9 +31,9 @@ struct comparison_request {
 };
 
 /// Finds out which comparison is meant, joins the cases, and says in its notes what was chosen. With `to`, two sides of
-/// versions. Two files that have a device in common are two versions of it, unless a base is named or each implementation
-/// wanted. All else are devices side by side; a single device has a column for each implementation. A file that is on
-/// one side twice counts once.
+/// versions. Two files that have a device in common are two versions of it, unless a base is named or each
+/// implementation wanted. All else are devices side by side; a single device has a column for each implementation. A
+/// file that is on one side twice counts once.
 /// \throws program_error (wrong usage) where there is nothing to compare, with the reason and a remedy
 [[nodiscard]] comparison choose_comparison(const comparison_request& request);
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -32,7 +33,10 @@ std::string dump(const ordered_json& value) {
 
 std::size_t process_runs_of(const case_cell& cell) {
   std::size_t count = 0;
-  for (const measurement* row : cell) count += row->runs.size() + (row->moments ? 1 : 0);
+  for (const measurement* row : cell) {
+    count += static_cast<std::size_t>(std::ranges::count_if(row->runs, [](const auto& run) { return !run.empty(); }));
+    count += row->moments ? 1 : 0;
+  }
   return count;
 }
 
@@ -90,8 +94,8 @@ ordered_json sides_record(const comparison& of) {
 }
 
 ordered_json counts_record(const verdict_counts& counts) {
-  return {{"same", counts.same},       {"faster", counts.faster}, {"slower", counts.slower},
-          {"unclear", counts.unclear}, {"broke", counts.broke},   {"refused", counts.refused},
+  return {{"same", counts.same},        {"faster", counts.faster}, {"slower", counts.slower},
+          {"unclear", counts.unclear},  {"broke", counts.broke},   {"refused", counts.refused},
           {"unjudged", counts.unjudged}};
 }
 
@@ -155,7 +159,9 @@ std::string dump_comparison(const comparison& of, const comparison_view& view,
 
   lines.clear();
   for (const lonely_case& it : of.lonely) {
-    lines.push_back(dump({{"key", it.what.key}, {"side", it.side.empty() ? ordered_json() : ordered_json(it.side)}, {"reason", it.reason}}));
+    lines.push_back(dump({{"key", it.what.key},
+                          {"side", it.side.empty() ? ordered_json() : ordered_json(it.side)},
+                          {"reason", it.reason}}));
   }
   return text + list_of_lines("without_partner", lines) + "\n}\n";
 }

@@ -17,7 +17,8 @@ inline constexpr std::string_view comparison_schema_name = "prumo.comparison/1";
 [[nodiscard]] std::string dump_comparison(const comparison& of, const comparison_view& view,
                                           const std::vector<std::string>& command);
 
-/// A judged comparison as CSV: a header, then a line a case and side other than the base, ended by CRLF as RFC 4180 wants.
+/// A judged comparison as CSV: a header, then a line a case and side other than the base, ended by CRLF as RFC 4180
+/// wants.
 [[nodiscard]] std::string comparison_csv(const comparison& of);
 
 /// Refuses a path for a comparison where something else lies already: results, or another program's file.

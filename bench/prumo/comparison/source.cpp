@@ -25,7 +25,7 @@ using nlohmann::json;
   throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
 }
 
-/// The samples of a result, a list for each process that took some.
+/// The samples of a result, a list for each process run: empty for one that gave none, so that numbers stay comparable.
 process_runs runs_of(const json& result) {
   const json& samples = field(result, "/time_s/samples");
   if (!samples.is_array() || samples.empty()) return {};
@@ -35,14 +35,14 @@ process_runs runs_of(const json& result) {
   std::size_t begin = 0;
   if (counts.is_array()) {
     for (const json& entry : counts) {
-      const std::size_t count = entry.is_number_unsigned() ? entry.get<std::size_t>() : 0;
-      if (count == 0 || count > all.size() - begin) return {all};
+      if (!entry.is_number_unsigned() || entry.get<std::size_t>() > all.size() - begin) return {all};
+      const auto count = entry.get<std::size_t>();
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
       runs.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
       begin += count;
     }
   }
-  if (begin == all.size()) return runs;
+  if (begin == all.size() && begin > 0) return runs;
   return {all};
 }
 
@@ -97,7 +97,9 @@ json parse_any(std::string_view text, const std::string& name) {
 std::optional<double> measurement::seconds() const {
   if (!runs.empty()) {
     std::vector<double> medians;
-    for (const auto& samples : runs) medians.push_back(quantile(samples, 0.5));
+    for (const auto& samples : runs) {
+      if (!samples.empty()) medians.push_back(quantile(samples, 0.5));
+    }
     return quantile(medians, 0.5);
   }
   if (moments) return moments->mean;
