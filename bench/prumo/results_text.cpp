@@ -172,7 +172,7 @@ std::string dump_result_line(const json& result) {
                         "percent",        "bound",      "roof",         "clock_mhz",       "temperature_c",
                         "energy_j",       "warnings"});
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
-    ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "stop", "clock"});
+    ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "runs", "stop", "clock"});
   }
   return text_of(ordered);
 }

@@ -4,6 +4,7 @@
 #include "nearest_name.hpp"
 #include "program_error.hpp"
 #include "text_table.hpp"
+#include "worker_discovery.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,9 +51,12 @@ void worker_fleet::start() {
     try {
       const hello_answer& hello = worker.greet();
       for (const device_summary& summary : hello.devices) {
-        const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
         fleet_device device;
-        device.id = taken ? fmt::format("{}@{}", summary.id, worker.name()) : summary.id;
+        device.of_other_build = worker.how_launched().of_other_build;
+        const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
+        device.id = device.of_other_build ? summary.id + std::string(other_build_suffix)
+                    : taken               ? fmt::format("{}@{}", summary.id, worker.name())
+                                          : summary.id;
         device.own_id = summary.id;
         device.worker = index;
         device.peer = std::ranges::find(own_backends, hello.backend) == own_backends.end();
@@ -102,14 +106,66 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
   }
   const auto unwanted = [&](const fleet_device& device) {
     const std::string& worker_name = workers_[device.worker].name();
-    if (filters.empty()) return device.peer && std::ranges::find(named_workers, worker_name) == named_workers.end();
+    if (filters.empty()) {
+      // Of another build's devices those stay that have a partner: match_builds().
+      return device.peer && !device.of_other_build &&
+             std::ranges::find(named_workers, worker_name) == named_workers.end();
+    }
     return std::ranges::none_of(filters, [&](const std::string& it) { return matches(device, worker_name, it); });
   };
   if (filters.empty() && std::ranges::all_of(devices_, unwanted)) return;
+  drop_devices(unwanted);
+}
+
+void worker_fleet::drop_devices(const std::function<bool(const fleet_device&)>& unwanted) {
   std::erase_if(devices_, unwanted);
   for (std::size_t index = 0; index < workers_.size(); ++index) {
     const bool needed = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.worker == index; });
     if (!needed) workers_[index].quit();
+  }
+}
+
+void worker_fleet::match_builds() {
+  std::vector<std::string> own;
+  std::vector<std::string> other;
+  for (const fleet_device& it : devices_) (it.of_other_build ? other : own).push_back(it.own_id);
+  const auto alone = [&](const fleet_device& it) {
+    // A second worker's device of the same name, `openmp:0@old`, is none of the two builds.
+    if (!it.of_other_build && it.id != it.own_id) return true;
+    return std::ranges::find(it.of_other_build ? own : other, it.own_id) == (it.of_other_build ? own : other).end();
+  };
+  if (std::ranges::all_of(devices_, alone)) {
+    std::string message =
+        fmt::format("--against: the two builds have no device in common: this one has {}, the other one {}",
+                    own.empty() ? "none" : fmt::format("{}", fmt::join(own, ", ")),
+                    other.empty() ? "none" : fmt::format("{}", fmt::join(other, ", ")));
+    if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
+    throw program_error(exit_code::wrong_usage, message);
+  }
+  for (const fleet_device& it : devices_) {
+    if (!alone(it) || (it.peer && it.of_other_build)) continue;
+    notes_.push_back(fmt::format("{} is left out: {} has no such device", it.id,
+                                 it.of_other_build ? "this build" : "the other build"));
+  }
+  drop_devices(alone);
+}
+
+void worker_fleet::restart(bool other_first) {
+  std::vector<std::size_t> used;
+  for (const bool other : {other_first, !other_first}) {
+    for (const fleet_device& it : devices_) {
+      if (it.of_other_build == other && std::ranges::find(used, it.worker) == used.end()) used.push_back(it.worker);
+    }
+  }
+  for (worker_client& worker : workers_) worker.quit();
+  for (const std::size_t index : used) {
+    workers_[index].launch();
+    try {
+      workers_[index].greet();
+    } catch (const worker_failure&) {
+      // Whoever needs it next tries again, and tells.
+    } catch (const request_refused&) {
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,9 +17,10 @@ namespace prumo::bench {
 /// A device that a worker offers.
 struct fleet_device {
   std::string id;  ///< how results and the user call it: unique, `openmp:0`, or `openmp:0@old` where two workers clash
-  std::string own_id;      ///< how its worker calls it
-  std::size_t worker = 0;  ///< index in worker_fleet
-  bool peer = false;       ///< another framework beside which prumo is measured: taken only when asked for
+  std::string own_id;           ///< how its worker calls it
+  std::size_t worker = 0;       ///< index in worker_fleet
+  bool peer = false;            ///< another framework beside which prumo is measured: taken only when asked for
+  bool of_other_build = false;  ///< of `--against`; its id is that of this build's device with a suffix
   device_summary summary;
   nlohmann::json entry;  ///< the results file's entry of `devices`
 };
@@ -36,6 +38,14 @@ class worker_fleet {
   /// (`openmp:0` for `openmp:0@old`), or `all`. Without a filter, peers are left out unless a worker was named by the
   /// user. \throws program_error: no device at all (this machine cannot), or an unknown one (wrong usage)
   void select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers);
+
+  /// Keeps of two builds the devices that both have. What only one has becomes a note.
+  /// \throws program_error (wrong usage) where there is none; the message tells what each build has
+  void match_builds();
+
+  /// Ends all workers and starts them again: fresh processes. The other build's are started first where `other_first`.
+  /// One that does not come back fails the cases that need it.
+  void restart(bool other_first);
 
   /// Asks each selected device for its facts and peaks and fills in its entry. A worker that fails here becomes a
   /// note, its entry keeps what hello told.
@@ -61,6 +71,8 @@ class worker_fleet {
   void quit() noexcept;
 
  private:
+  void drop_devices(const std::function<bool(const fleet_device&)>& unwanted);
+
   std::deque<worker_client> workers_;
   std::vector<bool> greeted_;
   std::vector<fleet_device> devices_;

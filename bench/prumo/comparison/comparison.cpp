@@ -86,6 +86,13 @@ process_runs runs_of(const case_cell& cell) {
   return runs;
 }
 
+bool have_common_run(const case_pair& pair) {
+  for (std::size_t i = 0; i < std::min(pair.before.size(), pair.after.size()); ++i) {
+    if (!pair.before[i].empty() && !pair.after[i].empty()) return true;
+  }
+  return false;
+}
+
 /// Runs of which a file tells no samples.
 std::vector<run_value> told_runs_of(const case_cell& cell) {
   std::vector<run_value> values;
@@ -180,6 +187,10 @@ void judge_cases(comparison& of, const judge_options& options, bool interleaved)
       case_pair pair{runs_of(base), runs_of(cell), interleaved, told_runs_of(base), told_runs_of(cell)};
       if (pair.before.empty() && pair.told_before.empty()) continue;
       if (pair.after.empty() && pair.told_after.empty()) continue;
+      if (interleaved && !have_common_run(pair)) {
+        outcome.refusal = "no process run has times of both";
+        continue;
+      }
       outcome.from_moments = !pair.told_before.empty() || !pair.told_after.empty();
       pairs.push_back(std::move(pair));
       judged.push_back(&outcome);

@@ -25,7 +25,7 @@ using nlohmann::json;
   throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
 }
 
-/// The samples of a result, a list for each process that took some.
+/// The samples of a result, a list for each process run: empty for one that gave none, so that numbers stay comparable.
 process_runs runs_of(const json& result) {
   const json& samples = field(result, "/time_s/samples");
   if (!samples.is_array() || samples.empty()) return {};
@@ -42,7 +42,7 @@ process_runs runs_of(const json& result) {
       begin += count;
     }
   }
-  if (begin == all.size()) return runs;
+  if (begin == all.size() && begin > 0) return runs;
   return {all};
 }
 

@@ -2,6 +2,7 @@
 #include "comparison/choice.hpp"
 #include "comparison/comparison_document.hpp"
 #include "comparison/comparison_table.hpp"
+#include "comparison/two_builds.hpp"
 #include "json_text.hpp"
 #include "nearest_name.hpp"
 #include "option_values.hpp"
@@ -174,6 +175,13 @@ exit_code compare_call::run(std::vector<std::string> command) {
   for (const std::vector<std::string>* paths : {&files_, &to_}) {
     for (const std::string& path : *paths) sources.push_back(load_source(path));
   }
+  const bool interleaved = sources.size() == 1 && base_.empty() && !each_implementation_ && references_.empty() &&
+                           holds_two_builds(sources[0].run);
+  if (interleaved) {
+    two_builds split = split_builds(sources.front());
+    split.before.notes = sources.front().notes;
+    sources = {std::move(split.before), std::move(split.after)};
+  }
   for (reference_set& set : reference_results(split_list("--with", references_))) {
     sources.push_back(source_of_results(std::move(set.document), set.name));
   }
@@ -198,7 +206,7 @@ exit_code compare_call::run(std::vector<std::string> command) {
                         "of the two versions: prumo compare BEFORE --to AFTER --gate 3%");
   }
   check_value_is_told(compared, view.by);
-  judge_cases(compared, view.judged_with);
+  judge_cases(compared, view.judged_with, interleaved);
   notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
   for (std::string& note : notes) note = sanitize(note);
   print_notes(notes);
@@ -229,6 +237,7 @@ const verb compare_verb{
   prumo compare before.json after.json --gate 3%  exit code 1 if something became slower by more
   prumo compare a1.json a2.json a3.json --to b1.json b2.json b3.json
                                                   three process runs of each: verdicts to rely on
+  prumo compare both.json                         the two builds of `prumo bench --against OLD -o both.json`
   prumo compare laptop.json server.json           devices side by side
   prumo compare r.json --base openmp:0 --by roofline
                                                   devices of one run, shares of their own ceilings
