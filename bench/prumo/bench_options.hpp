@@ -49,7 +49,8 @@ struct measure_options {
   std::uint64_t seed = 1;
   bool verify = true;
   bool probe_ceilings = true;
-  double count_limit = 1e7;  ///< operations up to which counted flops come from running the kernel
+  double count_limit = 1e7;      ///< operations up to which counted flops come from running the kernel
+  std::size_t process_runs = 1;  ///< how often all is measured by fresh worker processes
 };
 
 /// All options of `prumo bench`.
@@ -59,6 +60,8 @@ struct bench_options {
   measure_options measure;
   std::string output;  ///< empty: none; `-`: standard output
   std::string csv;
+  std::string against;         ///< another build, whose workers are measured beside these; empty: none
+  std::optional<double> gate;  ///< the share of slow-down beyond which the answer is no
   bool resume = false;
   bool list_only = false;
   std::vector<std::string> command;     ///< the words of the command line, for the record

@@ -87,7 +87,8 @@ probe_need ceiling_store::need_of(const char* probe, std::size_t device, const p
 std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
   std::vector<probe_need> wanted;
   std::set<std::string> seen;
-  if (!options_.probe_ceilings || !group.bytes_per_array) return wanted;
+  // What fresh processes repeat is judged by the ceilings of the first.
+  if (!options_.probe_ceilings || !group.bytes_per_array || group.process_run > 0) return wanted;
   const cost_model model = cost_model::from_json(group.model);
   for (const planned_case& it : group.cases) {
     if (it.outcome || it.data != "resident") continue;

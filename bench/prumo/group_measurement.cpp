@@ -179,18 +179,18 @@ void group_measurer::measure_batch(const planned_group& group, const group_setti
   const auto step = [&](const char* what) {
     if (setting.on_step) setting.on_step(fmt::format("{}{}", group.label(), what));
   };
-  if (setting.options.verify) {
+  if (setting.options.verify && group.process_run == 0) {
     step(": verifying");
     verify(group, setting, now);
   }
-  if (now.any_open()) {
+  if (now.any_open() && group.process_run == 0) {
     step(": counting");
     const json counted = counted_flops(group, setting);
     for (member* it : now.cases) it->measured.record().set_counted(counted);
   }
   step("");
   sample_in_turns(group, setting, now);
-  measure_energy(setting, now);
+  if (group.process_run == 0) measure_energy(setting, now);
   for (const member* it : now.cases) times_.learn_call(group, *it->planned, it->measured.samples());
   for (const live_probe* it : now.probes) {
     times_.learn_call(it->group, it->group.cases.front(), it->measured.samples());

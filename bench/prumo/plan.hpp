@@ -44,6 +44,7 @@ struct planned_group {
   double footprint_bytes = 0;
   int arrays = 0;
   std::vector<planned_case> cases;
+  std::size_t process_run = 0;  ///< in which of several process runs it is measured
 
   /// `softmax f32 2MB` or, with the shape where no size is known, `softmax f32 columns=1024 rows=512`.
   [[nodiscard]] std::string label() const;

@@ -2,6 +2,7 @@
 // The text side of results_file.hpp: keys, reading and serialising.
 #include "results_text.hpp"
 
+#include "json_text.hpp"
 #include "results_file.hpp"
 #include "results_schema.hpp"
 #include "text_table.hpp"
@@ -11,17 +12,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <initializer_list>
-#include <iostream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
 #include <utility>
 
 namespace prumo::bench {
@@ -31,7 +25,6 @@ using nlohmann::json;
 using ordered_json = nlohmann::ordered_json;
 
 constexpr std::string_view schema_family = "prumo.results/";
-constexpr int deepest = 64;  // of nested values; deeper ones could overflow the stack of whoever walks them
 
 [[noreturn]] void refuse(std::string_view name, std::string_view what) {
   throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
@@ -97,21 +90,6 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-/// Line and column, from one, of a byte offset, from zero.
-std::pair<std::size_t, std::size_t> place_of(std::string_view text, std::size_t offset) {
-  std::size_t line = 1;
-  std::size_t start = 0;
-  for (std::size_t i = 0; i < std::min(offset, text.size()); ++i) {
-    if (text[i] == '\n') {
-      ++line;
-      start = i + 1;
-    }
-  }
-  return {line, std::min(offset, text.size()) - start + 1};
-}
-
-struct too_deep {};
-
 }  // namespace
 
 json blank_result() {
@@ -156,35 +134,7 @@ std::string result_key(const json& result) {
                      object("parameters"), plain("compute_mode"), plain("data"), plain("host_memory"), plain("cache"));
 }
 
-json parse_results(std::string_view text, std::string_view name) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto last = text.find_last_not_of(blanks);
-  if (last == std::string_view::npos) refuse(name, "is empty; it is no results file");
-
-  json document;
-  try {
-    const auto limit_depth = [](int depth, json::parse_event_t, json&) {
-      if (depth > deepest) throw too_deep();
-      return true;
-    };
-    document = json::parse(text, limit_depth);
-  } catch (const too_deep&) {
-    refuse(name, fmt::format("is nested more than {} levels deep; it is no results file of prumo", deepest));
-  } catch (const json::parse_error& error) {
-    const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;  // the library counts from one
-    const auto [line, column] = place_of(text, offset);
-    if (offset > last && (text.front() == '{' || text.front() == '[')) {
-      refuse(name, fmt::format("is truncated: it ends within the document, at line {}, column {}; use a complete copy "
-                               "of the file",
-                               line, column));
-    }
-    refuse(name, fmt::format("is broken JSON at line {}, column {}; prumo writes whole files, so it was changed by "
-                             "something else, or it is no results file",
-                             line, column));
-  } catch (const json::exception& error) {
-    refuse(name, fmt::format("cannot be read as JSON ({})", sanitize(error.what())));
-  }
-
+json checked_results(json document, std::string_view name) {
   const auto schema = document.is_object() ? document.find("schema") : document.end();
   if (!document.is_object() || schema == document.end() || !schema->is_string() ||
       schema->get_ref<const std::string&>().compare(0, schema_family.size(), schema_family) != 0) {
@@ -206,29 +156,11 @@ json parse_results(std::string_view text, std::string_view name) {
   return document;
 }
 
-json load_results(const std::string& path) {
-  if (path == "-") {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-    return parse_results(text, "standard input");
-  }
-  struct stat information{};
-  errno = 0;
-  if (stat(path.c_str(), &information) != 0) {
-    const int why = errno;
-    const bool absent = why == ENOENT || why == ENOTDIR;
-    throw results_error(absent ? results_error::cause::input : results_error::cause::io,
-                        fmt::format("{}: {}", sanitize(path), absent ? "there is no such file" : std::strerror(why)));
-  }
-  if (S_ISDIR(information.st_mode)) refuse(path, "is a folder; name a results file in it");
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file && information.st_size != 0) text << file.rdbuf();
-  if (!file || file.bad()) {
-    throw results_error(results_error::cause::io,
-                        fmt::format("{}: cannot be read ({})", sanitize(path), std::strerror(errno)));
-  }
-  return parse_results(text.str(), path);
+json parse_results(std::string_view text, std::string_view name) {
+  return checked_results(parse_json(text, name), name);
 }
+
+json load_results(const std::string& path) { return parse_results(read_text(path), input_name(path)); }
 
 std::string dump_result_line(const json& result) {
   ordered_json ordered =
@@ -240,7 +172,7 @@ std::string dump_result_line(const json& result) {
                         "percent",        "bound",      "roof",         "clock_mhz",       "temperature_c",
                         "energy_j",       "warnings"});
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
-    ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "stop", "clock"});
+    ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "runs", "stop", "clock"});
   }
   return text_of(ordered);
 }

@@ -4,9 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prumo::bench {
+
+/// The document, if it follows the schema of this version; `name` is how messages call it.
+/// \throws results_error as parse_results()
+[[nodiscard]] nlohmann::json checked_results(nlohmann::json document, std::string_view name);
 
 /// One result as a line of JSON without a line break, fields in the order of the documentation.
 [[nodiscard]] std::string dump_result_line(const nlohmann::json& result);

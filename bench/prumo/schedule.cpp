@@ -3,6 +3,7 @@
 
 #include "finished_results.hpp"
 #include "interrupt.hpp"
+#include "process_runs.hpp"
 #include "time_shares.hpp"
 #include "units.hpp"
 
@@ -63,20 +64,40 @@ scheduler::scheduler(worker_fleet& fleet, results_writer& writer, progress& show
       ceilings_(fleet, options),
       measurer_(fleet, times_, ceilings_) {}
 
-std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::size_t& kept) const {
+bool scheduler::is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const {
+  const json stub = group.result_stub(fleet_, which);
+  const json* known = writer_.find(stub.at("key").get<std::string>(), stub.at("device").get<std::string>(),
+                                   which.implementation.value_or(""));
+  if (known == nullptr || !is_final(*known)) return false;
+  return known->at("status") != "ok" || samples_by_run(*known).size() > process_run;
+}
+
+void scheduler::drop_settled(planned_group& group) const {
+  std::erase_if(group.cases, [&](const planned_case& it) {
+    const json stub = group.result_stub(fleet_, it);
+    const json* known = writer_.find(stub.at("key").get<std::string>(), stub.at("device").get<std::string>(),
+                                     it.implementation.value_or(""));
+    return known != nullptr && is_settled_for_all_runs(*known);
+  });
+}
+
+void scheduler::begin_process_run(std::size_t number) {
+  process_run_ = number;
+  ceilings_.release(true);
+  const steady_time begun = std::chrono::steady_clock::now();
+  fleet_.restart(number % 2 == 1);
+  restart_seconds_ = seconds_since(begun);
+}
+
+std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::size_t process_run) const {
   std::vector<planned_group> groups;
   std::map<std::string, std::size_t> types;
   for (const planned_group& group : plan.groups) {
     types.emplace(group.dtype, types.size());
     planned_group rest = group;
-    std::erase_if(rest.cases, [&](const planned_case& it) {
-      const json stub = group.result_stub(fleet_, it);
-      const json* known = writer_.find(stub.at("key").get<std::string>(), stub.at("device").get<std::string>(),
-                                       it.implementation.value_or(""));
-      const bool finished = known != nullptr && is_final(*known);
-      if (finished) ++kept;
-      return finished;
-    });
+    rest.process_run = process_run;
+    std::erase_if(rest.cases, [&](const planned_case& it) { return is_finished(group, it, process_run); });
+    if (process_run % 2 == 1) std::ranges::reverse(rest.cases);
     if (!rest.cases.empty()) groups.push_back(std::move(rest));
   }
   // Groups of one size and type share their probes; calls that take long come last of all, so that they cannot use up
@@ -106,7 +127,8 @@ scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
       probes_useful.push_back(useful_seconds(options_, times_.call_seconds(*probe, planned)));
     }
     const auto open = std::ranges::count_if(group.cases, [](const planned_case& it) { return !it.outcome; });
-    if (open > 0) common += times_.count_seconds(group, group.cases.front(), options_.count_limit);
+    const bool is_first = group.process_run == 0;
+    if (open > 0 && is_first) common += times_.count_seconds(group, group.cases.front(), options_.count_limit);
     for (const planned_case& it : group.cases) {
       double least = 0;
       double call = 0;
@@ -114,7 +136,7 @@ scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
         call = times_.call_seconds(group, it);
         least = common / static_cast<double>(open) + times_.prepare_seconds(group, it) +
                 times_.first_sample_seconds(group, it);
-        if (options_.verify) least += times_.verify_seconds(group, it, time_model::least_verify_budget);
+        if (options_.verify && is_first) least += times_.verify_seconds(group, it, time_model::least_verify_budget);
         all.useful.push_back(useful_seconds(options_, call));
       }
       all.least.push_back(least);
@@ -160,7 +182,8 @@ void scheduler::tell_overlong(double seconds) {
 double scheduler::case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen) {
   if (!std::isfinite(options_.budget_seconds)) return options_.case_limit_seconds;
   const std::span<const planned_group> rest = std::span(groups).subspan(current);
-  const double left = seconds_until(deadline_);
+  const auto restarts = static_cast<double>(groups.back().process_run - groups[current].process_run);
+  const double left = seconds_until(deadline_) - restarts * restart_seconds_;
   needs all = needs_of(rest);
   const double modest = all.modest_sum();
   if (all.least_sum + modest > left) {
@@ -181,13 +204,17 @@ void scheduler::store_devices() {
   for (const fleet_device& device : fleet_.devices()) writer_.set_device(device.entry);
 }
 
-void scheduler::store(const planned_group& group, std::vector<measured_case> results, run_outcome& outcome) {
+void scheduler::store(const planned_group& group, std::vector<measured_case> results) {
   store_devices();
   for (std::size_t i = 0; i < results.size(); ++i) {
     json& result = results[i].result;
     if (result.at("status") == "ok") called_seconds_ += result.at("time_s").at("median").get<double>();
     result = finished_result(group, group.cases[i], std::move(result), fleet_, ceilings_);
-    if (result.at("status") == "failed") ++(results[i].wrong ? outcome.wrong : outcome.failed);
+    if (options_.process_runs > 1) {
+      const json* known = writer_.find(result.at("key").get<std::string>(), result.at("device").get<std::string>(),
+                                       group.cases[i].implementation.value_or(""));
+      result = join_process_runs(group.process_run > 0 ? known : nullptr, std::move(result), group.process_run);
+    }
     writer_.add(std::move(result));
   }
   writer_.end_group();
@@ -195,26 +222,46 @@ void scheduler::store(const planned_group& group, std::vector<measured_case> res
 
 run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
   run_outcome outcome;
-  std::vector<planned_group> groups = open_groups(plan, outcome.kept);
+  std::vector<planned_group> groups;
+  std::size_t open = 0;
+  for (std::size_t run = 0; run < options_.process_runs; ++run) {
+    std::size_t of_run = 0;
+    for (planned_group& group : open_groups(plan, run)) {
+      of_run += group.cases.size();
+      groups.push_back(std::move(group));
+    }
+    open += of_run;
+    if (run == options_.process_runs - 1) outcome.kept = plan.case_count() - of_run;
+  }
   const bool limited = std::isfinite(options_.budget_seconds);
   // The end of the program, with the tables, is in the budget too.
   deadline_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                              std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
 
-  progress_.start(plan.case_count());
-  std::size_t done = outcome.kept;
+  progress_.start(plan.case_count() * options_.process_runs);
+  std::size_t done = plan.case_count() * options_.process_runs - open;
   group_setting setting;
   setting.options = options_;
   setting.deadline = deadline_;
   setting.on_step = [&](const std::string& what) {
-    progress_.update(what, done, limited ? std::optional(std::max(0.0, seconds_until(deadline_))) : std::nullopt);
+    const std::string of = fmt::format("run {} of {}: ", process_run_ + 1, options_.process_runs);
+    progress_.update((options_.process_runs > 1 ? of : "") + what, done,
+                     limited ? std::optional(std::max(0.0, seconds_until(deadline_))) : std::nullopt);
   };
   for (std::size_t current = 0; current < groups.size(); ++current) {
     throw_if_interrupted();
-    setting.case_seconds = case_share(groups, current, sizes_chosen);
-    const planned_group& group = groups[current];
-    store(group, measurer_.measure(group, setting), outcome);
-    done += group.cases.size();
+    planned_group& group = groups[current];
+    const std::size_t planned = group.cases.size();
+    if (group.process_run > 0) drop_settled(group);
+    if (!group.cases.empty()) {
+      if (group.process_run != process_run_) begin_process_run(group.process_run);
+      setting.case_seconds = case_share(groups, current, sizes_chosen);
+      store(group, measurer_.measure(group, setting));
+    }
+    done += planned;
+  }
+  for (const json& result : writer_.results()) {
+    if (result.at("status") == "failed") ++(result.at("verified") == false ? outcome.wrong : outcome.failed);
   }
   progress_.clear();
   ceilings_.release(true);

@@ -30,6 +30,10 @@ struct run_outcome {
 /// Small sizes come first: what they take tells how long the large ones will; long calls come last. Before each group
 /// the time that is left is shared out anew: every case that is still to come has what it needs to its first sample
 /// (memory, data, verification, counting, its probes), and what is left beyond that is shared by max-min fairness.
+///
+/// With several process runs all groups are measured by each of them, one run after the other. The order of two builds
+/// alternates (A B, B A, A B), in starting as well as within a group. Cases are verified and counted, ceilings and
+/// energy measured in the first run only.
 class scheduler {
  public:
   /// `started` is when the program began: the budget counts from there.
@@ -43,12 +47,15 @@ class scheduler {
  private:
   struct needs;
 
-  [[nodiscard]] std::vector<planned_group> open_groups(const bench_plan& plan, std::size_t& kept) const;
+  [[nodiscard]] std::vector<planned_group> open_groups(const bench_plan& plan, std::size_t process_run) const;
+  [[nodiscard]] bool is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const;
+  void drop_settled(planned_group& group) const;
+  void begin_process_run(std::size_t number);
   [[nodiscard]] needs needs_of(std::span<const planned_group> groups);
   void leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all);
   void tell_overlong(double seconds);
   [[nodiscard]] double case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen);
-  void store(const planned_group& group, std::vector<measured_case> results, run_outcome& outcome);
+  void store(const planned_group& group, std::vector<measured_case> results);
   void store_devices();
 
   worker_fleet& fleet_;
@@ -62,6 +69,8 @@ class scheduler {
   group_measurer measurer_;
   double called_seconds_ = 0;  ///< one call of each case so far
   bool overlong_ = false;
+  std::size_t process_run_ = 0;
+  double restart_seconds_ = 0;  ///< what it took to start fresh worker processes
 };
 
 /// True where a result of an earlier run stands: measured, unsupported, or skipped for another reason than time.

@@ -1,83 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table.hpp"
 
+#include "case_columns.hpp"
+#include "footnotes.hpp"
 #include "result_cells.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <set>
 #include <vector>
 
 namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-/// What distinguishes rows; each is a column only where rows differ in it.
-struct mode_column {
-  const char* title;
-  std::string (*read)(const json& result);
-};
-
-constexpr std::array<mode_column, 7> mode_columns = {{
-    {"device", [](const json& result) { return text_of(field(result, "/device")); }},
-    {"type", [](const json& result) { return text_of(field(result, "/dtype")); }},
-    {"layout", [](const json& result) { return text_of(field(result, "/layout")); }},
-    {"mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
-    {"data", data_cell},
-    {"cache", [](const json& result) { return text_of(field(result, "/cache")); }},
-    {"by", [](const json& result) { return text_of(field(result, "/implementation")); }},
-}};
-
-/// The parameters of an operation that differ between its rows.
-std::map<std::string, std::set<std::string>> varied_parameters(const json& results) {
-  std::map<std::string, std::map<std::string, std::set<std::string>>> values;
-  for (const json& result : results) {
-    const json& parameters = field(result, "/parameters");
-    if (!parameters.is_object()) continue;
-    for (const auto& [name, value] : parameters.items())
-      values[text_of(field(result, "/op"))][name].insert(value.dump());
-  }
-  std::map<std::string, std::set<std::string>> varied;
-  for (const auto& [op, names] : values) {
-    for (const auto& [name, seen] : names) {
-      if (seen.size() > 1) varied[op].insert(name);
-    }
-  }
-  return varied;
-}
-
-/// Notes below the table; rows that share one share its number.
-class footnotes {
- public:
-  std::string add(const std::string& note) {
-    auto place = std::find_if(notes_.begin(), notes_.end(), [&](const entry& known) { return known.text == note; });
-    if (place == notes_.end()) place = notes_.insert(notes_.end(), entry{note, 0});
-    ++place->rows;
-    return fmt::format("[{}]", place - notes_.begin() + 1);
-  }
-
-  [[nodiscard]] std::string render(const text_style& style) const {
-    text_table table({{"", text_table::align::right}, {""}});
-    for (std::size_t i = 0; i < notes_.size(); ++i) {
-      const std::string rows = notes_[i].rows > 1 ? fmt::format(" ({} rows)", notes_[i].rows) : "";
-      table.add_row({{fmt::format("[{}]", i + 1), emphasis::muted}, {notes_[i].text + rows}});
-    }
-    return table.render(style);
-  }
-
- private:
-  struct entry {
-    std::string text;
-    std::size_t rows;
-  };
-  std::vector<entry> notes_;
-};
 
 /// Whether it was verified, or why there is no figure; references to the notes of its warnings.
 text_table::cell check_of(const json& result, footnotes& notes, const text_style& style) {
@@ -142,24 +79,6 @@ std::string not_measured(const std::vector<const json*>& rows, const text_style&
   return table.render(style);
 }
 
-/// Pointers to the results: operations in the order of their first appearance, sizes ascending within.
-std::vector<const json*> in_order(const json& results) {
-  std::map<std::string, std::size_t> first;
-  std::vector<const json*> rows;
-  for (const json& result : results) {
-    first.emplace(text_of(field(result, "/op")), first.size());
-    rows.push_back(&result);
-  }
-  std::stable_sort(rows.begin(), rows.end(), [&](const json* a, const json* b) {
-    const auto rank = [&](const json& result) {
-      return std::pair(first.at(text_of(field(result, "/op"))),
-                       number_of(field(result, "/bytes_per_array")).value_or(0));
-    };
-    return rank(*a) < rank(*b);
-  });
-  return rows;
-}
-
 std::string summary_line(const json& results) {
   struct tally {
     std::size_t all = 0, verified = 0, wrong = 0;
@@ -201,20 +120,19 @@ std::string device_lines(const json& devices, const text_style& style) {
   return lines;
 }
 
-/// The rows that were measured; `shown` are the mode columns in which rows differ.
-std::string measured_table(const json& results, const std::vector<const json*>& rows,
-                           const std::vector<std::size_t>& shown, footnotes& notes, const text_style& style) {
+std::string measured_table(const std::vector<const json*>& rows, const case_columns& cases, footnotes& notes,
+                           const text_style& style) {
   using align = text_table::align;
-  std::vector<text_table::column> columns = {{"size", align::right}, {"shape", align::left}};
-  for (const std::size_t i : shown) columns.push_back({mode_columns[i].title, align::left});
+  std::vector<text_table::column> columns;
+  cases.add_columns(columns);
   const std::vector<text_table::column> figures = {
-      {"parameters", align::left},  {"time", align::right},         {style.unicode ? "±" : "+-", align::left, true},
-      {"rate", align::right},       {"roof", align::right},         {"bound", align::left, true},
-      {"peak", align::right, true}, {"kernel", align::right, true}, {"h2d", align::right, true},
-      {"d2h", align::right, true},  {"check", align::left}};
+      {"time", align::right},         {style.unicode ? "±" : "+-", align::left, true},
+      {"rate", align::right},         {"roof", align::right},
+      {"bound", align::left, true},   {"peak", align::right, true},
+      {"kernel", align::right, true}, {"h2d", align::right, true},
+      {"d2h", align::right, true},    {"check", align::left}};
   columns.insert(columns.end(), figures.begin(), figures.end());
 
-  const auto varied = varied_parameters(results);
   text_table table(std::move(columns));
   const json* previous = nullptr;
   for (const json* row : rows) {
@@ -224,17 +142,8 @@ std::string measured_table(const json& results, const std::vector<const json*>& 
     if (previous == nullptr || text_of(field(*previous, "/op")) != op) table.add_heading(op);
     previous = row;
 
-    std::vector<text_table::cell> cells = {{size_cell(result)}, {shape_cell(result)}};
-    for (const std::size_t i : shown) cells.push_back({mode_columns[i].read(result)});
-    std::string parameters;
-    if (const auto names = varied.find(op); names != varied.end()) {
-      for (const std::string& name : names->second) {
-        const json& values = field(result, "/parameters");
-        if (!values.contains(name)) continue;
-        parameters += fmt::format("{}{}={}", parameters.empty() ? "" : " ", name, values.at(name).dump());
-      }
-    }
-    cells.push_back({parameters});
+    std::vector<text_table::cell> cells;
+    cases.add_cells(result, cells);
     cells.push_back({seconds_cell(field(result, "/time_s/median"), style)});
     cells.push_back({spread_cell(result, style)});
     cells.push_back({rate_cell(result)});
@@ -261,24 +170,16 @@ std::string bench_table(const json& document, const text_style& style) {
   std::string out = device_lines(document.at("devices"), style);
   if (results.empty()) return out + "No results.\n";
 
-  // A property that all rows share is said once above the table instead of in every row.
-  std::vector<std::size_t> shown;
-  std::string common;
-  for (std::size_t i = 0; i < mode_columns.size(); ++i) {
-    std::set<std::string> values;
-    for (const json& result : results) {
-      if (was_measured(result)) values.insert(mode_columns[i].read(result));
-    }
-    values.erase("");
-    if (values.size() > 1) shown.push_back(i);
-    if (values.size() == 1) common += (common.empty() ? "all rows: " : ", ") + *values.begin();
-  }
-  if (!common.empty()) out += wrapped(common, style, emphasis::muted);
+  std::vector<const json*> all;
+  for (const json& result : results) all.push_back(&result);
+  const std::vector<const json*> rows = in_table_order(all);
+  std::erase_if(all, [](const json* result) { return !was_measured(*result); });
+  const case_columns cases(all, rows);
+  if (!cases.common().empty()) out += wrapped("all rows: " + cases.common(), style, emphasis::muted);
   out += '\n';
 
-  const std::vector<const json*> rows = in_order(results);
   footnotes notes;
-  std::string body = measured_table(results, rows, shown, notes, style);
+  std::string body = measured_table(rows, cases, notes, style);
   body += body.empty() ? "" : "\n";
   const std::string footnote_lines = notes.render(style);
   const std::string skipped_lines = not_measured(rows, style);

@@ -23,6 +23,7 @@ struct worker_launch {
   std::string name;                  ///< how messages call it
   std::vector<std::string> command;  ///< program and arguments
   bool through_launcher = false;     ///< started by `--launcher` (ssh, srun)
+  bool of_other_build = false;       ///< measured beside this build's: `--against`
 };
 
 /// A worker that died, hung, broke the protocol or cannot be started. The message names it, what it was doing and what

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -181,6 +182,37 @@ std::vector<std::string> split_command(std::string_view text) {
   return words;
 }
 
+std::vector<worker_launch> find_other_build(const std::string& path) {
+  std::error_code ignored;
+  std::map<std::string, fs::path> found;
+  if (is_executable_file(path)) {
+    const std::string file = fs::path(path).filename().string();
+    found.emplace(file.starts_with(worker_prefix) ? file.substr(worker_prefix.size()) : file, path);
+  } else if (fs::is_directory(path, ignored)) {
+    for (const fs::path& place : {fs::path(path), fs::path(path) / "bin", fs::path(path) / "libexec" / "prumo"}) {
+      if (found.empty()) found = workers_in(place);
+    }
+  } else {
+    throw program_error(
+        exit_code::wrong_usage,
+        fmt::format(
+            "--against: {} is {}; name a build folder, an install prefix, a folder of workers or a worker program",
+            path, fs::exists(path, ignored) ? "no program" : "not there"));
+  }
+  if (found.empty()) {
+    throw program_error(
+        exit_code::wrong_usage,
+        fmt::format("--against: there is no worker program ({}...) in {}, its bin or its libexec/prumo; "
+                    "build one there, or name the folder that holds them",
+                    worker_prefix, path));
+  }
+  std::vector<worker_launch> workers;
+  for (const auto& [name, program] : found) {
+    workers.push_back({name + std::string(other_build_suffix), {fs::absolute(program).string()}, false, true});
+  }
+  return workers;
+}
+
 std::vector<worker_launch> discover_workers(const worker_options& options) {
   std::vector<worker_launch> workers;
   const std::set<std::string> in_python = python_peers(options.folders);
@@ -205,14 +237,14 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     if (known(name)) {
       throw program_error(exit_code::wrong_usage, fmt::format("two workers are named '{}': rename one of them", name));
     }
-    workers.push_back({name, std::move(command), false});
+    workers.push_back({name, std::move(command), false, false});
   }
   std::set<std::string> peers = in_python;
   for (const std::string& folder : options.folders) {
     for (const auto& [name, path] : workers_in(folder)) {
       if (!is_own_backend(name)) peers.insert(name);
       const bool wanted = options.search || (!is_own_backend(name) && is_asked_for(name, options));
-      if (wanted && !known(name)) workers.push_back({name, {path.string()}, false});
+      if (wanted && !known(name)) workers.push_back({name, {path.string()}, false, false});
     }
   }
   for (const std::string& peer : in_python) {
@@ -222,6 +254,7 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     if (!is_own_backend(worker.name)) peers.insert(worker.name);
   }
   refuse_unknown_peers(options, peers);
+  if (!options.against.empty()) std::ranges::move(find_other_build(options.against), std::back_inserter(workers));
   const std::vector<std::string> launcher = split_command(options.launcher);
   if (!launcher.empty()) {
     for (worker_launch& worker : workers) {

@@ -10,6 +10,9 @@
 
 namespace prumo::bench {
 
+/// What the devices and workers of another build are called by behind their own names: `openmp:0@against`.
+inline constexpr std::string_view other_build_suffix = "@against";
+
 /// Where workers come from.
 struct worker_options {
   std::vector<std::string> named;  ///< `NAME=COMMAND`, each a worker of its own, or the NAME of a peer in Python
@@ -18,6 +21,7 @@ struct worker_options {
   std::string launcher;            ///< command in front of every worker's: `ssh node7`
   std::vector<std::string> wanted_devices;  ///< filters; one that names a peer's device has the peer started
   std::vector<std::string> folders;         ///< where to look, first match of a name wins
+  std::string against;                      ///< another build, see find_other_build(); empty: none
 };
 
 /// The folders that are searched: the program's own, ../libexec/prumo beside it, then PRUMO_WORKER_PATH.
@@ -43,8 +47,13 @@ void extend_python_path(const std::vector<std::string>& folders);
 /// Whether `filter` speaks of the peer: `torch`, or its devices `torch-cuda`, `torch-cuda:0`.
 [[nodiscard]] bool names_peer(std::string_view filter, std::string_view peer);
 
-/// The workers to start: executable files `prumo-worker-NAME` of the folders, those named, and peers in Python that are
-/// asked for.
+/// The workers of another build: `path` is a worker program, a folder of `prumo-worker-NAME`, or a build folder or
+/// install prefix, whose `bin` or `libexec/prumo` holds them. Their names end in `@against`.
+/// \throws program_error (wrong usage) that tells where was looked
+[[nodiscard]] std::vector<worker_launch> find_other_build(const std::string& path);
+
+/// The workers to start: executable files `prumo-worker-NAME` of the folders, those named, peers in Python that are asked
+/// for, and those of another build.
 /// \throws program_error (wrong usage) for an unreadable NAME=COMMAND, a name given twice, or a peer that does not
 /// exist
 [[nodiscard]] std::vector<worker_launch> discover_workers(const worker_options& options);

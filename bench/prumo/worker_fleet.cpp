@@ -62,7 +62,10 @@ void worker_fleet::add_device(std::size_t worker, const hello_answer& hello, con
   const std::string& name = workers_[worker].name();
   const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
   fleet_device device;
-  device.id = taken ? fmt::format("{}@{}", summary.id, name) : summary.id;
+  device.of_other_build = workers_[worker].how_launched().of_other_build;
+  device.id = device.of_other_build ? summary.id + std::string(other_build_suffix)
+              : taken               ? fmt::format("{}@{}", summary.id, name)
+                                    : summary.id;
   device.own_id = summary.id;
   device.worker = worker;
   device.peer = !is_own_backend(hello.backend);
@@ -90,7 +93,9 @@ bool worker_fleet::is_wanted(const fleet_device& device, std::span<const std::st
     // Filters that name devices of this peer choose among them.
     return std::ranges::none_of(filters, [&](const std::string& it) { return names_peer(it, worker); });
   }
-  return filters.empty() && (!device.peer || std::ranges::find(named_workers, worker) != named_workers.end());
+  // Of another build's devices those stay that have a partner: match_builds().
+  return filters.empty() && (!device.peer || device.of_other_build ||
+                             std::ranges::find(named_workers, worker) != named_workers.end());
 }
 
 std::optional<fleet_device> worker_fleet::explain_missing(const std::string& asked) const {
@@ -146,7 +151,7 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
   const auto unwanted = [&](const fleet_device& it) { return !is_wanted(it, filters, named_workers, peers); };
   // Where there are none but peers, they are what is measured.
   const bool only_peers = filters.empty() && peers.empty() && std::ranges::all_of(devices_, unwanted);
-  if (!only_peers) std::erase_if(devices_, unwanted);
+  if (!only_peers) drop_devices(unwanted);
   if (devices_.empty()) {
     std::string message = "no device to measure: ";
     if (workers_.empty()) {
@@ -160,14 +165,62 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
     }
     throw program_error(exit_code::machine_cannot, message);
   }
-  for (std::size_t index = 0; index < workers_.size(); ++index) {
-    const bool needed = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.worker == index; });
-    if (!needed) workers_[index].quit();
-  }
   for (fleet_device& device : missing) {
     // Its rows tell it.
     if (const auto why = unusable_.find(device.worker); why != unusable_.end()) std::erase(notes_, why->second.note);
     devices_.push_back(std::move(device));
+  }
+}
+
+void worker_fleet::drop_devices(const std::function<bool(const fleet_device&)>& unwanted) {
+  std::erase_if(devices_, unwanted);
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    const bool needed = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.worker == index; });
+    if (!needed) workers_[index].quit();
+  }
+}
+
+void worker_fleet::match_builds() {
+  std::vector<std::string> own;
+  std::vector<std::string> other;
+  for (const fleet_device& it : devices_) (it.of_other_build ? other : own).push_back(it.own_id);
+  const auto alone = [&](const fleet_device& it) {
+    // A second worker's device of the same name, `openmp:0@old`, is none of the two builds.
+    if (!it.of_other_build && it.id != it.own_id) return true;
+    return std::ranges::find(it.of_other_build ? own : other, it.own_id) == (it.of_other_build ? own : other).end();
+  };
+  if (std::ranges::all_of(devices_, alone)) {
+    std::string message =
+        fmt::format("--against: the two builds have no device in common: this one has {}, the other one {}",
+                    own.empty() ? "none" : fmt::format("{}", fmt::join(own, ", ")),
+                    other.empty() ? "none" : fmt::format("{}", fmt::join(other, ", ")));
+    if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
+    throw program_error(exit_code::wrong_usage, message);
+  }
+  for (const fleet_device& it : devices_) {
+    if (!alone(it) || (it.peer && it.of_other_build)) continue;
+    notes_.push_back(fmt::format("{} is left out: {} has no such device", it.id,
+                                 it.of_other_build ? "this build" : "the other build"));
+  }
+  drop_devices(alone);
+}
+
+void worker_fleet::restart(bool other_first) {
+  std::vector<std::size_t> used;
+  for (const bool other : {other_first, !other_first}) {
+    for (const fleet_device& it : devices_) {
+      if (it.of_other_build == other && std::ranges::find(used, it.worker) == used.end()) used.push_back(it.worker);
+    }
+  }
+  for (worker_client& worker : workers_) worker.quit();
+  for (const std::size_t index : used) {
+    workers_[index].launch();
+    try {
+      workers_[index].greet();
+    } catch (const worker_failure&) {
+      // Whoever needs it next tries again, and tells.
+    } catch (const request_refused&) {
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -18,10 +19,11 @@ namespace prumo::bench {
 /// A device that a worker offers.
 struct fleet_device {
   std::string id;  ///< how results and the user call it: unique, `openmp:0`, or `openmp:0@old` where two workers clash
-  std::string own_id;      ///< how its worker calls it
-  std::size_t worker = 0;  ///< index in worker_fleet
-  bool peer = false;       ///< another framework beside which prumo is measured: taken only when asked for
-  std::string missing;     ///< why a peer or device that was asked for is not there; empty: it is
+  std::string own_id;           ///< how its worker calls it
+  std::size_t worker = 0;       ///< index in worker_fleet
+  bool peer = false;            ///< another framework beside which prumo is measured: taken only when asked for
+  bool of_other_build = false;  ///< of `--against`; its id is that of this build's device with a suffix
+  std::string missing;          ///< why a peer or device that was asked for is not there; empty: it is
   device_summary summary;
   nlohmann::json entry;  ///< the results file's entry of `devices`
 };
@@ -42,6 +44,14 @@ class worker_fleet {
   /// \throws program_error: no device at all, or an unknown one (this machine cannot)
   void select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers,
                       std::span<const std::string> peers = {});
+
+  /// Keeps of two builds the devices that both have. What only one has becomes a note.
+  /// \throws program_error (wrong usage) where there is none; the message tells what each build has
+  void match_builds();
+
+  /// Ends all workers and starts them again: fresh processes. The other build's are started first where `other_first`.
+  /// One that does not come back fails the cases that need it.
+  void restart(bool other_first);
 
   /// Asks each selected device for its facts and peaks and fills in its entry. A worker that fails here becomes a
   /// note, its entry keeps what hello told.
@@ -73,6 +83,7 @@ class worker_fleet {
                                std::span<const std::string> named_workers, std::span<const std::string> peers) const;
   /// Why no device answers to the name of a peer or of a peer's device, and where; absent where it is no peer's.
   [[nodiscard]] std::optional<fleet_device> explain_missing(const std::string& asked) const;
+  void drop_devices(const std::function<bool(const fleet_device&)>& unwanted);
 
   std::deque<worker_client> workers_;
   /// A worker that could not be started: in its own words where it has some, and as a note.

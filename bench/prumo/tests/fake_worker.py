@@ -4,9 +4,13 @@
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+                   [--factor OP=FACTOR]... [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
 counter.
+
+Times are chosen by --factor, which slows an operation down, and --by-start: the first process of this label takes F1 times
+as long, the second F2 times. --starts is the file in which the processes of all labels are listed as they start.
 
 WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
 WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, endless, silent_close,
@@ -67,13 +71,25 @@ class Worker:
         self.requests = {}
         self.next_case = 1
         self.draws = 0
+        self.factor_of_start = self.count_start()
+
+    def count_start(self):
+        """Lists this process among those that started; what its times are multiplied with."""
+        if not self.options.starts:
+            return 1.0
+        with open(self.options.starts, "a+", encoding="utf-8") as starts:
+            starts.seek(0)
+            earlier = starts.read().split().count(self.options.label)
+            starts.write(self.options.label + "\n")
+        factors = [float(factor) for factor in self.options.by_start.split(",")]
+        return factors[earlier % len(factors)]
 
     # --- answers -------------------------------------------------------------------------------------------------
     def hello(self, request):
         if request.get("protocol") != 1:
             raise Refusal("usage", "unknown protocol")
         return {"protocol": self.options.protocol,
-                "worker": {"name": "fake", "version": "1.2.3", "backend": self.options.backend,
+                "worker": {"name": "fake", "version": self.options.version_told, "backend": self.options.backend,
                            "versions": {"python": "3"}, "build": {"type": "none", "flags": ""}, "pid": os.getpid(),
                            "environment": {}, "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
@@ -153,6 +169,10 @@ class Worker:
         model = resolved["model"]
         seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
         seconds = LAUNCH if case["op"] == "launch" else max(seconds / self.options.speed, LAUNCH)
+        seconds *= self.factor_of_start
+        for op, factor in self.options.factors:
+            if op == case["op"]:
+                seconds *= float(factor)
         self.prepared[number] = {"op": case["op"], "seconds": seconds, "footprint": resolved["footprint_bytes"],
                                  "data": request["data"], "device": request["device"], "samples": 0,
                                  "host_memory": request["host_memory"], "bytes_per_array": resolved["bytes_per_array"]}
@@ -316,6 +336,12 @@ def main():
     parser.add_argument("--throttle", help="why the GPU slows itself down")
     parser.add_argument("--disturb", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
                         help="every second answer for samples of an operation takes so many times as long")
+    parser.add_argument("--factor", dest="factors", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
+                        help="how many times as long as usual an operation takes")
+    parser.add_argument("--label", default="fake", help="how this worker is called in the list of starts")
+    parser.add_argument("--starts", help="file in which processes are listed as they start")
+    parser.add_argument("--by-start", default="1", help="factors of the times of the first, second, ... process")
+    parser.add_argument("--version-told", default="1.2.3", help="the version in its greeting")
     parser.add_argument("--log")
     parser.add_argument("--once")
     parser.add_argument("--fault", dest="faults", action="append", default=[], type=lambda t: tuple(t.split("=", 1)))

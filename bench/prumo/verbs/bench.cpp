@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "verbs/bench.hpp"
 
+#include "comparison/two_builds.hpp"
 #include "csv.hpp"
 #include "interrupt.hpp"
 #include "plan.hpp"
@@ -12,6 +13,7 @@
 #include "suites.hpp"
 #include "table.hpp"
 #include "units.hpp"
+#include "verbs/against.hpp"
 #include "verbs/common.hpp"
 
 #include <fmt/format.h>
@@ -41,11 +43,13 @@ json plan_record(const bench_plan& plan, const bench_options& options, const wor
                       fleet.devices()[it.device].id, it.implementation.value_or("")));
     }
   }
-  return {{"cases", plan.case_count()},
-          {"groups", plan.groups.size()},
-          {"fingerprint", fmt::format("{:016x}", hash)},
-          {"seed", options.measure.seed},
-          {"verify", options.measure.verify}};
+  json record = {{"cases", plan.case_count()},
+                 {"groups", plan.groups.size()},
+                 {"fingerprint", fmt::format("{:016x}", hash)},
+                 {"seed", options.measure.seed},
+                 {"verify", options.measure.verify}};
+  if (options.measure.process_runs > 1) record["process_runs"] = options.measure.process_runs;
+  return record;
 }
 
 /// The command of a run for a message.
@@ -82,11 +86,16 @@ void check_same_plan(const std::string& path, const json& earlier, const json& r
 /// beside the new ones, because they do not tell the implementation.
 void drop_unmeasured(const std::string& path) {
   json document = load_results(path);
+  const std::size_t before = document.at("results").size();
   json kept = json::array();
-  for (json& result : document.at("results")) {
-    if (is_final(result) || result.at("status") == "failed") kept.push_back(std::move(result));
+  for (const json& result : document.at("results")) {
+    if (is_final(result) || result.at("status") == "failed") kept.push_back(result);
   }
-  if (kept.size() == document.at("results").size()) return;
+  if (holds_two_builds(document.at("run"))) {
+    document["results"] = std::move(kept);
+    kept = drop_unpaired(document);
+  }
+  if (kept.size() == before) return;
   document["results"] = std::move(kept);
   write_file_atomically(path, dump_results(document));
 }
@@ -176,6 +185,8 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
                                                 : make_suite_plan(find_suite(options.suite), options.plan, fleet);
   std::vector<std::string> notes = fleet.notes();
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
+  const std::vector<std::string> same = same_program_notes(fleet);
+  notes.insert(notes.end(), same.begin(), same.end());
   print_notes(notes);
   if (options.list_only) {
     fmt::print("{}", plan_table(plan, fleet, 0));
@@ -185,6 +196,7 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   json run = make_run_record(options.command, fleet);
   run["plan"] = plan_record(plan, options, fleet);
   run["warnings"] = notes;
+  if (!options.against.empty()) run["against"] = against_record(options);
   if (options.resume) {
     check_same_plan(options.output, load_results(options.output).at("run"), run["plan"]);
     drop_unmeasured(options.output);
@@ -207,10 +219,11 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   write_document(options, document);
   const bool output_taken = options.output == "-" || options.csv == "-";
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
-  const std::string report = bench_table(document, style) + published_lines(options, document, style) +
-                             closing_lines(options, document, resources, outcome);
-  print_report(report, output_taken ? "-" : "");
-  if (outcome.wrong > 0) return exit_code::no;
+  const build_report report =
+      options.against.empty() ? build_report{bench_table(document, style) + published_lines(options, document, style)}
+                              : report_builds(document, options, style);
+  print_report(report.text + closing_lines(options, document, resources, outcome), output_taken ? "-" : "");
+  if (outcome.wrong > 0 || (options.gate && !report.passed)) return exit_code::no;
   return outcome.failed > 0 ? exit_code::machine_cannot : exit_code::done;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "comparison/verdict.hpp"
 #include "option_values.hpp"
 #include "suites.hpp"
 #include "verbs/bench.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace prumo::bench {
@@ -25,12 +27,15 @@ class bench_call : public verb_call {
  private:
   [[nodiscard]] plan_options read_plan() const;
   [[nodiscard]] measure_options read_measure() const;
+  [[nodiscard]] std::optional<double> read_gate() const;
+  [[nodiscard]] std::size_t read_process_runs() const;
 
   worker_arguments workers_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, implementations_,
       compute_modes_, parameters_, references_;
-  std::string suite_, count_limit_, output_, csv_;
+  std::string suite_, count_limit_, output_, csv_, against_, gate_;
+  std::size_t process_runs_ = 0;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false;
 };
 
@@ -69,6 +74,17 @@ void bench_call::add_options(CLI::App& app) {
                  "operations up to which counted flops come from running the kernel; above, its closed form")
       ->type_name("N")
       ->group("How");
+  app.add_option("--against", against_,
+                 "another build (its folder, install prefix or worker), measured in turns with this one")
+      ->type_name("OTHER_BUILD")
+      ->group("Two builds");
+  app.add_option("--runs", process_runs_, "times that all is measured by fresh processes (default 1; --against: 3)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->group("Two builds");
+  app.add_option("--gate", gate_, "exit with 1 where this build is slower than the other one by more")
+      ->type_name("PERCENT")
+      ->group("Two builds");
   app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
       ->type_name("FILE")
       ->group("Output");
@@ -121,9 +137,42 @@ measure_options bench_call::read_measure() const {
   return measure;
 }
 
+std::optional<double> bench_call::read_gate() const {
+  if (gate_.empty()) return std::nullopt;
+  if (against_.empty()) {
+    throw program_error(exit_code::wrong_usage,
+                        "--gate judges this build by another one: name it with --against OTHER_BUILD");
+  }
+  return read_quantity("--gate", [&] { return parse_percentage(gate_); });
+}
+
+std::size_t bench_call::read_process_runs() const {
+  if (against_.empty()) return std::max<std::size_t>(process_runs_, 1);
+  if (process_runs_ == 0) return fewest_runs;
+  if (process_runs_ < fewest_runs) {
+    throw program_error(exit_code::wrong_usage,
+                        fmt::format("--runs {}: a verdict rests on the spread between at least {} process runs",
+                                    process_runs_, fewest_runs));
+  }
+  return process_runs_;
+}
+
 exit_code bench_call::run(std::vector<std::string> command) {
-  bench_options options{workers_.read(), read_plan(), read_measure(),     output_, csv_,
-                        resume_,         list_,       std::move(command), suite_,  split_list("--with", references_)};
+  bench_options options;
+  options.common = workers_.read();
+  options.plan = read_plan();
+  options.measure = read_measure();
+  options.measure.process_runs = read_process_runs();
+  options.output = output_;
+  options.csv = csv_;
+  options.against = against_;
+  options.common.workers.against = against_;
+  options.gate = read_gate();
+  options.resume = resume_;
+  options.list_only = list_;
+  options.command = std::move(command);
+  options.suite = suite_;
+  options.references = split_list("--with", references_);
   if (options.resume && (options.output.empty() || options.output == "-")) {
     throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
   }
@@ -147,11 +196,12 @@ const verb bench_verb{
   prumo bench --op add --list                   what would be measured
   prumo bench --full -o all.json                everything; after an interruption:
   prumo bench --full -o all.json --resume       go on where the file stopped
+  prumo bench --against ../old/build/openmp --op gemm,softmax --gate 3%   is this build slower than that one?
   prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
   prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'
   prumo bench --peers torch,numpy               other frameworks beside prumo
 
-Exit codes: 0 done; 1 a result was wrong; 2 wrong usage or input; 3 this machine cannot (no device, too little
+Exit codes: 0 done; 1 a result was wrong, or --gate says slower; 2 wrong usage or input; 3 this machine cannot (no device, too little
 memory, a permission, a case that failed); 130 interrupted, the results file is valid.)",
     []() -> std::unique_ptr<verb_call> { return std::make_unique<bench_call>(); }};
 

@@ -36,6 +36,7 @@ void open_fleet(worker_fleet& fleet, const common_options& options, bool with_fa
   std::vector<std::string> named;
   for (const std::string& entry : options.workers.named) named.push_back(entry.substr(0, entry.find('=')));
   fleet.select_devices(options.devices, named, options.workers.peers);
+  if (!options.workers.against.empty()) fleet.match_builds();
   if (with_facts) fleet.read_facts();
   drop_invalid_facts(fleet);
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "case_columns.hpp"
+
+#include "result_cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+struct mode_column {
+  const char* title;
+  std::string (*read)(const json& result);
+};
+
+constexpr std::array<mode_column, 7> mode_columns = {{
+    {"device", [](const json& result) { return text_of(field(result, "/device")); }},
+    {"type", [](const json& result) { return text_of(field(result, "/dtype")); }},
+    {"layout", [](const json& result) { return text_of(field(result, "/layout")); }},
+    {"mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
+    {"data", data_cell},
+    {"cache", [](const json& result) { return text_of(field(result, "/cache")); }},
+    {"by", [](const json& result) { return text_of(field(result, "/implementation")); }},
+}};
+
+std::map<std::string, std::set<std::string>> varied_parameters(std::span<const json* const> results) {
+  std::map<std::string, std::map<std::string, std::set<std::string>>> values;
+  for (const json* result : results) {
+    const json& parameters = field(*result, "/parameters");
+    if (!parameters.is_object()) continue;
+    for (const auto& [name, value] : parameters.items()) {
+      values[text_of(field(*result, "/op"))][name].insert(value.dump());
+    }
+  }
+  std::map<std::string, std::set<std::string>> varied;
+  for (const auto& [op, names] : values) {
+    for (const auto& [name, seen] : names) {
+      if (seen.size() > 1) varied[op].insert(name);
+    }
+  }
+  return varied;
+}
+
+}  // namespace
+
+case_columns::case_columns(std::span<const json* const> shown, std::span<const json* const> all,
+                           const std::set<std::string>& leave_out)
+    : varied_(varied_parameters(all)) {
+  for (std::size_t i = 0; i < mode_columns.size(); ++i) {
+    if (leave_out.contains(mode_columns[i].title)) continue;
+    std::set<std::string> values;
+    for (const json* result : shown) values.insert(mode_columns[i].read(*result));
+    values.erase("");
+    if (values.size() > 1) modes_.push_back(i);
+    if (values.size() == 1) common_ += (common_.empty() ? "" : ", ") + *values.begin();
+  }
+}
+
+void case_columns::add_columns(std::vector<text_table::column>& columns) const {
+  using align = text_table::align;
+  columns.push_back({"size", align::right});
+  columns.push_back({"shape", align::left});
+  columns.push_back({"case", align::left});
+  for (const std::size_t i : modes_) columns.push_back({mode_columns[i].title, align::left});
+  columns.push_back({"parameters", align::left});
+}
+
+void case_columns::add_cells(const json& result, std::vector<text_table::cell>& cells) const {
+  cells.push_back({size_cell(result)});
+  cells.push_back({shape_cell(result)});
+  cells.push_back({text_of(field(result, "/case"))});
+  for (const std::size_t i : modes_) cells.push_back({mode_columns[i].read(result)});
+  cells.push_back({parameters(result)});
+}
+
+std::string case_columns::parameters(const json& result) const {
+  const auto names = varied_.find(text_of(field(result, "/op")));
+  const json& values = field(result, "/parameters");
+  std::string text;
+  if (names == varied_.end() || !values.is_object()) return text;
+  for (const std::string& name : names->second) {
+    if (!values.contains(name)) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, values.at(name).dump());
+  }
+  return text;
+}
+
+std::vector<const json*> in_table_order(std::vector<const json*> results) {
+  std::map<std::string, std::size_t> first;
+  for (const json* result : results) first.emplace(text_of(field(*result, "/op")), first.size());
+  std::ranges::stable_sort(results, {}, [&](const json* result) {
+    return std::pair(first.at(text_of(field(*result, "/op"))),
+                     number_of(field(*result, "/bytes_per_array")).value_or(0));
+  });
+  return results;
+}
+
+}  // namespace prumo::bench

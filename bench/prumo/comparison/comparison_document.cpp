@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "comparison/comparison_document.hpp"
+
+#include "comparison/context.hpp"
+#include "csv.hpp"
+#include "json_text.hpp"
+#include "result_cells.hpp"
+#include "results_file.hpp"
+#include "run_record.hpp"
+#include "text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+using ordered_json = nlohmann::ordered_json;
+
+ordered_json or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? ordered_json(*value) : ordered_json();
+}
+
+std::string dump(const ordered_json& value) {
+  return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::size_t process_runs_of(const case_cell& cell) {
+  std::size_t count = 0;
+  for (const measurement* row : cell) {
+    count += static_cast<std::size_t>(std::ranges::count_if(row->runs, [](const auto& run) { return !run.empty(); }));
+    count += row->moments ? 1 : 0;
+  }
+  return count;
+}
+
+ordered_json cell_record(const compared_case& it, std::size_t base, std::size_t side) {
+  const case_cell& cell = it.cells[side];
+  const measurement* row = representative(cell);
+  if (row == nullptr) return nullptr;
+  const cell_figures figures = figures_of(cell);
+  ordered_json record = {{"status", field(row->result, "/status")},
+                         {"reason", field(row->result, "/reason")},
+                         {"verified", field(row->result, "/verified")},
+                         {"implementation", field(row->result, "/implementation")},
+                         {"process_runs", process_runs_of(cell)},
+                         {"published", row->published},
+                         {"seconds", or_null(figures.seconds)},
+                         {"gbytes", or_null(figures.gbytes)},
+                         {"gflops", or_null(figures.gflops)},
+                         {"gelements", or_null(figures.gelements)},
+                         {"percent_roofline", or_null(figures.roofline)},
+                         {"percent_peak", or_null(figures.peak)},
+                         {"energy_j", or_null(figures.energy)}};
+  if (side == base) return record;
+  const case_outcome& outcome = it.outcomes.at(side);
+  record["ratio"] = or_null(outcome.refusal.empty() ? outcome.ratio : std::nullopt);
+  record["low"] = outcome.judged ? or_null(outcome.judged->low) : ordered_json();
+  record["high"] = outcome.judged ? or_null(outcome.judged->high) : ordered_json();
+  record["p_value"] = outcome.judged ? or_null(outcome.judged->p_value) : ordered_json();
+  record["verdict"] = outcome.judged ? ordered_json(to_string(outcome.judged->which)) : ordered_json();
+  record["refusal"] = outcome.refusal.empty() ? ordered_json() : ordered_json(outcome.refusal);
+  record["broke"] = broke(it.cells[base], cell);
+  record["spread_assumed"] = outcome.judged ? ordered_json(outcome.judged->spread_assumed) : ordered_json();
+  record["from_moments"] = outcome.from_moments;
+  return record;
+}
+
+ordered_json sides_record(const comparison& of) {
+  ordered_json sides = ordered_json::array();
+  for (std::size_t i = 0; i < of.sides.size(); ++i) {
+    const comparison_side& side = of.sides[i];
+    ordered_json files = ordered_json::array();
+    for (const comparison_source* source : side.sources) {
+      files.push_back({{"name", source->name},
+                       {"format", source->format},
+                       {"run", field(source->run, "/id")},
+                       {"started", field(source->run, "/started")}});
+    }
+    const auto or_none = [](const std::string& text) { return text.empty() ? ordered_json() : ordered_json(text); };
+    sides.push_back({{"label", side.label},
+                     {"base", i == of.base},
+                     {"device", or_none(side.device)},
+                     {"implementation", or_none(side.implementation)},
+                     {"files", std::move(files)}});
+  }
+  return sides;
+}
+
+ordered_json counts_record(const verdict_counts& counts) {
+  return {{"same", counts.same},        {"faster", counts.faster}, {"slower", counts.slower},
+          {"unclear", counts.unclear},  {"broke", counts.broke},   {"refused", counts.refused},
+          {"unjudged", counts.unjudged}};
+}
+
+/// `"name": [` and a line for each entry.
+std::string list_of_lines(const char* name, const std::vector<std::string>& lines) {
+  std::string text = fmt::format("  \"{}\": [", name);
+  const char* separator = "\n    ";
+  for (const std::string& line : lines) {
+    text += separator;
+    text += line;
+    separator = ",\n    ";
+  }
+  return text + (lines.empty() ? "]" : "\n  ]");
+}
+
+std::string number_text(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value).dump() : std::string();
+}
+
+}  // namespace
+
+std::string dump_comparison(const comparison& of, const comparison_view& view,
+                            const std::vector<std::string>& command) {
+  const verdict_counts counts = count_verdicts(of);
+  const std::vector<std::pair<const char*, ordered_json>> head = {
+      {"schema", comparison_schema_name},
+      {"command", command},
+      {"versions", {{"prumo", program_version()}}},
+      {"mode", of.mode == comparison_mode::versions ? "versions" : "devices"},
+      {"by", to_string(view.by)},
+      {"judged",
+       {{"margin", view.judged_with.margin},
+        {"confidence", view.judged_with.confidence},
+        {"assumed_run_spread", view.judged_with.assumed_run_spread}}},
+      {"gate_passed", view.gated ? ordered_json(passes_gate(counts)) : ordered_json()},
+      {"counts", counts_record(counts)},
+      {"sides", sides_record(of)},
+      {"notes", of.notes}};
+  std::string text = "{\n";
+  for (const auto& [name, value] : head) text += fmt::format("  \"{}\": {},\n", name, dump(value));
+
+  std::vector<std::string> lines;
+  for (const context_difference& it : context_differences(of)) {
+    lines.push_back(dump({{"what", it.what}, {"values", it.values}}));
+  }
+  text += list_of_lines("context", lines) + ",\n";
+
+  lines.clear();
+  for (const compared_case& it : of.cases) {
+    const json& result = it.result();
+    ordered_json sides = ordered_json::array();
+    for (std::size_t side = 0; side < of.sides.size(); ++side) sides.push_back(cell_record(it, of.base, side));
+    lines.push_back(dump({{"key", it.key},
+                          {"op", field(result, "/op")},
+                          {"dtype", field(result, "/dtype")},
+                          {"bytes_per_array", field(result, "/bytes_per_array")},
+                          {"device", it.device.empty() ? ordered_json() : ordered_json(it.device)},
+                          {"sides", std::move(sides)}}));
+  }
+  text += list_of_lines("cases", lines) + ",\n";
+
+  lines.clear();
+  for (const lonely_case& it : of.lonely) {
+    lines.push_back(dump({{"key", it.what.key},
+                          {"side", it.side.empty() ? ordered_json() : ordered_json(it.side)},
+                          {"reason", it.reason}}));
+  }
+  return text + list_of_lines("without_partner", lines) + "\n}\n";
+}
+
+std::string comparison_csv(const comparison& of) {
+  std::string text =
+      "key,op,dtype,bytes_per_array,device,base,side,base_implementation,implementation,base_status,status,"
+      "base_seconds,seconds,ratio,low,high,verdict,refusal,base_gbytes,gbytes,base_gflops,gflops,base_gelements,"
+      "gelements,base_percent_roofline,percent_roofline,base_percent_peak,percent_peak,base_energy_j,energy_j\r\n";
+  for (const compared_case& it : of.cases) {
+    const json& result = it.result();
+    const case_cell& base = it.cells[of.base];
+    const cell_figures base_figures = figures_of(base);
+    for (std::size_t side = 0; side < of.sides.size(); ++side) {
+      if (side == of.base || it.cells[side].empty()) continue;
+      const case_outcome& outcome = it.outcomes.at(side);
+      const cell_figures figures = figures_of(it.cells[side]);
+      const auto told = [](const case_cell& cell, const char* pointer) {
+        const measurement* row = representative(cell);
+        return row == nullptr ? std::string() : csv_field(text_of(field(row->result, pointer)));
+      };
+      const json& bytes = field(result, "/bytes_per_array");
+      std::vector<std::string> fields = {csv_field(it.key),
+                                         csv_field(text_of(field(result, "/op"))),
+                                         csv_field(text_of(field(result, "/dtype"))),
+                                         bytes.is_null() ? std::string() : bytes.dump(),
+                                         csv_field(it.device),
+                                         csv_field(of.sides[of.base].label),
+                                         csv_field(of.sides[side].label),
+                                         told(base, "/implementation"),
+                                         told(it.cells[side], "/implementation"),
+                                         told(base, "/status"),
+                                         told(it.cells[side], "/status"),
+                                         number_text(base_figures.seconds),
+                                         number_text(figures.seconds),
+                                         number_text(outcome.refusal.empty() ? outcome.ratio : std::nullopt)};
+      fields.push_back(outcome.judged ? number_text(outcome.judged->low) : "");
+      fields.push_back(outcome.judged ? number_text(outcome.judged->high) : "");
+      fields.push_back(outcome.judged ? std::string(to_string(outcome.judged->which)) : "");
+      fields.push_back(csv_field(outcome.refusal));
+      for (const auto member : {&cell_figures::gbytes, &cell_figures::gflops, &cell_figures::gelements,
+                                &cell_figures::roofline, &cell_figures::peak, &cell_figures::energy}) {
+        fields.push_back(number_text(base_figures.*member));
+        fields.push_back(number_text(figures.*member));
+      }
+      for (std::size_t i = 0; i < fields.size(); ++i) text += (i > 0 ? "," : "") + fields[i];
+      text += "\r\n";
+    }
+  }
+  return text;
+}
+
+void check_comparison_replaceable(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return;
+  std::string schema;
+  try {
+    schema = text_of(field(parse_json(read_text(path), path), "/schema"));
+  } catch (const results_error&) {
+    schema.clear();  // whatever it is, it is no comparison
+  }
+  if (schema.starts_with("prumo.comparison/")) return;
+  throw results_error(results_error::cause::input,
+                      fmt::format("{}: holds something else than a comparison; it is not overwritten: move it away or "
+                                  "name another file",
+                                  sanitize(path)));
+}
+
+}  // namespace prumo::bench

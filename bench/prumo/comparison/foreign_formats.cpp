@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "comparison/foreign_formats.hpp"
+
+#include "results_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace prumo::bench {
+
+using nlohmann::json;
+
+bool is_possible_time(double seconds) { return std::isfinite(seconds) && seconds > 0; }
+
+json foreign_result(const std::string& name, const std::string& arguments) {
+  json result = blank_result();
+  result["kind"] = "foreign";
+  result["op"] = name;
+  result["case"] = arguments;
+  result["key"] = arguments.empty() ? name : name + '/' + arguments;
+  for (const char* unknown : {"layout", "compute_mode", "data", "cache"}) result[unknown] = nullptr;
+  return result;
+}
+
+void set_foreign_time(json& result, double seconds) {
+  if (is_possible_time(seconds)) {
+    result["status"] = "ok";
+    result["reason"] = nullptr;
+    result["time_s"] = {{"median", seconds}};
+  } else {
+    result["status"] = "failed";
+    result["reason"] = std::isfinite(seconds) ? fmt::format("its file says that it took {} s", seconds)
+                                              : std::string("its file tells no time");
+  }
+}
+
+}  // namespace prumo::bench

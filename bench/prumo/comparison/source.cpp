@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "comparison/source.hpp"
+
+#include "comparison/foreign_formats.hpp"
+#include "json_text.hpp"
+#include "result_cells.hpp"
+#include "results_file.hpp"
+#include "results_schema.hpp"
+#include "results_text.hpp"
+#include "statistics.hpp"
+#include "text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <unordered_map>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const std::string& name, std::string_view what) {
+  throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
+}
+
+/// The samples of a result, a list for each process run: empty for one that gave none, so that numbers stay comparable.
+process_runs runs_of(const json& result) {
+  const json& samples = field(result, "/time_s/samples");
+  if (!samples.is_array() || samples.empty()) return {};
+  const auto all = samples.get<std::vector<double>>();
+  const json& counts = field(result, "/time_s/runs");
+  process_runs runs;  // an empty one gave nothing
+  std::size_t begin = 0;
+  if (counts.is_array()) {
+    for (const json& entry : counts) {
+      if (!entry.is_number_integer() || entry < 0 || entry > all.size() - begin) return {all};
+      const auto count = entry.get<std::size_t>();
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+      runs.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+      begin += count;
+    }
+  }
+  if (begin == all.size() && begin > 0) return runs;
+  return {all};
+}
+
+/// The text with null for numbers that are not finite: Google Benchmark writes them, though JSON has no word for them.
+std::string without_bare_words(std::string_view text) {
+  std::string result;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) {
+      result.append(text.substr(i++, 2));
+      continue;
+    }
+    if (text[i] == '"') quoted = !quoted;
+    std::size_t length = 0;
+    if (!quoted) {
+      for (const std::string_view word : {"-Infinity", "Infinity", "-NaN", "NaN"}) {
+        if (text.substr(i).starts_with(word)) {
+          length = word.size();
+          break;
+        }
+      }
+    }
+    if (length == 0) {
+      result += text[i];
+    } else {
+      result += "null";
+      i += length - 1;
+    }
+  }
+  return result;
+}
+
+json parse_any(std::string_view text, const std::string& name) {
+  try {
+    return parse_json(text, name);
+  } catch (const results_error&) {
+    const std::string repaired = without_bare_words(text);
+    if (repaired == text) throw;
+    json document;
+    try {
+      document = parse_json(repaired, name);
+    } catch (const results_error&) {
+      document = nullptr;
+    }
+    if (!is_google_benchmark(document)) throw;
+    return document;
+  }
+}
+
+}  // namespace
+
+std::optional<double> measurement::seconds() const {
+  if (!runs.empty()) {
+    std::vector<double> medians;
+    for (const auto& samples : runs) {
+      if (!samples.empty()) medians.push_back(quantile(samples, 0.5));
+    }
+    return medians.empty() ? std::nullopt : std::optional(quantile(medians, 0.5));
+  }
+  if (moments) return moments->mean;
+  return number_of(field(result, "/time_s/median"));
+}
+
+comparison_source source_of_results(json document, std::string name) {
+  comparison_source source;
+  source.name = std::move(name);
+  source.format = results_schema_name;
+  source.run = std::move(document.at("run"));
+  std::unordered_map<std::string, std::size_t> device_places;
+  for (json& device : document.at("devices")) {
+    const std::string id = device.at("id");
+    if (!device_places.emplace(id, source.devices.size()).second) {
+      source.notes.push_back(fmt::format("{}: describes its device {} twice; the first counts", source.name, id));
+      continue;
+    }
+    source.devices.push_back(std::move(device));
+  }
+  std::unordered_map<std::string, std::size_t> row_places;
+  std::size_t repeated = 0;
+  for (json& result : document.at("results")) {
+    const std::string id = result.at("device");
+    const auto [place, is_new] = device_places.emplace(id, source.devices.size());
+    if (is_new) {
+      source.devices.push_back({{"id", id},
+                                {"backend", id.substr(0, id.find(':'))},
+                                {"name", nullptr},
+                                {"threads", nullptr},
+                                {"facts", json::object()}});
+      source.notes.push_back(fmt::format("{}: has results of {}, but does not describe it", source.name, id));
+    }
+    measurement row;
+    row.runs = runs_of(result);
+    row.device = place->second;
+    row.published = field(result, "/published").is_object();
+    const std::string identity =
+        fmt::format("{}\n{}\n{}", result.at("key").get<std::string>(), id, text_of(field(result, "/implementation")));
+    row.result = std::move(result);
+    if (row.published) row.runs.clear();
+    const auto [known, first] = row_places.emplace(identity, source.rows.size());
+    if (first) {
+      source.rows.push_back(std::move(row));
+    } else {
+      source.rows[known->second] = std::move(row);
+      ++repeated;
+    }
+  }
+  if (repeated > 0) {
+    source.notes.push_back(
+        fmt::format("{}: has {} {} twice (same case, device and implementation); the last one counts", source.name,
+                    repeated, repeated == 1 ? "result" : "results"));
+  }
+  return source;
+}
+
+comparison_source read_source(std::string_view text, const std::string& name, const std::string& folder) {
+  json document = parse_any(text, name);
+  const std::string schema = text_of(field(document, "/schema"));
+  comparison_source source;
+  if (schema.starts_with("prumo.results/")) {
+    source = source_of_results(checked_results(std::move(document), name), name);
+  } else if (schema.starts_with("prumo.comparison/")) {
+    refuse(name, "is the outcome of a comparison; name the results files that were compared");
+  } else if (is_google_benchmark(document)) {
+    source = read_google_benchmark(document, name);
+  } else if (is_nvbench(document)) {
+    source = read_nvbench(document, name, folder);
+  } else {
+    refuse(name, fmt::format("is JSON, but none of the formats that can be compared: {}, what nvbench writes with "
+                             "--json, or Google Benchmark with --benchmark_out",
+                             results_schema_name));
+  }
+  if (source.rows.empty()) {
+    refuse(name, "holds no results; measure some with `prumo bench -o FILE`, or leave the file out");
+  }
+  return source;
+}
+
+comparison_source load_source(const std::string& path) {
+  return read_source(read_text(path), input_name(path), std::filesystem::path(path).parent_path().string());
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "comparison/source.hpp"
+
+namespace prumo::bench {
+
+/// Results of two builds that were measured in turns.
+struct two_builds {
+  comparison_source before;  ///< the other build, named by --against
+  comparison_source after;   ///< the build that ran
+};
+
+/// True for a file of `prumo bench --against`: it has `run.against` (docs/results.md).
+[[nodiscard]] bool holds_two_builds(const nlohmann::json& run);
+
+/// Such a file as the two that it stands for, with devices of the same names: run number i of a case in one of them was
+/// measured in turns with run number i in the other. \pre holds_two_builds(file.run)
+[[nodiscard]] two_builds split_builds(const comparison_source& file);
+
+}  // namespace prumo::bench

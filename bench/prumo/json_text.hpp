@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace prumo::bench {
+
+/// How messages call an input: its path, or `standard input` for `-`.
+[[nodiscard]] std::string input_name(const std::string& path);
+
+/// The content of a file; `-` is standard input.
+/// \throws results_error where there is none, it is a folder, or the machine refuses to read it
+[[nodiscard]] std::string read_text(const std::string& path);
+
+/// The document that `text` holds; `name` is how messages call it.
+/// \throws results_error for an empty or truncated text, broken JSON (with line and column), and values nested so deep
+///         that they could overflow the stack of whoever walks them
+[[nodiscard]] nlohmann::json parse_json(std::string_view text, std::string_view name);
+
+}  // namespace prumo::bench

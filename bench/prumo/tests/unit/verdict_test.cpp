@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "comparison/verdict.hpp"
+
+#include "comparison/moderation.hpp"
+#include "comparison/run_values.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace prumo::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Runs of a single sample each, by the logarithms of their times.
+process_runs runs_of(const std::vector<double>& logs) {
+  process_runs runs;
+  for (const double it : logs) runs.push_back({std::exp(it)});
+  return runs;
+}
+
+judgement judge_one(const case_pair& one, const judge_options& options = {}) {
+  return judge(std::vector{one}, options).at(0);
+}
+
+TEST(verdict, pairs_give_the_interval_of_students_t) {
+  // Differences 1, 2 and 3 %: mean 0.02, standard deviation 0.01, two degrees of freedom. What both sides share, here a
+  // drift by half, is of no effect.
+  const judgement found = judge_one({runs_of({0, 0.5, -0.5}), runs_of({0.01, 0.52, -0.47}), true});
+  const double reach = 4.302652729911275 * 0.01 / std::sqrt(3.0);
+  EXPECT_NEAR(std::log(found.ratio), 0.02, 1e-12);
+  EXPECT_NEAR(std::log(found.low), 0.02 - reach, 1e-10);
+  EXPECT_NEAR(std::log(found.high), 0.02 + reach, 1e-10);
+  const double t = 2 * std::sqrt(3.0);
+  EXPECT_NEAR(found.p_value, 1 - t / std::sqrt(t * t + 2), 1e-10);
+  EXPECT_EQ(found.which, verdict::unclear);
+  EXPECT_FALSE(found.spread_assumed);
+}
+
+TEST(verdict, sides_measured_apart_give_the_interval_of_welch) {
+  // Variances 1e-4 each: four degrees of freedom.
+  const judgement found = judge_one({runs_of({0, 0.01, 0.02}), runs_of({0.12, 0.11, 0.10}), false});
+  const double reach = 2.7764451051977987 * std::sqrt(2e-4 / 3);
+  EXPECT_NEAR(std::log(found.ratio), 0.1, 1e-12);
+  EXPECT_NEAR(std::log(found.low), 0.1 - reach, 1e-10);
+  EXPECT_NEAR(std::log(found.high), 0.1 + reach, 1e-10);
+  EXPECT_EQ(found.which, verdict::slower);
+}
+
+TEST(verdict, exchanging_the_sides_exchanges_the_verdict) {
+  const process_runs a = runs_of({0, 0.001, -0.001});
+  const process_runs b = runs_of({0.05, 0.049, 0.052});
+  for (const bool interleaved : {false, true}) {
+    const judgement there = judge_one({a, b, interleaved});
+    const judgement back = judge_one({b, a, interleaved});
+    EXPECT_EQ(there.which, verdict::slower);
+    EXPECT_EQ(back.which, verdict::faster);
+    EXPECT_NEAR(there.low * back.high, 1, 1e-12);
+    EXPECT_NEAR(there.p_value, back.p_value, 1e-15);
+  }
+}
+
+TEST(verdict, holm_corrects_for_the_number_of_cases) {
+  // Of single runs the spread is known, so that each probability is the normal distribution's.
+  std::vector<case_pair> cases;
+  const std::vector<double> changes = {0.03, 0.06, 0.045};
+  for (const double it : changes) cases.push_back({runs_of({0}), runs_of({it}), false});
+  const auto found = judge(cases, {});
+  const auto alone = [](double change) {
+    return std::erfc(change / (0.01 * std::numbers::sqrt2) / std::numbers::sqrt2);
+  };
+  EXPECT_NEAR(found[1].p_value, 3 * alone(0.06), 1e-12);
+  EXPECT_NEAR(found[2].p_value, 2 * alone(0.045), 1e-12);
+  EXPECT_NEAR(found[0].p_value, alone(0.03), 1e-12);
+  for (const judgement& it : found) EXPECT_TRUE(it.spread_assumed);
+  // What is evidence alone is none among a hundred.
+  std::vector<case_pair> many(100, {runs_of({0}), runs_of({0}), false});
+  many[7] = {runs_of({0}), runs_of({0.04}), false};
+  EXPECT_EQ(judge_one(many[7]).which, verdict::slower);
+  EXPECT_EQ(judge(many, {}).at(7).which, verdict::unclear);
+}
+
+TEST(verdict, is_same_only_where_the_whole_interval_is_within_the_margin) {
+  const case_pair close{runs_of({0, 0, 0}), runs_of({0.009, 0.010, 0.011}), true};
+  EXPECT_EQ(judge_one(close).which, verdict::same);
+  EXPECT_EQ(judge_one(close, {.margin = 0.012}).which, verdict::unclear);
+  EXPECT_EQ(judge_one(close, {.margin = 0.005}).which, verdict::slower);
+  EXPECT_EQ(to_string(verdict::same), "same");
+  EXPECT_EQ(to_string(verdict::slower), "slower");
+  EXPECT_EQ(to_string(verdict::faster), "faster");
+  EXPECT_EQ(to_string(verdict::unclear), "unclear");
+}
+
+TEST(verdict, times_without_any_spread_are_what_they_are) {
+  const judgement equal = judge_one({runs_of({0, 0, 0}), runs_of({0, 0, 0}), true});
+  EXPECT_EQ(equal.which, verdict::same);
+  EXPECT_EQ(equal.ratio, 1);
+  EXPECT_EQ(equal.p_value, 1);
+  const judgement other = judge_one({runs_of({0, 0, 0}), runs_of({0.05, 0.05, 0.05}), true});
+  EXPECT_EQ(other.which, verdict::slower);
+  EXPECT_EQ(other.p_value, 0);
+}
+
+TEST(verdict, one_slow_run_is_not_a_slower_build) {
+  // Nine quiet cases must not lend their small spread to the tenth, of which one run was 30 % slower.
+  std::vector<case_pair> cases;
+  for (int i = 0; i < 9; ++i) {
+    const double by = 0.0005 * (i % 3 + 1);
+    cases.push_back({runs_of({0, by, 0.001}), runs_of({by, 0, 0.001 - by}), true});
+  }
+  cases.push_back({runs_of({0, 0.001, 0}), runs_of({0.001, 0, 0.26}), true});
+  const auto found = judge(cases, {});
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(found[i].which, verdict::same) << i;
+  EXPECT_GT(found[9].ratio, 1.08);
+  EXPECT_EQ(found[9].which, verdict::unclear);
+}
+
+TEST(verdict, samples_of_one_run_do_not_count_as_runs) {
+  // A hundred samples each, 4 % apart: one process run cannot tell build from luck at a spread of 2 %.
+  case_pair one;
+  one.before.emplace_back();
+  one.after.emplace_back();
+  for (int i = 0; i < 100; ++i) {
+    one.before[0].push_back(1 + 1e-4 * (i % 7));
+    one.after[0].push_back(1.04 + 1e-4 * (i % 5));
+  }
+  EXPECT_EQ(judge_one(one, {.assumed_run_spread = 0.02}).which, verdict::unclear);
+  EXPECT_EQ(judge_one(one, {.assumed_run_spread = 0.005}).which, verdict::slower);
+}
+
+TEST(verdict, more_spread_than_was_assumed_counts) {
+  const judgement found = judge_one({runs_of({0, 0.2}), runs_of({0.1, 0.3}), false}, {.assumed_run_spread = 0.001});
+  EXPECT_TRUE(found.spread_assumed);
+  EXPECT_EQ(found.which, verdict::unclear);
+}
+
+TEST(verdict, a_lost_run_leaves_out_its_partner) {
+  process_runs before = runs_of({0, 5, 0.001, 0});
+  process_runs after = runs_of({0, 0, 0, 0.001});
+  after[1].clear();
+  const judgement found = judge_one({before, after, true});
+  EXPECT_NEAR(found.ratio, 1, 0.01);
+  EXPECT_FALSE(found.spread_assumed);
+  after[2].clear();
+  EXPECT_TRUE(judge_one({before, after, true}).spread_assumed);
+}
+
+TEST(verdict, refuses_what_has_no_answer) {
+  const process_runs good = runs_of({0, 0, 0});
+  const auto message = [](const case_pair& one, const judge_options& options = {}) -> std::string {
+    try {
+      (void)judge_one(one, options);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  EXPECT_THAT(message({good, {}, false}), HasSubstr("case 1, after: no samples"));
+  EXPECT_THAT(message({good, {{}, {}}, true}), HasSubstr("case 1: no process run has samples on both sides"));
+  EXPECT_THAT(message({good, {{1}, {1, 0}}, false}), HasSubstr("case 1, after, process run 2: a sample of 0 s"));
+  EXPECT_THAT(message({{{std::nan("")}}, good, false}), HasSubstr("case 1, before, process run 1"));
+  EXPECT_THAT(message({{{std::numeric_limits<double>::infinity()}}, good, false}), HasSubstr("is no time"));
+  EXPECT_THAT(message({good, good, false}, {.margin = -0.1}), HasSubstr("the margin -0.1"));
+  EXPECT_THAT(message({good, good, false}, {.confidence = 1}), HasSubstr("the confidence 1"));
+  EXPECT_THAT(message({good, good, false}, {.assumed_run_spread = -1}), HasSubstr("the spread between runs -1"));
+  EXPECT_TRUE(judge({}, {}).empty());
+}
+
+TEST(moderation, equal_variances_become_one_with_all_degrees) {
+  const std::vector<variance_estimate> all(5, {4.0, 2});
+  for (const variance_estimate& it : moderate_variances(all)) {
+    EXPECT_DOUBLE_EQ(it.value, 4);
+    EXPECT_DOUBLE_EQ(it.degrees, 10);
+  }
+}
+
+TEST(moderation, shrinks_towards_the_common_variance_and_spares_outliers) {
+  std::vector<variance_estimate> all;
+  for (const double it : {0.05, 0.2, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0}) all.push_back({it, 4});
+  const auto found = moderate_variances(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_GT(found[i].degrees, 4) << i;
+    EXPECT_LE(found[i].degrees, 40) << i;
+  }
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GT(found[i].value, found[i - 1].value) << i;
+  EXPECT_GT(found.front().value, all.front().value);
+  EXPECT_LT(found.back().value, all.back().value);
+  all.push_back({1e5, 4});
+  const auto with_outlier = moderate_variances(all);
+  EXPECT_DOUBLE_EQ(with_outlier.back().value, 1e5);
+  EXPECT_DOUBLE_EQ(with_outlier.back().degrees, 4);
+  EXPECT_NEAR(with_outlier.front().value, found.front().value, 1e-12);
+}
+
+TEST(run_value, has_the_median_and_the_variance_that_theory_gives) {
+  // The median of n independent normal values has the variance pi sigma^2 / (2 n); here at the quantiles of the normal
+  // distribution in an order without memory.
+  std::vector<double> samples;
+  constexpr int count = 1009;
+  for (int i = 0; i < count; ++i) {
+    const double uniform = (static_cast<double>((i * 331) % count) + 0.5) / count;
+    const double logistic = std::log(uniform / (1 - uniform));  // density at the median 1/4
+    samples.push_back(std::exp(0.01 * logistic));
+  }
+  const run_value found = value_of_run(samples, 1);
+  EXPECT_NEAR(found.log_seconds, 0, 1e-12);
+  // The variance of a median is 1 / (4 n f^2) = 4 scale^2 / n. Blocks of a lattice fill the range more evenly than
+  // chance would, so the estimate may be smaller, but not by an order.
+  EXPECT_GT(found.variance, 0.1 * 4e-4 / count);
+  EXPECT_LT(found.variance, 2 * 4e-4 / count);
+  EXPECT_EQ(found.variance, value_of_run(samples, 1).variance);
+  EXPECT_EQ(value_of_run(std::vector{2.0}, 1).variance, 0);
+  EXPECT_EQ(value_of_run(std::vector{2.0, 2.0, 2.0}, 1).variance, 0);
+}
+
+}  // namespace
+}  // namespace prumo::bench
