@@ -61,7 +61,7 @@ std::set<std::string> python_peers(const std::vector<std::string>& folders) {
 /// On another machine this one's environments mean nothing.
 worker_launch python_peer(const std::string& name, const std::string& launcher) {
   const std::string interpreter = launcher.empty() ? peer_interpreter() : "python3";
-  return {name, {interpreter, "-m", "prumo_peers." + name}, false};
+  return {name, {interpreter, "-m", "prumo_peers." + name}, false, false};
 }
 
 bool is_asked_for(const std::string& peer, const worker_options& options) {
