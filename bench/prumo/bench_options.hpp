@@ -64,7 +64,9 @@ struct bench_options {
   std::optional<double> gate;  ///< the share of slow-down beyond which the answer is no
   bool resume = false;
   bool list_only = false;
-  std::vector<std::string> command;  ///< the words of the command line, for the record
+  std::vector<std::string> command;     ///< the words of the command line, for the record
+  std::string suite;                    ///< measured instead of what `plan` chooses; empty: none
+  std::vector<std::string> references;  ///< sets of published figures to show below the table
 };
 
 }  // namespace prumo::bench

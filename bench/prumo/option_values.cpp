@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "option_values.hpp"
 
+#include "nearest_name.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -53,6 +55,12 @@ std::map<std::string, double> read_assignments(const char* option, const std::ve
     if (!values.emplace(name, value).second) refuse(fmt::format("{}: '{}' is given twice", option, name));
   }
   return values;
+}
+
+void check_choice(const char* option, const std::string& value, const std::vector<std::string>& known) {
+  if (std::ranges::find(known, value) != known.end()) return;
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("{}: {}", option, unknown_name_message("value", value, known)));
 }
 
 }  // namespace prumo::bench

@@ -31,6 +31,9 @@ CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::
 [[nodiscard]] std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,
                                                              bool extents);
 
+/// Refuses a value that is none of `known`.
+void check_choice(const char* option, const std::string& value, const std::vector<std::string>& known);
+
 /// The value of one of the readers in units.hpp, with the option in front of their complaint.
 template <typename Reader>
 [[nodiscard]] auto read_quantity(const char* option, Reader reader) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "schedule.hpp"
 
+#include "finished_results.hpp"
 #include "interrupt.hpp"
 #include "process_runs.hpp"
-#include "results_schema.hpp"
 #include "time_shares.hpp"
 #include "units.hpp"
 
@@ -211,29 +211,12 @@ void scheduler::store_devices() {
   for (const fleet_device& device : fleet_.devices()) writer_.set_device(device.entry);
 }
 
-json scheduler::checked(const planned_group& group, const planned_case& which, json result) const {
-  if (const auto violations = validate_result(result); !violations.empty()) {
-    // The numbers come from the worker: its mistake costs this case, not the run.
-    const std::string& worker = fleet_.worker(fleet_.devices()[which.device].worker).name();
-    result = group.result_stub(fleet_, which);
-    result["reason"] = fmt::format("worker '{}' gave numbers that break the format at {}: {}", worker,
-                                   violations.front().path, violations.front().message);
-  }
-  return result;
-}
-
 void scheduler::store(const planned_group& group, std::vector<measured_case> results) {
   store_devices();
   for (std::size_t i = 0; i < results.size(); ++i) {
     json& result = results[i].result;
-    if (result.at("status") == "ok") {
-      called_seconds_ += result.at("time_s").at("median").get<double>();
-      const fleet_device& device = fleet_.devices()[group.cases[i].device];
-      const planned_case& planned = group.cases[i];
-      derive_figures(result, group, device.entry.at("peaks"), ceilings_.find(group, planned),
-                     ceilings_.find_fastest(group, planned));
-    }
-    result = checked(group, group.cases[i], std::move(result));
+    if (result.at("status") == "ok") called_seconds_ += result.at("time_s").at("median").get<double>();
+    result = finished_result(group, group.cases[i], std::move(result), fleet_, ceilings_);
     if (options_.process_runs > 1) {
       const json* known = writer_.find(result.at("key").get<std::string>(), result.at("device").get<std::string>(),
                                        group.cases[i].implementation.value_or(""));

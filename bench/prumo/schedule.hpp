@@ -56,8 +56,6 @@ class scheduler {
   void tell_overlong(double seconds);
   [[nodiscard]] double case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen);
   void store(const planned_group& group, std::vector<measured_case> results);
-  [[nodiscard]] nlohmann::json checked(const planned_group& group, const planned_case& which,
-                                       nlohmann::json result) const;
   void store_devices();
 
   worker_fleet& fleet_;

@@ -3,6 +3,7 @@
 
 #include "case_columns.hpp"
 #include "comparison/context.hpp"
+#include "comparison/fitting_table.hpp"
 #include "result_cells.hpp"
 #include "units.hpp"
 
@@ -136,14 +137,9 @@ std::string versions_table(const ordered_cases& ordered, const comparison_view& 
   if (view.by != comparison_value::energy) columns.push_back({"energy", align::right, true});
   columns.push_back({"verdict"});
 
-  text_table table(std::move(columns));
-  std::string previous;
-  bool first = true;
+  fitting_table table(std::move(columns));
   for (const compared_case* it : ordered.cases) {
-    const std::string op = text_of(field(it->result(), "/op"));
-    if (first || op != previous) table.add_heading(op);
-    first = false;
-    previous = op;
+    table.heading(text_of(field(it->result(), "/op")));
     const case_cell& before = it->cells[0];
     const case_cell& after = it->cells[1];
     const cell_figures figures_before = figures_of(before);
@@ -185,14 +181,9 @@ std::string devices_table(const comparison& of, const ordered_cases& ordered, co
     columns.push_back({of.sides[side].label, align::right});
     if (side != of.base) columns.push_back({"to base", align::right});
   }
-  text_table table(std::move(columns));
-  std::string previous;
-  bool first = true;
+  fitting_table table(std::move(columns));
   for (const compared_case* it : ordered.cases) {
-    const std::string op = text_of(field(it->result(), "/op"));
-    if (first || op != previous) table.add_heading(op);
-    first = false;
-    previous = op;
+    table.heading(text_of(field(it->result(), "/op")));
     std::vector<text_table::cell> cells;
     columns_of_case.add_cells(it->result(), cells);
     for (std::size_t side = 0; side < of.sides.size(); ++side) {
@@ -241,7 +232,7 @@ std::string counts_line(std::size_t cases, const verdict_counts& counts) {
 
 std::string legend(const comparison& of, const comparison_view& view) {
   bool assumed = false;
-  bool published = false;
+  std::set<std::string> publications;
   std::size_t from_moments = 0;
   for (const compared_case& it : of.cases) {
     for (const case_outcome& outcome : it.outcomes) {
@@ -249,7 +240,9 @@ std::string legend(const comparison& of, const comparison_view& view) {
       from_moments += outcome.judged && outcome.from_moments ? 1 : 0;
     }
     for (const case_cell& cell : it.cells) {
-      published = published || std::ranges::any_of(cell, [](const measurement* row) { return row->published; });
+      for (const measurement* row : cell) {
+        if (row->published) publications.insert(text_of(field(row->result, "/published/source")));
+      }
     }
   }
   std::string text;
@@ -274,7 +267,8 @@ std::string legend(const comparison& of, const comparison_view& view) {
     text += fmt::format("; {} from means and standard deviations, since the files hold no samples",
                         plural(from_moments, "interval comes", "intervals come"));
   }
-  if (published) text += "; *: published, not measured here: no verdict";
+  if (!publications.empty()) text += "; *: published, not measured here: no verdict";
+  for (const std::string& publication : publications) text += publication.empty() ? "" : " (" + publication + ')';
   return text;
 }
 
@@ -303,9 +297,8 @@ std::string comparison_table(const comparison& of, const comparison_view& view, 
     std::string text =
         fmt::format("gate {:.3g} %: {}", 100 * view.judged_with.margin, passed ? "passed" : "NOT passed");
     if (!passed) text += fmt::format(", {} slower, {} broke", counts.slower, counts.broke);
-    if (counts.unclear > 0) {
-      text += fmt::format("; {} unclear: more process runs a side would tell", counts.unclear);
-    }
+    if (counts.unclear > 0) text += fmt::format("; {} unclear: more process runs a side would tell", counts.unclear);
+    if (!of.lonely.empty()) text += fmt::format("; {} without a partner", of.lonely.size());
     out += line_of(text, style, passed ? emphasis::good : emphasis::bad);
   }
   out += line_of(legend(of, view), style, emphasis::muted);

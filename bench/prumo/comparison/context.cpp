@@ -105,16 +105,14 @@ void put_run(fact_values& values, const json& run) {
   put(values, relevance::power, "governor", field(run, "/power/governor"));
   put(values, relevance::system, "kernel", field(run, "/host/kernel"));
   put(values, relevance::system, "distribution", field(run, "/host/distribution"));
-  if (const json& bytes = field(run, "/memory/bytes"); bytes.is_number_unsigned()) {
+  if (const json& bytes = field(run, "/memory/bytes"); bytes.is_number()) {
     // Firmware and kernel take their share of memory, which varies by some pages.
-    put(values, relevance::system, "memory",
-        fmt::format("{:.0f} GB", static_cast<double>(bytes.get<std::uint64_t>()) / (1024.0 * 1024 * 1024)));
+    put(values, relevance::system, "memory", fmt::format("{:.0f} GB", bytes.get<double>() / (1024.0 * 1024 * 1024)));
   }
   const json& versions = field(run, "/versions");
   for (const char* name : {"prumo", "nvbench", "Google Benchmark"}) {
     if (versions.is_object() && versions.contains(name)) put(values, relevance::version, name, versions.at(name));
   }
-  // A variable that is not set is known to be so.
   const json& environment = field(run, "/environment");
   if (!environment.is_object()) return;
   for (const auto& [name, value] : environment.items()) {
@@ -186,6 +184,9 @@ bool is_same_device(const comparison_source& a, const comparison_source& b, cons
 }
 
 std::vector<context_difference> context_differences(const comparison& of) {
+  const auto knows_environment = [](const comparison_source* source) {
+    return !field(source->run, "/host/name").is_null();  // published figures and nvbench tell nothing of it
+  };
   // For each fact what each side says of it, each value once.
   std::map<fact_name, std::vector<std::vector<json>>> all;
   std::vector<std::set<std::string>> devices;
@@ -220,8 +221,12 @@ std::vector<context_difference> context_differences(const comparison& of) {
     }
     const json* first = nullptr;
     bool different = false;
-    for (std::vector<json>& values : sides) {
-      if (values.empty() && rank == relevance::environment) values.emplace_back("not set");
+    for (std::size_t side = 0; side < of.sides.size(); ++side) {
+      std::vector<json>& values = sides[side];
+      const bool unset = values.empty() && rank == relevance::environment;
+      if (unset && std::ranges::any_of(of.sides[side].sources, knows_environment)) values.emplace_back("not set");
+      // A machine on battery is told even where the other one does not know.
+      if (values.empty() && title == "power source") values.emplace_back("unknown");
       for (const json& value : values) {
         if (first == nullptr) first = &value;
         different = different || differ(title, *first, value);

@@ -57,6 +57,27 @@ class case_collection {
 
 bool is_lonely(const compared_case& it) { return std::ranges::count_if(it.cells, was_tried) < 2; }
 
+/// True where all that was tried of a case are figures of publications.
+bool is_published_only(const compared_case& it) {
+  return std::ranges::none_of(it.cells, [](const case_cell& cell) {
+    return was_tried(cell) && std::ranges::any_of(cell, [](const measurement* row) { return !row->published; });
+  });
+}
+
+/// Where something was measured, what publications have beyond that is of no use: it meets nothing.
+void set_unmet_publications_apart(comparison& of) {
+  if (std::ranges::all_of(of.cases, is_published_only)) return;
+  std::vector<compared_case> kept;
+  for (compared_case& it : of.cases) {
+    if (is_published_only(it)) {
+      of.lonely.push_back({std::move(it), "", "published, but measured nowhere"});
+    } else {
+      kept.push_back(std::move(it));
+    }
+  }
+  of.cases = std::move(kept);
+}
+
 /// Why a case that a side has was not measured there.
 std::string status_text(const measurement& row, const std::string& label) {
   const std::string reason = text_at(row, "/reason");
@@ -128,8 +149,13 @@ void set_lonely_apart(comparison& of, bool by_device) {
       least = different.size();
       if (least > 2) continue;  // nothing alike any more
       const property& first = *different.front();
-      reason = fmt::format("another {}: {} in {}, {} in {}", first.name, value_text(field(result, first.pointer)),
-                           label, value_text(field(other->result(), first.pointer)), of.sides[other_side].label);
+      // Both of them give the same reason, so that it is counted once.
+      const bool before = side < other_side;
+      const json& one = before ? result : other->result();
+      const json& two = before ? other->result() : result;
+      reason = fmt::format("another {}: {} in {}, {} in {}", first.name, value_text(field(one, first.pointer)),
+                           of.sides[std::min(side, other_side)].label, value_text(field(two, first.pointer)),
+                           of.sides[std::max(side, other_side)].label);
     }
     of.lonely.push_back({it, label, reason.empty() ? "only in " + label : reason});
   }
@@ -245,6 +271,7 @@ comparison join_devices(std::vector<comparison_side> sides, std::optional<std::s
                     "--impl all gives each a column, --impl NAME chooses",
                     slower_ones));
   }
+  set_unmet_publications_apart(of);
   set_lonely_apart(of, false);
   leave_out_unused(of, base);
   return of;

@@ -31,11 +31,11 @@ process_runs runs_of(const json& result) {
   if (!samples.is_array() || samples.empty()) return {};
   const auto all = samples.get<std::vector<double>>();
   const json& counts = field(result, "/time_s/runs");
-  process_runs runs;
+  process_runs runs;  // an empty one gave nothing
   std::size_t begin = 0;
   if (counts.is_array()) {
     for (const json& entry : counts) {
-      if (!entry.is_number_unsigned() || entry.get<std::size_t>() > all.size() - begin) return {all};
+      if (!entry.is_number_integer() || entry < 0 || entry > all.size() - begin) return {all};
       const auto count = entry.get<std::size_t>();
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
       runs.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
@@ -100,7 +100,7 @@ std::optional<double> measurement::seconds() const {
     for (const auto& samples : runs) {
       if (!samples.empty()) medians.push_back(quantile(samples, 0.5));
     }
-    return quantile(medians, 0.5);
+    return medians.empty() ? std::nullopt : std::optional(quantile(medians, 0.5));
   }
   if (moments) return moments->mean;
   return number_of(field(result, "/time_s/median"));

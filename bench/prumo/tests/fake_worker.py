@@ -3,7 +3,7 @@
 """A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
-                   [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+                   [--speed FACTOR] [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
@@ -45,7 +45,8 @@ def make_cases(gpu):
                       implementations=["kernel"], arrays=2))
     cases.append(dict(common, op="gemm", kind="op", description="fake product", default=True,
                       axes=[{"name": a, "description": "extent " + a} for a in "mnk"],
-                      parameters=[{"name": "alpha", "description": "factor", "default": 1}],
+                      parameters=[{"name": "alpha", "description": "factor", "default": 1},
+                                  {"name": "trans_b", "description": "1 where B is stored transposed", "default": 0}],
                       implementations=["library", "portable"], arrays=3))
     if gpu:
         cases[-1]["dtypes"] = ["f32", "f64", "f16"]
@@ -167,7 +168,7 @@ class Worker:
         self.next_case += 1
         model = resolved["model"]
         seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
-        seconds = LAUNCH if case["op"] == "launch" else max(seconds, LAUNCH)
+        seconds = LAUNCH if case["op"] == "launch" else max(seconds / self.options.speed, LAUNCH)
         seconds *= self.factor_of_start
         for op, factor in self.options.factors:
             if op == case["op"]:
@@ -329,6 +330,7 @@ def main():
     parser.add_argument("--protocol", type=int, default=1)
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
+    parser.add_argument("--speed", type=float, default=1, help="so many times as fast as usual, but for launches")
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
     parser.add_argument("--no-energy", action="store_true", help="the GPU has no counter of energy")
     parser.add_argument("--throttle", help="why the GPU slows itself down")

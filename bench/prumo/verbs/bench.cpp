@@ -6,8 +6,11 @@
 #include "interrupt.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
+#include "reference.hpp"
 #include "run_record.hpp"
 #include "schedule.hpp"
+#include "suite_report.hpp"
+#include "suites.hpp"
 #include "table.hpp"
 #include "units.hpp"
 #include "verbs/against.hpp"
@@ -142,6 +145,28 @@ std::string closing_lines(const bench_options& options, const json& document, co
   return lines;
 }
 
+/// What others published beside what was measured.
+std::string published_lines(const bench_options& options, const json& document, const text_style& style) {
+  std::string lines;
+  if (!options.suite.empty()) {
+    const suite& which = find_suite(options.suite);
+    const std::vector<std::string> name{which.reference};
+    lines += '\n' + suite_report(which, reference_results(name).front(), document, style) + '\n';
+  }
+  if (!options.references.empty()) {
+    lines += published_tables(reference_results(options.references), document, style) + '\n';
+  }
+  return lines;
+}
+
+/// A wrong name is told before anything is measured.
+void check_references(const bench_options& options) {
+  std::ignore = reference_results(options.references);
+  if (options.suite.empty()) return;
+  const std::vector<std::string> name{find_suite(options.suite).reference};
+  std::ignore = reference_results(name);
+}
+
 exit_code interrupted_end(const bench_options& options, results_writer& writer, bool resumed, double elapsed) {
   std::string told = "nothing was finished";
   if (!writer.results().empty()) {
@@ -156,7 +181,8 @@ exit_code interrupted_end(const bench_options& options, results_writer& writer, 
 }
 
 exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time started) {
-  const bench_plan plan = make_plan(options.plan, fleet);
+  const bench_plan plan = options.suite.empty() ? make_plan(options.plan, fleet)
+                                                : make_suite_plan(find_suite(options.suite), options.plan, fleet);
   std::vector<std::string> notes = fleet.notes();
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
   const std::vector<std::string> same = same_program_notes(fleet);
@@ -194,7 +220,8 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   const bool output_taken = options.output == "-" || options.csv == "-";
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
   const build_report report =
-      options.against.empty() ? build_report{bench_table(document, style)} : report_builds(document, options, style);
+      options.against.empty() ? build_report{bench_table(document, style) + published_lines(options, document, style)}
+                              : report_builds(document, options, style);
   print_report(report.text + closing_lines(options, document, resources, outcome), output_taken ? "-" : "");
   if (outcome.wrong > 0 || (options.gate && !report.passed)) return exit_code::no;
   return outcome.failed > 0 ? exit_code::machine_cannot : exit_code::done;
@@ -205,6 +232,7 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
 exit_code run_bench(const bench_options& options) {
   const steady_time started = std::chrono::steady_clock::now();
   const interrupt_guard guard;
+  check_references(options);
   check_files(options);
   extend_python_path(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);

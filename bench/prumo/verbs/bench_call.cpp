@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/verdict.hpp"
 #include "option_values.hpp"
+#include "suites.hpp"
 #include "verbs/bench.hpp"
+#include "verbs/measuring_arguments.hpp"
 #include "verbs/verb.hpp"
 #include "verbs/worker_arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,11 +18,6 @@
 
 namespace prumo::bench {
 namespace {
-
-double read_budget(const std::string& text) {
-  if (text == "none") return std::numeric_limits<double>::infinity();
-  return read_quantity("--time-budget", [&] { return parse_duration(text); });
-}
 
 class bench_call : public verb_call {
  public:
@@ -32,20 +31,30 @@ class bench_call : public verb_call {
   [[nodiscard]] std::size_t read_process_runs() const;
 
   worker_arguments workers_;
+  measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, implementations_,
-      compute_modes_, parameters_;
-  std::string time_budget_, case_limit_, target_noise_, count_limit_, output_, csv_, against_, gate_;
-  std::size_t minimum_samples_ = 0, process_runs_ = 0;
-  std::uint64_t seed_ = 1;
-  bool quick_ = false, full_ = false, no_verify_ = false, no_probe_ = false, resume_ = false, list_ = false;
+      compute_modes_, parameters_, references_;
+  std::string suite_, count_limit_, output_, csv_, against_, gate_;
+  std::size_t process_runs_ = 0;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
   workers_.add_to(app);
-  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->group("What");
-  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")->group("What");
-  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")->group("What");
-  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")->group("What");
+  CLI::Option* suite = app.add_option("--suite", suite_,
+                                      fmt::format("the cases of a published study: {}", fmt::join(suite_names(), ", ")))
+                           ->type_name("NAME")
+                           ->group("What");
+  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->excludes(suite)->group("What");
+  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")
+      ->excludes(suite)
+      ->group("What");
   add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");
   add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
       ->group("What");
@@ -59,22 +68,7 @@ void bench_call::add_options(CLI::App& app) {
   add_words(app, "--cache", caches_, "cold, hot (default cold)", "LIST")->group("What");
   CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
   app.add_flag("--full", full_, "every operation, type, layout, size and mode")->excludes(quick)->group("How long");
-  app.add_option("--time-budget", time_budget_, "for the whole run (default 2min); none: no limit")
-      ->type_name("DURATION")
-      ->group("How long");
-  app.add_option("--case-limit", case_limit_, "the most that one case gets (default 10s)")
-      ->type_name("DURATION")
-      ->group("How long");
-  app.add_option("--target-noise", target_noise_,
-                 "stop when the inter-quartile range is under this share of the median (default 0.5% GPU, 2% CPU)")
-      ->type_name("PERCENT")
-      ->group("How long");
-  app.add_option("--min-samples", minimum_samples_, "fewest samples to judge the spread by (default 10)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N")
-      ->group("How long");
-  app.add_option("--seed", seed_, "of the generated data (default 1)")->type_name("N")->group("How");
-  app.add_flag("--no-verify", no_verify_, "do not compare results with the reference")->group("How");
+  measuring_.add_to(app, "2min");
   app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
   app.add_option("--count-limit", count_limit_,
                  "operations up to which counted flops come from running the kernel; above, its closed form")
@@ -96,6 +90,8 @@ void bench_call::add_options(CLI::App& app) {
       ->group("Output");
   app.add_option("--csv", csv_, "write the results as a table for spreadsheets, too")
       ->type_name("FILE")
+      ->group("Output");
+  add_words(app, "--with", references_, "published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
   app.add_flag("--resume", resume_, "go on with the file of -o: what it has is kept")->group("Output");
   app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
@@ -133,19 +129,10 @@ measure_options bench_call::read_measure() const {
     measure.budget_seconds = std::numeric_limits<double>::infinity();
     measure.count_limit = 1e9;
   }
-  if (!time_budget_.empty()) measure.budget_seconds = read_budget(time_budget_);
-  if (!case_limit_.empty()) {
-    measure.case_limit_seconds = read_quantity("--case-limit", [&] { return parse_duration(case_limit_); });
-  }
-  if (!target_noise_.empty()) {
-    measure.target_noise = read_quantity("--target-noise", [&] { return parse_percentage(target_noise_); });
-  }
-  if (minimum_samples_ > 0) measure.minimum_samples = minimum_samples_;
+  measuring_.read_into(measure);
   if (!count_limit_.empty()) {
     measure.count_limit = read_assignments("--count-limit", {"N=" + count_limit_}, false).at("N");
   }
-  measure.seed = seed_;
-  measure.verify = !no_verify_;
   measure.probe_ceilings = !no_probe_;
   return measure;
 }
@@ -184,6 +171,8 @@ exit_code bench_call::run(std::vector<std::string> command) {
   options.resume = resume_;
   options.list_only = list_;
   options.command = std::move(command);
+  options.suite = suite_;
+  options.references = split_list("--with", references_);
   if (options.resume && (options.output.empty() || options.output == "-")) {
     throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
   }
@@ -202,6 +191,8 @@ const verb bench_verb{
   prumo bench --op add,softmax --size 2MB:256MB --dtype f32,f64
   prumo bench --op softmax --shape rows=4096,columns=1024
   prumo bench --op gemm --impl all --size 16MB --set trans_a=1
+  prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
+  prumo bench --op add --with theano-2017       published figures below the table
   prumo bench --op add --list                   what would be measured
   prumo bench --full -o all.json                everything; after an interruption:
   prumo bench --full -o all.json --resume       go on where the file stopped

@@ -6,6 +6,7 @@
 #include "json_text.hpp"
 #include "nearest_name.hpp"
 #include "option_values.hpp"
+#include "reference.hpp"
 #include "results_file.hpp"
 #include "text_table.hpp"
 #include "verbs/common.hpp"
@@ -34,6 +35,28 @@ comparison_value read_by(const std::string& name) {
   throw program_error(exit_code::wrong_usage, "--by: " + unknown_name_message("value", name, names));
 }
 
+/// Refuses to show a column of nothing.
+void check_value_is_told(const comparison& of, comparison_value by) {
+  const auto told = [&](const case_cell& cell) {
+    const cell_figures figures = figures_of(cell);
+    switch (by) {
+      case comparison_value::time: return true;  // or the case failed, which is told
+      case comparison_value::rate: return figures.gbytes || figures.gflops || figures.gelements;
+      case comparison_value::elements: return figures.gelements.has_value();
+      case comparison_value::roofline: return figures.roofline.has_value();
+      case comparison_value::peak: return figures.peak.has_value();
+      case comparison_value::energy: return figures.energy.has_value();
+    }
+    return true;
+  };
+  for (const compared_case& it : of.cases) {
+    if (std::ranges::any_of(it.cells, told)) return;
+  }
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("--by {}: none of the files tells it of the cases to compare; --by time always works",
+                                  to_string(by)));
+}
+
 class compare_call : public verb_call {
  public:
   void add_options(CLI::App& app) override;
@@ -46,6 +69,7 @@ class compare_call : public verb_call {
 
   std::vector<std::string> files_, to_;
   std::vector<std::string> ops_, sizes_, dtypes_, layouts_, data_, caches_, compute_modes_, devices_, implementations_;
+  std::vector<std::string> references_;
   std::string by_ = "time", gate_, base_, output_, csv_;
   bool all_ = false, each_implementation_ = false;
 };
@@ -56,6 +80,9 @@ void compare_call::add_options(CLI::App& app) {
       ->required();
   app.add_option("--to", to_, "files of the other side: those before it are `before`, these `after`")
       ->type_name("FILE...")
+      ->group("What");
+  add_words(app, "--with", references_, "published figures that came with prumo beside them: theano-2017, mps, ...",
+            "LIST")
       ->group("What");
   app.add_option("--base", base_, "devices side by side, normalised to this one")->type_name("DEVICE")->group("What");
   add_words(app, "--device", devices_, "only these devices", "LIST")->group("What");
@@ -137,9 +164,10 @@ void compare_call::check_outputs() const {
 exit_code compare_call::run(std::vector<std::string> command) {
   const comparison_view view = read_view();
   const row_filters filters = read_filters();
-  if (!to_.empty() && (!base_.empty() || each_implementation_)) {
+  if (!to_.empty() && (!base_.empty() || each_implementation_ || !references_.empty())) {
     throw program_error(exit_code::wrong_usage,
-                        "--to compares two versions; --base and --impl all put devices side by side: leave one out");
+                        "--to compares two versions; --base, --with and --impl all put devices side by side: leave one "
+                        "out");
   }
   check_outputs();
 
@@ -147,12 +175,15 @@ exit_code compare_call::run(std::vector<std::string> command) {
   for (const std::vector<std::string>* paths : {&files_, &to_}) {
     for (const std::string& path : *paths) sources.push_back(load_source(path));
   }
-  const bool interleaved =
-      sources.size() == 1 && base_.empty() && !each_implementation_ && holds_two_builds(sources[0].run);
+  const bool interleaved = sources.size() == 1 && base_.empty() && !each_implementation_ && references_.empty() &&
+                           holds_two_builds(sources[0].run);
   if (interleaved) {
     two_builds split = split_builds(sources.front());
     split.before.notes = sources.front().notes;
     sources = {std::move(split.before), std::move(split.after)};
+  }
+  for (reference_set& set : reference_results(split_list("--with", references_))) {
+    sources.push_back(source_of_results(std::move(set.document), set.name));
   }
   std::vector<std::string> notes;
   for (const comparison_source& source : sources) {
@@ -165,7 +196,9 @@ exit_code compare_call::run(std::vector<std::string> command) {
   request.base = base_;
   request.each_implementation = each_implementation_;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    (i < files_.size() ? request.files : request.to).push_back(&sources[i]);
+    const std::size_t of_other_side = interleaved ? 1 : to_.size();
+    const bool other_side = i >= files_.size() && i < files_.size() + of_other_side;
+    (other_side ? request.to : request.files).push_back(&sources[i]);
   }
   comparison compared = choose_comparison(request);
   if (view.gated && compared.mode != comparison_mode::versions) {
@@ -173,6 +206,7 @@ exit_code compare_call::run(std::vector<std::string> command) {
                         "--gate judges two versions of a device, but these are devices side by side; name the files "
                         "of the two versions: prumo compare BEFORE --to AFTER --gate 3%");
   }
+  check_value_is_told(compared, view.by);
   judge_cases(compared, view.judged_with, interleaved);
   notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
   for (std::string& note : notes) note = sanitize(note);
@@ -210,6 +244,8 @@ const verb compare_verb{
                                                   devices of one run, shares of their own ceilings
   prumo compare r.json --device openmp:0 --impl all --op gemm
                                                   implementations side by side
+  prumo compare r.json --with theano-2017 --by rate
+                                                  published figures beside this machine
   prumo compare old-nvbench.json new-nvbench.json
   prumo compare a.json b.json -o c.json --csv c.csv --all
 

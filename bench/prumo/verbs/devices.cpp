@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ceilings.hpp"
+#include "device_ceilings.hpp"
 #include "device_table.hpp"
 #include "interrupt.hpp"
-#include "measuring_time.hpp"
-#include "progress.hpp"
 #include "run_record.hpp"
 #include "unserved_gpus.hpp"
 #include "verbs/common.hpp"
@@ -13,9 +11,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <unistd.h>
@@ -37,48 +32,6 @@ struct devices_options {
 
 using nlohmann::json;
 
-double fact_or(const fleet_device& device, const char* name, double fallback) {
-  const json fact = device.entry.at("facts").value(name, json());
-  return fact.is_number() ? fact.get<double>() : fallback;
-}
-
-/// The size of one array for the ceilings of memory: far beyond caches, and well inside a device's memory.
-double memory_bytes(const fleet_device& device) {
-  constexpr double standard = 128.0 * 1024 * 1024;
-  const double available = fact_or(device, "memory_available_bytes", 16 * standard);
-  double bytes = standard;
-  while (bytes * 16 > available && bytes > 1024 * 1024) bytes /= 2;
-  return bytes;
-}
-
-/// The size of one array of which three stay in the last-level cache together; nothing where its size is not known.
-std::optional<double> cache_bytes(const fleet_device& device) {
-  const double cache = fact_or(device, "cache_llc_bytes", 0);
-  if (cache < 1024 * 1024) return std::nullopt;
-  double bytes = 64.0 * 1024;
-  while (bytes * 16 <= cache) bytes *= 2;  // half of the cache is left to others
-  return bytes;
-}
-
-void measure_ceilings(worker_fleet& fleet) {
-  constexpr double seconds = 1.5;  // for all probes of a type and size
-  ceiling_store ceilings(fleet, {});
-  progress shown;
-  shown.start(0);
-  for (std::size_t index = 0; index < fleet.devices().size(); ++index) {
-    const fleet_device& device = fleet.devices()[index];
-    for (const char* dtype : {"f32", "f64"}) {
-      shown.update(fmt::format("{}: ceilings of memory, {}", device.id, dtype), 0);
-      ceilings.measure(index, dtype, memory_bytes(device), "cold", after_seconds(seconds));
-      const auto cached = cache_bytes(device);
-      if (!cached) continue;
-      shown.update(fmt::format("{}: ceilings of the cache, {}", device.id, dtype), 0);
-      ceilings.measure(index, dtype, *cached, "hot", after_seconds(seconds));
-    }
-  }
-  shown.clear();
-}
-
 exit_code show(const devices_options& options, worker_fleet& fleet) {
   open_fleet(fleet, options.common, !options.list_only);
   if (options.common.devices.empty()) {  // else the fleet was narrowed down to what was asked for
@@ -91,7 +44,7 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
     for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
     return exit_code::done;
   }
-  if (options.probe) measure_ceilings(fleet);
+  if (options.probe) measure_device_ceilings(fleet, std::vector<std::string>{"f32", "f64"});
   json run = make_run_record(options.command, fleet);
   const json document = {{"schema", "prumo.results/1"},
                          {"run", std::move(run)},
