@@ -197,7 +197,14 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
   }
   constexpr double caution = 1.25;  // estimates err, and what is given away now will be missing at the end
   const double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
-  return std::min(fair_level(all.useful, spare), options_.case_limit_seconds);
+  double most = options_.case_limit_seconds;
+  if (options_.process_runs > 1) {
+    // The runs are compared with each other: the first must not take what it finds of use from the others.
+    constexpr double generous = 2;  // cases that settle soon leave some of theirs
+    const auto cases = static_cast<double>(std::ranges::count_if(all.least, [](double it) { return it > 0; }));
+    most = std::min(most, generous * std::max(0.0, left) / std::max(1.0, cases));
+  }
+  return std::min(fair_level(all.useful, spare), most);
 }
 
 void scheduler::store_devices() {

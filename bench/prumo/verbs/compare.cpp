@@ -196,7 +196,8 @@ exit_code compare_call::run(std::vector<std::string> command) {
   request.base = base_;
   request.each_implementation = each_implementation_;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const bool other_side = i >= files_.size() && i < files_.size() + to_.size();
+    const std::size_t of_other_side = interleaved ? 1 : to_.size();
+    const bool other_side = i >= files_.size() && i < files_.size() + of_other_side;
     (other_side ? request.to : request.files).push_back(&sources[i]);
   }
   comparison compared = choose_comparison(request);
