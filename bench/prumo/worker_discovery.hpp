@@ -34,8 +34,9 @@ struct worker_options {
 /// \throws program_error (wrong usage) for a quote that is not closed
 [[nodiscard]] std::vector<std::string> split_command(std::string_view text);
 
-/// Lets Python find the peers in `python/` of the folders, in this process and those that it starts.
-void extend_python_path(const std::vector<std::string>& folders);
+/// Sets variables of this process and those that it starts: Python finds the peers in `python/` of the folders, and
+/// threads of a worker that waits do not spin for long, unless the user has decided how they wait.
+void prepare_environment(const std::vector<std::string>& folders);
 
 /// The Python that peers run in: $PRUMO_PYTHON, the active virtual environment's, that of prumo's own environment in
 /// the user's cache, else `python3`.
@@ -52,8 +53,8 @@ void extend_python_path(const std::vector<std::string>& folders);
 /// \throws program_error (wrong usage) that tells where was looked
 [[nodiscard]] std::vector<worker_launch> find_other_build(const std::string& path);
 
-/// The workers to start: executable files `prumo-worker-NAME` of the folders, those named, peers in Python that are asked
-/// for, and those of another build.
+/// The workers to start: executable files `prumo-worker-NAME` of the folders, those named, peers in Python that are
+/// asked for, and those of another build.
 /// \throws program_error (wrong usage) for an unreadable NAME=COMMAND, a name given twice, or a peer that does not
 /// exist
 [[nodiscard]] std::vector<worker_launch> discover_workers(const worker_options& options);

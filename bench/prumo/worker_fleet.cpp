@@ -94,8 +94,8 @@ bool worker_fleet::is_wanted(const fleet_device& device, std::span<const std::st
     return std::ranges::none_of(filters, [&](const std::string& it) { return names_peer(it, worker); });
   }
   // Of another build's devices those stay that have a partner: match_builds().
-  return filters.empty() && (!device.peer || device.of_other_build ||
-                             std::ranges::find(named_workers, worker) != named_workers.end());
+  return filters.empty() &&
+         (!device.peer || device.of_other_build || std::ranges::find(named_workers, worker) != named_workers.end());
 }
 
 std::optional<fleet_device> worker_fleet::explain_missing(const std::string& asked) const {

@@ -234,7 +234,7 @@ exit_code run_bench(const bench_options& options) {
   const interrupt_guard guard;
   check_references(options);
   check_files(options);
-  extend_python_path(options.common.workers.folders);
+  prepare_environment(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
   try {
     open_fleet(fleet, options.common, true);

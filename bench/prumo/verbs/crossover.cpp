@@ -122,7 +122,7 @@ exit_code run_crossover(const crossover_options& options) {
     std::ignore = results_writer(options.output, json::object(), json::array());
   }
   if (options.ops.empty()) std::ignore = reference_results(std::vector<std::string>{"mps"});  // before it is late
-  extend_python_path(options.common.workers.folders);
+  prepare_environment(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
   try {
     return measure(options, fleet);

@@ -70,7 +70,7 @@ exit_code run_devices(const devices_options& options) {
   if (!options.output.empty() && options.output != "-") {
     std::ignore = results_writer(options.output, json::object(), json::array());
   }
-  extend_python_path(options.common.workers.folders);
+  prepare_environment(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
   try {
     return show(options, fleet);

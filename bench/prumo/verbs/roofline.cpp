@@ -96,7 +96,7 @@ exit_code run_roofline(const roofline_options& options) {
     }
     return exit_code::done;
   }
-  extend_python_path(options.common.workers.folders);
+  prepare_environment(options.common.workers.folders);
   worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
   try {
     return measure(options, fleet);
