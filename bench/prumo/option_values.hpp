@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "cli11_declarations.hpp"
 #include "program_error.hpp"
 #include "units.hpp"
 
@@ -9,11 +10,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace prumo::bench {
 

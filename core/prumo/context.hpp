@@ -143,7 +143,8 @@ const Exec& instance_of(const context<Exec>& owner) {
 template <class Exec>
   requires Kokkos::is_execution_space_v<Exec>
 const Exec& instance_of(const Exec& instance) {
-  return instance;
+  // Callers use it within the expression, in which even a temporary instance lives.
+  return instance;  // NOLINT(bugprone-return-const-ref-from-parameter)
 }
 
 template <class Exec>

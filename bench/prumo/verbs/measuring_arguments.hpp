@@ -2,14 +2,11 @@
 #pragma once
 
 #include "bench_options.hpp"
+#include "cli11_declarations.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-namespace CLI {
-class App;
-}
 
 namespace prumo::bench {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "cli11_declarations.hpp"
 #include "program_error.hpp"
 
 #include <memory>
@@ -8,10 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace prumo::bench {
 

@@ -2,13 +2,10 @@
 #pragma once
 
 #include "bench_options.hpp"
+#include "cli11_declarations.hpp"
 
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace prumo::bench {
 

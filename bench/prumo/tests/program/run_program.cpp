@@ -30,6 +30,7 @@ background_program::background_program(const std::vector<std::string>& command) 
   err_ = folder / "err";
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   id_ = ::fork();
