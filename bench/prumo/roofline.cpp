@@ -68,6 +68,9 @@ std::vector<roofline> rooflines_of(const json& device, const std::vector<std::st
       if (cache == "cold") fastest_cold = std::max(fastest_cold, *bandwidth);
     }
   }
+  std::ranges::stable_sort(roofs, {}, [](const roofline& it) {
+    return std::tuple(it.dtype, it.cache, it.memory_probe, it.bytes_per_array.value_or(0));
+  });
   const auto theoretical = memory_peak(device);
   const double memory = theoretical.value_or(fastest_cold);
   for (const json& peak : field(device, "/peaks")) {
