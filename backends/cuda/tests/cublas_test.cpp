@@ -17,10 +17,11 @@ namespace {
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
 class adopted_handle : public testing::Test {
- protected:
+ public:
   adopted_handle() { EXPECT_EQ(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS); }
   ~adopted_handle() override { cublasDestroy(handle); }
 
+ protected:
   void multiply(context<Kokkos::Cuda>& ctx) const {
     backend::gemm_problem<float> problem;
     problem.m = problem.n = problem.k = extent;

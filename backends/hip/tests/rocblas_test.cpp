@@ -19,10 +19,11 @@ namespace {
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, Kokkos::HIPSpace>;
 
 class adopted_handle : public testing::Test {
- protected:
+ public:
   adopted_handle() { EXPECT_EQ(rocblas_create_handle(&handle), rocblas_status_success); }
   ~adopted_handle() override { rocblas_destroy_handle(handle); }
 
+ protected:
   void multiply(context<Kokkos::HIP>& ctx) const {
     backend::gemm_problem<float> problem;
     problem.m = problem.n = problem.k = 32;

@@ -131,6 +131,7 @@ std::vector<implementation> implementations_of(std::string_view op) {
 
 std::vector<array_extent> arrays_of(const operation& what, const call& it) {
   std::vector<array_extent> arrays;
+  arrays.reserve(static_cast<std::size_t>(what.inputs) + 1);
   if (what.shape == operation_shape::product) {
     return {{it.m * it.k, true, false}, {it.k * it.n, true, false}, {it.m * it.n, it.beta != 0, true}};
   }

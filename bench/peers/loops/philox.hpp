@@ -34,7 +34,7 @@ inline constexpr int values_per_block = sizeof(T) == 8 ? 2 : 4;
 template <class T>
 T value_in(const philox_block& block, int lane) {
   if constexpr (sizeof(T) == 8) {
-    const auto at = static_cast<std::size_t>(2 * lane);
+    const auto at = 2 * static_cast<std::size_t>(lane);
     const std::uint64_t upper = (std::uint64_t{block[at + 1]} << 32 | block[at]) >> 11;
     return static_cast<double>(static_cast<std::int64_t>(2 * upper + 1) - (std::int64_t{1} << 53)) * 0x1p-53;
   } else {

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 class memory_files : public testing::Test {
- protected:
+ public:
   memory_files() {
     root_ = fs::path(testing::TempDir()) /
             (std::string("prumo_memory_") + testing::UnitTest::GetInstance()->current_test_info()->name());
@@ -22,6 +22,7 @@ class memory_files : public testing::Test {
   }
   ~memory_files() override { fs::remove_all(root_); }
 
+ protected:
   void write(const std::string& name, const std::string& text) {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;

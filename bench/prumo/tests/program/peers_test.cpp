@@ -24,7 +24,7 @@ using words = std::vector<std::string>;
 /// A folder with peers: `thing` has two devices, `thing-cpu:0` and `:1`; `gone` lacks what it needs. Python is replaced
 /// by a program that lacks everything.
 class peers : public testing::Test {
- protected:
+ public:
   peers() {
     const std::string fake = joined_words(fake_worker().command);
     make_script("prumo-worker-thing", "exec " + fake + " --backend thing-cpu --devices 2");
@@ -38,6 +38,7 @@ class peers : public testing::Test {
     ::unsetenv("PRUMO_PYTHON");
   }
 
+ protected:
   static std::string joined_words(const words& all) {
     std::string text;
     for (const std::string& it : all) text += (text.empty() ? "'" : " '") + it + "'";

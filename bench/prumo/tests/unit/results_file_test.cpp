@@ -26,7 +26,6 @@ using nlohmann::json;
 using ::testing::AllOf;
 using testing::document_of;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::sample_device;
 using testing::sample_document;
 using testing::sample_result;

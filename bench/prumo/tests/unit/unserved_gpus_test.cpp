@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 class unserved_gpus : public testing::Test {
- protected:
+ public:
   unserved_gpus() : folder(testing::TempDir() + "prumo-device-files-" + std::to_string(getpid())) {
     std::filesystem::create_directories(folder);
   }
@@ -24,6 +24,8 @@ class unserved_gpus : public testing::Test {
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
   }
+
+ protected:
   void add(const char* name) const { std::ofstream(folder / name) << ' '; }
 
   std::filesystem::path folder;

@@ -71,6 +71,7 @@ TEST(verdict, holm_corrects_for_the_number_of_cases) {
   // Of single runs the spread is known, so that each probability is the normal distribution's.
   std::vector<case_pair> cases;
   const std::vector<double> changes = {0.03, 0.06, 0.045};
+  cases.reserve(changes.size());
   for (const double it : changes) cases.push_back({runs_of({0}), runs_of({it}), false});
   const auto found = judge(cases, {});
   const auto alone = [](double change) {
@@ -117,7 +118,7 @@ TEST(verdict, one_slow_run_is_not_a_slower_build) {
   }
   cases.push_back({runs_of({0, 0.001, 0}), runs_of({0.001, 0, 0.26}), true});
   const auto found = judge(cases, {});
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(found[i].which, verdict::same) << i;
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(found[i].which, verdict::same) << i;
   EXPECT_GT(found[9].ratio, 1.08);
   EXPECT_EQ(found[9].which, verdict::unclear);
 }
