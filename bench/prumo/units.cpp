@@ -280,7 +280,7 @@ std::string format_seconds(double seconds) {
   if (!std::isfinite(seconds)) return "n/a";
   constexpr std::array<std::string_view, 4> units = {"ns", "µs", "ms", "s"};
   const auto [value, group] = in_thousands(seconds, -3, 0);
-  return fmt::format("{} {}", format_significant(value, 3), units[static_cast<std::size_t>(group + 3)]);
+  return fmt::format("{} {}", format_significant(value, 3), units.at(static_cast<std::size_t>(group) + 3));
 }
 
 std::string format_duration(double seconds) {

@@ -226,6 +226,7 @@ std::vector<worker_launch> find_other_build(const std::string& path) {
                     worker_prefix, path));
   }
   std::vector<worker_launch> workers;
+  workers.reserve(found.size());
   for (const auto& [name, program] : found) {
     workers.push_back({name + std::string(other_build_suffix), {fs::absolute(program).string()}, false, true});
   }

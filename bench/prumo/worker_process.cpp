@@ -107,6 +107,7 @@ worker_process::worker_process(std::vector<std::string> command, options how) : 
   pipe_pair errors(program);
   pipe_pair failure(program);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& argument : command) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
 

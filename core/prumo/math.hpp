@@ -41,7 +41,7 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T maximum(T a, T b) {
   // a > b is false for a NaN on either side; the second selection puts a's NaN back.
   const T larger = a > b ? a : b;
-  return a == a ? larger : a;
+  return a == a ? larger : a;  // NOLINT(misc-redundant-expression)
 }
 
 /// The smaller of two numbers; NaN where either is NaN, as IEEE 754-2019 minimum.
@@ -49,7 +49,7 @@ template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T minimum(T a, T b) {
   const T smaller = a < b ? a : b;
-  return a == a ? smaller : a;
+  return a == a ? smaller : a;  // NOLINT(misc-redundant-expression)
 }
 
 namespace detail {

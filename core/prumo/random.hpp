@@ -48,7 +48,8 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T uniform_from(const philox_block& block, int lane) {
   constexpr int bits = scalar_traits<T>::significand_bits;
   if constexpr (sizeof(T) == 8) {
-    const std::uint64_t word = (static_cast<std::uint64_t>(block.words[2 * lane + 1]) << 32) | block.words[2 * lane];
+    const int low = 2 * lane;
+    const std::uint64_t word = (static_cast<std::uint64_t>(block.words[low + 1]) << 32) | block.words[low];
     const auto odd = static_cast<std::int64_t>((word >> (64 - bits)) * 2 + 1) - (std::int64_t{1} << bits);
     return static_cast<T>(odd) * T(1.0 / static_cast<double>(std::uint64_t{1} << bits));
   } else {

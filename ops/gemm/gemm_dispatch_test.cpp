@@ -160,7 +160,7 @@ TEST(gemm_dispatch, verbose_tells_the_candidates) {
 
 /// Batched and sheared problems count as the closed form says, tiles at edges included.
 TEST(gemm_counts, tiles_do_not_change_the_count) {
-  std::vector<counted<double>> a(300 * 270), b(270 * 400), c(300 * 400);
+  std::vector<counted<double>> a(300 * 270UL), b(270 * 400UL), c(300 * 400UL);
   for (const double alpha : {1.0, 0.5}) {
     for (const double beta : {0.0, 1.0, 0.5}) {
       backend::gemm_problem<counted<double>> problem;

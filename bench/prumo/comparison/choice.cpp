@@ -210,6 +210,7 @@ comparison devices_of(const comparison_request& request) {
   std::map<std::string, std::size_t> reasons;
   for (const lonely_case& it : of.lonely) ++reasons[it.reason];
   std::vector<std::pair<std::size_t, std::string>> order;
+  order.reserve(reasons.size());
   for (const auto& [reason, count] : reasons) order.emplace_back(count, reason);
   std::ranges::sort(order, std::greater());
   std::string why;

@@ -197,7 +197,6 @@ std::string devices_table(const comparison& of, const ordered_cases& ordered, co
 
 std::string lonely_lines(const comparison& of, const comparison_view& view, const text_style& style) {
   if (of.lonely.empty()) return {};
-  std::string text;
   if (view.all) {
     text_table table({{"without partner"}, {"side"}, {"why"}});
     for (const lonely_case& it : of.lonely) {

@@ -39,6 +39,7 @@ std::vector<bool> find_outliers(std::span<const variance_estimate> variances, do
   for (const variance_estimate& it : variances) degrees += it.degrees / 2;
   std::vector<bool> outlier(variances.size(), false);
   std::vector<std::pair<double, std::size_t>> tails;
+  tails.reserve(variances.size());
   for (std::size_t i = 0; i < variances.size(); ++i) {
     tails.emplace_back(fisher_upper(variances[i].value / typical, variances[i].degrees, degrees), i);
   }

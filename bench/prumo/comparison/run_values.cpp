@@ -67,7 +67,7 @@ double median_of_counts(const std::vector<double>& sorted, const std::vector<uns
 double variance_of_median(const ranking& ranks, std::uint64_t seed) {
   constexpr int resamples = 64;  // the variance is then known to some 18 %, and averaged over the runs
   const std::size_t count = ranks.rank.size();
-  const auto block = std::max<std::size_t>(1, std::llround(std::cbrt(static_cast<double>(count))));
+  const auto block = static_cast<std::size_t>(std::max(1LL, std::llround(std::cbrt(static_cast<double>(count)))));
   split_mix random(seed);
   std::vector<unsigned> counts(count);
   double mean = 0;

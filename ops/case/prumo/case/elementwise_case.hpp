@@ -108,6 +108,10 @@ class elementwise_case : public operation_case<Exec> {
   }
 
  private:
+  // Nothing but Derived may be built on it.
+  elementwise_case() = default;
+  friend Derived;
+
   static constexpr std::int64_t part_elements = 4096;
 
   /// Runs the contiguous host kernel block by block over the case's data, a part at a time in bounded memory.
