@@ -161,7 +161,9 @@ void text_table::add_row(std::vector<cell> cells) {
   rows_.push_back({std::move(cells), false});
 }
 
-void text_table::add_heading(std::string text) { rows_.push_back({{cell{sanitize(text), emphasis::heading}}, true}); }
+void text_table::add_heading(const std::string& text) {
+  rows_.push_back({{cell{sanitize(text), emphasis::heading}}, true});
+}
 
 text_table::layout text_table::lay_out(std::size_t width) const {
   layout result;

@@ -65,7 +65,7 @@ class text_table {
   void add_row(std::vector<cell> cells);
 
   /// Adds a heading that spans the table.
-  void add_heading(std::string text);
+  void add_heading(const std::string& text);
 
   /// The table, each line ended by a line break, no line wider than the style's width, no trailing blanks.
   /// Columns in which all cells are empty are left out, and the line of titles where there are none.

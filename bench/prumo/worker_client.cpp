@@ -102,7 +102,7 @@ const hello_answer& worker_client::greet() {
   return *hello_;
 }
 
-void worker_client::send(std::string_view name, json fields) {
+void worker_client::send(std::string_view name, const json& fields) {
   json message = {{"id", ++last_id_}, {"request", name}};
   message.update(fields);
   process_->write_line(message.dump(-1, ' ', false, json::error_handler_t::replace));

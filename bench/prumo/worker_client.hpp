@@ -120,7 +120,7 @@ class worker_client {
   nlohmann::json request(std::string_view name, nlohmann::json fields, double limit);
   nlohmann::json exchange(std::string_view name, double limit);
   void start();
-  void send(std::string_view name, nlohmann::json fields);
+  void send(std::string_view name, const nlohmann::json& fields);
   [[noreturn]] void fail(worker_failure::reason why, const std::string& what);
   template <typename Parse>
   std::invoke_result_t<Parse, const nlohmann::json&> checked(std::string_view name, const nlohmann::json& answer,

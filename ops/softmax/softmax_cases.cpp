@@ -25,8 +25,9 @@ long double relative_bound(dtype type, long double distance, long double spread,
   const std::int64_t lanes =
       type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
   const std::int64_t longest = std::min(columns, prumo::detail::softmax_chunk);
+  const std::int64_t longest_lane = (longest + lanes - 1) / lanes;
   const auto further_chunks = static_cast<double>(chunks_of(columns) - 1);
-  const double depth = static_cast<double>((longest + lanes - 1) / lanes + 6) + 2 * further_chunks;
+  const double depth = static_cast<double>(longest_lane + 6) + 2 * further_chunks;
   return u * (distance + 2) + u * (spread + 2) + gamma(compute_type(type), depth) +
          static_cast<long double>(further_chunks) * u * (spread + 2) + 2 * u;
 }

@@ -44,6 +44,7 @@ extern "C" __attribute__((visibility("default"))) prumo::backend::cuda::fake_nvm
 }
 extern "C" __attribute__((visibility("default"))) int prumo_fake_nvml_running() { return running; }
 
+// NOLINTBEGIN(readability-identifier-naming): the names of the library
 PRUMO_FAKE nvmlInit_v2() {
   if (answers.init_status == 0) ++running;
   return answers.init_status;
@@ -118,3 +119,4 @@ PRUMO_FAKE nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long lo
   return nvmlDeviceGetCurrentClocksThrottleReasons(device, value);
 }
 #endif
+// NOLINTEND(readability-identifier-naming)
