@@ -24,7 +24,7 @@ class portable_gemm_device_kernel {
 
  public:
   static constexpr int team_threads = threads_across * threads_across;
-  static constexpr std::size_t scratch_bytes = 2 * Step * pitch * sizeof(C);
+  static constexpr std::size_t scratch_bytes = sizeof(C) * 2 * Step * pitch;
 
   explicit portable_gemm_device_kernel(const gemm_problem<T>& problem)
       : problem_(problem),

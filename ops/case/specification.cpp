@@ -11,7 +11,7 @@ void check_axes(std::string_view op, const shape& given, std::initializer_list<s
   for (const auto& [name, extent] : given) {
     if (std::find(axes.begin(), axes.end(), name) == axes.end()) {
       std::string known;
-      for (const std::string_view axis : axes) known += (known.empty() ? "" : ", ") + std::string(axis);
+      for (const std::string_view axis : axes) known.append(known.empty() ? "" : ", ").append(axis);
       throw argument_error(std::string(op) + ": there is no axis '" + name + "'; its axes are: " + known);
     }
     if (extent < 0) {

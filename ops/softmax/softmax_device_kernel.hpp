@@ -30,7 +30,7 @@ struct softmax_device_partition {
   static int packs_for(std::int64_t columns) {
     const std::int64_t packs = (columns + pack_elements - 1) / pack_elements;
     int each = 1;
-    while (each < most_packs && each * exchange_threads < packs) each *= 2;
+    while (each < most_packs && std::int64_t{each} * exchange_threads < packs) each *= 2;
     return each;
   }
   static int group_for(std::int64_t columns, int packs) {
@@ -59,8 +59,9 @@ struct softmax_share {
       // compilers keep registers for that.
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
-        if (pack * group < pack_count) {
-          packs[pack] = first[pack * group];
+        const int place = pack * group;
+        if (place < pack_count) {
+          packs[pack] = first[place];
         } else {
           PRUMO_UNROLL
           for (int i = 0; i < pack_elements; ++i) packs[pack].values[i] = static_cast<T>(nothing);
@@ -90,13 +91,14 @@ struct softmax_share {
       const int pack_count = count / pack_elements - lane;
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
-        if (pack * group >= pack_count) continue;
+        const int place = pack * group;
+        if (place >= pack_count) continue;
         device_pack<T> result;
         PRUMO_UNROLL
         for (int i = 0; i < pack_elements; ++i) {
           result.values[i] = static_cast<T>(values[pack * pack_elements + i] * scale);
         }
-        first[pack * group] = result;
+        first[place] = result;
       }
     } else {
       PRUMO_UNROLL
