@@ -22,6 +22,8 @@ char** environment_block() {
 #endif
 }
 
+constexpr std::string_view sanitizers = PRUMO_SANITIZERS;
+
 constexpr std::string_view prefixes_that_matter[] = {
     "OMP_",     "GOMP_",      "KMP_",    "KOKKOS_",         "OPENBLAS_",   "GOTO_", "BLIS_",
     "MKL_",     "CUDA_",      "CUBLAS_", "NVIDIA_",         "HIP_",        "HSA_",  "ROCR_",
@@ -37,9 +39,8 @@ bool tells_a_place(std::string_view name) {
 std::string prumo_version() { return PRUMO_VERSION; }
 
 json build_description() {
-  const std::string sanitizers = PRUMO_SANITIZERS;
   json build = {{"type", PRUMO_BUILD_TYPE}, {"flags", PRUMO_BUILD_FLAGS}};
-  if (!sanitizers.empty()) build["sanitizers"] = sanitizers;
+  if (!sanitizers.empty()) build["sanitizers"] = std::string(sanitizers);
   return build;
 }
 
@@ -81,7 +82,7 @@ std::vector<std::string> surrounding_warnings(bool binds_threads) {
 #if !defined(NDEBUG)
   warnings.emplace_back("this is a build with assertions, not for measuring: configure with CMAKE_BUILD_TYPE=Release");
 #endif
-  if (std::string_view(PRUMO_SANITIZERS) != "") {
+  if (!sanitizers.empty()) {
     warnings.emplace_back("this build runs under sanitizers (" PRUMO_SANITIZERS "), not for measuring");
   }
   if (binds_threads && std::getenv("OMP_PROC_BIND") == nullptr && std::getenv("GOMP_CPU_AFFINITY") == nullptr &&

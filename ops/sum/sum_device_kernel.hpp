@@ -35,7 +35,7 @@ struct sum_device_partition {
   }
 
   static int group_for(std::int64_t count, int pack_elements) {
-    const std::int64_t at_once = pack_elements * loads_at_once;
+    const std::int64_t at_once = std::int64_t{pack_elements} * loads_at_once;
     return group_threads((count + at_once - 1) / at_once, most_threads);
   }
 
@@ -112,6 +112,7 @@ class sum_device_kernel {
     return packs_ ? sum_packs(first, count, lane) : sum_elements(first, count, lane);
   }
 
+  // NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result): a group has a thousand threads at most
   KOKKOS_FORCEINLINE_FUNCTION C sum_packs(const In* first, std::int64_t count, int lane) const {
     using pack = device_pack<In>;
     const pack* const packs = reinterpret_cast<const pack*>(first);
@@ -155,6 +156,7 @@ class sum_device_kernel {
     for (; at < count; at += group_) sum += load(first[at * column_stride_]);
     return sum;
   }
+  // NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
 
   const In* source_;
   Rows row_offsets_;
