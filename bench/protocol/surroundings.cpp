@@ -22,7 +22,7 @@ char** environment_block() {
 #endif
 }
 
-constexpr std::string_view sanitizers = PRUMO_SANITIZERS;
+constexpr std::string_view sanitizers(PRUMO_SANITIZERS);
 
 constexpr std::string_view prefixes_that_matter[] = {
     "OMP_",     "GOMP_",      "KMP_",    "KOKKOS_",         "OPENBLAS_",   "GOTO_", "BLIS_",

@@ -147,10 +147,10 @@ json worker_client::exchange(std::string_view name, double limit) {
   return answer;
 }
 
-json worker_client::request(std::string_view name, json fields, double limit) {
+json worker_client::request(std::string_view name, const json& fields, double limit) {
   greet();
   try {
-    send(name, std::move(fields));
+    send(name, fields);
   } catch (const process_error& error) {
     fail(worker_failure::reason::died, fmt::format("{} before '{}'", error.what(), name));
   }
@@ -167,7 +167,7 @@ resolve_answer worker_client::resolve(const std::string& op, const std::string& 
   json fields = {{"op", op},       {"dtype", dtype},   {"bytes_per_array", nullptr},
                  {"shape", shape}, {"layout", layout}, {"parameters", parameters}};
   if (bytes_per_array) fields["bytes_per_array"] = static_cast<std::uint64_t>(*bytes_per_array);
-  return checked("resolve", request("resolve", std::move(fields), patience), parse_resolve);
+  return checked("resolve", request("resolve", fields, patience), parse_resolve);
 }
 
 prepare_answer worker_client::prepare(const prepare_request& what, double expected) {

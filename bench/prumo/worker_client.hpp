@@ -117,7 +117,7 @@ class worker_client {
   [[nodiscard]] const worker_launch& how_launched() const noexcept { return launch_; }
 
  private:
-  nlohmann::json request(std::string_view name, nlohmann::json fields, double limit);
+  nlohmann::json request(std::string_view name, const nlohmann::json& fields, double limit);
   nlohmann::json exchange(std::string_view name, double limit);
   void start();
   void send(std::string_view name, const nlohmann::json& fields);

@@ -12,7 +12,8 @@ void check_axes(std::string_view op, const shape& given, std::initializer_list<s
     if (std::find(axes.begin(), axes.end(), name) == axes.end()) {
       std::string known;
       for (const std::string_view axis : axes) known.append(known.empty() ? "" : ", ").append(axis);
-      throw argument_error(std::string(op) + ": there is no axis '" + name + "'; its axes are: " + known);
+      throw argument_error(
+          std::string(op).append(": there is no axis '").append(name).append("'; its axes are: ").append(known));
     }
     if (extent < 0) {
       throw argument_error(std::string(op) + ": axis " + name + " is " + std::to_string(extent) +
