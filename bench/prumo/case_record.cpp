@@ -70,6 +70,11 @@ void case_record::add_sample(const sample_answer& sample) {
   throttle_.insert(sample.throttle.begin(), sample.throttle.end());
 }
 
+void case_record::end_round() {
+  rounds_.push_back(samples_.size() - samples_of_rounds_);
+  samples_of_rounds_ = samples_.size();
+}
+
 void case_record::end(const std::string& status, const std::string& reason) {
   ended_ = true;
   result_["status"] = status;
@@ -94,6 +99,7 @@ json case_record::finish(stop_reason why) const {
   result["reason"] = nullptr;
   result["time_s"] = {{"median", summary.median}, {"p25", summary.p25},     {"p75", summary.p75},
                       {"samples", samples_},      {"stop", to_string(why)}, {"clock", clock_}};
+  if (!rounds_.empty()) result["time_s"]["rounds"] = json::array({rounds_});
   result["wall_s"] = !wall_.empty() ? median_or_null(wall_) : clock_ == "wall" ? json(summary.median) : json();
   if (transferred_) {
     result["transfer"] = {{"h2d_s", median_or_null(h2d_)},

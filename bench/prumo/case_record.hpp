@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +31,8 @@ class case_record {
   void set_prepared(const prepare_answer& prepared);
   void set_verification(const verify_answer& verification);
   void add_sample(const sample_answer& sample);
+  /// What was sampled since the last round is of one round, which all cases of a batch go through together.
+  void end_round();
   void set_counted(nlohmann::json counted) { result_["flops"]["counted"] = std::move(counted); }
 
   /// The case ends without a time. `status` is `skipped`, `unsupported` or `failed`.
@@ -52,6 +55,8 @@ class case_record {
   nlohmann::json result_;
   std::string clock_ = "wall";
   std::vector<double> samples_, wall_, h2d_, d2h_, clocks_mhz_;
+  std::vector<std::size_t> rounds_;  ///< samples of each round
+  std::size_t samples_of_rounds_ = 0;
   std::optional<double> h2d_bytes_, d2h_bytes_, temperature_c_;
   bool transferred_ = false;
   double energy_j_ = 0, energy_calls_ = 0;

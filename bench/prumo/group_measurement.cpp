@@ -121,7 +121,8 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
   };
   const auto count = static_cast<double>(std::max<std::size_t>(1, turns.size()));
   const double left = std::max(0.0, seconds_until(setting.deadline));
-  const pace chosen = choose_pace(std::min(setting.case_seconds, left / count));
+  const pace chosen =
+      choose_pace(std::min(setting.case_seconds, left / count), rounds_of_a_share(setting.options.process_runs));
   // The machine settles while each is called for the first time.
   for (const turn& it : turns) {
     if (chosen.settle_seconds > 0 && takes_turn(it)) it.measured->sample(chosen.settle_seconds, true);
@@ -155,6 +156,7 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
     }
     for (const turn& it : turns) {
       if (it.probe != nullptr) continue;
+      it.measured->record().end_round();
       it.measured->check_stop();
       if (late && it.measured->open()) it.measured->stop();
     }

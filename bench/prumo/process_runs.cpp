@@ -34,8 +34,20 @@ void scale(json& numbers, double factor) {
   }
 }
 
+/// A list for each of so many process runs, empty for those whose rounds are not known.
+json rounds_by_run(const json& time, std::size_t runs) {
+  json rounds = time.value("rounds", json::array());
+  while (rounds.size() < runs) rounds.push_back(json::array());
+  return rounds;
+}
+
 void append_times(json& result, const json& later, std::vector<std::size_t> runs) {
   json& time = result["time_s"];
+  if (const auto last = later.at("time_s").find("rounds"); last != later.at("time_s").end()) {
+    json rounds = rounds_by_run(time, runs.size());
+    rounds.insert(rounds.end(), last->begin(), last->end());
+    time["rounds"] = std::move(rounds);
+  }
   const double earlier_median = time.at("median").get<double>();
   auto samples = time.at("samples").get<std::vector<double>>();
   const auto more = later.at("time_s").at("samples").get<std::vector<double>>();
@@ -82,6 +94,11 @@ json join_process_runs(const json* known, json later, std::size_t run) {
     if (is_ok(later)) {
       std::vector<std::size_t> runs(run, 0);
       runs.push_back(later.at("time_s").at("samples").size());
+      if (json& time = later["time_s"]; run > 0 && time.contains("rounds")) {
+        json rounds = rounds_by_run(json::object(), run);
+        rounds.insert(rounds.end(), time["rounds"].begin(), time["rounds"].end());
+        time["rounds"] = std::move(rounds);
+      }
       later["time_s"]["runs"] = std::move(runs);
       if (known != nullptr) warn_of_failed_run(later, run - std::min<std::size_t>(run, 1), *known);
     }

@@ -199,10 +199,11 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
   const double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
   double most = options_.case_limit_seconds;
   if (options_.process_runs > 1) {
-    // The runs are compared with each other: the first must not take what it finds of use from the others.
-    constexpr double generous = 2;  // cases that settle soon leave some of theirs
+    // The runs are compared with each other: each gets as much as the others, so that all are equally exact. What a
+    // case leaves that settles soon is for those after it.
     const auto cases = static_cast<double>(std::ranges::count_if(all.least, [](double it) { return it > 0; }));
-    most = std::min(most, generous * std::max(0.0, left) / std::max(1.0, cases));
+    const double even = (left - all.least_sum) / std::max(1.0, cases);
+    most = std::clamp(even, 0.0, most);
   }
   return std::min(fair_level(all.useful, spare), most);
 }

@@ -22,12 +22,14 @@ double standard_noise_target(std::string_view backend) {
   return std::ranges::find(timed_by_device, backend) != timed_by_device.end() ? 0.005 : 0.02;
 }
 
-pace choose_pace(double share_seconds) {
+double rounds_of_a_share(std::size_t process_runs) { return process_runs > 1 ? 60 : 20; }
+
+pace choose_pace(double share_seconds, double rounds) {
   constexpr double longest_settle = 0.5;
   constexpr double shortest_slice = 0.01;
   constexpr double longest_slice = 0.1;
   pace chosen;
-  chosen.slice_seconds = std::clamp(share_seconds / 20, shortest_slice, longest_slice);
+  chosen.slice_seconds = std::clamp(share_seconds / rounds, shortest_slice, longest_slice);
   chosen.settle_seconds = std::clamp(share_seconds / 10, 0.0, longest_settle);
   return chosen;
 }

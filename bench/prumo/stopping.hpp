@@ -36,8 +36,14 @@ struct pace {
   double slice_seconds = 0;   ///< one `sample` request
 };
 
-/// The pace of a case with `share_seconds` to spend. Settling takes a tenth of the share, half a second at most.
-[[nodiscard]] pace choose_pace(double share_seconds);
+/// How many rounds a case's share of the time is meant for. Where versions are compared there are more, and shorter
+/// ones: times of the same round are set against each other, and the closer they are the less a machine that other
+/// programs use, too, changes in between.
+[[nodiscard]] double rounds_of_a_share(std::size_t process_runs);
+
+/// The pace of a case with `share_seconds` to spend in so many rounds. Settling takes a tenth of the share, half a
+/// second at most.
+[[nodiscard]] pace choose_pace(double share_seconds, double rounds);
 
 /// True where the samples of settling, which was asked for `asked_seconds` and took `elapsed_seconds`, can be done
 /// without. Where it took much longer, calls are so long that they are the measurement: the worker has called them to

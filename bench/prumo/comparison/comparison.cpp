@@ -88,7 +88,7 @@ process_runs runs_of(const case_cell& cell) {
 
 bool have_common_run(const case_pair& pair) {
   for (std::size_t i = 0; i < std::min(pair.before.size(), pair.after.size()); ++i) {
-    if (!pair.before[i].empty() && !pair.after[i].empty()) return true;
+    if (!pair.before[i].samples.empty() && !pair.after[i].samples.empty()) return true;
   }
   return false;
 }

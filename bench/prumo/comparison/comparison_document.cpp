@@ -34,7 +34,8 @@ std::string dump(const ordered_json& value) {
 std::size_t process_runs_of(const case_cell& cell) {
   std::size_t count = 0;
   for (const measurement* row : cell) {
-    count += static_cast<std::size_t>(std::ranges::count_if(row->runs, [](const auto& run) { return !run.empty(); }));
+    count += static_cast<std::size_t>(
+        std::ranges::count_if(row->runs, [](const process_run& run) { return !run.samples.empty(); }));
     count += row->moments ? 1 : 0;
   }
   return count;

@@ -96,7 +96,7 @@ measurement row_of(const std::string& name, benchmark_entry entry) {
   if (!entry.repetitions.empty()) {
     const auto broken = std::ranges::find_if_not(entry.repetitions, is_possible_time);
     set_foreign_time(row.result, broken != entry.repetitions.end() ? *broken : quantile(entry.repetitions, 0.5));
-    if (row.result.at("status") == "ok") row.runs = {std::move(entry.repetitions)};
+    if (row.result.at("status") == "ok") row.runs = {process_run(std::move(entry.repetitions))};
     return row;
   }
   const auto mean = entry.aggregates.find("mean");
@@ -110,7 +110,7 @@ measurement row_of(const std::string& name, benchmark_entry entry) {
   if (known) {
     row.moments = sample_moments{centre->second, deviation->second, entry.repetition_count};
   } else {
-    row.runs = {{centre->second}};
+    row.runs = {process_run{centre->second}};
   }
   return row;
 }

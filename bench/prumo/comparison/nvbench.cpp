@@ -124,11 +124,11 @@ measurement row_of(const std::string& name, const json& state, const std::string
   }
   const auto count = value_of(all, fmt::format("nv/{}/sample_size", kind));
   if (std::vector<double> samples = read_samples(all, kind, folder); !samples.empty()) {
-    row.runs = {std::move(samples)};
+    row.runs = {process_run(std::move(samples))};
   } else if (deviation && *deviation >= 0 && count && *count >= 2) {
     row.moments = sample_moments{*mean, *deviation, static_cast<std::size_t>(*count)};
   } else {
-    row.runs = {{*mean}};  // one sample, whose spread is not known
+    row.runs = {process_run{*mean}};  // one sample, whose spread is not known
   }
   return row;
 }

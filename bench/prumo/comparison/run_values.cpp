@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/run_values.hpp"
 
+#include "statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +91,47 @@ double variance_of_median(const ranking& ranks, std::uint64_t seed) {
   return squares / (resamples - 1);
 }
 
+/// The medians of the logarithms of each round's samples; absent for a round that has none.
+std::vector<std::optional<double>> round_medians(const process_run& run) {
+  std::vector<std::optional<double>> medians;
+  auto first = run.samples.begin();
+  for (const std::size_t count : run.rounds) {
+    if (count > static_cast<std::size_t>(run.samples.end() - first)) break;
+    const auto last = first + static_cast<std::ptrdiff_t>(count);
+    if (count == 0) {
+      medians.emplace_back();
+    } else {
+      medians.emplace_back(std::log(summarize(std::span(first, last)).median));
+    }
+    first = last;
+  }
+  return medians;
+}
+
 }  // namespace
+
+std::optional<run_value> difference_by_rounds(const process_run& before, const process_run& after) {
+  const auto medians_before = round_medians(before);
+  const auto medians_after = round_medians(after);
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < std::min(medians_before.size(), medians_after.size()); ++i) {
+    if (medians_before[i] && medians_after[i]) differences.push_back(*medians_after[i] - *medians_before[i]);
+  }
+  const std::size_t count = differences.size();
+  if (count < fewest_rounds) return {};
+  std::ranges::sort(differences);
+  const std::size_t cut = count / 4;
+  const std::span<const double> kept(differences.data() + cut, count - 2 * cut);
+  const double mean = std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+  const auto of_cut = static_cast<double>(cut);
+  const double winsorized_mean =
+      (mean * static_cast<double>(kept.size()) + of_cut * (kept.front() + kept.back())) / static_cast<double>(count);
+  const auto square = [&](double it) { return (it - winsorized_mean) * (it - winsorized_mean); };
+  double squares = of_cut * (square(kept.front()) + square(kept.back()));
+  for (const double it : kept) squares += square(it);
+  const auto of_kept = static_cast<double>(kept.size());
+  return run_value{mean, squares / (of_kept * (of_kept - 1))};
+}
 
 run_value value_of_run(std::span<const double> samples, std::uint64_t seed) {
   if (samples.empty()) throw std::invalid_argument("no samples");

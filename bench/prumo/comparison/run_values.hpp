@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace prumo::bench {
 
@@ -12,6 +16,31 @@ struct run_value {
   double log_seconds = 0;  ///< median of the natural logarithms of its samples
   double variance = 0;  ///< of log_seconds by the spread of the samples alone; 0 for a single one, which tells nothing
 };
+
+/// What one process run measured of a case.
+struct process_run {
+  std::vector<double> samples;      ///< seconds of a call, in the order measured
+  std::vector<std::size_t> rounds;  ///< how many of them, from the first on, are of each round; empty: not known
+
+  process_run() = default;
+  process_run(std::initializer_list<double> seconds) : samples(seconds) {}
+  explicit process_run(std::vector<double> seconds, std::vector<std::size_t> of_rounds = {})
+      : samples(std::move(seconds)), rounds(std::move(of_rounds)) {}
+
+  bool operator==(const process_run&) const = default;
+};
+
+/// How two runs that were measured in turns differ: the logarithm of the time after over the time before, by rounds.
+///
+/// In each round that both have samples of, the logarithms of their medians differ by what differs between the two and
+/// by what the machine did within that round, some hundredths of a second; what it did from round to round is gone.
+/// The value is the mean of the middle half of these differences (the interquartile mean, of which a burst in every
+/// fourth round says nothing), its variance follows from the winsorized variance (Tukey and McLaughlin, Sankhya A 25,
+/// 1963).
+/// \return absent for fewer than `fewest_rounds` rounds
+[[nodiscard]] std::optional<run_value> difference_by_rounds(const process_run& before, const process_run& after);
+
+inline constexpr std::size_t fewest_rounds = 8;
 
 /// What a run says whose samples are not known, by the variance of a mean (delta method).
 /// \param mean, standard_deviation of so many samples, in seconds

@@ -25,25 +25,39 @@ using nlohmann::json;
   throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
 }
 
+/// The rounds of a run with so many samples; none where the file does not tell, or tells of more samples than it has.
+std::vector<std::size_t> rounds_of_run(const json& rounds, std::size_t run, std::size_t samples) {
+  std::vector<std::size_t> counts;
+  if (!rounds.is_array() || run >= rounds.size() || !rounds[run].is_array()) return counts;
+  for (const json& entry : rounds[run]) {
+    if (!entry.is_number_unsigned() || entry > samples) return {};
+    counts.push_back(entry.get<std::size_t>());
+    samples -= counts.back();
+  }
+  return counts;
+}
+
 /// The samples of a result, a list for each process run: empty for one that gave none, so that numbers stay comparable.
 process_runs runs_of(const json& result) {
   const json& samples = field(result, "/time_s/samples");
   if (!samples.is_array() || samples.empty()) return {};
   const auto all = samples.get<std::vector<double>>();
   const json& counts = field(result, "/time_s/runs");
+  const json& rounds = field(result, "/time_s/rounds");
   process_runs runs;  // an empty one gave nothing
   std::size_t begin = 0;
   if (counts.is_array()) {
     for (const json& entry : counts) {
-      if (!entry.is_number_integer() || entry < 0 || entry > all.size() - begin) return {all};
+      if (!entry.is_number_integer() || entry < 0 || entry > all.size() - begin) return {process_run(all)};
       const auto count = entry.get<std::size_t>();
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
-      runs.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+      runs.emplace_back(std::vector<double>(first, first + static_cast<std::ptrdiff_t>(count)),
+                        rounds_of_run(rounds, runs.size(), count));
       begin += count;
     }
   }
   if (begin == all.size() && begin > 0) return runs;
-  return {all};
+  return {process_run(all, rounds_of_run(rounds, 0, all.size()))};
 }
 
 /// The text with null for numbers that are not finite: Google Benchmark writes them, though JSON has no word for them.
@@ -97,8 +111,8 @@ json parse_any(std::string_view text, const std::string& name) {
 std::optional<double> measurement::seconds() const {
   if (!runs.empty()) {
     std::vector<double> medians;
-    for (const auto& samples : runs) {
-      if (!samples.empty()) medians.push_back(quantile(samples, 0.5));
+    for (const process_run& run : runs) {
+      if (!run.samples.empty()) medians.push_back(quantile(run.samples, 0.5));
     }
     return medians.empty() ? std::nullopt : std::optional(quantile(medians, 0.5));
   }

@@ -57,9 +57,9 @@ struct candidate {
 std::vector<run_value> values_of(const process_runs& runs, std::vector<run_value> values, const std::string& where,
                                  std::uint64_t seed) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].empty()) continue;
+    if (runs[i].samples.empty()) continue;
     try {
-      values.push_back(value_of_run(runs[i], seed + i));
+      values.push_back(value_of_run(runs[i].samples, seed + i));
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(fmt::format("{}, process run {}: {}", where, i + 1, error.what()));
     }
@@ -72,7 +72,7 @@ std::vector<run_value> values_of(const process_runs& runs, std::vector<run_value
 std::pair<process_runs, process_runs> paired(const case_pair& one) {
   std::pair<process_runs, process_runs> pairs;
   for (std::size_t i = 0; i < std::min(one.before.size(), one.after.size()); ++i) {
-    if (one.before[i].empty() || one.after[i].empty()) continue;
+    if (one.before[i].samples.empty() || one.after[i].samples.empty()) continue;
     pairs.first.push_back(one.before[i]);
     pairs.second.push_back(one.after[i]);
   }
@@ -97,6 +97,7 @@ candidate prepare(const case_pair& one, std::size_t place, const judge_options& 
     for (std::size_t i = 0; i < differences.size(); ++i) {
       differences[i].log_seconds -= before[i].log_seconds;
       differences[i].variance += before[i].variance;
+      if (const auto by_round = difference_by_rounds(before_runs[i], after_runs[i])) differences[i] = *by_round;
     }
     result.after = estimate_mean(differences);
     result.assumed = differences.size() < fewest_runs;

@@ -11,9 +11,8 @@
 
 namespace prumo::bench {
 
-/// Seconds of a call on one side of a comparison: a list of samples, in the order measured, for each process run. An
-/// empty list is a run that gave nothing.
-using process_runs = std::vector<std::vector<double>>;
+/// One side of a comparison. A run without samples gave nothing.
+using process_runs = std::vector<process_run>;
 
 /// One case measured on both sides.
 struct case_pair {
@@ -58,13 +57,14 @@ inline constexpr std::size_t fewest_runs = 3;
 /// Judges all cases of a comparison together: the more cases, the more evidence each verdict needs, so that a hundred
 /// unchanged cases do not yield five that are slower by chance.
 ///
-/// A process run counts by the median of its samples' logarithms. The ratio is the mean of the runs' differences: of
-/// pairs where they were interleaved, else of the two sides' means. How exact that is follows from two levels of
-/// resampling (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8): runs, and blocks of
-/// neighbouring samples within a run, since those depend on each other. For a mean over runs the outer level has a
-/// closed form, their variance, which is used with the correction n / (n - 1) that so few runs need; it contains what
-/// the inner level tells, which is a lower bound therefore: runs that agree better than their own samples allow do so
-/// by chance.
+/// A process run counts by the median of its samples' logarithms, a pair of interleaved runs by the differences of
+/// their rounds where these are known (difference_by_rounds()), else by that of their medians. The ratio is the mean of
+/// the pairs' differences, or the difference of the two sides' means where they were not interleaved. How exact that is
+/// follows from two levels of resampling (Davison and Hinkley, Bootstrap Methods and their Application, 1997,
+/// section 3.8): runs, and blocks of neighbouring samples within a run, since those depend on each other. For a mean
+/// over runs the outer level has a closed form, their variance, which is used with the correction n / (n - 1) that so
+/// few runs need; it contains what the inner level tells, which is a lower bound therefore: runs that agree better than
+/// their own samples allow do so by chance.
 ///
 /// Three runs tell little of their spread. All cases of a comparison ran in the same processes on the same machine, so
 /// that their variances are moderated by each other (Smyth 2004, empirical Bayes, see moderate_variances()), and the

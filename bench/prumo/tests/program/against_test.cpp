@@ -139,6 +139,12 @@ TEST(against, the_file_tells_which_samples_are_of_which_run) {
     EXPECT_EQ(runs.size(), 4U);
     for (const std::size_t count : runs) EXPECT_GT(count, 0U);
     EXPECT_EQ(std::accumulate(runs.begin(), runs.end(), std::size_t{0}), result.at("time_s").at("samples").size());
+    const json& rounds = result.at("time_s").at("rounds");
+    ASSERT_EQ(rounds.size(), runs.size());
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const auto counts = rounds[run].get<std::vector<std::size_t>>();
+      EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::size_t{0}), runs[run]);
+    }
     EXPECT_EQ(result.at("verified"), true);
     const double median = result.at("time_s").at("median").get<double>();
     EXPECT_NEAR(result.at("rates").at("gbytes").get<double>() * median * 1e9, result.at("bytes").get<double>(), 1);

@@ -33,11 +33,11 @@ TEST(stopping, asks_more_of_gpus) {
 }
 
 TEST(stopping, settling_scales_with_the_share) {
-  EXPECT_LT(choose_pace(0.1).settle_seconds, choose_pace(2).settle_seconds);
-  EXPECT_LE(choose_pace(1e6).settle_seconds, 0.5);
-  EXPECT_EQ(choose_pace(0).settle_seconds, 0);
-  EXPECT_GT(choose_pace(0).slice_seconds, 0);
-  EXPECT_LE(choose_pace(1e6).slice_seconds, 0.1);
+  EXPECT_LT(choose_pace(0.1, 20).settle_seconds, choose_pace(2, 20).settle_seconds);
+  EXPECT_LE(choose_pace(1e6, 20).settle_seconds, 0.5);
+  EXPECT_EQ(choose_pace(0, 20).settle_seconds, 0);
+  EXPECT_GT(choose_pace(0, 20).slice_seconds, 0);
+  EXPECT_LE(choose_pace(1e6, 20).slice_seconds, 0.1);
 }
 
 TEST(stopping, long_calls_are_not_discarded) {

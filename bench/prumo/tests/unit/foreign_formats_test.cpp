@@ -62,7 +62,7 @@ TEST(google_benchmark, repetitions_are_samples) {
   EXPECT_EQ(copy.result.at("case"), "64");
   EXPECT_EQ(copy.result.at("kind"), "foreign");
   ASSERT_EQ(copy.runs.size(), 1U);
-  EXPECT_THAT(copy.runs.front(), ElementsAre(2e-6, 4e-6, 3e-6));
+  EXPECT_THAT(copy.runs.front().samples, ElementsAre(2e-6, 4e-6, 3e-6));
   EXPECT_DOUBLE_EQ(*copy.seconds(), 3e-6);
   EXPECT_DOUBLE_EQ(copy.result.at("rates").at("gbytes").get<double>(), 4);
   EXPECT_DOUBLE_EQ(*source.rows.back().seconds(), 1.5e-3);
@@ -166,11 +166,11 @@ TEST(nvbench, samples_come_from_the_file_beside_the_document) {
   };
   const comparison_source source = read_source(document("0.bin", "2"), "n.json", folder.string());
   ASSERT_EQ(source.rows.at(0).runs.size(), 1U);
-  EXPECT_THAT(source.rows.at(0).runs.front(), ElementsAre(1.0, 2.0));
+  EXPECT_THAT(source.rows.at(0).runs.front().samples, ElementsAre(1.0, 2.0));
   std::filesystem::create_directory(folder / "deeper");
   for (const auto& [name, size] : {std::pair("0.bin", "3"), std::pair("1.bin", "2"), std::pair("../0.bin", "2")}) {
     const comparison_source other = read_source(document(name, size), "n.json", (folder / "deeper" / "..").string());
-    EXPECT_THAT(other.rows.at(0).runs.front(), ElementsAre(1.5)) << name << ": the mean is all that is known";
+    EXPECT_THAT(other.rows.at(0).runs.front().samples, ElementsAre(1.5)) << name << ": the mean is all that is known";
   }
   std::filesystem::remove_all(folder);
 }

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace prumo::bench {
@@ -65,6 +66,38 @@ TEST(process_runs, a_failed_run_has_no_samples_and_a_warning) {
   EXPECT_THAT(later.at("warnings").dump(), HasSubstr("process run 1 gave no time: the worker died"));
   EXPECT_EQ(join_process_runs(&second, failed("again"), 1).at("reason"), "again");
   for (const json& it : {both, later}) EXPECT_TRUE(validate_results(document_of({it})).empty());
+}
+
+TEST(process_runs, rounds_stay_with_their_run) {
+  json first = timed({1, 2, 3}, 2);
+  first["time_s"]["rounds"] = {{1, 2}};
+  json second = timed({4, 4}, 4);
+  second["time_s"]["rounds"] = {{1, 0, 1}};
+  const json both = join_process_runs(&first, second, 1);
+  EXPECT_EQ(both.at("time_s").at("rounds"), json::parse("[[1, 2], [1, 0, 1]]"));
+  const json unknown = join_process_runs(&both, timed({5}, 5), 2);
+  const json four = join_process_runs(&unknown, second, 3);
+  EXPECT_EQ(four.at("time_s").at("rounds"), json::parse("[[1, 2], [1, 0, 1], [], [1, 0, 1]]"));
+  const json broken = failed("the worker died");
+  const json later = join_process_runs(&broken, second, 1);
+  EXPECT_EQ(later.at("time_s").at("rounds"), json::parse("[[], [1, 0, 1]]"));
+  for (const json& it : {both, four, later}) EXPECT_TRUE(validate_results(document_of({it})).empty());
+}
+
+TEST(process_runs, rounds_that_do_not_fit_the_samples_are_not_known) {
+  json result = timed({1, 2, 3, 4}, 2);
+  result["time_s"]["runs"] = {3, 1};
+  const auto rounds_of = [&](json rounds) {
+    result["time_s"]["rounds"] = std::move(rounds);
+    const comparison_source source = source_of_results(document_of({result}), "r.json");
+    return std::pair(source.rows.at(0).runs.at(0).rounds, source.rows.at(0).runs.at(1).rounds);
+  };
+  using counts = std::vector<std::size_t>;
+  EXPECT_EQ(rounds_of(json::parse("[[1, 2], [1]]")), std::pair(counts{1, 2}, counts{1}));
+  EXPECT_EQ(rounds_of(json::parse("[[2, 2], [1]]")), std::pair(counts{}, counts{1}));
+  EXPECT_EQ(rounds_of(json::parse("[[1]]")), std::pair(counts{1}, counts{}));
+  EXPECT_EQ(rounds_of(json::parse("[[-1, 1.5], null]")), std::pair(counts{}, counts{}));
+  EXPECT_EQ(rounds_of(nullptr), std::pair(counts{}, counts{}));
 }
 
 TEST(process_runs, only_what_may_go_well_is_tried_again) {

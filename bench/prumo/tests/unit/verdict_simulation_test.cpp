@@ -57,7 +57,7 @@ std::vector<case_pair> simulate(const machine& on, std::size_t cases, double cha
           noise = 0.5 * noise + std::sqrt(0.75) * normal();
           samples.push_back(std::exp(centre + on.sample_spread * noise));
         }
-        side->push_back(std::move(samples));
+        side->emplace_back(std::move(samples));
       }
     }
   }

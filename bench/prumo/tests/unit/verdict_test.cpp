@@ -44,6 +44,60 @@ TEST(verdict, pairs_give_the_interval_of_students_t) {
   EXPECT_FALSE(found.spread_assumed);
 }
 
+/// A run of rounds of one sample each, by the logarithms of their times.
+process_run run_of_rounds(const std::vector<double>& logs) {
+  std::vector<double> samples;
+  samples.reserve(logs.size());
+  for (const double it : logs) samples.push_back(std::exp(it));
+  return process_run(samples, std::vector<std::size_t>(logs.size(), 1));
+}
+
+TEST(difference_by_rounds, is_the_interquartile_mean_with_its_winsorized_variance) {
+  const process_run before = run_of_rounds({0, 1, 2, 3, 4, 5, 6, 7});
+  const process_run after = run_of_rounds({0.01, 1.02, 2.03, 3.04, 4.05, 5.06, 6.07, 17});
+  const auto found = difference_by_rounds(before, after);
+  ASSERT_TRUE(found);
+  // Kept are 3, 4, 5 and 6 %; winsorized they are 3, 3, 3, 4, 5, 6, 6, 6 %, whose mean is 4.5 %.
+  EXPECT_NEAR(found->log_seconds, 0.045, 1e-12);
+  EXPECT_NEAR(found->variance, (6 * 0.015 * 0.015 + 2 * 0.005 * 0.005) / (4 * 3), 1e-12);
+}
+
+TEST(difference_by_rounds, leaves_out_rounds_that_one_side_missed) {
+  process_run before = run_of_rounds(std::vector<double>(9, 0));
+  process_run after = run_of_rounds(std::vector<double>(9, 0.05));
+  before.rounds[2] = 0;
+  before.samples.pop_back();
+  after.samples.push_back(std::exp(9));  // of no round
+  const auto found = difference_by_rounds(before, after);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->log_seconds, 0.05, 1e-12);
+  after.rounds[5] = 0;
+  after.samples.pop_back();
+  EXPECT_FALSE(difference_by_rounds(before, after)) << "seven rounds tell too little";
+  before.rounds.clear();
+  EXPECT_FALSE(difference_by_rounds(before, after));
+}
+
+TEST(verdict, a_machine_that_changes_from_round_to_round_hides_nothing) {
+  // Its speed doubles and halves again; after is 5 % slower in each round. By medians of whole runs this would be lost.
+  case_pair one;
+  one.interleaved = true;
+  for (int run = 0; run < 3; ++run) {
+    std::vector<double> before;
+    std::vector<double> after;
+    for (int round = 0; round < 16; ++round) {
+      const double speed = round * (run + 1) % 5 < 2 ? std::log(2.0) : 0;
+      before.push_back(speed + 0.001 * (round % 3));
+      after.push_back(speed + std::log(1.05) - 0.001 * (round % 2));
+    }
+    one.before.push_back(run_of_rounds(before));
+    one.after.push_back(run_of_rounds(after));
+  }
+  const judgement found = judge_one(one);
+  EXPECT_EQ(found.which, verdict::slower);
+  EXPECT_NEAR(found.ratio, 1.05, 0.002);
+}
+
 TEST(verdict, sides_measured_apart_give_the_interval_of_welch) {
   // Variances 1e-4 each: four degrees of freedom.
   const judgement found = judge_one({runs_of({0, 0.01, 0.02}), runs_of({0.12, 0.11, 0.10}), false});
@@ -129,8 +183,8 @@ TEST(verdict, samples_of_one_run_do_not_count_as_runs) {
   one.before.emplace_back();
   one.after.emplace_back();
   for (int i = 0; i < 100; ++i) {
-    one.before[0].push_back(1 + 1e-4 * (i % 7));
-    one.after[0].push_back(1.04 + 1e-4 * (i % 5));
+    one.before[0].samples.push_back(1 + 1e-4 * (i % 7));
+    one.after[0].samples.push_back(1.04 + 1e-4 * (i % 5));
   }
   EXPECT_EQ(judge_one(one, {.assumed_run_spread = 0.02}).which, verdict::unclear);
   EXPECT_EQ(judge_one(one, {.assumed_run_spread = 0.005}).which, verdict::slower);
@@ -145,11 +199,11 @@ TEST(verdict, more_spread_than_was_assumed_counts) {
 TEST(verdict, a_lost_run_leaves_out_its_partner) {
   process_runs before = runs_of({0, 5, 0.001, 0});
   process_runs after = runs_of({0, 0, 0, 0.001});
-  after[1].clear();
+  after[1].samples.clear();
   const judgement found = judge_one({before, after, true});
   EXPECT_NEAR(found.ratio, 1, 0.01);
   EXPECT_FALSE(found.spread_assumed);
-  after[2].clear();
+  after[2].samples.clear();
   EXPECT_TRUE(judge_one({before, after, true}).spread_assumed);
 }
 
