@@ -4,8 +4,6 @@
 #include <prumo/backend/gemm.hpp>
 #include <prumo/spaces.hpp>
 
-#include <climits>
-
 #include <algorithm>
 
 namespace prumo::backend {
@@ -64,14 +62,16 @@ void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
 
 template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
-  using kernel_type = portable_gemm_device_kernel<T>;
-  static_assert(is_light_weight<kernel_type>, "prumo: a kernel of 512 bytes or more is not light-weight");
-  const kernel_type kernel(problem);
-  const auto teams = static_cast<int>(std::min<std::int64_t>(kernel.tiles(), INT_MAX));
-  auto policy = Kokkos::TeamPolicy<Exec>(ctx.instance(), teams, kernel_type::team_threads)
-                    .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel_type::scratch_bytes) + 16));
   static const std::string label = "prumo::gemm::portable";
-  Kokkos::parallel_for(label, Kokkos::Experimental::require(policy, light_weight), kernel);
+  using large_tiles = portable_gemm_device_kernel<T, 8>;
+  const large_tiles kernel(problem);
+  // Large tiles read less, but must be so many that each multiprocessor has one or two: of its 2048 threads, mostly, a
+  // team takes an eighth.
+  if (kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance())) {
+    detail::launch_teams(ctx.instance(), label, kernel);
+  } else {
+    detail::launch_teams(ctx.instance(), label, portable_gemm_device_kernel<T, 4>(problem));
+  }
 }
 
 /// The one thread of the canonical form.

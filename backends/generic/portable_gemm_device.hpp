@@ -3,85 +3,142 @@
 
 /// \file
 /// The matrix product on a device: a team's threads share tiles of A and B in scratch memory, each holds a
-/// small block of sums in registers.
+/// block of sums in registers.
 
 #include "gemm_epilogue.hpp"
 #include <prumo/backend/gemm.hpp>
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/team_kernel.hpp>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C = alpha A B + beta C for k > 0. A team of `team_threads` threads computes Tile x Tile entries of C, each
-/// thread PerThread x PerThread of them, Step products deep at a time.
-template <class T, int Tile = 64, int Step = 16, int PerThread = 4>
+/// C = alpha A B + beta C for k > 0. A team computes Tile x Tile entries of C, each of its 256 threads PerThread x
+/// PerThread of them: blocks of four rows by four columns, since scratch memory is read in packs of four. While the
+/// products of one step are summed up, the elements of the next one are on their way to registers, and scratch memory
+/// holds both, so that a step costs one barrier.
+template <class T, int PerThread>
 class portable_gemm_device_kernel {
   using C = compute_t<T>;
-  static constexpr int threads_across = Tile / PerThread;
-  /// One element more a row keeps transposing stores apart in the banks of scratch memory.
-  static constexpr int pitch = Tile + 1;
-  static_assert(Tile % PerThread == 0);
+  static constexpr int pack_elements = 4;
+  using pack = detail::device_pack<T, pack_elements>;
+  using scratch_pack = detail::device_pack<C, pack_elements>;
+  static_assert(PerThread % pack_elements == 0);
+
+  static constexpr int threads_across = 16;
+  static constexpr int tile = threads_across * PerThread;
+  static constexpr int threads = threads_across * threads_across;
+  /// So deep that each thread brings one pack of A and one of B a step.
+  static constexpr int step = threads * pack_elements / tile;
+  /// A pack more a row keeps transposing stores apart in the banks of scratch memory.
+  static constexpr int pitch = tile + pack_elements;
+  static constexpr int buffer_elements = step * pitch;
 
  public:
-  static constexpr int team_threads = threads_across * threads_across;
-  static constexpr std::size_t scratch_bytes = sizeof(C) * 2 * Step * pitch;
+  static constexpr int most_threads = threads;
+  /// Left alone, compilers keep so much in registers that a multiprocessor holds one team, and waits with it.
+  static constexpr int resident_teams = sizeof(C) * PerThread > 32 ? 1 : 2;
 
   explicit portable_gemm_device_kernel(const gemm_problem<T>& problem)
       : problem_(problem),
-        row_tiles_((problem.m + Tile - 1) / Tile),
-        column_tiles_((problem.n + Tile - 1) / Tile),
-        epilogue_(choose_epilogue(problem)) {}
+        row_tiles_((problem.m + tile - 1) / tile),
+        column_tiles_((problem.n + tile - 1) / tile),
+        epilogue_(choose_epilogue(problem)),
+        a_(problem.a.data, problem.a.row_stride, problem.a.column_stride, problem.a.batch_stride),
+        b_(problem.b.data, problem.b.column_stride, problem.b.row_stride, problem.b.batch_stride) {}
 
-  std::int64_t tiles() const { return row_tiles_ * column_tiles_ * problem_.batch; }
+  std::int64_t blocks() const { return row_tiles_ * column_tiles_ * problem_.batch; }
+  static constexpr std::int64_t blocks_per_team() { return 1; }
+  static constexpr int team_threads() { return threads; }
+  static constexpr std::size_t scratch_bytes() { return sizeof(C) * 4 * buffer_elements + sizeof(scratch_pack); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     // A temporary of the size: the function takes references, which a device has none of to a static member.
-    C* const shared_a =
-        static_cast<C*>(member.team_scratch(0).get_shmem_aligned(std::size_t{scratch_bytes}, alignof(C)));
-    C* const shared_b = shared_a + Step * pitch;
+    C* const shared = static_cast<C*>(
+        member.team_scratch(0).get_shmem_aligned(sizeof(C) * std::size_t{4 * buffer_elements}, alignof(scratch_pack)));
     const std::int64_t count = row_tiles_ * column_tiles_ * problem_.batch;
     for (std::int64_t index = member.league_rank(); index < count; index += member.league_size()) {
-      compute_tile(member, index, shared_a, shared_b);
+      compute_tile(member, index, shared);
     }
   }
 
  private:
+  /// How an operand is read: its width is along rows of A or columns of B, its depth along the sums.
+  struct operand {
+    operand(const T* data, std::int64_t along_width, std::int64_t along_depth, std::int64_t batch_stride)
+        : width_stride(along_width),
+          depth_stride(along_depth),
+          by_depth(along_depth == 1),
+          packs((along_width == 1 || along_depth == 1) &&
+                is_pack_aligned(data, along_width, along_depth, batch_stride)) {}
+
+    static bool is_pack_aligned(const T* data, std::int64_t along_width, std::int64_t along_depth,
+                                std::int64_t batch_stride) {
+      const std::int64_t other = along_depth == 1 ? along_width : along_depth;
+      return reinterpret_cast<std::uintptr_t>(data) % sizeof(pack) == 0 && other % pack_elements == 0 &&
+             batch_stride % pack_elements == 0;
+    }
+
+    std::int64_t width_stride;
+    std::int64_t depth_stride;
+    bool by_depth;  ///< a pack's elements follow each other along the depth, else along the width
+    bool packs;     ///< a pack can be loaded at once
+  };
+
+  /// The place of a thread's pack in a tile of an operand.
+  struct place {
+    int width, depth;
+
+    KOKKOS_FORCEINLINE_FUNCTION place(const operand& of, int thread)
+        : width(of.by_depth ? thread / (step / pack_elements) : thread % (tile / pack_elements) * pack_elements),
+          depth(of.by_depth ? thread % (step / pack_elements) * pack_elements : thread / (tile / pack_elements)) {}
+  };
+
   template <class Member>
-  KOKKOS_FUNCTION void compute_tile(const Member& member, std::int64_t index, C* shared_a, C* shared_b) const {
+  KOKKOS_FUNCTION void compute_tile(const Member& member, std::int64_t index, C* shared) const {
     const std::int64_t batch = index / (row_tiles_ * column_tiles_);
     const std::int64_t within = index % (row_tiles_ * column_tiles_);
-    const std::int64_t row = within % row_tiles_ * Tile;
-    const std::int64_t column = within / row_tiles_ * Tile;
+    const std::int64_t row = within % row_tiles_ * tile;
+    const std::int64_t column = within / row_tiles_ * tile;
     const std::int64_t rows = problem_.m - row;
     const std::int64_t columns = problem_.n - column;
-    const T* const a = problem_.a.data + batch * problem_.a.batch_stride + row * problem_.a.row_stride;
-    const T* const b = problem_.b.data + batch * problem_.b.batch_stride + column * problem_.b.column_stride;
-    const int thread_row = member.team_rank() / threads_across;
-    const int thread_column = member.team_rank() % threads_across;
+    const int thread = member.team_rank();
+    const place at_a(a_, thread);
+    const place at_b(b_, thread);
+    const T* a = problem_.a.data + batch * problem_.a.batch_stride + (row + at_a.width) * a_.width_stride +
+                 at_a.depth * a_.depth_stride;
+    const T* b = problem_.b.data + batch * problem_.b.batch_stride + (column + at_b.width) * b_.width_stride +
+                 at_b.depth * b_.depth_stride;
+    // Threads of a warp form a block of four by eight, which reads the fewest different words of scratch memory.
+    const int thread_row = (thread / 64) * 4 + thread % 32 / 8;
+    const int thread_column = (thread / 32 % 2) * 8 + thread % 8;
 
     C sums[PerThread][PerThread] = {};
-    for (std::int64_t begin = 0; begin < problem_.k; begin += Step) {
-      share(member, shared_a, a + begin * problem_.a.column_stride, rows, problem_.k - begin, problem_.a.row_stride,
-            problem_.a.column_stride);
-      share(member, shared_b, b + begin * problem_.b.row_stride, columns, problem_.k - begin, problem_.b.column_stride,
-            problem_.b.row_stride);
-      member.team_barrier();
-      for (int p = 0; p < Step; ++p) {
-        C left[PerThread];
-        C right[PerThread];
-        // Loops over sums that are not unrolled would keep them in memory.
-        PRUMO_UNROLL
-        for (int i = 0; i < PerThread; ++i) left[i] = shared_a[p * pitch + thread_row + i * threads_across];
-        PRUMO_UNROLL
-        for (int j = 0; j < PerThread; ++j) right[j] = shared_b[p * pitch + thread_column + j * threads_across];
-        PRUMO_UNROLL
-        for (int i = 0; i < PerThread; ++i) {
-          PRUMO_UNROLL
-          for (int j = 0; j < PerThread; ++j) sums[i][j] = prumo::fma(left[i], right[j], sums[i][j]);
-        }
+    pack next_a = fetch(a_, at_a, a, rows, problem_.k);
+    pack next_b = fetch(b_, at_b, b, columns, problem_.k);
+    member.team_barrier();  // the tile before may still be read
+    put(a_, at_a, shared, next_a);
+    put(b_, at_b, shared + buffer_elements, next_b);
+    member.team_barrier();
+    int buffer = 0;
+    for (std::int64_t begin = step; begin < problem_.k + step; begin += step) {
+      const bool is_last = begin >= problem_.k;
+      if (!is_last) {
+        a += step * a_.depth_stride;
+        b += step * b_.depth_stride;
+        next_a = fetch(a_, at_a, a, rows, problem_.k - begin);
+        next_b = fetch(b_, at_b, b, columns, problem_.k - begin);
       }
-      member.team_barrier();
+      const C* const from = shared + buffer * 2 * buffer_elements;
+      multiply(from + thread_row * pack_elements, from + buffer_elements + thread_column * pack_elements, sums);
+      if (!is_last) {
+        buffer ^= 1;
+        C* const to = shared + buffer * 2 * buffer_elements;
+        put(a_, at_a, to, next_a);
+        put(b_, at_b, to + buffer_elements, next_b);
+        member.team_barrier();
+      }
     }
 
     T* const c = problem_.c.data + batch * problem_.c.batch_stride + row * problem_.c.row_stride +
@@ -89,16 +146,65 @@ class portable_gemm_device_kernel {
     write_block(c, sums, thread_row, thread_column, rows, columns);
   }
 
-  /// Copies Tile x Step elements, zeros beyond the edges; neighbouring threads read along the dimension of
-  /// stride 1.
-  template <class Member>
-  KOKKOS_FUNCTION void share(const Member& member, C* shared, const T* from, std::int64_t width, std::int64_t depth,
-                             std::int64_t along, std::int64_t deep) const {
-    for (int element = member.team_rank(); element < Tile * Step; element += member.team_size()) {
-      const int w = deep == 1 ? element / Step : element % Tile;
-      const int p = deep == 1 ? element % Step : element / Tile;
-      shared[p * pitch + w] = w < width && p < depth ? static_cast<C>(from[w * along + p * deep]) : C(0);
+  /// A thread's pack of a tile that has `width` x `depth` elements from here on; zeros beyond.
+  KOKKOS_FORCEINLINE_FUNCTION pack fetch(const operand& of, const place& at, const T* from, std::int64_t width,
+                                         std::int64_t depth) const {
+    const int wide = of.by_depth ? 1 : pack_elements;
+    const int deep = of.by_depth ? pack_elements : 1;
+    if (of.packs && at.width + wide <= width && at.depth + deep <= depth) return *reinterpret_cast<const pack*>(from);
+    pack values;
+    PRUMO_UNROLL
+    for (int i = 0; i < pack_elements; ++i) {
+      const int w = of.by_depth ? 0 : i;
+      const int d = of.by_depth ? i : 0;
+      const bool inside = at.width + w < width && at.depth + d < depth;
+      values.values[i] = inside ? from[w * of.width_stride + d * of.depth_stride] : static_cast<T>(C(0));
     }
+    return values;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void put(const operand& of, const place& at, C* shared, const pack& values) {
+    C* const to = shared + at.depth * pitch + at.width;
+    if (of.by_depth) {
+      PRUMO_UNROLL
+      for (int i = 0; i < pack_elements; ++i) to[i * pitch] = static_cast<C>(values.values[i]);
+    } else {
+      scratch_pack converted;
+      PRUMO_UNROLL
+      for (int i = 0; i < pack_elements; ++i) converted.values[i] = static_cast<C>(values.values[i]);
+      *reinterpret_cast<scratch_pack*>(to) = converted;
+    }
+  }
+
+  /// Adds the products of one step.
+  KOKKOS_FORCEINLINE_FUNCTION static void multiply(const C* shared_a, const C* shared_b,
+                                                   C (&sums)[PerThread][PerThread]) {
+    PRUMO_UNROLL
+    for (int p = 0; p < step; ++p) {
+      C left[PerThread];
+      C right[PerThread];
+      read(shared_a + p * pitch, left);
+      read(shared_b + p * pitch, right);
+      PRUMO_UNROLL
+      for (int i = 0; i < PerThread; ++i) {
+        PRUMO_UNROLL
+        for (int j = 0; j < PerThread; ++j) sums[i][j] = prumo::fma(left[i], right[j], sums[i][j]);
+      }
+    }
+  }
+
+  /// A thread's rows or columns: packs that are as far apart as all threads across take.
+  KOKKOS_FORCEINLINE_FUNCTION static void read(const C* shared, C (&values)[PerThread]) {
+    PRUMO_UNROLL
+    for (int block = 0; block < PerThread / pack_elements; ++block) {
+      const auto& from = *reinterpret_cast<const scratch_pack*>(shared + block * threads_across * pack_elements);
+      PRUMO_UNROLL
+      for (int i = 0; i < pack_elements; ++i) values[block * pack_elements + i] = from.values[i];
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static int place_of(int thread, int i) {
+    return (i / pack_elements * threads_across + thread) * pack_elements + i % pack_elements;
   }
 
   KOKKOS_FUNCTION void write_block(T* c, const C (&sums)[PerThread][PerThread], int thread_row, int thread_column,
@@ -109,8 +215,8 @@ class portable_gemm_device_kernel {
     for (int i = 0; i < PerThread; ++i) {
       PRUMO_UNROLL
       for (int j = 0; j < PerThread; ++j) {
-        const std::int64_t at_row = thread_row + i * threads_across;
-        const std::int64_t at_column = thread_column + j * threads_across;
+        const std::int64_t at_row = place_of(thread_row, i);
+        const std::int64_t at_column = place_of(thread_column, j);
         if (at_row >= rows || at_column >= columns) continue;
         write_entry_by<T>(epilogue_, alpha, beta, sums[i][j],
                           c[at_row * problem_.c.row_stride + at_column * problem_.c.column_stride]);
@@ -122,6 +228,8 @@ class portable_gemm_device_kernel {
   std::int64_t row_tiles_;
   std::int64_t column_tiles_;
   gemm_epilogue epilogue_;
+  operand a_;
+  operand b_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
