@@ -123,9 +123,11 @@ PRUMO_INSTANTIATE_CUBLAS(bf16)
 
 template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
-  static constexpr std::array<gemm_candidate<Exec, T>, 2> candidates{
-      {{"cublasLt", cuda::why_not_cublaslt<T>, cuda::run_cublaslt<T>},
-       {"cublas", cuda::why_not_cublas<T>, cuda::run_cublas<T>}}};
+  // cuBLAS first: the first proposal of cuBLASLt's heuristic is 4 % faster for some shapes, and 5 % slower for others.
+  static constexpr std::array<gemm_candidate<Exec, T>, 3> candidates{
+      {{"cublas", cuda::why_not_cublas<T>, cuda::run_cublas<T>},
+       {"cublasLt", cuda::why_not_cublaslt<T>, cuda::run_cublaslt<T>},
+       {"tuned", cuda::why_not_cublaslt<T>, cuda::run_tuned<T>, true}}};
   return candidates;
 }
 

@@ -55,4 +55,10 @@ std::string why_not_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>
 template <class T>
 void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
 
+/// As run_cublaslt(), by the fastest of what cuBLASLt proposes and of what cuBLAS takes. The first product of a problem
+/// in a context measures them all, which waits for the device, tenths of a second and more; where the instance is being
+/// captured in a graph and nothing was measured before, it is run_cublaslt().
+template <class T>
+void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
+
 }  // namespace prumo::backend::cuda

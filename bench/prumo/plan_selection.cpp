@@ -191,7 +191,8 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
 
 axis_choice choose_axes(const plan_options& options) {
   const bool full = options.extent == sweep::full;
-  axis_choice choice{options.data, !options.data.empty(), options.host_memory, options.caches, options.implementations};
+  axis_choice choice{options.data,   !options.data.empty(),   options.host_memory,
+                     options.caches, options.implementations, options.tune};
   check_values("--data", choice.data, {"resident", "transferred"});
   check_values("--host-memory", choice.host_memory, {"pinned", "pageable"});
   check_values("--cache", choice.caches, {"cold", "hot"});
@@ -227,6 +228,11 @@ std::vector<std::optional<std::string>> implementations_for(const axis_choice& c
     } else {
       add(name);
     }
+  }
+  constexpr const char* tuned = "tuned";
+  if (chosen.empty() && choice.tune &&
+      std::ranges::find(described.implementations, tuned) != described.implementations.end()) {
+    add(tuned);
   }
   if (chosen.empty()) chosen.emplace_back(std::nullopt);
   return chosen;

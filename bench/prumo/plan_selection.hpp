@@ -32,6 +32,7 @@ struct axis_choice {
   std::vector<std::string> host_memory;
   std::vector<std::string> caches;
   std::vector<std::string> implementations;  ///< empty: each worker's first
+  bool tune = false;                         ///< `tuned` rather than the first
 };
 
 /// The operations to measure in the workers' order, each with its axes. Values that only some of the chosen operations

@@ -52,7 +52,7 @@ const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_probl
   std::string refusals;
   bool known = options.implementation.empty();
   for (const candidate<Exec, T>& each : candidates<Exec, T>()) {
-    if (!options.implementation.empty() && each.name != options.implementation) continue;
+    if (options.implementation.empty() ? each.on_request : each.name != options.implementation) continue;
     known = true;
     std::string reason = each.why_not(instance, problem);
     if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";

@@ -36,7 +36,7 @@ class bench_call : public verb_call {
       compute_modes_, parameters_, references_;
   std::string suite_, count_limit_, output_, csv_, against_, gate_;
   std::size_t process_runs_ = 0;
-  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false, tune_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
@@ -57,6 +57,10 @@ void bench_call::add_options(CLI::App& app) {
       ->group("What");
   add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");
   add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
+      ->group("What");
+  app.add_flag("--tune", tune_,
+               "matrix products by the fastest algorithm that trials find before they are measured, where a worker's "
+               "library has several (--impl tuned, for those operations that know it)")
       ->group("What");
   add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")->group("What");
   add_words(app, "--set", parameters_, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
@@ -113,6 +117,7 @@ plan_options bench_call::read_plan() const {
   plan.host_memory = split_list("--host-memory", host_memory_);
   plan.caches = split_list("--cache", caches_);
   plan.implementations = split_list("--impl", implementations_);
+  plan.tune = tune_;
   plan.compute_modes = split_list("--compute-mode", compute_modes_);
   plan.parameters = read_assignments("--set", parameters_, false);
   return plan;

@@ -90,6 +90,9 @@ struct gemm_candidate {
 
   /// Enqueues the product on the context's instance. Neither empty nor a mere scaling.
   void (*run)(context<Exec>& ctx, const gemm_problem<T>& problem);
+
+  /// Taken only where it is asked for by name.
+  bool on_request = false;
 };
 
 /// The implementations that the space's own backend has, best first; each backend's folder defines it for its

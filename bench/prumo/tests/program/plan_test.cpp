@@ -120,6 +120,21 @@ TEST_F(planning, an_implementation_chooses_its_operations) {
   EXPECT_EQ(ops(plan()), (std::set<std::string>{"gemm"}));
 }
 
+TEST(implementations, tune_takes_the_tuned_one_where_there_is_one_and_none_is_named) {
+  case_description described;
+  described.implementations = {"auto", "library", "tuned", "portable"};
+  axis_choice choice;
+  using names = std::vector<std::optional<std::string>>;
+  EXPECT_EQ(implementations_for(choice, described), names{std::nullopt});
+  choice.tune = true;
+  EXPECT_EQ(implementations_for(choice, described), names{"tuned"});
+  choice.implementations = {"portable"};
+  EXPECT_EQ(implementations_for(choice, described), names{"portable"});
+  choice.implementations.clear();
+  described.implementations = {"kernel"};
+  EXPECT_EQ(implementations_for(choice, described), names{std::nullopt});
+}
+
 TEST_F(planning, refuses_when_nothing_fits) {
   options.ops = {"add"};
   options.sizes = {std::uint64_t{1} << 40};

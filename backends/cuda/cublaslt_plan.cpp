@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cublaslt_plan.hpp"
+
+#include <memory>
+#include <span>
+
+namespace prumo::backend::cuda {
+
+matrix_layout::matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+                             std::int64_t batch, std::int64_t batch_stride) {
+  require_success(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
+                                             static_cast<std::uint64_t>(columns), leading),
+                  "cublasLtMatrixLayoutCreate");
+  if (batch == 1) return;
+  const auto count = static_cast<std::int32_t>(batch);
+  require_success(
+      cublasLtMatrixLayoutSetAttribute(layout_, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
+      "cublasLtMatrixLayoutSetAttribute");
+  require_success(cublasLtMatrixLayoutSetAttribute(layout_, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                   &batch_stride, sizeof(batch_stride)),
+                  "cublasLtMatrixLayoutSetAttribute");
+}
+
+matmul_plan::matmul_plan(cublasLtHandle_t handle, const plan_key& of, std::size_t workspace_bytes)
+    : key(of),
+      first_(layout_of(key, key.transposed[1], key.extents[1], key.extents[2], 1)),
+      second_(layout_of(key, key.transposed[0], key.extents[2], key.extents[0], 0)),
+      result_(key.result_type, key.extents[1], key.extents[0], key.leading[2], key.extents[3], key.batch_strides[2]) {
+  require_success(cublasLtMatmulDescCreate(&operation_, key.compute_type, key.scale_type), "cublasLtMatmulDescCreate");
+  const cublasOperation_t operations[] = {key.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                          key.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N};
+  cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &operations[0], sizeof(operations[0]));
+  cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &operations[1], sizeof(operations[1]));
+  ask_heuristic(handle, workspace_bytes);
+}
+
+matrix_layout matmul_plan::layout_of(const plan_key& key, bool transposed, std::int64_t rows, std::int64_t columns,
+                                     int which) {
+  return {key.element_type, transposed ? columns : rows, transposed ? rows : columns, key.leading[which],
+          key.extents[3],   key.batch_strides[which]};
+}
+
+void matmul_plan::run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const operands& of,
+                      const library_workspace& workspace, cudaStream_t stream) const {
+  require_success(
+      cublasLtMatmul(handle, operation_, of.alpha, of.b, first_.get(), of.a, second_.get(), of.beta, of.c,
+                     result_.get(), of.c, result_.get(), &algorithm.value, workspace.data, workspace.bytes, stream),
+      "prumo::gemm: cublasLtMatmul");
+}
+
+void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_bytes) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  require_success(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+    cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value));
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+  // A sum that is split is put together in the compute type, never in a 16-bit C.
+  set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<std::uint32_t>(key.alignments[1]));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<std::uint32_t>(key.alignments[0]));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<std::uint32_t>(key.alignments[2]));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(key.alignments[2]));
+  const auto most = static_cast<std::size_t>(key.most_algorithms);
+  const auto proposed = std::make_unique<cublasLtMatmulHeuristicResult_t[]>(most);
+  int found = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle, operation_, first_.get(), second_.get(), result_.get(), result_.get(),
+                                     preference, key.most_algorithms, proposed.get(), &found);
+  cublasLtMatmulPreferenceDestroy(preference);
+  if (status != CUBLAS_STATUS_SUCCESS) return;
+  for (const cublasLtMatmulHeuristicResult_t& it : std::span(proposed.get(), static_cast<std::size_t>(found))) {
+    if (it.state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back({it.algo});
+  }
+}
+
+matmul_plan& cublaslt_plans::find(const plan_key& key, std::size_t workspace_bytes) {
+  for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {
+    if (plan->key != key) continue;
+    plans_.splice(plans_.begin(), plans_, plan);
+    return plans_.front();
+  }
+  constexpr std::size_t most_plans = 64;
+  if (plans_.size() == most_plans) plans_.pop_back();
+  plans_.emplace_front(handle_, key, workspace_bytes);
+  return plans_.front();
+}
+
+}  // namespace prumo::backend::cuda

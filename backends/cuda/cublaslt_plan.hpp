@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Products as cuBLASLt knows them: descriptors, and the algorithms that its heuristic proposes.
+
+#include "cublas_handle.hpp"
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <vector>
+
+namespace prumo::backend::cuda {
+
+/// Everything that cuBLASLt's choice of an algorithm depends on.
+struct plan_key {
+  cudaDataType_t element_type;
+  cudaDataType_t scale_type;
+  cublasComputeType_t compute_type;
+  cudaDataType_t result_type;
+  std::int64_t extents[4];  ///< m, n, k, batch
+  std::int64_t leading[3];  ///< of A, B, C; so are the others
+  std::int64_t batch_strides[3];
+  bool transposed[2];
+  bool reads_c;
+  int alignments[3];
+  int most_algorithms;  ///< how many the heuristic is asked for
+
+  bool operator==(const plan_key&) const = default;
+};
+
+class matrix_layout {
+ public:
+  matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t batch,
+                std::int64_t batch_stride);
+  ~matrix_layout() { cublasLtMatrixLayoutDestroy(layout_); }
+  matrix_layout(const matrix_layout&) = delete;
+  matrix_layout& operator=(const matrix_layout&) = delete;
+
+  cublasLtMatrixLayout_t get() const { return layout_; }
+
+ private:
+  cublasLtMatrixLayout_t layout_ = nullptr;
+};
+
+/// An algorithm of the library; with vectors of its own type alone nvcc 13.0 fails with an internal error.
+struct matmul_algorithm {
+  cublasLtMatmulAlgo_t value;
+};
+
+/// A problem's descriptors and what can compute it. Columns for rows: C' = B' A', so the first operand is B.
+class matmul_plan {
+ public:
+  /// Addresses and factors of one product.
+  struct operands {
+    const void* alpha;
+    const void* a;
+    const void* b;
+    const void* beta;
+    void* c;
+  };
+
+  matmul_plan(cublasLtHandle_t handle, const plan_key& of, std::size_t workspace_bytes);
+  ~matmul_plan() { cublasLtMatmulDescDestroy(operation_); }
+  matmul_plan(const matmul_plan&) = delete;
+  matmul_plan& operator=(const matmul_plan&) = delete;
+
+  /// Best first, as the heuristic thinks.
+  const std::vector<matmul_algorithm>& algorithms() const { return algorithms_; }
+
+  void run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const operands& of,
+           const library_workspace& workspace, cudaStream_t stream) const;
+
+  const plan_key key;
+
+  /// What measuring found fastest; the place after the last algorithm is cublasGemmEx(). Absent: not measured.
+  std::optional<std::size_t> fastest;
+
+ private:
+  /// rows x columns is what the operation sees; memory holds its transpose where it is transposed.
+  static matrix_layout layout_of(const plan_key& key, bool transposed, std::int64_t rows, std::int64_t columns,
+                                 int which);
+  void ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_bytes);
+
+  matrix_layout first_;
+  matrix_layout second_;
+  matrix_layout result_;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  std::vector<matmul_algorithm> algorithms_;
+};
+
+/// The context's cuBLASLt: a handle and the plans of the products that it has computed, the latest first. Asking the
+/// heuristic takes tens of microseconds, more than a small product.
+class cublaslt_plans {
+ public:
+  cublaslt_plans() { require_success(cublasLtCreate(&handle_), "cublasLtCreate"); }
+  ~cublaslt_plans() {
+    if (handle_ != nullptr) cublasLtDestroy(handle_);
+  }
+  cublaslt_plans(cublaslt_plans&& other) noexcept : handle_(other.handle_), plans_(std::move(other.plans_)) {
+    other.handle_ = nullptr;
+  }
+  cublaslt_plans(const cublaslt_plans&) = delete;
+  cublaslt_plans& operator=(const cublaslt_plans&) = delete;
+  cublaslt_plans& operator=(cublaslt_plans&&) = delete;
+
+  cublasLtHandle_t handle() const { return handle_; }
+
+  /// Makes the plan where there is none yet.
+  matmul_plan& find(const plan_key& key, std::size_t workspace_bytes);
+
+ private:
+  cublasLtHandle_t handle_ = nullptr;
+  std::list<matmul_plan> plans_;
+};
+
+}  // namespace prumo::backend::cuda
