@@ -28,8 +28,8 @@ std::int64_t group_depth(std::int64_t count) {
   return share(count, group * side_by_side) + 2 * pack + tuning::loads_at_once + levels(pack) + levels(group);
 }
 
-/// An array on a device, whole or a row: its segments and then their sums; or, where it has many short loops, those that
-/// fall to a thread.
+/// An array on a device, whole or a row: its segments and then their sums; or, where it has many short loops, those
+/// that fall to a thread.
 template <class T>
 std::int64_t device_depth(std::int64_t count) {
   const std::int64_t threads = detail::reduction_tuning::team_threads;
@@ -42,12 +42,16 @@ std::int64_t device_depth(std::int64_t count) {
 template <class C>
 std::int64_t host_depth(std::int64_t count) {
   constexpr std::int64_t lanes = detail::reduction_lanes<C>;
-  const auto depth_of = [&](std::int64_t terms, std::int64_t chained) {
-    return terms < chained ? terms : share(terms, lanes) + levels(lanes);
+  using detail::short_rows;
+  const auto depth_of = [&](std::int64_t terms, bool few_lanes) {
+    if (terms < short_rows::chained) return terms;
+    const std::int64_t in_few = share(terms, short_rows::lanes) + levels(short_rows::lanes) + 1;
+    const std::int64_t in_all = share(terms, lanes) + levels(lanes);
+    return few_lanes ? std::max(in_few, std::int64_t{short_rows::lanes}) : in_all;
   };
   const std::int64_t segments = detail::reduction_segments(count);
-  return depth_of(std::min(count, detail::reduction_segment), lanes) +
-         (segments > 1 ? depth_of(segments, detail::short_rows::chained) : 0);
+  return depth_of(std::min(count, detail::reduction_segment), count < short_rows::longest<C>) +
+         (segments > 1 ? depth_of(segments, false) : 0);
 }
 
 /// Both spaces add up so many columns before they join the others; then come chunks of columns.

@@ -59,12 +59,22 @@ void count_row_of(reduction kind, const specification& choice, std::int64_t row,
   }
 }
 
-/// Combinations of lanes for so many elements, each of which is joined once.
-std::uint64_t combinations_of(std::int64_t count, std::int64_t lanes) {
-  using prumo::detail::short_rows;
-  if (count < short_rows::chained) return 0;
-  return static_cast<std::uint64_t>(count < lanes ? short_rows::lanes : lanes - 1);
-}
+/// What is done with so many elements of a segment.
+struct operations {
+  std::uint64_t joins = 0;
+  std::uint64_t combinations = 0;
+
+  operations(std::int64_t count, std::int64_t lanes, bool idempotent) : joins(static_cast<std::uint64_t>(count)) {
+    using prumo::detail::short_rows;
+    if (count < short_rows::chained) return;
+    const bool in_few_lanes = count < 4 * lanes;
+    combinations = static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes : lanes - 1);
+    if (!in_few_lanes || !idempotent) return;
+    // Lanes that are full to the end, with the last elements once more, and no remainder.
+    joins = static_cast<std::uint64_t>(count / short_rows::lanes + 1) * short_rows::lanes;
+    --combinations;
+  }
+};
 
 }  // namespace
 
@@ -85,10 +95,12 @@ flop_counts reduction_counts(reduction kind, dtype type, std::int64_t columns) {
       type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
   constexpr std::int64_t segment = prumo::detail::reduction_segment;
   const std::int64_t segments = prumo::detail::reduction_segments(columns);
-  const auto joins = static_cast<std::uint64_t>(columns);
-  std::uint64_t combinations =
-      static_cast<std::uint64_t>(columns / segment) * combinations_of(segment, lanes) +
-      combinations_of(columns % segment, lanes);
+  const bool idempotent = kind == reduction::max || kind == reduction::min;
+  const operations whole(segment, lanes, idempotent);
+  const operations last(columns % segment, lanes, idempotent);
+  const auto whole_segments = static_cast<std::uint64_t>(columns / segment);
+  const std::uint64_t joins = whole_segments * whole.joins + last.joins;
+  std::uint64_t combinations = whole_segments * whole.combinations + last.combinations;
   if (segments > 1) {
     combinations += static_cast<std::uint64_t>(segments);
     if (segments >= prumo::detail::short_rows::chained) combinations += static_cast<std::uint64_t>(lanes - 1);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The kernel of a device for column-major matrices, whose rows lie side by side: neighbouring threads take neighbouring
-/// rows.
+/// The kernel of a device for column-major matrices, whose rows lie side by side: neighbouring threads take
+/// neighbouring rows.
 
 #include "reduction_device_kernel.hpp"
 
@@ -25,8 +25,8 @@ struct column_major_device_partition {
     result.tiles = (rows + result.row_lanes - 1) / result.row_lanes;
     const std::int64_t chunks_wanted =
         (tuning::column_major_teams + result.tiles - 1) / std::max<std::int64_t>(1, result.tiles);
-    result.chunk = std::max((columns + chunks_wanted - 1) / chunks_wanted,
-                            tuning::shortest_column_chunk * result.column_lanes);
+    result.chunk =
+        std::max((columns + chunks_wanted - 1) / chunks_wanted, tuning::shortest_column_chunk * result.column_lanes);
     result.chunks = (columns + result.chunk - 1) / result.chunk;
     return result;
   }
@@ -129,7 +129,8 @@ class column_major_device_kernel : public reduction_team<Policy> {
     scratch[rank] = value;
     member.team_barrier();
     for (int half = partition_.column_lanes / 2; half > 0; half /= 2) {
-      if (column_lane < half) scratch[rank] = policy_.combine(scratch[rank], scratch[rank + half * partition_.row_lanes]);
+      if (column_lane < half)
+        scratch[rank] = policy_.combine(scratch[rank], scratch[rank + half * partition_.row_lanes]);
       member.team_barrier();
     }
     value = scratch[row_lane];

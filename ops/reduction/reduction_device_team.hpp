@@ -3,15 +3,17 @@
 
 /// \file
 /// What the reductions of a device have in common: how work is shared out, how a group of threads reduces a stretch of
-/// memory, and how the last team to arrive finishes what all teams of a kernel have begun, so that one launch is enough.
+/// memory, and how the last team to arrive finishes what all teams of a kernel have begun, so that one launch is
+/// enough.
 
 #include "reduction_policy.hpp"
 #include <prumo/context.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
-#include <algorithm>
 #include <climits>
+
+#include <algorithm>
 
 namespace prumo::detail {
 
@@ -21,8 +23,8 @@ struct reduction_tuning {
   static constexpr int team_threads = 256;
   /// Teams a multiprocessor: what registers are limited for. 5 x 256 threads x 4 loads x 16 bytes are 80 KB under way.
   static constexpr int resident_teams = 5;
-  /// The same where that would not leave registers enough: values that have a position beside them, eight values a load,
-  /// several loops.
+  /// The same where that would not leave registers enough: values that have a position beside them, eight values a
+  /// load, several loops.
   static constexpr int resident_wide_teams = 4;
   /// Packs of 16 bytes that a thread has under way at a time.
   static constexpr int loads_at_once = 4;
@@ -226,9 +228,10 @@ class share_of_stretch {
 
 /// What `count` partial results amount to, for all threads of a team; `scratch` as join_group() wants it.
 template <class Policy, class Member>
-KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(
-    const Policy& policy, const Member& member, typename Policy::accumulator* scratch,
-    const typename Policy::accumulator* partial, std::int64_t count) {
+KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(const Policy& policy, const Member& member,
+                                                                         typename Policy::accumulator* scratch,
+                                                                         const typename Policy::accumulator* partial,
+                                                                         std::int64_t count) {
   constexpr int threads = reduction_tuning::team_threads;
   constexpr int loads = reduction_tuning::loads_at_once;
   typename Policy::accumulator found = policy.identity();
@@ -253,8 +256,8 @@ KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(
 ///
 /// The barrier puts the team's writes before the increment of its first thread, which releases them to the device and
 /// acquires what the increments before it released (acquire and release are cumulative, and increments of one counter
-/// are one sequence); the barrier after it hands that on to the team. The last team leaves the counter at 0 for the next
-/// kernel, which the order of the instance puts after this one.
+/// are one sequence); the barrier after it hands that on to the team. The last team leaves the counter at 0 for the
+/// next kernel, which the order of the instance puts after this one.
 template <class Member>
 KOKKOS_FORCEINLINE_FUNCTION bool arrive_last(const Member& member, int* flag, unsigned* counter, std::int64_t teams) {
   member.team_barrier();

@@ -11,7 +11,9 @@
 #include <prumo/reduction.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -29,6 +31,9 @@ inline std::int64_t reduction_segments(std::int64_t columns) {
 struct short_rows {
   static constexpr std::int64_t chained = 16;
   static constexpr int lanes = 8;
+  /// Where all lanes begin to pay.
+  template <class Accumulator>
+  static constexpr std::int64_t longest = 4 * reduction_lanes<Accumulator>;
 };
 
 /// join() of a policy as reduce_lanes() takes it.
@@ -60,7 +65,7 @@ typename Policy::accumulator reduce_in_lanes(const Policy& policy, std::int64_t 
     for (std::int64_t index = 0; index < count; ++index) found = policy.join(found, load(index));
     return found;
   }
-  if (count < reduction_lanes<accumulator>) {
+  if (count < short_rows::longest<accumulator>) {
     constexpr int lanes = short_rows::lanes;
     accumulator lane[lanes];
     for (int which = 0; which < lanes; ++which) lane[which] = policy.identity();
@@ -70,11 +75,18 @@ typename Policy::accumulator reduce_in_lanes(const Policy& policy, std::int64_t 
       for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
     }
     accumulator rest = policy.identity();
-    for (; index < count; ++index) rest = policy.join(rest, load(index));
+    if constexpr (Policy::idempotent) {
+      // The last elements once more, those that were joined already included, take no loop over a few.
+      index = count - lanes;
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
+    } else {
+      for (; index < count; ++index) rest = policy.join(rest, load(index));
+    }
     for (int half = lanes / 2; half > 0; half /= 2) {
       for (int which = 0; which < half; ++which) lane[which] = policy.combine(lane[which], lane[which + half]);
     }
-    return policy.combine(lane[0], rest);
+    return Policy::idempotent ? lane[0] : policy.combine(lane[0], rest);
   }
   return reduce_lanes(count, policy.identity(), join_elements<Policy>{policy}, combine_accumulators<Policy>{policy},
                       load);
@@ -86,33 +98,59 @@ struct largest_key {
   using element = Integer;
   using accumulator = Integer;
   static constexpr bool keeps_lanes_in_registers = true;
+  static constexpr bool idempotent = true;
   accumulator identity() const { return std::numeric_limits<Integer>::min(); }
   accumulator join(accumulator largest, element key) const { return largest > key ? largest : key; }
   accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
 };
+
+/// The first index with that key among 0 ... count - 1, of which there is one.
+template <class Element, class Load>
+std::int64_t find_key(Element wanted, std::int64_t count, const Load& load) {
+  constexpr std::int64_t at_once = 64, few = 8 * at_once;
+  if (count < few) {
+    // Without a branch that the data decide, and in a form that compilers vectorise.
+    const auto length = static_cast<Element>(count);
+    Element first = length;
+    for (Element index = 0; index < length; ++index) {
+      const Element candidate = load(index) == wanted ? index : length;
+      first = candidate < first ? candidate : first;
+    }
+    return first;
+  }
+  std::int64_t at = 0;
+  for (; at + at_once <= count; at += at_once) {
+    Element differing = 1;
+    for (std::int64_t index = 0; index < at_once; ++index) {
+      differing = static_cast<Element>(differing & (load(at + index) != wanted ? 1 : 0));
+    }
+    if (differing == 0) break;
+  }
+  while (load(at) != wanted) ++at;
+  return at;
+}
 
 /// The first of the largest among 0 ... count - 1, in stretches that stay in the nearest cache: where a stretch holds a
 /// larger one than those before, it is looked through once more.
 template <class Policy, class Load>
 typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_t count, const Load& load) {
   using element = typename Policy::element;
-  constexpr std::int64_t stretch = 4096, at_once = 64;
+  constexpr std::int64_t stretch = 4096;
   typename Policy::accumulator found = policy.identity();
+  if (count < short_rows::chained) {
+    for (std::int64_t index = 0; index < count; ++index) {
+      const element key = load(index);
+      const bool is_larger = index == 0 || key > found.key;
+      found.key = is_larger ? key : found.key;
+      found.position = is_larger ? index : found.position;
+    }
+    return found;
+  }
   for (std::int64_t begin = 0; begin < count; begin += stretch) {
     const std::int64_t length = std::min(stretch, count - begin);
     const auto load_here = [&](std::int64_t index) { return load(begin + index); };
     const element largest = reduce_in_lanes(largest_key<element>{}, length, load_here);
-    if (begin > 0 && largest <= found.key) continue;
-    std::int64_t at = 0;
-    for (; at + at_once <= length; at += at_once) {
-      element differing = 1;
-      for (std::int64_t index = 0; index < at_once; ++index) {
-        differing = static_cast<element>(differing & (load_here(at + index) != largest ? 1 : 0));
-      }
-      if (differing == 0) break;
-    }
-    while (load_here(at) != largest) ++at;
-    found = {largest, begin + at};
+    if (begin == 0 || largest > found.key) found = {largest, begin + find_key(largest, length, load_here)};
   }
   return found;
 }
@@ -144,17 +182,6 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
       policy, count, [&](std::int64_t index) { return policy.lift(first[index * stride]); }, position, step);
 }
 
-/// Joins an element with what was found before; `position` matters to some policies only.
-template <class Policy>
-typename Policy::accumulator join_one(const Policy& policy, typename Policy::accumulator found,
-                                      typename Policy::element value, [[maybe_unused]] std::int64_t position) {
-  if constexpr (Policy::indexed) {
-    return policy.join(found, value, position);
-  } else {
-    return policy.join(found, value);
-  }
-}
-
 /// Rows of one segment each: some of them an iteration.
 template <class Policy>
 class row_reduction_kernel {
@@ -171,9 +198,13 @@ class row_reduction_kernel {
   void operator()(std::int64_t block) const {
     const std::int64_t begin = block * rows_per_block_;
     const std::int64_t end = std::min(problem_.rows, begin + rows_per_block_);
-    if (lifting_costs && problem_.column_stride == 1 && problem_.row_stride == problem_.columns &&
-        problem_.columns > 0 && problem_.columns < reduction_lanes<element>) {
-      lift_and_reduce(begin, end);
+    if (problem_.column_stride == 1 && problem_.row_stride == problem_.columns && problem_.columns > 0 &&
+        problem_.columns < short_rows::longest<element>) {
+      if constexpr (std::is_same_v<stored, element>) {
+        reduce_lifted(problem_.source + begin * problem_.columns, begin, end - begin);
+      } else {
+        lift_and_reduce(begin, end);
+      }
       return;
     }
     const Policy policy = policy_;
@@ -186,7 +217,6 @@ class row_reduction_kernel {
  private:
   using element = typename Policy::element;
   using accumulator = typename Policy::accumulator;
-  static constexpr bool lifting_costs = !std::is_same_v<stored, element>;
   static constexpr std::int64_t lifted_at_once = 2048;
 
   void finish(std::int64_t row, accumulator found) const {
@@ -204,10 +234,29 @@ class row_reduction_kernel {
       const std::int64_t rows = std::min(rows_at_once, end - first);
       const stored* const source = problem_.source + first * columns;
       for (std::int64_t index = 0; index < rows * columns; ++index) lifted[index] = policy.lift(source[index]);
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const element* const own = lifted + row * columns;
-        finish(first + row, reduce_elements(policy, columns, [=](std::int64_t index) { return own[index]; }));
-      }
+      reduce_lifted(lifted, first, rows);
+    }
+  }
+
+  void reduce_lifted(const element* lifted, std::int64_t first, std::int64_t rows) const {
+    const bool done = [&]<std::int64_t... Columns>(std::integer_sequence<std::int64_t, Columns...>) {
+      return ((problem_.columns == Columns && (reduce_lifted_rows<Columns>(lifted, first, rows), true)) || ...);
+    }(std::make_integer_sequence<std::int64_t, short_rows::chained>{});
+    if (!done) reduce_lifted_rows<0>(lifted, first, rows);
+  }
+
+  /// Rows of `Columns` elements, a number known to the compiler unless it is 0.
+  template <std::int64_t Columns>
+  void reduce_lifted_rows(const element* lifted, std::int64_t first, std::int64_t rows) const {
+    const Policy policy = policy_;
+    const std::int64_t columns = Columns > 0 ? Columns : problem_.columns;
+    const std::int64_t stride = problem_.result_stride;
+    typename Policy::result* const results = problem_.results + first * stride;
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const element* const own = lifted + row * columns;
+      const auto found = reduce_elements(policy, columns, [=](std::int64_t index) { return own[index]; });
+      results[row * stride] = policy.finish(found, columns);
     }
   }
 

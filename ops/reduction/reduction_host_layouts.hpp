@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The host's kernels for what does not lie in rows: column-major matrices, whose rows lie side by side, and arrays of any
-/// strides.
+/// The host's kernels for what does not lie in rows: column-major matrices, whose rows lie side by side, and arrays of
+/// any strides.
 
 #include "reduction_host_kernel.hpp"
 #include "reduction_nest.hpp"
@@ -45,8 +45,8 @@ class column_major_reduction_kernel {
   using problem_type = row_reduction_problem<stored, typename Policy::result>;
   using partition = column_major_partition;
 
-  column_major_reduction_kernel(const Policy& policy, const problem_type& problem,
-                                const column_major_partition& shares, accumulator* partial)
+  column_major_reduction_kernel(const Policy& policy, const problem_type& problem, const column_major_partition& shares,
+                                accumulator* partial)
       : policy_(policy), problem_(problem), partition_(shares), partial_(partial) {}
 
   std::int64_t blocks() const { return partition_.row_blocks * partition_.segments; }
@@ -60,10 +60,12 @@ class column_major_reduction_kernel {
     const stored* const source = problem_.source + begin + first_column * problem_.column_stride;
     accumulator found[partition::most_rows];
     const std::int64_t together = columns_together();
-    if (together > 1) {
+    if constexpr (Policy::indexed) {
+      find_in_columns(source, rows, columns, first_column, found);
+    } else if (together > 1) {
       reduce_columns_together(source, columns, together, found);
     } else {
-      reduce_columns(source, rows, problem_.column_stride, columns, first_column, found);
+      reduce_columns(source, rows, problem_.column_stride, columns, found);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       if (partition_.segments > 1) {
@@ -87,18 +89,18 @@ class column_major_reduction_kernel {
                                accumulator* found) const {
     const std::int64_t rows = problem_.rows;
     const std::int64_t groups = columns / together;
-    reduce_columns(source, rows * together, rows * together, groups, 0, found);
+    reduce_columns(source, rows * together, rows * together, groups, found);
     for (std::int64_t half = together / 2; half > 0; half /= 2) {
       for (std::int64_t at = 0; at < half * rows; ++at) found[at] = policy_.combine(found[at], found[half * rows + at]);
     }
     accumulator rest[partition::most_rows];
-    reduce_columns(source + groups * together * rows, rows, rows, columns - groups * together, 0, rest);
+    reduce_columns(source + groups * together * rows, rows, rows, columns - groups * together, rest);
     for (std::int64_t row = 0; row < rows; ++row) found[row] = policy_.combine(found[row], rest[row]);
   }
 
   /// found[r] = row r of `rows` neighbouring rows, over so many columns.
   void reduce_columns(const stored* source, std::int64_t rows, std::int64_t column_stride, std::int64_t columns,
-                      std::int64_t position, accumulator* found) const {
+                      accumulator* found) const {
     const Policy policy = policy_;
     accumulator joined[partition::most_rows];
     for (std::int64_t row = 0; row < rows; ++row) found[row] = policy.identity();
@@ -114,7 +116,7 @@ class column_major_reduction_kernel {
           accumulator value = joined[row];
           PRUMO_UNROLL
           for (std::int64_t which = 0; which < 4; ++which) {
-            value = join_one(policy, value, policy.lift(first[which * column_stride + row]), position + column + which);
+            value = policy.join(value, policy.lift(first[which * column_stride + row]));
           }
           joined[row] = value;
         }
@@ -123,10 +125,43 @@ class column_major_reduction_kernel {
         const stored* const first = source + column * column_stride;
         PRUMO_INDEPENDENT_ITERATIONS
         for (std::int64_t row = 0; row < rows; ++row) {
-          joined[row] = join_one(policy, joined[row], policy.lift(first[row]), position + column);
+          joined[row] = policy.join(joined[row], policy.lift(first[row]));
         }
       }
       for (std::int64_t row = 0; row < rows; ++row) found[row] = policy.combine(found[row], joined[row]);
+    }
+  }
+
+  /// The same of positions: keys and positions apart and of one width, so that both are vectorised. The columns that
+  /// are taken at a time come in order, so that of equals the first stays.
+  void find_in_columns(const stored* source, std::int64_t rows, std::int64_t columns, std::int64_t position,
+                       accumulator* found) const {
+    using element = typename Policy::element;
+    const Policy policy = policy_;
+    element largest[partition::most_rows];
+    element place[partition::most_rows];
+    for (std::int64_t row = 0; row < rows; ++row) found[row] = policy.identity();
+    for (std::int64_t begin = 0; begin < columns; begin += partition::columns_at_once) {
+      const std::int64_t end = std::min(columns, begin + partition::columns_at_once);
+      const stored* first = source + begin * problem_.column_stride;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        largest[row] = policy.lift(first[row]);
+        place[row] = 0;
+      }
+      for (std::int64_t column = begin + 1; column < end; ++column) {
+        first += problem_.column_stride;
+        const auto here = static_cast<element>(column - begin);
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t row = 0; row < rows; ++row) {
+          const element key = policy.lift(first[row]);
+          const bool is_larger = key > largest[row];
+          largest[row] = is_larger ? key : largest[row];
+          place[row] = is_larger ? here : place[row];
+        }
+      }
+      for (std::int64_t row = 0; row < rows; ++row) {
+        found[row] = policy.combine(found[row], {largest[row], position + begin + place[row]});
+      }
     }
   }
 
@@ -136,8 +171,8 @@ class column_major_reduction_kernel {
   accumulator* partial_;
 };
 
-/// partial[b] = what block b of an array of any strides amounts to; blocks are of equally many elements, in the order of
-/// the loops.
+/// partial[b] = what block b of an array of any strides amounts to; blocks are of equally many elements, in the order
+/// of the loops.
 template <class Policy>
 class nest_reduction_kernel {
  public:
@@ -166,8 +201,8 @@ class nest_reduction_kernel {
       typename Policy::element gathered[gathered_at_once];
       std::int64_t filled = 0;
       const auto reduce_gathered = [&found, &filled, &policy, values = &gathered[0]] {
-        found = policy.combine(
-            found, reduce_elements(policy, filled, [values](std::int64_t index) { return values[index]; }));
+        found = policy.combine(found,
+                               reduce_elements(policy, filled, [values](std::int64_t index) { return values[index]; }));
         filled = 0;
       };
       for_each_run(begin, count, [&](const stored* first, std::int64_t length, std::int64_t) {
@@ -207,22 +242,28 @@ class nest_reduction_kernel {
       index[dimension] = rest % nest_.extents[dimension];
       rest /= nest_.extents[dimension];
     }
+    std::int64_t offset = 0;
+    std::int64_t position = 0;
+    for (int dimension = 0; dimension <= inner; ++dimension) move(dimension, index[dimension], offset, position);
     while (count > 0) {
-      std::int64_t offset = 0;
-      std::int64_t position = 0;
-      for (int dimension = 0; dimension <= inner; ++dimension) {
-        offset += index[dimension] * nest_.strides[0][dimension];
-        if constexpr (Policy::indexed) position += index[dimension] * nest_.strides[1][dimension];
-      }
       const std::int64_t length = std::min(count, nest_.extents[inner] - index[inner]);
       visit(source_ + offset, length, position);
       count -= length;
-      index[inner] += length;
-      for (int dimension = inner; dimension > 0 && index[dimension] == nest_.extents[dimension]; --dimension) {
+      // To the beginning of the next run.
+      move(inner, -index[inner], offset, position);
+      index[inner] = 0;
+      for (int dimension = inner - 1; dimension >= 0; --dimension) {
+        move(dimension, 1, offset, position);
+        if (++index[dimension] < nest_.extents[dimension]) break;
+        move(dimension, -index[dimension], offset, position);
         index[dimension] = 0;
-        ++index[dimension - 1];
       }
     }
+  }
+
+  void move(int dimension, std::int64_t steps, std::int64_t& offset, [[maybe_unused]] std::int64_t& position) const {
+    offset += steps * nest_.strides[0][dimension];
+    if constexpr (Policy::indexed) position += steps * nest_.strides[1][dimension];
   }
 
   Policy policy_;

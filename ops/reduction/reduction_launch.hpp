@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// For the sources of reductions: from a problem to kernels, and the instantiations of both functions for every space and
-/// type. A source names kinds that share kernels.
+/// For the sources of reductions: from a problem to kernels, and the instantiations of both functions for every space
+/// and type. A source names kinds that share kernels.
 
 #include "reduction_device_columns.hpp"
 #include "reduction_host_layouts.hpp"
@@ -83,8 +83,7 @@ class reduction_launcher {
       return;
     }
     accumulator* const partial = partial_results(problem.rows * segments);
-    launch_blocks(context_.instance(), labels_.segments,
-                  segment_reduction_kernel<Policy>(policy_, problem, partial));
+    launch_blocks(context_.instance(), labels_.segments, segment_reduction_kernel<Policy>(policy_, problem, partial));
     combine_on_host({policy_, partial, problem.rows, segments, segments, 1, problem.columns, problem.results,
                      problem.result_stride});
   }
@@ -150,14 +149,13 @@ void launch_reduction(context<Exec>& ctx, const array<const T>& source, reduced_
 
 }  // namespace prumo::detail
 
-#define PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, T)                                                       \
-  template void prumo::detail::launch_row_reduction<Kind, Space, T>(                                          \
-      prumo::context<Space>&,                                                                                 \
-      const prumo::detail::row_reduction_problem<T, prumo::detail::reduced_t<Kind, T>>&);                     \
-  template void prumo::detail::launch_reduction<Kind, Space, T>(                                              \
-      prumo::context<Space>&, const prumo::array<const T>&, prumo::detail::reduced_t<Kind, T>*);
-#define PRUMO_INSTANTIATE_REDUCTION(Space, Kind)             \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, float)        \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, double)       \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, prumo::f16)   \
+#define PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, T)                                                               \
+  template void prumo::detail::launch_row_reduction<Kind, Space, T>(                                                  \
+      prumo::context<Space>&, const prumo::detail::row_reduction_problem<T, prumo::detail::reduced_t<Kind, T>>&);     \
+  template void prumo::detail::launch_reduction<Kind, Space, T>(prumo::context<Space>&, const prumo::array<const T>&, \
+                                                                prumo::detail::reduced_t<Kind, T>*);
+#define PRUMO_INSTANTIATE_REDUCTION(Space, Kind)           \
+  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, float)      \
+  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, double)     \
+  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, prumo::f16) \
   PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, prumo::bf16)

@@ -2,13 +2,14 @@
 #pragma once
 
 /// \file
-/// What tells one reduction from another. Kernels take it as a parameter and are compiled once for a sum and a mean, and
-/// once for a maximum and a minimum: what these differ in is a value, not a type.
+/// What tells one reduction from another. Kernels take it as a parameter and are compiled once for a sum and a mean,
+/// and once for a maximum and a minimum: what these differ in is a value, not a type.
 ///
 /// A policy has
 /// - `stored`, the type in memory; `element`, what lift() makes of it; `accumulator`, what elements are joined into;
 /// - `identity()`, `join(accumulator, element)`, `combine(accumulator, accumulator)`, which is commutative;
 /// - `finish(accumulator, count)`, the result for so many elements;
+/// - `idempotent`: whether joining an element twice changes nothing;
 /// - `indexed`: whether elements have a position, join()'s third argument; results do not depend on the order then.
 
 #include <prumo/counted.hpp>
@@ -28,6 +29,7 @@ struct additive_terms {
   using element = compute_t<T>;
   using accumulator = element;
   using result = T;
+  static constexpr bool idempotent = false;
   static constexpr bool indexed = false;
   /// How lanes of it are compiled best; see reduce_lanes().
   static constexpr bool keeps_lanes_in_registers = true;
@@ -67,8 +69,8 @@ struct squared_terms : additive_terms<T> {
 };
 
 /// Floating-point numbers as integers of the same order, so that the larger of two is one instruction of every vector
-/// unit, NaN and signed zeros included, and the order of comparing does not matter. 16-bit numbers are the upper half of
-/// 32 bits.
+/// unit, NaN and signed zeros included, and the order of comparing does not matter. 16-bit numbers are the upper half
+/// of 32 bits.
 template <class T>
 struct ordered_bits {
   using integer = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
@@ -99,9 +101,7 @@ struct ordered_bits {
 
   /// -0 below +0. The bits of numbers below zero run backwards; turned around they go from -NaN over -infinity and
   /// +infinity to +NaN. Taking away how many -NaN there are lets those wrap around to the top, above +NaN.
-  KOKKOS_FORCEINLINE_FUNCTION static integer key(bits number) {
-    return static_cast<integer>(turned(number) - wrap);
-  }
+  KOKKOS_FORCEINLINE_FUNCTION static integer key(bits number) { return static_cast<integer>(turned(number) - wrap); }
   KOKKOS_FORCEINLINE_FUNCTION static bits number(integer key) { return turned(static_cast<bits>(key) + wrap); }
 
   /// -0 equal to +0, and all NaN equal.
@@ -129,6 +129,7 @@ struct extreme_element {
   using element = typename order::integer;
   using accumulator = element;
   using result = T;
+  static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
   static constexpr bool keeps_lanes_in_registers = true;
 
@@ -155,6 +156,7 @@ struct extreme_element<counted<T>> {
   using element = counted<T>;
   using accumulator = counted<T>;
   using result = counted<T>;
+  static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
   static constexpr bool keeps_lanes_in_registers = true;
 
@@ -187,6 +189,7 @@ struct extreme_position {
   using element = typename order::integer;
   using accumulator = indexed_key<element>;
   using result = std::int64_t;
+  static constexpr bool idempotent = true;
   static constexpr bool indexed = true;
   static constexpr bool keeps_lanes_in_registers = true;
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
@@ -195,9 +198,7 @@ struct extreme_position {
 
   explicit extreme_position(bool smallest) : flipped(smallest ? order::sign : 0) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const {
-    return {order::lowest, nowhere};
-  }
+  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return {order::lowest, nowhere}; }
   KOKKOS_FORCEINLINE_FUNCTION element lift(const T& value) const {
     return order::key_without_signs_of_zero(order::from(value) ^ flipped);
   }

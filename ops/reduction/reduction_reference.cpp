@@ -66,9 +66,9 @@ struct exact_extreme {
   }
 };
 
-/// n products of sums of depth d: gamma_d of the terms' magnitudes (Higham, section 4.2). A square is rounded once more,
-/// unless a fused multiply-add does it with the addition: gamma_(d+1). A mean takes a division, of whose operands the
-/// count has been rounded to the compute type: |result - exact| <= gamma_(d+2) sum |x_i| / n.
+/// n products of sums of depth d: gamma_d of the terms' magnitudes (Higham, section 4.2). A square is rounded once
+/// more, unless a fused multiply-add does it with the addition: gamma_(d+1). A mean takes a division, of whose operands
+/// the count has been rounded to the compute type: |result - exact| <= gamma_(d+2) sum |x_i| / n.
 reference_entry reference_of_sum(reduction kind, dtype type, const exact_sum& exact, std::int64_t columns,
                                  bool column_major) {
   const dtype computed = compute_type(type);

@@ -217,7 +217,9 @@ TYPED_TEST(reductions, sums_of_small_integers_are_exact) {
       squares += numbers[index] * numbers[index];
     }
     const all_reductions found(this->ctx_, vector_of<TypeParam>(numbers));
-    const auto rounded = [](double number) { return value_of(static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number))); };
+    const auto rounded = [](double number) {
+      return value_of(static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number)));
+    };
     EXPECT_EQ(found.sum, rounded(sum));
     EXPECT_EQ(found.sum_of_squares, rounded(squares));
     EXPECT_EQ(found.mean, rounded(static_cast<double>(static_cast<compute_t<TypeParam>>(sum) /
@@ -237,7 +239,10 @@ void expect_all_found(context<space>& ctx, const View& x, const std::string& wha
   for (std::size_t i = 0; i < x.extent(0); ++i) {
     for (std::size_t j = 0; j < x.extent(1); ++j) {
       for (std::size_t k = 0; k < x.extent(2); ++k, ++index) {
-        const double number = index == 2 * count / 3 || index == count - 1 ? 9 : index == count / 5 ? -9 : index % 2 == 0 ? 0 : 1;
+        const double number = index == 2 * count / 3 || index == count - 1 ? 9
+                              : index == count / 5                         ? -9
+                              : index % 2 == 0                             ? 0
+                                                                           : 1;
         host(i, j, k) = static_cast<T>(static_cast<compute_t<T>>(number));
         sum += number;
         if (number == 9 && highest < 0) highest = index;
@@ -264,11 +269,11 @@ TYPED_TEST(reductions, arrays_of_rank_3_in_any_order) {
     expect_all_found(this->ctx_, Kokkos::View<TypeParam***, Kokkos::LayoutRight, space>("x", i, j, k), what + " right");
     expect_all_found(this->ctx_, Kokkos::View<TypeParam***, Kokkos::LayoutLeft, space>("x", i, j, k), what + " left");
     const Kokkos::View<TypeParam***, Kokkos::LayoutRight, space> wide("x", i + 1, j + 2, k + 3);
-    expect_all_found(this->ctx_,
-                     Kokkos::subview(wide, std::pair<std::size_t, std::size_t>(1, i + 1),
-                                     std::pair<std::size_t, std::size_t>(1, j + 1),
-                                     std::pair<std::size_t, std::size_t>(2, k + 2)),
-                     what + " inside");
+    expect_all_found(
+        this->ctx_,
+        Kokkos::subview(wide, std::pair<std::size_t, std::size_t>(1, i + 1),
+                        std::pair<std::size_t, std::size_t>(1, j + 1), std::pair<std::size_t, std::size_t>(2, k + 2)),
+        what + " inside");
     const Kokkos::LayoutStride mixed(i, 2 * k, j, 2 * k * i + 1, k, 2);
     expect_all_found(this->ctx_, Kokkos::View<TypeParam***, Kokkos::LayoutStride, space>("x", mixed), what + " mixed");
   }
@@ -309,7 +314,8 @@ TYPED_TEST(reductions, rows_of_any_shape_and_alignment) {
           for (std::size_t column = 0; column < columns; ++column) expected += value_of(host(row, column));
           const std::string what = std::to_string(rows) + " x " + std::to_string(columns) + ", row " +
                                    std::to_string(row) + (column_major ? " left" : " right");
-          ASSERT_EQ(value_of(found_sums(row)), value_of(static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(expected))))
+          ASSERT_EQ(value_of(found_sums(row)),
+                    value_of(static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(expected))))
               << what;
           ASSERT_EQ(value_of(found_largest(row)), 5) << what;
           ASSERT_EQ(found_places(row), static_cast<std::int64_t>((row * 7) % columns)) << what;
@@ -371,8 +377,8 @@ TEST(reductions_refuse, wrong_shapes_and_overlaps) {
 
 // ---- one launch, counters and the workspace between calls --------------------------------------------------
 
-/// The sums of n ones, for growing and shrinking n in turns: the workspace grows and moves between calls whose last team
-/// relies on counters being 0.
+/// The sums of n ones, for growing and shrinking n in turns: the workspace grows and moves between calls whose last
+/// team relies on counters being 0.
 TEST(reductions_of_one_context, take_turns_at_all_sizes) {
   context<space> ctx(tests::make_own_instance<space>());
   const std::size_t most = std::size_t{3} << 20;
@@ -381,8 +387,8 @@ TEST(reductions_of_one_context, take_turns_at_all_sizes) {
   const Kokkos::View<float, space> total("total"), largest("largest");
   const Kokkos::View<float*, space> of_rows("of_rows", 4000);
   for (int round = 0; round < 3; ++round) {
-    for (const std::size_t n : {std::size_t{10}, most, std::size_t{1000}, std::size_t{5000}, most / 3, std::size_t{20000},
-                                most - 1, std::size_t{70000}}) {
+    for (const std::size_t n : {std::size_t{10}, most, std::size_t{1000}, std::size_t{5000}, most / 3,
+                                std::size_t{20000}, most - 1, std::size_t{70000}}) {
       const auto part = Kokkos::subview(x, std::pair<std::size_t, std::size_t>(0, n));
       sum(ctx, part, total);
       ASSERT_EQ((ctx.fence(), scalar_of(total)), static_cast<float>(n));
