@@ -91,7 +91,8 @@ array<const typename View::non_const_value_type> lower_const(const View& view) {
   return detail::lower_to<const typename View::non_const_value_type>(view);
 }
 
-/// Describes a view for a message; `role`, the argument's name, stands for a view without a label.
+/// Describes a view for a message, of scalars or of indices; `role`, the argument's name, stands for a view without a
+/// label.
 template <class View>
 array_description describe(const View& view, std::string_view role) {
   using value_type = std::remove_cv_t<typename View::value_type>;
@@ -99,7 +100,11 @@ array_description describe(const View& view, std::string_view role) {
   result.view = &view;
   result.read_label = [](const void* address) { return static_cast<const View*>(address)->label(); };
   result.role = role;
-  result.type = scalar_traits<value_type>::name;
+  if constexpr (std::is_same_v<value_type, std::int64_t>) {
+    result.type = "i64";
+  } else {
+    result.type = scalar_traits<value_type>::name;
+  }
   result.space = View::memory_space::name();
   result.rank = static_cast<int>(View::rank());
   for (int dimension = 0; dimension < result.rank; ++dimension) {

@@ -12,9 +12,10 @@ namespace prumo::cases::detail {
 namespace {
 
 long double read_entry(dtype type, const host_output& output, std::int64_t index) {
+  const std::int64_t place = output.order.offset(index);
+  if (output.holds_indices) return static_cast<long double>(static_cast<const std::int64_t*>(output.data)[place]);
   return with_type(type, [&]<class T>(T) {
-    return static_cast<long double>(
-        static_cast<compute_t<T>>(static_cast<const T*>(output.data)[output.order.offset(index)]));
+    return static_cast<long double>(static_cast<compute_t<T>>(static_cast<const T*>(output.data)[place]));
   });
 }
 
@@ -53,27 +54,33 @@ struct worst_entry {
   }
 };
 
-std::string unwritten_entries(dtype type, const std::vector<host_output>& outputs) {
-  return with_type(type, [&]<class T>(T) {
-    const T mark = poison<T>();
-    for (const host_output& output : outputs) {
-      if (output.data == nullptr) continue;
-      const T* const data = static_cast<const T*>(output.data);
-      std::int64_t unwritten = 0;
-      std::int64_t first = -1;
-      for (std::int64_t index = 0; index < output.count; ++index) {
-        // The mark is a NaN: its bits tell, not its value. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-        if (std::memcmp(&data[output.order.offset(index)], &mark, sizeof(T)) == 0) {
-          if (unwritten++ == 0) first = index;
-        }
-      }
-      if (unwritten > 0) {
-        return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " + output.name +
-               " were never written, the first at " + std::to_string(first);
-      }
+/// What of an output of T was never written, or an empty string.
+template <class T>
+std::string unwritten_entries_of(const host_output& output) {
+  const T mark = poison<T>();
+  const T* const data = static_cast<const T*>(output.data);
+  std::int64_t unwritten = 0;
+  std::int64_t first = -1;
+  for (std::int64_t index = 0; index < output.count; ++index) {
+    // The mark is a NaN: its bits tell, not its value. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
+    if (std::memcmp(&data[output.order.offset(index)], &mark, sizeof(T)) == 0) {
+      if (unwritten++ == 0) first = index;
     }
-    return std::string{};
-  });
+  }
+  if (unwritten == 0) return {};
+  return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " + output.name +
+         " were never written, the first at " + std::to_string(first);
+}
+
+std::string unwritten_entries(dtype type, const std::vector<host_output>& outputs) {
+  for (const host_output& output : outputs) {
+    if (output.data == nullptr) continue;
+    std::string found = output.holds_indices
+                            ? unwritten_entries_of<std::int64_t>(output)
+                            : with_type(type, [&]<class T>(T) { return unwritten_entries_of<T>(output); });
+    if (!found.empty()) return found;
+  }
+  return {};
 }
 
 struct host_work {

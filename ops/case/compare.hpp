@@ -19,6 +19,7 @@ struct host_output {
   element_order order;
   std::int64_t count = 0;
   std::string name;
+  bool holds_indices = false;
 };
 
 /// How many of `parts` a budget of operations allows: all of them, or at least two.

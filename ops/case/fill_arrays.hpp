@@ -23,7 +23,8 @@ struct element_order {
   }
 };
 
-/// A quiet NaN of T with a payload that no arithmetic makes by chance.
+/// A quiet NaN of T with a payload that no arithmetic makes by chance; of indices the same bits, an index beyond any
+/// array.
 template <class T>
 KOKKOS_FUNCTION T poison() {
   if constexpr (sizeof(T) == 8) {

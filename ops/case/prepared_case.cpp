@@ -56,7 +56,7 @@ detail::element_order order_of(const typename case_arrays<Exec>::entry& entry) {
 std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
   std::size_t bytes = 0;
   for (const array_specification& array : arrays) {
-    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * dtype_size(type);
+    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * element_bytes(array, type);
   }
   return bytes;
 }
@@ -87,7 +87,7 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
     case_arrays<Exec> arrays;
     for (const array_specification& array : specifications_) {
       const std::size_t bytes =
-          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * dtype_size(choice_.type);
+          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * element_bytes(array, choice_.type);
       try {
         allocations_.emplace_back(
             Kokkos::view_alloc(context_.instance(), Kokkos::WithoutInitializing, "prumo::case::" + array.name), bytes);
@@ -103,6 +103,10 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
 
 template <class Exec>
 void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outputs) {
+  const auto poison = [&]<class T>(T, const typename case_arrays<Exec>::entry& entry, std::int64_t count) {
+    detail::launch_items(context_.instance(), "prumo::case::poison",
+                         detail::poison_kernel<T>{static_cast<T*>(entry.data), order_of<Exec>(entry), count});
+  };
   with_type(choice_.type, [&]<class T>(T) {
     for (std::size_t which = 0; which < specifications_.size(); ++which) {
       const auto& entry = arrays.entries[which];
@@ -110,8 +114,11 @@ void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outp
       const std::int64_t count = element_count(specifications_[which]);
       if (specifications_[which].role == array_role::output) {
         if (!poison_outputs) continue;
-        detail::launch_items(context_.instance(), "prumo::case::poison",
-                             detail::poison_kernel<T>{data, order_of<Exec>(entry), count});
+        if (specifications_[which].holds_indices) {
+          poison(std::int64_t{}, entry, count);
+        } else {
+          poison(T{}, entry, count);
+        }
       } else {
         detail::launch_items(context_.instance(), "prumo::case::fill_uniform",
                              detail::fill_uniform_kernel<T>{data, order_of<Exec>(entry), count, choice_.seed, which});
@@ -136,7 +143,8 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
     if (specifications_[which].role == array_role::input) continue;
     mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
     outputs[which] = {mirrors.back().data(), order_of<Exec>(copies_.front().entries[which]),
-                      element_count(specifications_[which]), specifications_[which].name};
+                      element_count(specifications_[which]), specifications_[which].name,
+                      specifications_[which].holds_indices};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);

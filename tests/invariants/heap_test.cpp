@@ -86,7 +86,11 @@ TEST_F(heap, elementwise_on_strided_views) {
 
 TEST_F(heap, reductions) {
   const Kokkos::View<float, Kokkos::HostSpace> total("total");
+  const Kokkos::View<std::int64_t, Kokkos::HostSpace> place("place");
   EXPECT_EQ(surplus_of([&] { sum(ctx_, x_, total); }, 2), 0u);
+  EXPECT_EQ(surplus_of([&] { max(ctx_, x_, total); }, 2), 0u);
+  EXPECT_EQ(surplus_of([&] { argmin(ctx_, x_, place); }, 2), 0u);
+  EXPECT_EQ(surplus_of([&] { mean_rows(ctx_, a_, Kokkos::subview(x_, std::pair{0, 100})); }), 0u);
   EXPECT_EQ(surplus_of([&] { softmax(ctx_, a_, b_); }), 0u);
 }
 

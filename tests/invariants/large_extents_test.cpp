@@ -109,6 +109,12 @@ TYPED_TEST(large_extents, fill_scale_and_sum) {
   this->place_marks();
   sum(this->ctx_, this->x_, this->total_);
   EXPECT_EQ(this->value_of(this->total_), mark_total);
+  max(this->ctx_, this->x_, this->total_);
+  EXPECT_EQ(this->value_of(this->total_), 16.0f);
+  const Kokkos::View<std::int64_t, Kokkos::HostSpace> place("place");
+  argmax(this->ctx_, this->x_, place);
+  this->ctx_.fence();
+  EXPECT_EQ(place(), count - 1);
 
   // As rows, the last of which ends beyond 2^31.
   constexpr std::size_t columns = static_cast<std::size_t>(boundary / 2 + 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prints the bits of sums. The test runs it with one thread and with several: the lines must be the same.
+// Prints the bits of reductions. The test runs it with one thread and with several: the lines must be the same.
 
 #include <prumo/prumo.hpp>
 #include <prumo/random.hpp>
@@ -24,7 +24,7 @@ void print_bits(const char* what, const View& values) {
 }
 
 template <class T>
-void print_sums(const char* type) {
+void print_reductions(const char* type) {
   constexpr std::int64_t rows = 7;
   constexpr std::int64_t columns = 150001;  // several segments, the last one short
   prumo::context<exec> ctx;
@@ -36,24 +36,49 @@ void print_sums(const char* type) {
   const Kokkos::View<T*, Kokkos::HostSpace> of_rows("of_rows", rows);
   const Kokkos::View<T*, Kokkos::HostSpace> of_columns("of_columns", columns);
 
-  std::printf("%s ", type);
-  prumo::sum(ctx, x, total);
-  ctx.fence();
-  print_bits("whole", total);
-
-  prumo::sum(ctx, Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3}), total);
-  ctx.fence();
-  print_bits("inner part", total);
-
-  prumo::sum_rows(ctx, x, of_rows);
-  ctx.fence();
-  print_bits("rows", of_rows);
-
+  const Kokkos::View<std::int64_t, Kokkos::HostSpace> place("place");
+  const Kokkos::View<std::int64_t*, Kokkos::HostSpace> of_row_places("of_row_places", rows);
+  const auto inner = Kokkos::subview(x, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>{3, columns - 3});
   const Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace> transposed(x.data(), columns, rows);
-  prumo::sum_rows(ctx, transposed, of_columns);
-  prumo::sum(ctx, of_columns, total);
+  const Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace> side_by_side(x.data(), rows, columns);
+
+  std::printf("%s\n", type);
+  const auto print_all = [&](const char* name, auto whole, auto by_row) {
+    std::printf("%s ", name);
+    whole(x, total);
+    ctx.fence();
+    print_bits("whole", total);
+    whole(inner, total);
+    ctx.fence();
+    print_bits("inner part", total);
+    by_row(x, of_rows);
+    ctx.fence();
+    print_bits("rows", of_rows);
+    by_row(side_by_side, of_rows);
+    ctx.fence();
+    print_bits("few rows that lie side by side", of_rows);
+    by_row(transposed, of_columns);
+    whole(of_columns, total);
+    ctx.fence();
+    print_bits("many rows that lie side by side", total);
+  };
+  print_all(
+      "sum", [&](const auto& from, const auto& to) { prumo::sum(ctx, from, to); },
+      [&](const auto& from, const auto& to) { prumo::sum_rows(ctx, from, to); });
+  print_all(
+      "sum_of_squares", [&](const auto& from, const auto& to) { prumo::sum_of_squares(ctx, from, to); },
+      [&](const auto& from, const auto& to) { prumo::sum_of_squares_rows(ctx, from, to); });
+  print_all(
+      "mean", [&](const auto& from, const auto& to) { prumo::mean(ctx, from, to); },
+      [&](const auto& from, const auto& to) { prumo::mean_rows(ctx, from, to); });
+  print_all(
+      "max", [&](const auto& from, const auto& to) { prumo::max(ctx, from, to); },
+      [&](const auto& from, const auto& to) { prumo::max_rows(ctx, from, to); });
+  prumo::argmin(ctx, inner, place);
+  prumo::argmin_rows(ctx, side_by_side, of_row_places);
   ctx.fence();
-  print_bits("rows that lie side by side", total);
+  print_bits("argmin", place);
+  print_bits("argmin of rows", of_row_places);
 }
 
 }  // namespace
@@ -61,8 +86,8 @@ void print_sums(const char* type) {
 int main(int argc, char** argv) {
   const Kokkos::ScopeGuard kokkos(argc, argv);
   std::fprintf(stderr, "%d threads\n", prumo::concurrency_of(exec()));
-  print_sums<float>("f32");
-  print_sums<double>("f64");
-  print_sums<prumo::f16>("f16");
-  print_sums<prumo::bf16>("bf16");
+  print_reductions<float>("f32");
+  print_reductions<double>("f64");
+  print_reductions<prumo::f16>("f16");
+  print_reductions<prumo::bf16>("bf16");
 }

@@ -2,7 +2,7 @@
 """The worker of CuPy: ``python3 -m prumo_peers.cupy``. Never run: no machine with CuPy was at hand.
 
 Timed by events around a captured graph of many calls, or around the calls themselves where they are long. What CuPy has
-no function for is written as its users write it: sigmoid as an element-wise kernel, softmax by steps.
+no function for is written as its users write it: sigmoid as an element-wise kernel, a sum of squares as a reduction kernel, softmax by steps.
 """
 
 import sys
@@ -19,6 +19,7 @@ from prumo_peers.common.framework import Device, Framework  # noqa: E402
 _TYPES = {"f32": np.float32, "f64": np.float64}
 
 _sigmoid = cupy.ElementwiseKernel("T x", "T y", "y = T(1) / (T(1) + exp(-x))", "prumo_peers_sigmoid")
+_sum_of_squares = cupy.ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "prumo_peers_sum_of_squares")
 
 
 def _softmax(x, y, _):
@@ -62,6 +63,18 @@ class CuPy(Framework):
         "fill": lambda y, it: y.fill(it["value"]),
         "sum": lambda x, y, _: cupy.sum(x, out=y),
         "sum_rows": lambda x, y, _: cupy.sum(x, axis=1, out=y),
+        "sum_of_squares": lambda x, y, _: _sum_of_squares(x, y),
+        "sum_of_squares_rows": lambda x, y, _: _sum_of_squares(x, y, axis=1),
+        "mean": lambda x, y, _: cupy.mean(x, out=y),
+        "mean_rows": lambda x, y, _: cupy.mean(x, axis=1, out=y),
+        "max": lambda x, y, _: cupy.max(x, out=y),
+        "max_rows": lambda x, y, _: cupy.max(x, axis=1, out=y),
+        "min": lambda x, y, _: cupy.min(x, out=y),
+        "min_rows": lambda x, y, _: cupy.min(x, axis=1, out=y),
+        "argmax": lambda x, y, _: cupy.argmax(x, out=y),
+        "argmax_rows": lambda x, y, _: cupy.argmax(x, axis=1, out=y),
+        "argmin": lambda x, y, _: cupy.argmin(x, out=y),
+        "argmin_rows": lambda x, y, _: cupy.argmin(x, axis=1, out=y),
         "softmax": _softmax,
         "gemm": _gemm,
     }

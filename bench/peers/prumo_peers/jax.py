@@ -22,6 +22,7 @@ from prumo_peers.common import machine  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 _TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16}
+_ARRAY_TYPES = {**_TYPES, "i64": jnp.int64}
 
 
 def _wide(array):
@@ -57,6 +58,18 @@ class Jax(Framework):
         "fill": lambda y, it: jnp.full(y.shape, it["value"], y.dtype),
         "sum": lambda x, y, _: jnp.sum(_wide(x)),
         "sum_rows": lambda x, y, _: jnp.sum(_wide(x), axis=1),
+        "sum_of_squares": lambda x, y, _: jnp.sum(jnp.square(_wide(x))),
+        "sum_of_squares_rows": lambda x, y, _: jnp.sum(jnp.square(_wide(x)), axis=1),
+        "mean": lambda x, y, _: jnp.mean(_wide(x)),
+        "mean_rows": lambda x, y, _: jnp.mean(_wide(x), axis=1),
+        "max": lambda x, y, _: jnp.max(x),
+        "max_rows": lambda x, y, _: jnp.max(x, axis=1),
+        "min": lambda x, y, _: jnp.min(x),
+        "min_rows": lambda x, y, _: jnp.min(x, axis=1),
+        "argmax": lambda x, y, _: jnp.argmax(x),
+        "argmax_rows": lambda x, y, _: jnp.argmax(x, axis=1),
+        "argmin": lambda x, y, _: jnp.argmin(x),
+        "argmin_rows": lambda x, y, _: jnp.argmin(x, axis=1),
         "softmax": lambda x, y, _: jax.nn.softmax(_wide(x), axis=1),
         "gemm": _gemm,
     }
@@ -91,19 +104,19 @@ class Jax(Framework):
         return {"jax": jax.__version__, "jaxlib": jax.lib.__version__}
 
     def array(self, device, numbers, dtype):
-        return jax.device_put(numbers.astype(_TYPES[dtype]), device.handle)
+        return jax.device_put(numbers.astype(_ARRAY_TYPES[dtype]), device.handle)
 
     def fill(self, device, arrays, which, numbers, dtype):
         arrays[which] = self.array(device, numbers, dtype)
 
     def numbers(self, array):
-        return np.asarray(array).astype(np.float64 if array.dtype == jnp.float64 else np.float32)
+        return np.asarray(array).astype(array.dtype if array.dtype in (jnp.float64, jnp.int64) else np.float32)
 
     def duplicate(self, array):
         return jnp.copy(array)
 
     def bind(self, device, op, arrays, parameters, dtype, mode):
-        function = self._compiled(device, op, tuple(parameters.items()), dtype)
+        function = self._compiled(device, op, tuple(parameters.items()))
 
         def call():
             arrays[-1] = function(*arrays)
@@ -112,10 +125,10 @@ class Jax(Framework):
         return call
 
     @functools.lru_cache(maxsize=None)
-    def _compiled(self, device, op, parameters, dtype):
+    def _compiled(self, device, op, parameters):
         """One function for all copies of a case, so that it is compiled once."""
         def function(*arrays):
-            return self.calls[op](*arrays, dict(parameters)).astype(_TYPES[dtype])
+            return self.calls[op](*arrays, dict(parameters)).astype(arrays[-1].dtype)
 
         return jax.jit(function, out_shardings=jax.sharding.SingleDeviceSharding(device.handle))
 

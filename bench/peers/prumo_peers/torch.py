@@ -17,6 +17,7 @@ from prumo_peers.common import machine  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 _TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
+_ARRAY_TYPES = {**_TYPES, "i64": torch.int64}
 
 
 def _gemm(a, b, c, it):
@@ -25,6 +26,13 @@ def _gemm(a, b, c, it):
         torch.mm(a, b, out=c)
     else:
         torch.addmm(c, a, b, alpha=it["alpha"], beta=it["beta"], out=c)
+
+
+def _sum_of_squares(x, y, _):
+    if x.dtype in (torch.float32, torch.float64):
+        torch.linalg.vecdot(x, x, out=y)
+    else:  # in f32, rounded once
+        y.copy_(torch.sum(x.float().square_(), -1))
 
 
 class EventMarks:
@@ -157,6 +165,18 @@ class Torch(Framework):
         "fill": lambda y, it: y.fill_(it["value"]),
         "sum": lambda x, y, _: torch.sum(x, 0, out=y),
         "sum_rows": lambda x, y, _: torch.sum(x, 1, out=y),
+        "sum_of_squares": _sum_of_squares,
+        "sum_of_squares_rows": _sum_of_squares,
+        "mean": lambda x, y, _: torch.mean(x, 0, out=y),
+        "mean_rows": lambda x, y, _: torch.mean(x, 1, out=y),
+        "max": lambda x, y, _: torch.amax(x, 0, out=y),
+        "max_rows": lambda x, y, _: torch.amax(x, 1, out=y),
+        "min": lambda x, y, _: torch.amin(x, 0, out=y),
+        "min_rows": lambda x, y, _: torch.amin(x, 1, out=y),
+        "argmax": lambda x, y, _: torch.argmax(x, 0, out=y),
+        "argmax_rows": lambda x, y, _: torch.argmax(x, 1, out=y),
+        "argmin": lambda x, y, _: torch.argmin(x, 0, out=y),
+        "argmin_rows": lambda x, y, _: torch.argmin(x, 1, out=y),
         "softmax": lambda x, y, _: torch.softmax(x, 1, out=y),
         "gemm": _gemm,
     }
@@ -179,13 +199,13 @@ class Torch(Framework):
         return {name: version for name, version in versions.items() if version}
 
     def array(self, device, numbers, dtype):
-        return torch.from_numpy(numbers).to(device.handle, _TYPES[dtype])
+        return torch.from_numpy(numbers).to(device.handle, _ARRAY_TYPES[dtype])
 
     def fill(self, device, arrays, which, numbers, dtype):
         arrays[which].copy_(torch.from_numpy(numbers))
 
     def numbers(self, array):
-        wide = torch.float64 if array.dtype == torch.float64 else torch.float32
+        wide = array.dtype if array.dtype in (torch.float64, torch.int64) else torch.float32
         return array.cpu().to(wide).numpy()
 
     def duplicate(self, array):

@@ -63,7 +63,7 @@ class Adaptor(unittest.TestCase):
             def wrong():
                 call()
                 numbers = np.array(FRAMEWORK.numbers(arrays[-1]))
-                arrays[-1] = FRAMEWORK.array(device, change(numbers), dtype)
+                arrays[-1] = FRAMEWORK.array(device, change(numbers), "i64" if numbers.dtype == np.int64 else dtype)
 
             return wrong
 
@@ -85,7 +85,8 @@ class Adaptor(unittest.TestCase):
 
     def test_a_wrong_entry_is_found(self):
         def spoil(numbers):
-            numbers.reshape(-1)[-1] *= 1.02
+            last = numbers.reshape(-1)[-1:]
+            last[...] = last + 1 if numbers.dtype == np.int64 else last * 1.02
             return numbers
 
         self.plant(spoil)
@@ -95,7 +96,7 @@ class Adaptor(unittest.TestCase):
 
     def test_an_entry_that_was_not_written_is_found(self):
         def spoil(numbers):
-            numbers.reshape(-1)[0] = np.nan
+            numbers.reshape(-1)[0] = -1 if numbers.dtype == np.int64 else np.nan
             return numbers
 
         self.plant(spoil)

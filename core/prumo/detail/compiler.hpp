@@ -23,6 +23,14 @@
 #define PRUMO_UNROLL
 #endif
 
+/// Before a loop of a device's kernel that is to stay a loop: unrolled, it would take the registers that other threads'
+/// loads want.
+#if defined(__CUDA_ARCH__) || (defined(__clang__) && defined(__HIP_DEVICE_COMPILE__))
+#define PRUMO_KEEP_LOOP _Pragma("unroll 1")
+#else
+#define PRUMO_KEEP_LOOP
+#endif
+
 /// Between the steps of an unrolled loop on a device: what follows from the int is computed after this place. AMD's
 /// compiler computes all the addresses of such a loop before its first step, far beyond the registers that there are.
 #if defined(__AMDGCN__)

@@ -19,12 +19,12 @@ template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
 /// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
-/// the number of lanes, and the lanes are joined in a tree. Depth: count / lanes + log2(lanes).
+/// the number of lanes, and the lanes are combined in a tree. Depth: count / lanes + log2(lanes).
 ///
 /// Join::keeps_lanes_in_registers tells how to compile it. Unrolled, the lanes of a sum stay in registers; a selection
 /// would become as many branches, which random data mispredicts half of the time, and is vectorised as a loop instead.
-template <class C, class Join, class Load>
-inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Load& load) {
+template <class C, class Join, class Combine, class Load>
+inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
@@ -39,9 +39,15 @@ inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Loa
   }
   for (int which = 0; index + which < count; ++which) lane[which] = join(lane[which], load(index + which));
   for (int half = lanes / 2; half > 0; half /= 2) {
-    for (int which = 0; which < half; ++which) lane[which] = join(lane[which], lane[which + half]);
+    for (int which = 0; which < half; ++which) lane[which] = combine(lane[which], lane[which + half]);
   }
   return lane[0];
+}
+
+/// The same where lanes are combined as elements are joined.
+template <class C, class Join, class Load>
+inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Load& load) {
+  return reduce_lanes(count, initial, join, join, load);
 }
 
 /// join() of a sum.

@@ -18,7 +18,9 @@ class Case:
         self.seed, self.mode = seed, mode
         self.compute_type = rounding.compute_type(dtype)
         self.arrays = operation.arrays(shape, values)
-        self.array_bytes = [math.prod(extents) * rounding.BYTES[dtype] for extents, _ in self.arrays]
+        self.array_types = [dtype] * (len(self.arrays) - 1) + ["i64" if operation.finds_index else dtype]
+        self.array_bytes = [math.prod(extents) * rounding.BYTES[kind]
+                            for (extents, _), kind in zip(self.arrays, self.array_types)]
         self.footprint = sum(self.array_bytes)
         self.transfer_bytes = None  # to the device and back, where calls contain copies
 
@@ -31,7 +33,8 @@ class Case:
         """Makes the arrays, and the calls that are measured; ``host_memory`` tells where transferred data lie."""
         self.framework, self.device = framework, device
         framework.enter(device, self.mode)
-        self.copies = [[framework.array(device, self._numbers(it), self.dtype) for it in range(len(self.arrays))]]
+        self.copies = [[framework.array(device, self._numbers(it), self.array_types[it])
+                        for it in range(len(self.arrays))]]
         for _ in range(1, copies):
             self.copies.append([framework.duplicate(array) for array in self.copies[0]])
         functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
@@ -43,6 +46,8 @@ class Case:
     def _numbers(self, which):
         """What array number ``which`` holds before a call."""
         extents, role = self.arrays[which]
+        if self.array_types[which] == "i64":
+            return np.full(extents, -1, np.int64)
         if role == "output":
             return np.full(extents, np.nan, rounding.carrier(self.dtype))
         numbers = np.empty(extents, rounding.carrier(self.dtype))
@@ -96,7 +101,7 @@ class Case:
         framework = self.framework
         framework.enter(self.device, self.mode)
         for which in range(len(self.arrays)):
-            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.dtype)
+            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.array_types[which])
         self.run()
         self._fence()
         result = framework.numbers(self.copies[0][-1]).reshape(-1)
@@ -132,7 +137,8 @@ def compare(result, affordable, expected):
             worst = float(errors[at])
             if not worst <= 1:
                 message = f"entry {indices[at]} is {found[at]}, expected {value[at]} within {bound[at]}"
-    missing = int(np.isnan(result).sum())
+    # What no call wrote is NaN, and -1 where indices belong.
+    missing = int((result < 0).sum() if result.dtype == np.int64 else np.isnan(result).sum())
     if missing:
         message = f"{missing} of {result.size} entries are NaN or were not written"
     return {"verified": missing == 0 and worst <= 1, "error": None if missing or not math.isfinite(worst) else worst,

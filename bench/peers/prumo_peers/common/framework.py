@@ -45,7 +45,8 @@ class Framework:
         raise NotImplementedError
 
     def array(self, device, numbers, dtype):
-        """An array of the device with these numbers: NumPy's float64 for f64, float32 for all other types."""
+        """An array of the device with these numbers: NumPy's float64 for f64, int64 for i64 (results that are indices),
+        float32 for all other types."""
         return numbers
 
     def fill(self, device, arrays, which, numbers, dtype):
@@ -53,7 +54,7 @@ class Framework:
         np.copyto(arrays[which], numbers)
 
     def numbers(self, array):
-        """The numbers of an array in NumPy, of type float32 or float64."""
+        """The numbers of an array in NumPy, of type float32 or float64, or int64 of indices."""
         return array
 
     def duplicate(self, array):

@@ -25,6 +25,7 @@ class Operation:
     """An element-wise operation, and what the others differ from. ``exact`` takes inputs and parameters."""
 
     axes = ({"name": "n", "description": "elements of each array"},)
+    finds_index = False  # whether the output holds integers of 64 bits
 
     def __init__(self, op, description, inputs, flops, exact=None, ulps=0.5, parameters=(), default=True):
         self.op, self.description, self.inputs, self.flops = op, description, inputs, flops
@@ -65,54 +66,144 @@ class Rows(Operation):
         return {"rows": max(1, elements // max(1, columns)), "columns": columns}
 
 
-class Sum(Operation):
+class Reduction(Operation):
+    """What makes one number of all elements; ByRow makes it one of each row."""
+
+    def __init__(self, op, description, flops, default=False):
+        super().__init__(op, description, 1, flops, default=default)
+
     def row(self, choice, index):
-        """First element and length of the row that an entry is the sum of."""
+        """First element and length of the row that an entry is made of."""
         return 0, choice.shape["n"]
 
     def arrays(self, shape, values):
         return [((shape["n"],), "input"), ((), "output")]
 
+    def extents(self, shape):
+        """Rows, and elements of each."""
+        return 1, shape["n"]
+
     def model(self, shape, values, size):
-        n = shape["n"]
-        return {"bytes": (n + 1) * size, "flops": n, "elements": n, "unit": "vector"}
+        rows, columns = self.extents(shape)
+        result_bytes = rounding.BYTES["i64"] if self.finds_index else size
+        return {"bytes": rows * columns * size + rows * result_bytes, "flops": self.flops * rows * columns,
+                "elements": rows * columns, "unit": "vector"}
 
     def reference_cost(self, shape):
-        return 5 * shape["n"]
+        rows, columns = self.extents(shape)
+        return 5 * columns + (2000 if "rows" in shape else 0)  # a row is a few calls of NumPy
 
     def expected(self, choice, indices):
-        """The bound: an addition whose result is s is off by u |s| at most. In whatever order n independent numbers of
-        mean 0 and variance 1/3 are added, the squares of all partial sums add up to n^2 / 6 at most on average, when
-        they are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
-        (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less.
-        """
         value, bound = np.empty(len(indices), np.longdouble), np.empty(len(indices), np.longdouble)
-        computed = choice.compute_type
         for at, index in enumerate(indices):
             begin, count = self.row(choice, int(index))
-            total, magnitude = np.longdouble(0), np.longdouble(0)
-            for first in range(begin, begin + count, 1 << 16):
-                part = philox.uniform(choice.seed, 0, first, min(1 << 16, begin + count - first), choice.dtype)
-                total, magnitude = total + part.astype(np.longdouble).sum(), magnitude + np.abs(part).sum()
-            value[at] = total
-            bound[at] = min(7 * count * rounding.unit_roundoff(computed), rounding.gamma(computed, count) * magnitude) \
-                if count else 0
-        return value, rounding.stored_bound(choice.dtype, value, bound)
+            value[at], bound[at] = self.expected_of_row(choice, begin, count)
+        return value, bound if self.finds_index else rounding.stored_bound(choice.dtype, value, bound)
+
+    @staticmethod
+    def pieces(choice, begin, count):
+        """The elements of a row, piece by piece, each with the index of its first one in the row."""
+        for first in range(0, count, 1 << 16):
+            yield first, philox.uniform(choice.seed, 0, begin + first, min(1 << 16, count - first), choice.dtype)
 
 
-class SumRows(Rows, Sum):
+class ByRow(Rows):
+    """In front of a reduction: one of each row."""
+
     def row(self, choice, index):
         return index * choice.shape["columns"], choice.shape["columns"]
 
     def arrays(self, shape, values):
         return [((shape["rows"], shape["columns"]), "input"), ((shape["rows"],), "output")]
 
-    def model(self, shape, values, size):
-        elements = shape["rows"] * shape["columns"]
-        return {"bytes": (elements + shape["rows"]) * size, "flops": elements, "elements": elements, "unit": "vector"}
+    def extents(self, shape):
+        return shape["rows"], shape["columns"]
 
-    def reference_cost(self, shape):
-        return 5 * shape["columns"] + 2000  # a row is a few calls of NumPy
+
+class Sum(Reduction):
+    def expected_of_row(self, choice, begin, count):
+        """The bound: an addition whose result is s is off by u |s| at most. In whatever order n independent numbers of
+        mean 0 and variance 1/3 are added, the squares of all partial sums add up to n^2 / 6 at most on average, when
+        they are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
+        (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less.
+        """
+        total, magnitude = np.longdouble(0), np.longdouble(0)
+        for _, part in self.pieces(choice, begin, count):
+            total, magnitude = total + part.astype(np.longdouble).sum(), magnitude + np.abs(part).sum()
+        if not count:
+            return total, 0
+        computed = choice.compute_type
+        return total, min(7 * count * rounding.unit_roundoff(computed), rounding.gamma(computed, count) * magnitude)
+
+
+class Mean(Sum):
+    def model(self, shape, values, size):
+        model = super().model(shape, values, size)
+        return {**model, "flops": model["flops"] + self.extents(shape)[0]}
+
+    def expected_of_row(self, choice, begin, count):
+        """The sum's bound over n, and what rounds after it: n, its reciprocal perhaps, the quotient or product."""
+        total, bound = super().expected_of_row(choice, begin, count)
+        mean = total / count
+        return mean, bound / count + rounding.gamma(choice.compute_type, 3) * (abs(mean) + bound / count)
+
+
+class SumOfSquares(Reduction):
+    def expected_of_row(self, choice, begin, count):
+        """The terms have one sign: each square is rounded, then come the additions in whatever order."""
+        total = np.longdouble(0)
+        for _, part in self.pieces(choice, begin, count):
+            total += np.square(part.astype(np.longdouble)).sum()
+        return total, rounding.summation_growth(choice.compute_type, count + 1) * total
+
+
+class Extreme(Reduction):
+    """The largest or smallest element, exact."""
+
+    def __init__(self, op, description, find):
+        super().__init__(op, description, 0)
+        self.find = find
+
+    def expected_of_row(self, choice, begin, count):
+        return self.find([self.find(part) for _, part in self.pieces(choice, begin, count)]), 0
+
+
+class Position(Reduction):
+    """The index of the first of the largest elements, or of the smallest."""
+
+    finds_index = True
+
+    def __init__(self, op, description, find):
+        super().__init__(op, description, 0)
+        self.find = find
+
+    def expected_of_row(self, choice, begin, count):
+        places, values = [], []
+        for first, part in self.pieces(choice, begin, count):
+            place = int(self.find(part))
+            places.append(first + place)
+            values.append(part[place])
+        return places[int(self.find(values))], 0
+
+
+class SumRows(ByRow, Sum):
+    pass
+
+
+class MeanRows(ByRow, Mean):
+    pass
+
+
+class SumOfSquaresRows(ByRow, SumOfSquares):
+    pass
+
+
+class ExtremeRows(ByRow, Extreme):
+    pass
+
+
+class PositionRows(ByRow, Position):
+    pass
 
 
 class Softmax(Rows):
@@ -202,8 +293,20 @@ OPERATIONS = {it.op: it for it in (
     Operation("copy", "y = x", 1, 0, lambda x, _: x, ulps=0, default=False),
     Operation("fill", "y = value", 0, 0, lambda it: it["value"], ulps=0, default=False,
               parameters=(parameter("value", "the value", 0.75),)),
-    Sum("sum", "the sum of all elements of x", 1, 1),
-    SumRows("sum_rows", "the sum of each row of x", 1, 1, default=False),
+    Sum("sum", "the sum of all elements of x", 1, default=True),
+    SumRows("sum_rows", "the sum of each row of x", 1),
+    SumOfSquares("sum_of_squares", "the sum of the squares of all elements of x", 2),
+    SumOfSquaresRows("sum_of_squares_rows", "the sum of squares of each row of x", 2),
+    Mean("mean", "the mean of all elements of x", 1),
+    MeanRows("mean_rows", "the mean of each row of x", 1),
+    Extreme("max", "the largest element of x", np.max),
+    ExtremeRows("max_rows", "the largest element of each row of x", np.max),
+    Extreme("min", "the smallest element of x", np.min),
+    ExtremeRows("min_rows", "the smallest element of each row of x", np.min),
+    Position("argmax", "the index of the largest element of x", np.argmax),
+    PositionRows("argmax_rows", "the column of the largest element of each row of x", np.argmax),
+    Position("argmin", "the index of the smallest element of x", np.argmin),
+    PositionRows("argmin_rows", "the column of the smallest element of each row of x", np.argmin),
     Softmax("softmax", "the softmax of each row of x", 1, 4),
     Gemm("gemm", "C = alpha op(A) op(B) + beta C", 2, 0, parameters=(
         parameter("alpha", "the factor of the product", 1), parameter("beta", "the factor of the old C", 0),

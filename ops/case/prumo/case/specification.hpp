@@ -85,7 +85,13 @@ struct array_specification {
   std::string name;
   array_role role = array_role::input;
   std::vector<std::int64_t> extents;  ///< rank 0, 1 or 2
+  bool holds_indices = false;         ///< std::int64_t instead of the case's type; an output
 };
+
+/// Bytes of an element of an array in a case of that type.
+inline std::size_t element_bytes(const array_specification& array, dtype type) {
+  return array.holds_indices ? sizeof(std::int64_t) : dtype_size(type);
+}
 
 /// Algorithmic cost of one call: each input read once, each output written once.
 struct cost {

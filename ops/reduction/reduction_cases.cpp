@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "reduction_counts.hpp"
+#include "reduction_reference.hpp"
+#include <prumo/case/operation_case.hpp>
+#include <prumo/case/registry.hpp>
+#include <prumo/reduction.hpp>
+
+#include <string>
+
+namespace prumo::cases {
+namespace {
+
+using prumo::detail::reduction;
+
+struct reduction_text {
+  const char* op;
+  const char* of_array;
+  const char* of_rows;
+};
+
+constexpr reduction_text text_of(reduction kind) {
+  switch (kind) {
+    case reduction::sum: return {"sum", "the sum of all elements of x", "the sum of each row of x"};
+    case reduction::sum_of_squares:
+      return {"sum_of_squares", "the sum of the squares of all elements of x", "the sum of squares of each row of x"};
+    case reduction::mean: return {"mean", "the mean of all elements of x", "the mean of each row of x"};
+    case reduction::max: return {"max", "the largest element of x", "the largest element of each row of x"};
+    case reduction::min: return {"min", "the smallest element of x", "the smallest element of each row of x"};
+    case reduction::argmax:
+      return {"argmax", "the index of the largest element of x", "the column of the largest element of each row of x"};
+    case reduction::argmin: break;
+  }
+  return {"argmin", "the index of the smallest element of x", "the column of the smallest element of each row of x"};
+}
+
+/// What whole arrays and rows share: an array counts as one row.
+template <class Exec, reduction Kind>
+class reduction_case_base : public operation_case<Exec> {
+ public:
+  double reference_part_cost(const shape& extents, const parameters&) const override {
+    return 5.0 * static_cast<double>(columns_of(extents));
+  }
+
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return rows_of(extents); }
+
+  void reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    const bool column_major = choice.layout == array_layout::left && choice.shape.contains("rows");
+    out.push_back(reduction_reference(Kind, choice.type, inputs, part, columns_of(choice.shape), column_major));
+  }
+
+  cost model(dtype type, const shape& extents, const parameters&) const override {
+    const auto rows = static_cast<double>(rows_of(extents));
+    const double elements = rows * static_cast<double>(columns_of(extents));
+    const double result_bytes = prumo::detail::finds_index(Kind) ? 8 : static_cast<double>(dtype_size(type));
+    const double flops = Kind == reduction::sum              ? elements
+                         : Kind == reduction::mean           ? elements + rows
+                         : Kind == reduction::sum_of_squares ? 2 * elements
+                                                             : 0;
+    return {elements * static_cast<double>(dtype_size(type)) + rows * result_bytes, flops, elements};
+  }
+
+  std::string why_unsupported(const specification& choice) const override {
+    if (prumo::detail::has_empty_result(Kind) || columns_of(choice.shape) > 0) return {};
+    return choice.op + " of nothing has no result";
+  }
+
+  /// Comparisons are no flops, and how many the search for a position takes depends on the data.
+  bool countable() const override { return !prumo::detail::finds_index(Kind); }
+
+  flop_counts count_kernel(const specification& choice) const override {
+    flop_counts counts;
+    for (std::int64_t row = 0; row < rows_of(choice.shape); ++row) {
+      counts += count_reduction_kernel(Kind, choice, row, columns_of(choice.shape));
+    }
+    return counts;
+  }
+
+  flop_counts count_closed_form(const specification& choice) const override {
+    return reduction_counts(Kind, choice.type, columns_of(choice.shape)) *
+           static_cast<std::uint64_t>(rows_of(choice.shape));
+  }
+
+ protected:
+  virtual std::int64_t rows_of(const shape& extents) const = 0;
+  virtual std::int64_t columns_of(const shape& extents) const = 0;
+};
+
+template <class Exec, reduction Kind>
+class whole_case : public reduction_case_base<Exec, Kind> {
+ public:
+  case_info info() const override {
+    case_info result;
+    result.op = text_of(Kind).op;
+    result.description = text_of(Kind).of_array;
+    result.axes = {{"n", "elements of x", 0}};
+    result.in_default_sweep = Kind == reduction::sum;
+    return result;
+  }
+
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    return resolve_vector(text_of(Kind).op, type, bytes_per_array, given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    return {{"x", array_role::input, {extents.at("n")}},
+            {"result", array_role::output, {}, prumo::detail::finds_index(Kind)}};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+    with_type(choice.type, [&]<class T>(T) {
+      const auto x = arrays.template vector<T>(0);
+      const auto result = arrays.template scalar<prumo::detail::reduced_t<Kind, T>>(1);
+      if constexpr (Kind == reduction::sum) sum(ctx, x, result);
+      if constexpr (Kind == reduction::sum_of_squares) sum_of_squares(ctx, x, result);
+      if constexpr (Kind == reduction::mean) mean(ctx, x, result);
+      if constexpr (Kind == reduction::max) max(ctx, x, result);
+      if constexpr (Kind == reduction::min) min(ctx, x, result);
+      if constexpr (Kind == reduction::argmax) argmax(ctx, x, result);
+      if constexpr (Kind == reduction::argmin) argmin(ctx, x, result);
+    });
+  }
+
+ protected:
+  std::int64_t rows_of(const shape&) const override { return 1; }
+  std::int64_t columns_of(const shape& extents) const override { return extents.at("n"); }
+};
+
+template <class Exec, reduction Kind>
+class rows_case : public reduction_case_base<Exec, Kind> {
+ public:
+  case_info info() const override {
+    case_info result;
+    result.op = std::string(text_of(Kind).op) + "_rows";
+    result.description = text_of(Kind).of_rows;
+    result.axes = {{"rows", "rows of x", 0}, {"columns", "elements of a row", 1024}};
+    return result;
+  }
+
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    return resolve_rows(info(), type, bytes_per_array, given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    return {{"x", array_role::input, {extents.at("rows"), extents.at("columns")}},
+            {"y", array_role::output, {extents.at("rows")}, prumo::detail::finds_index(Kind)}};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+    with_type(choice.type, [&]<class T>(T) {
+      const auto x = arrays.template matrix<T>(0);
+      const auto y = arrays.template vector<prumo::detail::reduced_t<Kind, T>>(1);
+      if constexpr (Kind == reduction::sum) sum_rows(ctx, x, y);
+      if constexpr (Kind == reduction::sum_of_squares) sum_of_squares_rows(ctx, x, y);
+      if constexpr (Kind == reduction::mean) mean_rows(ctx, x, y);
+      if constexpr (Kind == reduction::max) max_rows(ctx, x, y);
+      if constexpr (Kind == reduction::min) min_rows(ctx, x, y);
+      if constexpr (Kind == reduction::argmax) argmax_rows(ctx, x, y);
+      if constexpr (Kind == reduction::argmin) argmin_rows(ctx, x, y);
+    });
+  }
+
+ protected:
+  std::int64_t rows_of(const shape& extents) const override { return extents.at("rows"); }
+  std::int64_t columns_of(const shape& extents) const override { return extents.at("columns"); }
+};
+
+/// The cases of a kind, as templates of the execution space alone.
+template <reduction Kind>
+struct cases_of {
+  template <class Exec>
+  using whole = whole_case<Exec, Kind>;
+  template <class Exec>
+  using rows = rows_case<Exec, Kind>;
+};
+
+}  // namespace
+}  // namespace prumo::cases
+
+PRUMO_REGISTER_CASES(reduction, prumo::cases::cases_of<prumo::detail::reduction::sum>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::sum>::rows,
+                     prumo::cases::cases_of<prumo::detail::reduction::sum_of_squares>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::sum_of_squares>::rows,
+                     prumo::cases::cases_of<prumo::detail::reduction::mean>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::mean>::rows,
+                     prumo::cases::cases_of<prumo::detail::reduction::max>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::max>::rows,
+                     prumo::cases::cases_of<prumo::detail::reduction::min>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::min>::rows,
+                     prumo::cases::cases_of<prumo::detail::reduction::argmax>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::argmax>::rows,
+                     prumo::cases::cases_of<prumo::detail::reduction::argmin>::whole,
+                     prumo::cases::cases_of<prumo::detail::reduction::argmin>::rows)

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the reductions of a device have in common: how work is shared out, how a group of threads reduces a stretch of
+/// memory, and how the last team to arrive finishes what all teams of a kernel have begun, so that one launch is
+/// enough.
+
+#include "reduction_policy.hpp"
+#include <prumo/context.hpp>
+#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/team_kernel.hpp>
+
+#include <climits>
+
+#include <algorithm>
+
+namespace prumo::detail {
+
+/// All that there is to tune on a device. Found for an H200 (132 multiprocessors of 2048 threads, 4.8 TB/s), whose
+/// memory wants some 30 KB under way from each multiprocessor; results depend on these numbers and not on the device.
+struct reduction_tuning {
+  static constexpr int team_threads = 256;
+  /// Teams a multiprocessor: what registers are limited for. 5 x 256 threads x 4 loads x 16 bytes are 80 KB under way.
+  static constexpr int resident_teams = 5;
+  /// The same where that would not leave registers enough: values that have a position beside them, eight values a
+  /// load, several loops.
+  static constexpr int resident_wide_teams = 4;
+  /// Packs of 16 bytes that a thread has under way at a time.
+  static constexpr int loads_at_once = 4;
+  /// Bytes of a segment of a long row: the shortest is one round of loads of a team.
+  static constexpr std::int64_t shortest_segment = std::int64_t{team_threads} * loads_at_once * 16;
+  /// Up to this length segments grow so that there are no more than `usual_segments`, which all run at the same time;
+  /// beyond it more of them keep the end of the kernel short.
+  static constexpr std::int64_t usual_segment = 64 << 10;
+  static constexpr std::int64_t usual_segments = 512;
+  /// More would keep the team busy that joins them.
+  static constexpr std::int64_t most_segments = 4096;
+  /// Elements of a row of a column-major matrix that a thread has under way at a time.
+  static constexpr int column_loads_at_once = 8;
+  /// Teams for a column-major matrix.
+  static constexpr std::int64_t column_major_teams = 2048;
+  /// The fewest columns a thread takes.
+  static constexpr std::int64_t shortest_column_chunk = 64;
+};
+
+/// The length of a segment in elements, where an array of `total` elements is to be shared out.
+inline std::int64_t device_segment(std::int64_t total, std::size_t element_bytes) {
+  using tuning = reduction_tuning;
+  const auto size = static_cast<std::int64_t>(element_bytes);
+  std::int64_t bytes = tuning::shortest_segment;
+  while (bytes < tuning::usual_segment && bytes / size * tuning::usual_segments < total) bytes *= 2;
+  while (bytes / size * tuning::most_segments < total) bytes *= 2;
+  return bytes / size;
+}
+
+/// The threads that share a stretch of so many elements.
+template <class T>
+int device_group(std::int64_t count) {
+  constexpr std::int64_t at_once = std::int64_t{device_pack_elements<T>} * reduction_tuning::loads_at_once;
+  return group_threads((count + at_once - 1) / at_once, reduction_tuning::team_threads);
+}
+
+/// How many counters a context has: so many rows can be shared out among teams.
+inline constexpr std::int64_t arrival_counters_of_a_context = 4096;
+
+struct clear_counters_kernel {
+  unsigned* counters;
+  static std::int64_t blocks() { return arrival_counters_of_a_context; }
+  KOKKOS_FUNCTION void operator()(std::int64_t which) const { counters[which] = 0; }
+};
+
+/// Counters by which teams know that they are the last to arrive: all 0 between kernels, which the last team sees to.
+/// They belong to a context and to nothing else in it: any operation may write to the workspace, and it moves when it
+/// grows.
+template <class Exec>
+class arrival_counters {
+ public:
+  /// Those of a context. The first call allocates them.
+  static unsigned* of(context<Exec>& ctx) {
+    return ctx.template attachment<arrival_counters>([&] { return arrival_counters(ctx.instance()); }).counters_.data();
+  }
+
+ private:
+  explicit arrival_counters(const Exec& instance)
+      : counters_(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::reduction::arrival_counters"),
+                  arrival_counters_of_a_context) {
+    launch_blocks(instance, "prumo::reduction::clear_counters", clear_counters_kernel{counters_.data()});
+  }
+
+  Kokkos::View<unsigned*, typename Exec::memory_space> counters_;
+};
+
+template <class Policy>
+KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator join_at(const Policy& policy,
+                                                                 typename Policy::accumulator found,
+                                                                 typename Policy::element value,
+                                                                 [[maybe_unused]] std::int64_t position) {
+  if constexpr (Policy::indexed) {
+    return policy.join(found, value, position);
+  } else {
+    return policy.join(found, value);
+  }
+}
+
+template <class Integer>
+KOKKOS_FORCEINLINE_FUNCTION indexed_key<Integer> value_across(const indexed_key<Integer>& value, int distance) {
+  return {value_across(value.key, distance), value_across(value.position, distance)};
+}
+
+/// combine() of a policy as join_group() takes it.
+template <class Policy>
+struct combine_on_device {
+  const Policy& policy;
+  KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator operator()(typename Policy::accumulator a,
+                                                                      typename Policy::accumulator b) const {
+    return policy.combine(a, b);
+  }
+};
+
+/// A thread's share of `count` elements, which `group` threads reduce together; thread `lane` of them asks. The first
+/// element's position is `position`, the next one's `step` further.
+template <class Policy>
+class share_of_stretch {
+ public:
+  using stored = typename Policy::stored;
+  using accumulator = typename Policy::accumulator;
+
+  KOKKOS_FORCEINLINE_FUNCTION share_of_stretch(const Policy& policy, int lane, int group, std::int64_t position,
+                                               std::int64_t step)
+      : policy_(policy), lane_(lane), group_(group), position_(position), step_(step) {
+    PRUMO_UNROLL
+    for (int i = 0; i < accumulators; ++i) found_[i] = policy.identity();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION accumulator reduce(const stored* first, std::int64_t count, std::int64_t stride) {
+    if (stride == 1) {
+      take_neighbours(first, count);
+    } else {
+      take_elements(first, count, stride);
+    }
+    PRUMO_UNROLL
+    for (int half = accumulators / 2; half > 0; half /= 2) {
+      PRUMO_UNROLL
+      for (int i = 0; i < half; ++i) found_[i] = policy_.combine(found_[i], found_[i + half]);
+    }
+    return found_[0];
+  }
+
+ private:
+  static constexpr int pack_elements = device_pack_elements<stored>;
+  static constexpr int accumulators = Policy::indexed ? 1 : pack_elements;
+  static constexpr int loads = reduction_tuning::loads_at_once;
+  using pack = device_pack<stored>;
+
+  KOKKOS_FORCEINLINE_FUNCTION void take(int which, const stored& value, std::int64_t index) {
+    accumulator& found = found_[which % accumulators];
+    found = join_at(policy_, found, policy_.lift(value), position_ + index * step_);
+  }
+
+  /// In packs from the first address that one can be loaded from. Pointers go along instead of indices: 64-bit indices
+  /// would take the registers that loads under way want.
+  KOKKOS_FORCEINLINE_FUNCTION void take_neighbours(const stored* first, std::int64_t count) {
+    const int beyond = static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % sizeof(pack) / sizeof(stored));
+    int head = beyond == 0 ? 0 : pack_elements - beyond;
+    if (count < head) head = static_cast<int>(count);
+    PRUMO_KEEP_LOOP
+    for (int at = lane_; at < head; at += group_) take(0, first[at], at);
+    const std::int64_t pack_count = (count - head) / pack_elements;
+    take_packs(first, head, pack_count);
+    const int rest = static_cast<int>(count - head - pack_count * pack_elements);
+    PRUMO_KEEP_LOOP
+    for (int at = lane_; at < rest; at += group_) take(0, first[count - rest + at], count - rest + at);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void take_packs(const stored* first, int head, std::int64_t pack_count) {
+    const pack* const begin = reinterpret_cast<const pack*>(first + head);
+    const pack* const end = begin + pack_count;
+    const pack* at = begin + lane_;
+    const auto take_at = [&](const pack& loaded, const pack* place) {
+      const std::int64_t index = Policy::indexed ? head + (place - begin) * pack_elements : 0;
+      PRUMO_UNROLL
+      for (int i = 0; i < pack_elements; ++i) take(i, loaded.values[i], index + i);
+    };
+    PRUMO_KEEP_LOOP
+    for (; end - at > (loads - 1) * group_; at += loads * group_) {
+      pack loaded[loads];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads; ++load) loaded[load] = at[load * group_];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads; ++load) take_at(loaded[load], at + load * group_);
+    }
+    if (at >= end) return;
+    // Fewer packs than are loaded at a time; all loads before the first use all the same. The first pack is there:
+    // reading it again costs nothing and leaves nothing undefined.
+    pack loaded[loads - 1];
+    PRUMO_UNROLL
+    for (int load = 0; load < loads - 1; ++load) loaded[load] = end - at > load * group_ ? at[load * group_] : *at;
+    PRUMO_UNROLL
+    for (int load = 0; load < loads - 1; ++load) {
+      if (end - at > load * group_) take_at(loaded[load], at + load * group_);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void take_elements(const stored* first, std::int64_t count, std::int64_t stride) {
+    const std::int64_t step = stride * group_;
+    const stored* place = first + lane_ * stride;
+    std::int64_t at = lane_;
+    PRUMO_KEEP_LOOP
+    for (; count - at > (loads - 1) * group_; at += loads * group_, place += loads * step) {
+      stored loaded[loads];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads; ++load) loaded[load] = place[load * step];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads; ++load) take(load, loaded[load], at + load * group_);
+    }
+    PRUMO_KEEP_LOOP
+    for (; at < count; at += group_, place += step) take(0, *place, at);
+  }
+
+  const Policy& policy_;
+  int lane_;
+  int group_;
+  std::int64_t position_;
+  std::int64_t step_;
+  accumulator found_[accumulators];
+};
+
+/// What `count` partial results amount to, for all threads of a team; `scratch` as join_group() wants it.
+template <class Policy, class Member>
+KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(const Policy& policy, const Member& member,
+                                                                         typename Policy::accumulator* scratch,
+                                                                         const typename Policy::accumulator* partial,
+                                                                         std::int64_t count) {
+  constexpr int threads = reduction_tuning::team_threads;
+  constexpr int loads = reduction_tuning::loads_at_once;
+  typename Policy::accumulator found = policy.identity();
+  PRUMO_KEEP_LOOP
+  for (std::int64_t at = member.team_rank(); at < count; at += loads * threads) {
+    typename Policy::accumulator loaded[loads];
+    PRUMO_UNROLL
+    for (int load = 0; load < loads; ++load) {
+      const std::int64_t place = at + load * threads;
+      loaded[load] = partial[place < count ? place : at];
+    }
+    PRUMO_UNROLL
+    for (int load = 0; load < loads; ++load) {
+      if (at + load * threads < count) found = policy.combine(found, loaded[load]);
+    }
+  }
+  return join_group(member, scratch, threads, found, combine_on_device<Policy>{policy});
+}
+
+/// Whether this team is the last of `teams` that arrive at a counter; the same for all its threads. What the threads of
+/// all teams wrote before is visible to those of the last one after.
+///
+/// The barrier puts the team's writes before the increment of its first thread, which releases them to the device and
+/// acquires what the increments before it released (acquire and release are cumulative, and increments of one counter
+/// are one sequence); the barrier after it hands that on to the team. The last team leaves the counter at 0 for the
+/// next kernel, which the order of the instance puts after this one.
+template <class Member>
+KOKKOS_FORCEINLINE_FUNCTION bool arrive_last(const Member& member, int* flag, unsigned* counter, std::int64_t teams) {
+  member.team_barrier();
+  if (member.team_rank() == 0) {
+    const unsigned before =
+        desul::atomic_fetch_add(counter, 1u, desul::MemoryOrderAcqRel(), desul::MemoryScopeDevice());
+    const bool last = static_cast<std::int64_t>(before) + 1 == teams;
+    if (last) Kokkos::atomic_store(counter, 0u);
+    *flag = last ? 1 : 0;
+  }
+  member.team_barrier();
+  return *flag != 0;
+}
+
+}  // namespace prumo::detail

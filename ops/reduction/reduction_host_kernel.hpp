@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernels of reductions on the host. Long rows are cut into segments of fixed length; a first kernel reduces
+/// segments to partial results, a second one combines those of each row. Short rows need one kernel only.
+
+#include "reduction_policy.hpp"
+#include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/lanes.hpp>
+#include <prumo/reduction.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Elements of a segment: enough that partial results are few, few enough that they can be shared out.
+inline constexpr std::int64_t reduction_segment = 16384;
+
+/// How many segments a row of so many columns has; a row of none has one.
+inline std::int64_t reduction_segments(std::int64_t columns) {
+  return std::max<std::int64_t>(1, (columns + reduction_segment - 1) / reduction_segment);
+}
+
+/// Rows that are too short for all lanes: below `chained` elements one after the other, many rows under way at a time
+/// thanks to the processor; from there on in so many lanes and a remainder.
+struct short_rows {
+  static constexpr std::int64_t chained = 16;
+  static constexpr int lanes = 8;
+  /// Where all lanes begin to pay.
+  template <class Accumulator>
+  static constexpr std::int64_t longest = 4 * reduction_lanes<Accumulator>;
+};
+
+/// join() of a policy as reduce_lanes() takes it.
+template <class Policy>
+struct join_elements {
+  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
+  const Policy& policy;
+  typename Policy::accumulator operator()(typename Policy::accumulator found, typename Policy::element value) const {
+    return policy.join(found, value);
+  }
+};
+
+/// combine() of a policy, likewise.
+template <class Policy>
+struct combine_accumulators {
+  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
+  const Policy& policy;
+  typename Policy::accumulator operator()(typename Policy::accumulator a, typename Policy::accumulator b) const {
+    return policy.combine(a, b);
+  }
+};
+
+/// The elements that `load` gives, 0 ... count - 1, reduced in an order that follows from their number.
+template <class Policy, class Load>
+typename Policy::accumulator reduce_in_lanes(const Policy& policy, std::int64_t count, const Load& load) {
+  using accumulator = typename Policy::accumulator;
+  if (count < short_rows::chained) {
+    accumulator found = policy.identity();
+    for (std::int64_t index = 0; index < count; ++index) found = policy.join(found, load(index));
+    return found;
+  }
+  if (count < short_rows::longest<accumulator>) {
+    constexpr int lanes = short_rows::lanes;
+    accumulator lane[lanes];
+    for (int which = 0; which < lanes; ++which) lane[which] = policy.identity();
+    std::int64_t index = 0;
+    for (; index + lanes <= count; index += lanes) {
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
+    }
+    accumulator rest = policy.identity();
+    if constexpr (Policy::idempotent) {
+      // The last elements once more, those that were joined already included, take no loop over a few.
+      index = count - lanes;
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
+    } else {
+      for (; index < count; ++index) rest = policy.join(rest, load(index));
+    }
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int which = 0; which < half; ++which) lane[which] = policy.combine(lane[which], lane[which + half]);
+    }
+    return Policy::idempotent ? lane[0] : policy.combine(lane[0], rest);
+  }
+  return reduce_lanes(count, policy.identity(), join_elements<Policy>{policy}, combine_accumulators<Policy>{policy},
+                      load);
+}
+
+/// Of keys alone: the largest.
+template <class Integer>
+struct largest_key {
+  using element = Integer;
+  using accumulator = Integer;
+  static constexpr bool keeps_lanes_in_registers = true;
+  static constexpr bool idempotent = true;
+  accumulator identity() const { return std::numeric_limits<Integer>::min(); }
+  accumulator join(accumulator largest, element key) const { return largest > key ? largest : key; }
+  accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
+};
+
+/// The first index with that key among 0 ... count - 1, of which there is one.
+template <class Element, class Load>
+std::int64_t find_key(Element wanted, std::int64_t count, const Load& load) {
+  constexpr std::int64_t at_once = 64, few = 8 * at_once;
+  if (count < few) {
+    // Without a branch that the data decide, and in a form that compilers vectorise.
+    const auto length = static_cast<Element>(count);
+    Element first = length;
+    for (Element index = 0; index < length; ++index) {
+      const Element candidate = load(index) == wanted ? index : length;
+      first = candidate < first ? candidate : first;
+    }
+    return first;
+  }
+  std::int64_t at = 0;
+  for (; at + at_once <= count; at += at_once) {
+    Element differing = 1;
+    for (std::int64_t index = 0; index < at_once; ++index) {
+      differing = static_cast<Element>(differing & (load(at + index) != wanted ? 1 : 0));
+    }
+    if (differing == 0) break;
+  }
+  while (load(at) != wanted) ++at;
+  return at;
+}
+
+/// The first of the largest among 0 ... count - 1, in stretches that stay in the nearest cache: where a stretch holds a
+/// larger one than those before, it is looked through once more.
+template <class Policy, class Load>
+typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_t count, const Load& load) {
+  using element = typename Policy::element;
+  constexpr std::int64_t stretch = 4096;
+  typename Policy::accumulator found = policy.identity();
+  if (count < short_rows::chained) {
+    for (std::int64_t index = 0; index < count; ++index) {
+      const element key = load(index);
+      const bool is_larger = index == 0 || key > found.key;
+      found.key = is_larger ? key : found.key;
+      found.position = is_larger ? index : found.position;
+    }
+    return found;
+  }
+  for (std::int64_t begin = 0; begin < count; begin += stretch) {
+    const std::int64_t length = std::min(stretch, count - begin);
+    const auto load_here = [&](std::int64_t index) { return load(begin + index); };
+    const element largest = reduce_in_lanes(largest_key<element>{}, length, load_here);
+    if (begin == 0 || largest > found.key) found = {largest, begin + find_key(largest, length, load_here)};
+  }
+  return found;
+}
+
+/// The elements that `load` gives, the first of them at `position` where they have one, the next `step` further.
+template <class Policy, class Load>
+typename Policy::accumulator reduce_elements(const Policy& policy, std::int64_t count, const Load& load,
+                                             [[maybe_unused]] std::int64_t position = 0,
+                                             [[maybe_unused]] std::int64_t step = 1) {
+  if constexpr (Policy::indexed) {
+    auto found = find_in_stretches(policy, count, load);
+    if (count > 0) found.position = position + found.position * step;
+    return found;
+  } else {
+    return reduce_in_lanes(policy, count, load);
+  }
+}
+
+/// The same of elements in memory.
+template <class Policy>
+typename Policy::accumulator reduce_memory(const Policy& policy, const typename Policy::stored* first,
+                                           std::int64_t count, std::int64_t stride, std::int64_t position = 0,
+                                           std::int64_t step = 1) {
+  if (stride == 1) {
+    return reduce_elements(
+        policy, count, [&](std::int64_t index) { return policy.lift(first[index]); }, position, step);
+  }
+  return reduce_elements(
+      policy, count, [&](std::int64_t index) { return policy.lift(first[index * stride]); }, position, step);
+}
+
+/// Rows of one segment each: some of them an iteration.
+template <class Policy>
+class row_reduction_kernel {
+ public:
+  using stored = typename Policy::stored;
+  using problem_type = row_reduction_problem<stored, typename Policy::result>;
+
+  row_reduction_kernel(const Policy& policy, const problem_type& problem) : policy_(policy), problem_(problem) {
+    rows_per_block_ = std::clamp<std::int64_t>(reduction_segment / std::max<std::int64_t>(1, problem.columns), 1, 4096);
+  }
+
+  std::int64_t blocks() const { return (problem_.rows + rows_per_block_ - 1) / rows_per_block_; }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t begin = block * rows_per_block_;
+    const std::int64_t end = std::min(problem_.rows, begin + rows_per_block_);
+    if (problem_.column_stride == 1 && problem_.row_stride == problem_.columns && problem_.columns > 0 &&
+        problem_.columns < short_rows::longest<element>) {
+      if constexpr (std::is_same_v<stored, element>) {
+        reduce_lifted(problem_.source + begin * problem_.columns, begin, end - begin);
+      } else {
+        lift_and_reduce(begin, end);
+      }
+      return;
+    }
+    const Policy policy = policy_;
+    for (std::int64_t row = begin; row < end; ++row) {
+      finish(row, reduce_memory(policy, problem_.source + row * problem_.row_stride, problem_.columns,
+                                problem_.column_stride));
+    }
+  }
+
+ private:
+  using element = typename Policy::element;
+  using accumulator = typename Policy::accumulator;
+  static constexpr std::int64_t lifted_at_once = 2048;
+
+  void finish(std::int64_t row, accumulator found) const {
+    problem_.results[row * problem_.result_stride] = policy_.finish(found, problem_.columns);
+  }
+
+  /// Short rows that lie one behind the other: as many as fit into a buffer are lifted by one vectorised loop, which a
+  /// loop over each row's few elements would not be.
+  void lift_and_reduce(std::int64_t begin, std::int64_t end) const {
+    element lifted[lifted_at_once];
+    const Policy policy = policy_;
+    const std::int64_t columns = problem_.columns;
+    const std::int64_t rows_at_once = lifted_at_once / columns;
+    for (std::int64_t first = begin; first < end; first += rows_at_once) {
+      const std::int64_t rows = std::min(rows_at_once, end - first);
+      const stored* const source = problem_.source + first * columns;
+      for (std::int64_t index = 0; index < rows * columns; ++index) lifted[index] = policy.lift(source[index]);
+      reduce_lifted(lifted, first, rows);
+    }
+  }
+
+  void reduce_lifted(const element* lifted, std::int64_t first, std::int64_t rows) const {
+    const bool done = [&]<std::int64_t... Columns>(std::integer_sequence<std::int64_t, Columns...>) {
+      return ((problem_.columns == Columns && (reduce_lifted_rows<Columns>(lifted, first, rows), true)) || ...);
+    }(std::make_integer_sequence<std::int64_t, short_rows::chained>{});
+    if (!done) reduce_lifted_rows<0>(lifted, first, rows);
+  }
+
+  /// Rows of `Columns` elements, a number known to the compiler unless it is 0.
+  template <std::int64_t Columns>
+  void reduce_lifted_rows(const element* lifted, std::int64_t first, std::int64_t rows) const {
+    const Policy policy = policy_;
+    const std::int64_t columns = Columns > 0 ? Columns : problem_.columns;
+    const std::int64_t stride = problem_.result_stride;
+    typename Policy::result* const results = problem_.results + first * stride;
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const element* const own = lifted + row * columns;
+      const auto found = reduce_elements(policy, columns, [=](std::int64_t index) { return own[index]; });
+      results[row * stride] = policy.finish(found, columns);
+    }
+  }
+
+  Policy policy_;
+  problem_type problem_;
+  std::int64_t rows_per_block_;
+};
+
+/// partial[r * segments + s] = what segment s of row r amounts to.
+template <class Policy>
+class segment_reduction_kernel {
+ public:
+  using stored = typename Policy::stored;
+  using accumulator = typename Policy::accumulator;
+  using problem_type = row_reduction_problem<stored, typename Policy::result>;
+
+  segment_reduction_kernel(const Policy& policy, const problem_type& problem, accumulator* partial)
+      : policy_(policy), problem_(problem), segments_(reduction_segments(problem.columns)), partial_(partial) {}
+
+  std::int64_t blocks() const { return problem_.rows * segments_; }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t row = block / segments_;
+    const std::int64_t begin = (block - row * segments_) * reduction_segment;
+    partial_[block] =
+        reduce_memory(policy_, problem_.source + row * problem_.row_stride + begin * problem_.column_stride,
+                      std::min(reduction_segment, problem_.columns - begin), problem_.column_stride, begin);
+  }
+
+ private:
+  Policy policy_;
+  problem_type problem_;
+  std::int64_t segments_;
+  accumulator* partial_;
+};
+
+/// results[r * result_stride] = what partial[r * row_step + s * segment_step] amount to, over all s.
+template <class Policy>
+struct partial_reduction_kernel {
+  using accumulator = typename Policy::accumulator;
+
+  Policy policy;
+  const accumulator* partial;
+  std::int64_t rows;
+  std::int64_t row_step;
+  std::int64_t segments;
+  std::int64_t segment_step;
+  std::int64_t count;  ///< elements of a row
+  typename Policy::result* results;
+  std::int64_t result_stride;
+
+  std::int64_t blocks() const { return rows; }
+
+  void operator()(std::int64_t row) const {
+    const accumulator* const first = partial + row * row_step;
+    const std::int64_t step = segment_step;
+    const combine_accumulators<Policy> combine{policy};
+    accumulator found = policy.identity();
+    if (segments < short_rows::chained) {
+      for (std::int64_t segment = 0; segment < segments; ++segment) found = combine(found, first[segment * step]);
+    } else {
+      found = reduce_lanes(segments, found, combine, [=](std::int64_t segment) { return first[segment * step]; });
+    }
+    results[row * result_stride] = policy.finish(found, count);
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail
