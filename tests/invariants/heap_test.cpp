@@ -88,6 +88,7 @@ TEST_F(heap, reductions) {
   const Kokkos::View<float, Kokkos::HostSpace> total("total");
   EXPECT_EQ(surplus_of([&] { sum(ctx_, x_, total); }, 2), 0u);
   EXPECT_EQ(surplus_of([&] { softmax(ctx_, a_, b_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { log_softmax(ctx_, a_, b_); }), 0u);
 }
 
 }  // namespace

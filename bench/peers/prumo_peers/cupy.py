@@ -2,7 +2,7 @@
 """The worker of CuPy: ``python3 -m prumo_peers.cupy``. Never run: no machine with CuPy was at hand.
 
 Timed by events around a captured graph of many calls, or around the calls themselves where they are long. What CuPy has
-no function for is written as its users write it: sigmoid as an element-wise kernel, softmax by steps.
+no function for is written as its users write it: sigmoid as an element-wise kernel, both kinds of softmax by steps.
 """
 
 import sys
@@ -25,6 +25,11 @@ def _softmax(x, y, _):
     cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
     cupy.exp(y, out=y)
     cupy.divide(y, y.sum(axis=1, keepdims=True), out=y)
+
+
+def _log_softmax(x, y, _):
+    cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
+    cupy.subtract(y, cupy.log(cupy.exp(y).sum(axis=1, keepdims=True)), out=y)
 
 
 def _gemm(a, b, c, it):
@@ -63,6 +68,7 @@ class CuPy(Framework):
         "sum": lambda x, y, _: cupy.sum(x, out=y),
         "sum_rows": lambda x, y, _: cupy.sum(x, axis=1, out=y),
         "softmax": _softmax,
+        "log_softmax": _log_softmax,
         "gemm": _gemm,
     }
 

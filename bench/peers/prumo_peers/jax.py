@@ -58,6 +58,7 @@ class Jax(Framework):
         "sum": lambda x, y, _: jnp.sum(_wide(x)),
         "sum_rows": lambda x, y, _: jnp.sum(_wide(x), axis=1),
         "softmax": lambda x, y, _: jax.nn.softmax(_wide(x), axis=1),
+        "log_softmax": lambda x, y, _: jax.nn.log_softmax(_wide(x), axis=1),
         "gemm": _gemm,
     }
 

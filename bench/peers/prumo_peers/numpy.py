@@ -29,6 +29,11 @@ def _softmax(x, y, _):
     np.divide(y, y.sum(axis=1, keepdims=True), out=y)
 
 
+def _log_softmax(x, y, _):
+    np.subtract(x, x.max(axis=1, keepdims=True, initial=-np.inf), out=y)
+    np.subtract(y, np.log(np.exp(y).sum(axis=1, keepdims=True)), out=y)
+
+
 def _gemm(a, b, c, it):
     a, b = a.T if it["trans_a"] else a, b.T if it["trans_b"] else b
     alpha, beta = c.dtype.type(it["alpha"]), c.dtype.type(it["beta"])
@@ -54,6 +59,7 @@ class NumPy(Framework):
         "sum": lambda x, y, _: np.sum(x, out=y),
         "sum_rows": lambda x, y, _: np.sum(x, axis=1, out=y),
         "softmax": _softmax,
+        "log_softmax": _log_softmax,
         "gemm": _gemm,
     }
 

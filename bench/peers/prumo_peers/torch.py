@@ -158,6 +158,7 @@ class Torch(Framework):
         "sum": lambda x, y, _: torch.sum(x, 0, out=y),
         "sum_rows": lambda x, y, _: torch.sum(x, 1, out=y),
         "softmax": lambda x, y, _: torch.softmax(x, 1, out=y),
+        "log_softmax": lambda x, y, _: torch.log_softmax(x, 1, out=y),
         "gemm": _gemm,
     }
 

@@ -61,6 +61,8 @@ class Rows(Operation):
             {"name": "columns", "description": "elements of a row", "default": ROW})
 
     def fitting(self, elements, given):
+        if given.get("rows") and "columns" not in given:
+            return {"rows": given["rows"], "columns": max(1, elements // given["rows"])}
         columns = given.get("columns", ROW)
         return {"rows": max(1, elements // max(1, columns)), "columns": columns}
 
@@ -116,19 +118,26 @@ class SumRows(Rows, Sum):
 
 
 class Softmax(Rows):
+    flops_per_element = 4
+
     def arrays(self, shape, values):
         extents = (shape["rows"], shape["columns"])
         return [(extents, "input"), (extents, "output")]
 
     def model(self, shape, values, size):
         elements = shape["rows"] * shape["columns"]
-        return {"bytes": 2 * elements * size, "flops": 4 * elements + shape["rows"], "elements": elements,
-                "unit": "vector"}
+        return {"bytes": 2 * elements * size, "flops": self.flops_per_element * elements + shape["rows"],
+                "elements": elements, "unit": "vector"}
+
+    def entries(self, u, distance, total, total_bound):
+        """Values and bounds of entries so far from their row's maximum. The quotient takes two more roundings at most."""
+        value = np.exp(-distance) / total
+        return value, value * (u * (distance + 8) + total_bound + 2 * u)
 
     def expected(self, choice, indices):
         """The bound: x - max is rounded once, which exp turns into a relative error of u |x - max|; exp itself is
         within 4 ulp, 8 u, in every library met here. The terms of the sum carry the same at the largest distance, and
-        the sum its own additions. The quotient takes two more roundings at most."""
+        the sum its own additions."""
         columns, computed = choice.shape["columns"], choice.compute_type
         u = rounding.unit_roundoff(computed)
         growth = rounding.summation_growth(computed, columns)
@@ -136,12 +145,21 @@ class Softmax(Rows):
         for row in np.unique(indices // columns) if len(indices) else ():
             x = philox.uniform(choice.seed, 0, int(row) * columns, columns, choice.dtype).astype(np.longdouble)
             distance = x.max() - x
-            powers = np.exp(-distance)
             here = indices // columns == row
-            chosen = indices[here] % columns
-            value[here] = (powers / powers.sum())[chosen]
-            bound[here] = value[here] * (u * (distance[chosen] + 8) + u * (distance.max() + 8) + growth + 2 * u)
+            value[here], bound[here] = self.entries(u, distance[indices[here] % columns], np.exp(-distance).sum(),
+                                                    u * (distance.max() + 8) + growth)
         return value, rounding.stored_bound(choice.dtype, value, bound)
+
+
+class LogSoftmax(Softmax):
+    flops_per_element = 5
+
+    def entries(self, u, distance, total, total_bound):
+        """The logarithm is within 4 ulp, 8 u; x - max, which may be taken apart, and the difference are rounded. A
+        library that takes max + log(total) away at once rounds that sum: no more, as the maximum is below 1."""
+        logarithm = np.log(total)
+        value = -distance - logarithm
+        return value, total_bound + u * (distance + 8 * logarithm + 2 * (1 + logarithm) + np.abs(value))
 
 
 class Gemm(Operation):
@@ -205,6 +223,7 @@ OPERATIONS = {it.op: it for it in (
     Sum("sum", "the sum of all elements of x", 1, 1),
     SumRows("sum_rows", "the sum of each row of x", 1, 1, default=False),
     Softmax("softmax", "the softmax of each row of x", 1, 4),
+    LogSoftmax("log_softmax", "the logarithm of the softmax of each row of x", 1, 5, default=False),
     Gemm("gemm", "C = alpha op(A) op(B) + beta C", 2, 0, parameters=(
         parameter("alpha", "the factor of the product", 1), parameter("beta", "the factor of the old C", 0),
         parameter("trans_a", "1 where A is stored transposed", 0),

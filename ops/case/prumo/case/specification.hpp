@@ -121,9 +121,13 @@ struct check_result {
 /// negative extent and for axes that the operation does not have.
 shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
-/// The shape of a case with the axes `rows` and `columns`: columns take the fallback of `info`, rows follow from the
-/// size of an array and are at least 1.
+/// The shape of a case with the axes `rows` and `columns`. Columns take the fallback of `info`, and rows follow from
+/// the size of an array; where only rows are given, columns follow from it. What follows is at least 1.
 shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given);
+
+/// The shape of a case with the axes `rows` and `columns` that are alike: where neither is given, the square that fits
+/// into an array; else what is left of it for the other one.
+shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
 /// Calls `function(T{})` with the scalar type that `type` names.
 template <class Function>
