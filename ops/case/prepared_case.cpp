@@ -56,7 +56,7 @@ detail::element_order order_of(const typename case_arrays<Exec>::entry& entry) {
 std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
   std::size_t bytes = 0;
   for (const array_specification& array : arrays) {
-    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * dtype_size(type);
+    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * element_bytes(array, type);
   }
   return bytes;
 }
@@ -87,7 +87,7 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
     case_arrays<Exec> arrays;
     for (const array_specification& array : specifications_) {
       const std::size_t bytes =
-          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * dtype_size(choice_.type);
+          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * element_bytes(array, choice_.type);
       try {
         allocations_.emplace_back(
             Kokkos::view_alloc(context_.instance(), Kokkos::WithoutInitializing, "prumo::case::" + array.name), bytes);
@@ -108,6 +108,12 @@ void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outp
       const auto& entry = arrays.entries[which];
       T* const data = static_cast<T*>(entry.data);
       const std::int64_t count = element_count(specifications_[which]);
+      if (const auto below = specifications_[which].indices_below) {
+        detail::launch_items(context_.instance(), "prumo::case::fill_indices",
+                             detail::fill_indices_kernel{static_cast<std::int64_t*>(entry.data), order_of<Exec>(entry),
+                                                         count, choice_.seed, which, *below});
+        continue;
+      }
       if (specifications_[which].role == array_role::output) {
         if (!poison_outputs) continue;
         detail::launch_items(context_.instance(), "prumo::case::poison",

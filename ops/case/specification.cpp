@@ -32,6 +32,10 @@ void check_size(std::string_view op, std::string_view axis, std::int64_t bytes_p
 
 }  // namespace
 
+std::size_t element_bytes(const array_specification& array, dtype type) {
+  return array.indices_below ? sizeof(std::int64_t) : dtype_size(type);
+}
+
 shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {
   check_axes(op, given, {"n"});
   check_size(op, "n", bytes_per_array, given);

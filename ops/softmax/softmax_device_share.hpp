@@ -5,7 +5,6 @@
 /// What the kernels of softmax on a device share: how a row is shared out, and a thread's part of it in registers.
 
 #include "softmax_formula.hpp"
-#include "softmax_formula.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/softmax.hpp>
@@ -18,6 +17,8 @@ struct softmax_device_partition {
   static constexpr int pack_elements = device_pack_elements<T>;
   /// Numbers that a thread holds at most; more would not leave registers for a full multiprocessor.
   static constexpr int most_packs = sizeof(T) == 2 ? 4 : 8;
+  /// The same beside the running statistics of long rows, which leave fewer registers for exp of double.
+  static constexpr int packs_of_segment = sizeof(T) == 8 ? 4 : most_packs;
   static constexpr int usual_threads = 256, most_threads = 1024;
   static constexpr std::int64_t longest_row = std::int64_t{most_threads} * most_packs * pack_elements;
 

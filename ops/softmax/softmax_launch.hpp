@@ -67,7 +67,7 @@ void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) 
     return;
   }
   constexpr std::int64_t held =
-      std::int64_t{softmax_long_partition::threads} * partition::most_packs * partition::pack_elements;
+      std::int64_t{softmax_long_partition::threads} * partition::packs_of_segment * partition::pack_elements;
   const auto cut = softmax_long_partition::of(problem.rows, problem.columns, held);
   auto* const partial = static_cast<statistics*>(
       ctx.workspace(static_cast<std::size_t>(problem.rows * cut.segments) * sizeof(statistics)));

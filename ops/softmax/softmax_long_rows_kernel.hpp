@@ -192,7 +192,7 @@ class softmax_statistics_kernel {
       const std::int64_t row = block / cut_.segments;
       const std::int64_t begin = (block - row * cut_.segments) * cut_.segment;
       const std::int64_t rest = problem_.columns - begin;
-      softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
+      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
           problem_, row, begin, rest < cut_.segment ? rest : cut_.segment, member.team_rank());
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
       if (member.team_rank() == 0) partial_[block] = statistics;
@@ -234,7 +234,7 @@ class softmax_write_kernel {
       const std::int64_t begin = (block - row * cut_.segments) * cut_.segment;
       const std::int64_t rest = problem_.columns - begin;
       const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + row * cut_.segments);
-      softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
+      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
           problem_, row, begin, rest < cut_.segment ? rest : cut_.segment, member.team_rank());
       stretch.write(finite_maximum(of_row.maximum), Formula::row_factor(of_row.total), false);
     }

@@ -69,6 +69,8 @@ class CuPy(Framework):
         "sum_rows": lambda x, y, _: cupy.sum(x, axis=1, out=y),
         "softmax": _softmax,
         "log_softmax": _log_softmax,
+        "transpose": lambda x, y, _: cupy.copyto(y, x.T),
+        "gather_rows": lambda x, index, y, _: cupy.take(x, index, axis=0, out=y),
         "gemm": _gemm,
     }
 

@@ -18,10 +18,11 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common import machine, rounding  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
-_TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16}
+_TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16,
+          "i64": jnp.int64}
 
 
 def _wide(array):
@@ -45,7 +46,7 @@ def _scale(x, y, it):
 
 class Jax(Framework):
     name = "jax"
-    dtypes = tuple(_TYPES)
+    dtypes = rounding.DTYPES
     # Functions of all arrays that return the result; what the output held is read by gemm alone.
     calls = {
         "add": lambda x, y, z, _: _wide(x) + _wide(y),
@@ -59,6 +60,8 @@ class Jax(Framework):
         "sum_rows": lambda x, y, _: jnp.sum(_wide(x), axis=1),
         "softmax": lambda x, y, _: jax.nn.softmax(_wide(x), axis=1),
         "log_softmax": lambda x, y, _: jax.nn.log_softmax(_wide(x), axis=1),
+        "transpose": lambda x, y, _: x.T,
+        "gather_rows": lambda x, index, y, _: jnp.take(x, index, axis=0, mode="clip"),
         "gemm": _gemm,
     }
 

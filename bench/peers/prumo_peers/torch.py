@@ -13,10 +13,11 @@ program.require("torch", "numpy torch", ("numpy", "torch"))
 
 import torch  # noqa: E402
 
-from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common import machine, rounding  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
-_TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
+_TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
+          "i64": torch.int64}
 
 
 def _gemm(a, b, c, it):
@@ -146,7 +147,8 @@ class Xla(Host):
 
 class Torch(Framework):
     name = "torch"
-    dtypes = tuple(_TYPES)
+    dtypes = rounding.DTYPES
+    storage_roundings = {"log_softmax": 1}  # the logarithm of the sum, on the host
     calls = {
         "add": lambda x, y, z, _: torch.add(x, y, out=z),
         "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
@@ -159,6 +161,8 @@ class Torch(Framework):
         "sum_rows": lambda x, y, _: torch.sum(x, 1, out=y),
         "softmax": lambda x, y, _: torch.softmax(x, 1, out=y),
         "log_softmax": lambda x, y, _: torch.log_softmax(x, 1, out=y),
+        "transpose": lambda x, y, _: y.copy_(x.t()),
+        "gather_rows": lambda x, index, y, _: torch.index_select(x, 0, index, out=y),
         "gemm": _gemm,
     }
 

@@ -148,7 +148,7 @@ class Softmax(Rows):
             here = indices // columns == row
             value[here], bound[here] = self.entries(u, distance[indices[here] % columns], np.exp(-distance).sum(),
                                                     u * (distance.max() + 8) + growth)
-        return value, rounding.stored_bound(choice.dtype, value, bound)
+        return value, rounding.stored_bound(choice.dtype, value, bound + choice.storage_bound(self, value))
 
 
 class LogSoftmax(Softmax):
@@ -160,6 +160,59 @@ class LogSoftmax(Softmax):
         logarithm = np.log(total)
         value = -distance - logarithm
         return value, total_bound + u * (distance + 8 * logarithm + 2 * (1 + logarithm) + np.abs(value))
+
+
+class Transpose(Operation):
+    axes = ({"name": "rows", "description": "rows of x"}, {"name": "columns", "description": "columns of x"})
+
+    def fitting(self, elements, given):
+        side = math.isqrt(elements)
+        if not given.get("rows") and not given.get("columns"):
+            return {"rows": max(1, side), "columns": max(1, side)}
+        other = max(1, elements // max(1, given.get("rows") or given.get("columns")))
+        return {"rows": given.get("rows", other), "columns": given.get("columns", other)}
+
+    def arrays(self, shape, values):
+        return [((shape["rows"], shape["columns"]), "input"), ((shape["columns"], shape["rows"]), "output")]
+
+    def model(self, shape, values, size):
+        elements = shape["rows"] * shape["columns"]
+        return {"bytes": 2 * elements * size, "flops": 0, "elements": elements, "unit": "vector"}
+
+    def expected(self, choice, indices):
+        rows, columns = choice.shape["rows"], choice.shape["columns"]
+        value = choice.entries(0, indices % rows * columns + indices // rows)
+        return value, np.zeros(len(indices), np.longdouble)
+
+
+class GatherRows(Rows):
+    axes = ({"name": "rows", "description": "rows of y"},
+            {"name": "columns", "description": "elements of a row", "default": 256},
+            {"name": "table", "description": "rows of x (default: as many as y has)"})
+
+    def fitting(self, elements, given):
+        fitted = super().fitting(elements, {"columns": 256, **given} if not given.get("rows") else given)
+        return {**fitted, "table": given.get("rows", fitted["rows"])}
+
+    def indices_below(self, shape):
+        return shape["table"]
+
+    def arrays(self, shape, values):
+        return [((shape["table"], shape["columns"]), "input"), ((shape["rows"],), "indices"),
+                ((shape["rows"], shape["columns"]), "output")]
+
+    def model(self, shape, values, size):
+        elements = shape["rows"] * shape["columns"]
+        return {"bytes": 2 * elements * size + 8 * shape["rows"], "flops": 0, "elements": elements, "unit": "vector"}
+
+    def expected(self, choice, indices):
+        columns, rows = choice.shape["columns"], indices // choice.shape["columns"]
+        if not len(indices):
+            return np.empty(0, np.longdouble), np.empty(0, np.longdouble)
+        first = int(rows.min())
+        chosen = philox.indices(choice.seed, 1, first, int(rows.max()) + 1 - first, choice.shape["table"])
+        value = choice.entries(0, chosen[rows - first] * columns + indices % columns)
+        return value, np.zeros(len(indices), np.longdouble)
 
 
 class Gemm(Operation):
@@ -223,6 +276,8 @@ OPERATIONS = {it.op: it for it in (
     Sum("sum", "the sum of all elements of x", 1, 1),
     SumRows("sum_rows", "the sum of each row of x", 1, 1, default=False),
     Softmax("softmax", "the softmax of each row of x", 1, 4),
+    Transpose("transpose", "y = x^T", 1, 0, default=False),
+    GatherRows("gather_rows", "y(i, :) = x(index(i), :)", 2, 0, default=False),
     LogSoftmax("log_softmax", "the logarithm of the softmax of each row of x", 1, 5, default=False),
     Gemm("gemm", "C = alpha op(A) op(B) + beta C", 2, 0, parameters=(
         parameter("alpha", "the factor of the product", 1), parameter("beta", "the factor of the old C", 0),

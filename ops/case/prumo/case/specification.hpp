@@ -8,6 +8,7 @@
 #include <prumo/types.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,7 +86,12 @@ struct array_specification {
   std::string name;
   array_role role = array_role::input;
   std::vector<std::int64_t> extents;  ///< rank 0, 1 or 2
+  /// Set: the elements are no numbers of the case's type but std::int64_t in [0, indices_below).
+  std::optional<std::int64_t> indices_below = {};
 };
+
+/// Bytes of one element of an array of a case of that type.
+std::size_t element_bytes(const array_specification& array, dtype type);
 
 /// Algorithmic cost of one call: each input read once, each output written once.
 struct cost {
