@@ -6,7 +6,7 @@
 /// free of branches and calls, so that a loop over them is vectorised; on a device they are the device's own.
 ///
 /// Largest errors on the host, in units in the last place, over the whole range, subnormal results included:
-/// exp 1, tanh 2, sigmoid 3. NaN passes through; exp overflows to infinity and underflows to zero as the exact
+/// exp 1, tanh 2, sigmoid 3, log 1. NaN passes through; exp overflows to infinity and underflows to zero as the exact
 /// function would. Coefficients: core/tools/fit_polynomials.py.
 
 #include <prumo/counted.hpp>
@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace prumo {
 
@@ -54,7 +55,7 @@ KOKKOS_FORCEINLINE_FUNCTION T minimum(T a, T b) {
 
 namespace detail {
 
-/// What exp() and tanh() need to know of a floating-point type.
+/// What exp(), tanh() and log() need to know of a floating-point type.
 template <class T>
 struct exp_constants;
 
@@ -72,6 +73,9 @@ struct exp_constants<float> {
   static constexpr float exp_tail[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eap-5f, 0x1.12394cp-7f, 0x1.6a26aep-10f};
   static constexpr float tanh_tail[] = {-0x1.555554p-2f, 0x1.11106ep-3f,  -0x1.b9f006p-5f,
                                         0x1.6399d8p-6f,  -0x1.0c3710p-7f, 0x1.19c33ap-9f};
+  static constexpr float smallest_normal = 0x1p-126f;
+  static constexpr integer root_half_bits = 0x3f3504f3;  // of sqrt(1/2)
+  static constexpr float log_tail[] = {0x1.555554p-1f, 0x1.999a78p-2f, 0x1.24394ep-2f, 0x1.e2e734p-3f};
 };
 
 template <>
@@ -93,6 +97,11 @@ struct exp_constants<double> {
                                          0x1.664f4871951fcp-6,   -0x1.226e32e79d553p-7,  0x1.d6d35dafd7f3dp-9,
                                          -0x1.7d9c5d23faeffp-10, 0x1.350cdbd71460dp-11,  -0x1.f1217fb8afc0dp-13,
                                          0x1.804b9a0f8302dp-14,  -0x1.fb8090d1e3f46p-16, 0x1.9743c39730545p-18};
+  static constexpr double smallest_normal = 0x1p-1022;
+  static constexpr integer root_half_bits = 0x3fe6a09e667f3bcd;
+  static constexpr double log_tail[] = {0x1.5555555555555p-1, 0x1.9999999999dc6p-2, 0x1.249249242ec30p-2,
+                                        0x1.c71c725596ce2p-3, 0x1.745cdf1d9758ep-3, 0x1.3b2088fdf77b2p-3,
+                                        0x1.0f5f7d36af816p-3, 0x1.0f4cef476006dp-3};
 };
 
 template <class T, std::size_t N>
@@ -138,6 +147,38 @@ KOKKOS_FORCEINLINE_FUNCTION T tanh_on_host(T x) {
   return Kokkos::copysign(magnitude < T(0.625) ? near_zero : far, x);
 }
 
+/// log(x) = n ln 2 + log(1 + f) with x = 2^n (1 + f) and 1 + f between sqrt(1/2) and sqrt(2);
+/// log(1 + f) = 2 atanh(s) with s = f / (2 + f), summed up from the small terms to the large ones
+/// (Tang, "Table-driven implementation of the logarithm function", ACM TOMS 16, 1990, for the case near 1).
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T log_on_host(T x) {
+  using constants = exp_constants<T>;
+  using integer = typename constants::integer;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  // Subnormal numbers are made normal first.
+  constexpr int lift = constants::significand_shift + 1;
+  constexpr T lift_factor = static_cast<T>(integer{1} << lift);
+  const bool small = x < constants::smallest_normal;
+  const T normal = small ? x * lift_factor : x;
+  // Counted from sqrt(1/2) on, so that the significand ends up around 1.
+  const integer exponent =
+      static_cast<integer>(bit_cast<integer>(normal) - constants::root_half_bits) >> constants::significand_shift;
+  const T significand =
+      bit_cast<T>(static_cast<integer>(bit_cast<integer>(normal) - (exponent << constants::significand_shift)));
+  const T n = static_cast<T>(exponent) - (small ? T(lift) : T(0));
+  const T f = significand - T(1);
+  const T s = f / (T(2) + f);
+  const T z = s * s;
+  const T half_square = T(0.5) * f * f;
+  const T tail = s * prumo::fma(z, polynomial(constants::log_tail, z), half_square);
+  const T low = prumo::fma(n, constants::ln2_low, tail);
+  const T finite = prumo::fma(n, constants::ln2_high, f - (half_square - low));
+  // Zero, negative numbers, infinity and NaN.
+  const T beyond = x == T(0) ? -infinity : (x < T(0) ? nan : x);
+  return x > T(0) && x < infinity ? finite : beyond;
+}
+
 }  // namespace detail
 
 /// e^x.
@@ -146,6 +187,14 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp(T x) {
   KOKKOS_IF_ON_HOST((return detail::exp_on_host(x);))
   KOKKOS_IF_ON_DEVICE((return Kokkos::exp(x);))
+}
+
+/// The natural logarithm.
+template <class T>
+  requires std::is_floating_point_v<T>
+KOKKOS_FORCEINLINE_FUNCTION T log(T x) {
+  KOKKOS_IF_ON_HOST((return detail::log_on_host(x);))
+  KOKKOS_IF_ON_DEVICE((return Kokkos::log(x);))
 }
 
 /// The hyperbolic tangent.
@@ -185,6 +234,10 @@ counted<T> minimum(counted<T> a, counted<T> b) {
 template <class T>
 counted<T> exp(counted<T> x) {
   return counted<T>::tallied(flop_kind::exp, prumo::exp(x.value()));
+}
+template <class T>
+counted<T> log(counted<T> x) {
+  return counted<T>::tallied(flop_kind::log, prumo::log(x.value()));
 }
 template <class T>
 counted<T> tanh(counted<T> x) {

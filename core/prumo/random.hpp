@@ -38,6 +38,33 @@ KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::
   return {{c0, c1, c2, c3}};
 }
 
+/// Blocks number first ... first + Count - 1, word by word: a round is a loop over blocks, which a host vectorises.
+template <int Count>
+inline void philox4x32_10_side_by_side(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                                       std::uint32_t (&words)[4][Count]) {
+  for (int i = 0; i < Count; ++i) {
+    const std::uint64_t counter = first + static_cast<std::uint64_t>(i);
+    words[0][i] = static_cast<std::uint32_t>(counter);
+    words[1][i] = static_cast<std::uint32_t>(counter >> 32);
+    words[2][i] = static_cast<std::uint32_t>(stream);
+    words[3][i] = static_cast<std::uint32_t>(stream >> 32);
+  }
+  auto k0 = static_cast<std::uint32_t>(seed);
+  auto k1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < Count; ++i) {
+      const std::uint64_t product0 = static_cast<std::uint64_t>(0xD2511F53u) * words[0][i];
+      const std::uint64_t product1 = static_cast<std::uint64_t>(0xCD9E8D57u) * words[2][i];
+      words[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ words[1][i] ^ k0;
+      words[1][i] = static_cast<std::uint32_t>(product1);
+      words[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ words[3][i] ^ k1;
+      words[3][i] = static_cast<std::uint32_t>(product0);
+    }
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+
 /// How many values of T one block holds: 2 of `double`, 4 of the others.
 template <class T>
 inline constexpr int values_per_block = sizeof(T) == 8 ? 2 : 4;
@@ -64,6 +91,16 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   constexpr auto per_block = static_cast<std::uint64_t>(values_per_block<T>);
   return uniform_from<T>(philox4x32_10(seed, stream, index / per_block), static_cast<int>(index % per_block));
+}
+
+/// Element `index` of an array of indices: the 64-bit word that an array of double has there, modulo `below`; 0 where
+/// there is nothing below.
+KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_below(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
+                                                     std::int64_t below) {
+  const philox_block block = philox4x32_10(seed, stream, index / 2);
+  const int low = static_cast<int>(index % 2) * 2;
+  const std::uint64_t word = (static_cast<std::uint64_t>(block.words[low + 1]) << 32) | block.words[low];
+  return below > 0 ? static_cast<std::int64_t>(word % static_cast<std::uint64_t>(below)) : 0;
 }
 
 }  // namespace prumo::random

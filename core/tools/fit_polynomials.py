@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the coefficients of core/prumo/math.hpp: minimax polynomials by Remez' exchange. Needs mpmath.
+"""Makes the coefficients of core/prumo/math.hpp and ops/random: minimax polynomials by Remez' exchange. Needs mpmath.
 
 usage: fit_polynomials.py
 """
@@ -68,6 +68,29 @@ def tanh_tail(z):
     return (mp.tanh(x) - x) / (x * z)
 
 
+def log_tail(z):
+    """(2 atanh(s) - 2 s) / s^3 for z = s^2"""
+    if z < mp.mpf(10) ** -12:
+        return mp.mpf(2) / 3 + 2 * z / 5
+    s = mp.sqrt(z)
+    return (mp.log((1 + s) / (1 - s)) - 2 * s) / (s * z)
+
+
+def sine_tail(z):
+    """(sin(pi x) - pi x) / x^3 for z = x^2"""
+    if z < mp.mpf(10) ** -12:
+        return -mp.pi**3 / 6 + mp.pi**5 * z / 120
+    x = mp.sqrt(z)
+    return (mp.sin(mp.pi * x) - mp.pi * x) / (x * z)
+
+
+def cosine_tail(z):
+    """(cos(pi x) - 1) / x^2 for z = x^2"""
+    if z < mp.mpf(10) ** -12:
+        return -mp.pi**2 / 2 + mp.pi**4 * z / 24
+    return (mp.cos(mp.pi * mp.sqrt(z)) - 1) / z
+
+
 half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")
 for bits, degree in ((24, 4), (53, 9)):
     fit(f"exp, {bits} bits: (exp(r) - 1 - r) / r^2", exp_tail, lambda r: (r * r + mp.mpf(10) ** -3) / mp.exp(r), -half_ln2, half_ln2,
@@ -75,6 +98,14 @@ for bits, degree in ((24, 4), (53, 9)):
 for bits, degree in ((24, 5), (53, 11)):
     fit(f"tanh, {bits} bits: (tanh(x) - x) / x^3 in z = x^2", tanh_tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -6,
              mp.mpf("0.625") ** 2, degree, bits)
+for bits, degree in ((24, 3), (53, 7)):
+    fit(f"log, {bits} bits: (2 atanh(s) - 2 s) / s^3 in z = s^2", log_tail, lambda z: z + mp.mpf(10) ** -4,
+             mp.mpf(10) ** -9, (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.0001"), degree, bits)
+# Of ops/random: |x| <= 1/4.
+for bits, degree in ((24, 3), (53, 6)):
+    for name, tail in (("sin(pi x): (sin(pi x) - pi x) / x^3", sine_tail), ("cos(pi x): (cos(pi x) - 1) / x^2", cosine_tail)):
+        fit(f"{name} in z = x^2, {bits} bits", tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -9, mp.mpf(1) / 16,
+             degree, bits)
 for bits, low_bits in ((24, 15), (53, 42)):
     ln2 = mp.log(2)
     high_part = mp.ldexp(mp.floor(mp.ldexp(ln2, low_bits)), -low_bits)

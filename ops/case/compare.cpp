@@ -11,11 +11,19 @@
 namespace prumo::cases::detail {
 namespace {
 
-long double read_entry(dtype type, const host_output& output, std::int64_t index) {
+template <class T>
+long double as_long_double(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<long double>(value);
+  } else {
+    return static_cast<long double>(static_cast<compute_t<T>>(value));
+  }
+}
+
+long double read_entry(const host_output& output, std::int64_t index) {
   const std::int64_t place = output.order.offset(index);
-  if (output.holds_indices) return static_cast<long double>(static_cast<const std::int64_t*>(output.data)[place]);
-  return with_type(type, [&]<class T>(T) {
-    return static_cast<long double>(static_cast<compute_t<T>>(static_cast<const T*>(output.data)[place]));
+  return with_element_type(output.specification, output.type, [&]<class T>(T) {
+    return as_long_double(static_cast<const T*>(output.data)[place]);
   });
 }
 
@@ -37,9 +45,9 @@ struct worst_entry {
   std::uint64_t checked = 0;
   std::string message;
 
-  void take(dtype type, const std::vector<host_output>& outputs, const reference_entry& expected) {
+  void take(const std::vector<host_output>& outputs, const reference_entry& expected) {
     const host_output& output = outputs[expected.which];
-    const long double result = read_entry(type, output, expected.index);
+    const long double result = read_entry(output, expected.index);
     const double found = relative_to_bound(result, expected);
     ++checked;
     // A NaN is the worst there is and stays.
@@ -48,7 +56,7 @@ struct worst_entry {
     if (found <= 1) return;
     std::ostringstream text;
     text.precision(10);
-    text << output.name << '[' << expected.index << "] is " << result << ", expected " << expected.value << " within "
+    text << output.specification.name << '[' << expected.index << "] is " << result << ", expected " << expected.value << " within "
          << expected.bound;
     message = text.str();
   }
@@ -68,16 +76,15 @@ std::string unwritten_entries_of(const host_output& output) {
     }
   }
   if (unwritten == 0) return {};
-  return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " + output.name +
+  return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " + output.specification.name +
          " were never written, the first at " + std::to_string(first);
 }
 
-std::string unwritten_entries(dtype type, const std::vector<host_output>& outputs) {
+std::string unwritten_entries(const std::vector<host_output>& outputs) {
   for (const host_output& output : outputs) {
     if (output.data == nullptr) continue;
-    std::string found = output.holds_indices
-                            ? unwritten_entries_of<std::int64_t>(output)
-                            : with_type(type, [&]<class T>(T) { return unwritten_entries_of<T>(output); });
+    std::string found = with_element_type(output.specification, output.type,
+                                          [&]<class T>(T) { return unwritten_entries_of<T>(output); });
     if (!found.empty()) return found;
   }
   return {};
@@ -96,7 +103,7 @@ std::int64_t parts_within(double budget, std::int64_t parts, double part_cost) {
   return std::min(parts, std::max<std::int64_t>(2, static_cast<std::int64_t>(affordable)));
 }
 
-check_result compare(dtype type, const std::vector<host_output>& outputs, std::int64_t parts,
+check_result compare(const std::vector<host_output>& outputs, std::int64_t parts,
                      std::int64_t checked_parts, const reference_function& reference) {
   check_result result;
   result.method = checked_parts == parts ? "all" : "sampled";
@@ -108,7 +115,7 @@ check_result compare(dtype type, const std::vector<host_output>& outputs, std::i
       const std::int64_t part = checked_parts <= 1 ? 0 : (parts - 1) * step / (checked_parts - 1);
       entries.clear();
       reference(part, entries);
-      for (const reference_entry& expected : entries) worst.take(type, outputs, expected);
+      for (const reference_entry& expected : entries) worst.take(outputs, expected);
     }
   };
   // The host's own execution space, whose threads are bound to cores already: threads started here would all inherit
@@ -128,7 +135,7 @@ check_result compare(dtype type, const std::vector<host_output>& outputs, std::i
       result.message = found.message;
     }
   }
-  if (std::string unwritten = unwritten_entries(type, outputs); !unwritten.empty()) {
+  if (std::string unwritten = unwritten_entries(outputs); !unwritten.empty()) {
     result.error = std::numeric_limits<double>::quiet_NaN();
     result.message = std::move(unwritten);
   }

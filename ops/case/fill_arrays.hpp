@@ -67,6 +67,27 @@ struct fill_uniform_kernel {
   }
 };
 
+/// Indices of rows, say.
+struct fill_indices_kernel {
+  static constexpr std::int64_t elements_per_item = 512;
+
+  std::int64_t* data;
+  element_order order;
+  std::int64_t count;
+  std::uint64_t seed;
+  std::uint64_t stream;
+  std::int64_t below;
+
+  std::int64_t items() const { return (count + elements_per_item - 1) / elements_per_item; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t end = (item + 1) * elements_per_item < count ? (item + 1) * elements_per_item : count;
+    for (std::int64_t index = item * elements_per_item; index < end; ++index) {
+      data[order.offset(index)] = random::index_below(seed, stream, static_cast<std::uint64_t>(index), below);
+    }
+  }
+};
+
 template <class T>
 struct poison_kernel {
   static constexpr std::int64_t elements_per_item = 4096;

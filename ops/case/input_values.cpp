@@ -12,6 +12,10 @@ double input_values::at(std::size_t which, std::int64_t index) const {
   });
 }
 
+std::int64_t input_values::index_at(std::size_t which, std::int64_t index, std::int64_t below) const {
+  return random::index_below(seed_, which, static_cast<std::uint64_t>(index), below);
+}
+
 void input_values::read(std::size_t which, std::int64_t begin, std::span<double> out) const {
   with_type(type_, [&]<class T>(T) {
     constexpr std::int64_t per_block = random::values_per_block<T>;

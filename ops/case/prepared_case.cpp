@@ -103,28 +103,28 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
 
 template <class Exec>
 void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outputs) {
-  const auto poison = [&]<class T>(T, const typename case_arrays<Exec>::entry& entry, std::int64_t count) {
-    detail::launch_items(context_.instance(), "prumo::case::poison",
-                         detail::poison_kernel<T>{static_cast<T*>(entry.data), order_of<Exec>(entry), count});
-  };
-  with_type(choice_.type, [&]<class T>(T) {
-    for (std::size_t which = 0; which < specifications_.size(); ++which) {
-      const auto& entry = arrays.entries[which];
+  const Exec& instance = context_.instance();
+  for (std::size_t which = 0; which < specifications_.size(); ++which) {
+    const array_specification& array = specifications_[which];
+    const auto& entry = arrays.entries[which];
+    const auto order = order_of<Exec>(entry);
+    const std::int64_t count = element_count(array);
+    with_element_type(array, choice_.type, [&]<class T>(T) {
       T* const data = static_cast<T*>(entry.data);
-      const std::int64_t count = element_count(specifications_[which]);
-      if (specifications_[which].role == array_role::output) {
-        if (!poison_outputs) continue;
-        if (specifications_[which].holds_indices) {
-          poison(std::int64_t{}, entry, count);
-        } else {
-          poison(T{}, entry, count);
-        }
+      if (array.role == array_role::output) {
+        if (!poison_outputs) return;
+        detail::launch_items(instance, "prumo::case::poison", detail::poison_kernel<T>{data, order, count});
+      } else if constexpr (std::is_integral_v<T>) {
+        detail::launch_items(
+            instance, "prumo::case::fill_indices",
+            detail::fill_indices_kernel{data, order, count, choice_.seed, which, *array.indices_below});
       } else {
-        detail::launch_items(context_.instance(), "prumo::case::fill_uniform",
-                             detail::fill_uniform_kernel<T>{data, order_of<Exec>(entry), count, choice_.seed, which});
+        const bool positive = array.domain == input_domain::positive;
+        detail::launch_items(instance, "prumo::case::fill_uniform",
+                             detail::fill_uniform_kernel<T>{data, order, count, choice_.seed, which, positive});
       }
-    }
-  });
+    });
+  }
 }
 
 template <class Exec>
@@ -142,9 +142,8 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
     if (specifications_[which].role == array_role::input) continue;
     mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
-    outputs[which] = {mirrors.back().data(), order_of<Exec>(copies_.front().entries[which]),
-                      element_count(specifications_[which]), specifications_[which].name,
-                      specifications_[which].holds_indices};
+    outputs[which] = {mirrors.back().data(), specifications_[which], choice_.type,
+                      order_of<Exec>(copies_.front().entries[which]), element_count(specifications_[which])};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);
@@ -152,7 +151,7 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   const auto reference = [&](std::int64_t part, std::vector<reference_entry>& entries) {
     operation_.reference(choice_, input_values(choice_), part, entries);
   };
-  return detail::compare(choice_.type, outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
+  return detail::compare(outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
 }
 
 #define PRUMO_INSTANTIATE_PREPARED_CASE(Space) template class prepared_case<Space>;

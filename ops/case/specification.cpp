@@ -3,6 +3,7 @@
 #include <prumo/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace prumo::cases {
 namespace {
@@ -31,6 +32,10 @@ void check_size(std::string_view op, std::string_view axis, std::int64_t bytes_p
 
 }  // namespace
 
+std::size_t element_bytes(const array_specification& array, dtype type) {
+  return array.indices_below ? sizeof(std::int64_t) : dtype_size(array.type.value_or(type));
+}
+
 shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {
   check_axes(op, given, {"n"});
   check_size(op, "n", bytes_per_array, given);
@@ -41,14 +46,39 @@ shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_arr
 shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given) {
   check_axes(info.op, given, {"rows", "columns"});
   check_size(info.op, "rows", bytes_per_array, given);
+  const auto size = static_cast<std::int64_t>(dtype_size(type));
   std::int64_t columns = 0;
   for (const axis& each : info.axes) {
     if (each.name == "columns") columns = each.fallback;
   }
   if (given.contains("columns")) columns = given.at("columns");
-  const std::int64_t row_bytes = std::max<std::int64_t>(1, columns) * static_cast<std::int64_t>(dtype_size(type));
-  const std::int64_t fitting = std::max<std::int64_t>(1, bytes_per_array / row_bytes);
-  return {{"rows", given.contains("rows") ? given.at("rows") : fitting}, {"columns", columns}};
+  if (given.contains("rows")) {
+    const std::int64_t rows = given.at("rows");
+    // Rows of what length fill an array of that size.
+    if (!given.contains("columns") && bytes_per_array > 0 && rows > 0) {
+      columns = std::max<std::int64_t>(1, bytes_per_array / size / rows);
+    }
+    return {{"rows", rows}, {"columns", columns}};
+  }
+  const std::int64_t fitting = std::max<std::int64_t>(1, bytes_per_array / (std::max<std::int64_t>(1, columns) * size));
+  return {{"rows", fitting}, {"columns", columns}};
+}
+
+shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {
+  check_axes(op, given, {"rows", "columns"});
+  const std::int64_t elements = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
+  const auto fitting = [&](std::int64_t other) {
+    return std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, other));
+  };
+  auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
+  while (side * side > elements) --side;
+  for (const std::string_view axis : {"rows", "columns"}) check_size(op, axis, bytes_per_array, given);
+  if (given.contains("rows")) {
+    const std::int64_t rows = given.at("rows");
+    return {{"rows", rows}, {"columns", given.contains("columns") ? given.at("columns") : fitting(rows)}};
+  }
+  if (given.contains("columns")) return {{"rows", fitting(given.at("columns"))}, {"columns", given.at("columns")}};
+  return {{"rows", std::max<std::int64_t>(1, side)}, {"columns", std::max<std::int64_t>(1, side)}};
 }
 
 template <class Value>

@@ -33,6 +33,14 @@ constexpr reduction_text text_of(reduction kind) {
   return {"argmin", "the index of the smallest element of x", "the column of the smallest element of each row of x"};
 }
 
+/// The output: a number or an index below `count` for each row.
+template <reduction Kind>
+array_specification result_array(const char* name, std::vector<std::int64_t> extents, std::int64_t count) {
+  array_specification array{name, array_role::output, std::move(extents)};
+  if (prumo::detail::finds_index(Kind)) array.indices_below = count;
+  return array;
+}
+
 /// What whole arrays and rows share: an array counts as one row.
 template <class Exec, reduction Kind>
 class reduction_case_base : public operation_case<Exec> {
@@ -104,7 +112,7 @@ class whole_case : public reduction_case_base<Exec, Kind> {
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
     return {{"x", array_role::input, {extents.at("n")}},
-            {"result", array_role::output, {}, prumo::detail::finds_index(Kind)}};
+            result_array<Kind>("result", {}, extents.at("n"))};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
@@ -143,7 +151,7 @@ class rows_case : public reduction_case_base<Exec, Kind> {
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
     return {{"x", array_role::input, {extents.at("rows"), extents.at("columns")}},
-            {"y", array_role::output, {extents.at("rows")}, prumo::detail::finds_index(Kind)}};
+            result_array<Kind>("y", {extents.at("rows")}, extents.at("columns"))};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "softmax_kernel.hpp"
+#include "softmax_bounds.hpp"
+#include "softmax_side_by_side_kernel.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
@@ -9,43 +10,41 @@
 namespace prumo::cases {
 namespace {
 
-/// Chunks of a row.
-std::int64_t chunks_of(std::int64_t columns) {
-  return (columns + prumo::detail::softmax_chunk - 1) / prumo::detail::softmax_chunk;
-}
+/// Columns of one part of the reference: a long row has several, each of which looks at the whole row for its sum.
+constexpr std::int64_t reference_stretch = std::int64_t{1} << 16;
+std::int64_t stretches_of(std::int64_t columns) { return (columns + reference_stretch - 1) / reference_stretch; }
 
-/// The largest relative error of an entry whose exponent is x - max, in a row whose values spread over `spread`.
-///
-/// With u the unit roundoff of the compute type: x - max is rounded once, which exp turns into a relative error of
-/// u |x - max|, and exp itself adds 2 u. Each term of the sum carries the same with the spread in place of |x - max|;
-/// adding up rounds as often as the lanes are deep; every further chunk rescales the sum once, by an exponential of a
-/// difference of maxima. The reciprocal and the last product round once each.
-long double relative_bound(dtype type, long double distance, long double spread, std::int64_t columns) {
-  const long double u = unit_roundoff(compute_type(type));
-  const std::int64_t lanes =
-      type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
-  const std::int64_t longest = std::min(columns, prumo::detail::softmax_chunk);
-  const std::int64_t longest_lane = (longest + lanes - 1) / lanes;
-  const auto further_chunks = static_cast<double>(chunks_of(columns) - 1);
-  const double depth = static_cast<double>(longest_lane + 6) + 2 * further_chunks;
-  return u * (distance + 2) + u * (spread + 2) + gamma(compute_type(type), depth) +
-         static_cast<long double>(further_chunks) * u * (spread + 2) + 2 * u;
-}
+/// Maximum, minimum and sum of exponentials of a row of the case's data, in bounded memory.
+struct exact_row {
+  long double highest = -std::numeric_limits<long double>::infinity();
+  long double lowest = std::numeric_limits<long double>::infinity();
+  long double total = 0;
 
-template <class Exec>
-class softmax_case final : public operation_case<Exec> {
- public:
-  case_info info() const override {
-    case_info result;
-    result.op = "softmax";
-    result.description = "the softmax of each row of x";
-    result.axes = {{"rows", "rows of x", 0}, {"columns", "elements of a row", 1024}};
-    result.in_default_sweep = true;
-    return result;
+  exact_row(const input_values& inputs, std::int64_t begin, std::int64_t columns) {
+    constexpr std::int64_t chunk = 4096;
+    std::vector<double> numbers;
+    for (std::int64_t at = 0; at < columns; at += chunk) {
+      numbers.resize(static_cast<std::size_t>(std::min(chunk, columns - at)));
+      inputs.read(0, begin + at, numbers);
+      const auto [smallest, largest] = std::minmax_element(numbers.begin(), numbers.end());
+      lowest = std::min(lowest, static_cast<long double>(*smallest));
+      if (const auto top = static_cast<long double>(*largest); top > highest) {
+        if (at > 0) total *= std::exp(highest - top);
+        highest = top;
+      }
+      long double partial = 0;
+      for (const double x : numbers) partial += std::exp(static_cast<long double>(x) - highest);
+      total += partial;
+    }
   }
+};
 
+/// What softmax and log_softmax have in common. `Derived` gives info(), call(), exact() and count_row().
+template <class Derived, class Exec, class Formula>
+class softmax_case_base : public operation_case<Exec> {
+ public:
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_rows(info(), type, bytes_per_array, given);
+    return resolve_rows(this->info(), type, bytes_per_array, given);
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
@@ -56,36 +55,37 @@ class softmax_case final : public operation_case<Exec> {
   cost model(dtype type, const shape& extents, const parameters&) const override {
     const auto rows = static_cast<double>(extents.at("rows"));
     const double elements = rows * static_cast<double>(extents.at("columns"));
-    // Per element a subtraction, an exponential, an addition and a product, per row a reciprocal.
-    return {2 * elements * static_cast<double>(dtype_size(type)), 4 * elements + rows, elements};
+    return {2 * elements * static_cast<double>(dtype_size(type)), Derived::flops_per_element * elements + rows,
+            elements};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     with_type(choice.type,
-              [&]<class T>(T) { softmax(ctx, arrays.template matrix<T>(0), arrays.template matrix<T>(1)); });
+              [&]<class T>(T) { Derived::call(ctx, arrays.template matrix<T>(0), arrays.template matrix<T>(1)); });
   }
 
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("rows"); }
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
+    return extents.at("rows") * stretches_of(extents.at("columns"));
+  }
   double reference_part_cost(const shape& extents, const parameters&) const override {
-    return 100.0 * static_cast<double>(extents.at("columns"));
+    const std::int64_t columns = extents.at("columns");
+    return 50.0 * static_cast<double>(columns) + 50.0 * static_cast<double>(std::min(columns, reference_stretch));
   }
 
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
     const std::int64_t columns = choice.shape.at("columns");
-    std::vector<double> row(static_cast<std::size_t>(columns));
-    inputs.read(0, part * columns, row);
-    if (row.empty()) return;
-    const auto [lowest, highest] = std::minmax_element(row.begin(), row.end());
-    const auto maximum = static_cast<long double>(*highest);
-    const long double spread = maximum - static_cast<long double>(*lowest);
-    long double total = 0;
-    for (const double x : row) total += std::exp(static_cast<long double>(x) - maximum);
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const long double distance = maximum - static_cast<long double>(row[static_cast<std::size_t>(column)]);
-      const long double value = std::exp(-distance) / total;
-      const long double bound = value * relative_bound(choice.type, distance, spread, columns);
-      out.push_back({1, part * columns + column, value, stored_bound(choice.type, value, bound)});
+    const std::int64_t row = part / stretches_of(columns);
+    const std::int64_t begin = (part - row * stretches_of(columns)) * reference_stretch;
+    const exact_row of_row(inputs, row * columns, columns);
+    softmax_bounds bounds(choice.type, choice.layout, columns, of_row.highest - of_row.lowest);
+    std::vector<double> numbers(static_cast<std::size_t>(std::min(reference_stretch, columns - begin)));
+    inputs.read(0, row * columns + begin, numbers);
+    std::int64_t index = row * columns + begin;
+    for (const double x : numbers) {
+      const long double distance = of_row.highest - static_cast<long double>(x);
+      const auto [value, bound] = Derived::exact(distance, of_row.total, bounds);
+      out.push_back({1, index++, value, stored_bound(choice.type, value, bound)});
     }
   }
 
@@ -97,24 +97,62 @@ class softmax_case final : public operation_case<Exec> {
     const auto rows = static_cast<std::uint64_t>(choice.shape.at("rows"));
     const std::int64_t columns = choice.shape.at("columns");
     if (columns == 0) return {};
-    const std::uint64_t tree =
-        (choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>)-1;
-    const auto n = static_cast<std::uint64_t>(columns);
-    const auto chunks = static_cast<std::uint64_t>(chunks_of(columns));
-    const std::uint64_t passes = chunks == 1 ? 1 : 2;  // how often the exponentials are computed
-    flop_counts row;
-    row[flop_kind::minmax] = n + chunks * tree + (chunks - 1);
-    row[flop_kind::exp] = passes * n + (chunks - 1);
-    // Subtractions of the maximum, the sum of each chunk, and the differences of maxima.
-    row[flop_kind::add] = passes * n + n + chunks * tree + (chunks - 1);
-    row[flop_kind::fma] = chunks - 1;
-    row[flop_kind::mul] = n;
-    row[flop_kind::div] = 1;
-    row[flop_kind::compare] = 1 + 3 * (chunks - 1);
-    return row * rows;
+    return (choice.type == dtype::f64 ? count_of_row<double>(columns) : count_of_row<float>(columns)) * rows;
+  }
+
+ protected:
+  static case_info rows_info(std::string op, std::string description) {
+    case_info result;
+    result.op = std::move(op);
+    result.description = std::move(description);
+    result.axes = {{"rows", "rows of x", 0}, {"columns", "elements of a row", 1024}};
+    return result;
   }
 
  private:
+  // Nothing but Derived may be built on it.
+  softmax_case_base() = default;
+  friend Derived;
+
+  static std::uint64_t whole(std::int64_t count) { return static_cast<std::uint64_t>(count); }
+
+  /// The operations of one row by hand, as the host kernels do them.
+  template <class T>
+  static flop_counts count_of_row(std::int64_t columns) {
+    namespace kernels = prumo::detail;
+    const std::uint64_t n = whole(columns);
+    flop_counts counts;
+    // The shift of the values that are written.
+    counts[flop_kind::compare] = 1;
+    counts += Derived::count_of_factor();
+    if (columns < kernels::softmax_rows_at_once<T>) {
+      counts[flop_kind::minmax] += n;
+      counts[flop_kind::add] += 2 * n;  // the maximum is taken away, the exponential added
+      counts[flop_kind::exp] += n;
+      return counts += Derived::count_from_kept() * n;
+    }
+    const std::uint64_t maxima_tree = whole(kernels::reduction_lanes<T> - 1);
+    const std::uint64_t sum_tree = whole(kernels::softmax_lanes<T> - 1);
+    const std::uint64_t chunks = whole((columns + kernels::softmax_chunk - 1) / kernels::softmax_chunk);
+    counts[flop_kind::minmax] += n + chunks * maxima_tree;
+    counts[flop_kind::add] += 2 * n + chunks * sum_tree;
+    counts[flop_kind::exp] += n;
+    if (chunks == 1) return counts += Derived::count_from_kept() * n;
+    // Each chunk joins what came before it.
+    counts[flop_kind::minmax] += chunks;
+    counts[flop_kind::compare] += chunks;
+    counts[flop_kind::add] += chunks;
+    counts[flop_kind::exp] += chunks;
+    counts[flop_kind::fma] += chunks;
+    const std::uint64_t segments = whole(kernels::softmax_segments(columns));
+    counts[flop_kind::minmax] += segments;
+    counts[flop_kind::compare] += 1;
+    counts[flop_kind::add] += 2 * segments + sum_tree;
+    counts[flop_kind::exp] += segments;
+    counts[flop_kind::mul] += segments;
+    return counts += Derived::count_from_value() * n;
+  }
+
   template <class T>
   flop_counts count_with(const specification& choice) const {
     using counting = counted<T>;
@@ -132,15 +170,72 @@ class softmax_case final : public operation_case<Exec> {
       problem.target = result.data();
       problem.rows = 1;
       problem.columns = columns;
-      const prumo::detail::softmax_host_kernel<counting> kernel(problem, false);
-      const counting_scope scope(counts);
-      for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+      const auto run = [&](const auto& kernel) {
+        const counting_scope scope(counts);
+        for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+      };
+      if (columns < prumo::detail::softmax_rows_at_once<counting>) {
+        run(prumo::detail::softmax_side_by_side_kernel<counting, Formula>(problem));
+      } else {
+        run(prumo::detail::softmax_host_kernel<counting, Formula>(problem, 1, false));
+      }
     }
     return counts;
   }
 };
 
+flop_counts counts_of(std::initializer_list<std::pair<flop_kind, std::uint64_t>> kinds) {
+  flop_counts counts;
+  for (const auto& [kind, count] : kinds) counts[kind] = count;
+  return counts;
+}
+
+template <class Exec>
+class softmax_case final : public softmax_case_base<softmax_case<Exec>, Exec, prumo::detail::softmax_formula> {
+ public:
+  /// Per element a subtraction, an exponential, an addition and a product; per row a reciprocal.
+  static constexpr double flops_per_element = 4;
+
+  case_info info() const override {
+    case_info result = softmax_case::rows_info("softmax", "the softmax of each row of x");
+    result.in_default_sweep = true;
+    return result;
+  }
+  static void call(context<Exec>& ctx, const auto& x, const auto& y) { softmax(ctx, x, y); }
+  static std::pair<long double, long double> exact(long double distance, long double total,
+                                                   const softmax_bounds& bounds) {
+    const long double value = std::exp(-distance) / total;
+    return {value, value * bounds.relative_of_quotient(distance)};
+  }
+  static flop_counts count_of_factor() { return counts_of({{flop_kind::div, 1}}); }
+  static flop_counts count_from_kept() { return counts_of({{flop_kind::mul, 1}}); }
+  static flop_counts count_from_value() {
+    return counts_of({{flop_kind::add, 1}, {flop_kind::exp, 1}, {flop_kind::mul, 1}});
+  }
+};
+
+template <class Exec>
+class log_softmax_case final
+    : public softmax_case_base<log_softmax_case<Exec>, Exec, prumo::detail::log_softmax_formula> {
+ public:
+  /// Per element three subtractions, an exponential and an addition; per row a logarithm.
+  static constexpr double flops_per_element = 5;
+
+  case_info info() const override {
+    return log_softmax_case::rows_info("log_softmax", "the logarithm of the softmax of each row of x");
+  }
+  static void call(context<Exec>& ctx, const auto& x, const auto& y) { log_softmax(ctx, x, y); }
+  static std::pair<long double, long double> exact(long double distance, long double total,
+                                                   const softmax_bounds& bounds) {
+    const long double log_total = std::log(total);
+    return {-distance - log_total, bounds.absolute_of_logarithm(distance, log_total)};
+  }
+  static flop_counts count_of_factor() { return counts_of({{flop_kind::log, 1}}); }
+  static flop_counts count_from_kept() { return counts_of({{flop_kind::add, 2}}); }
+  static flop_counts count_from_value() { return count_from_kept(); }
+};
+
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(softmax, prumo::cases::softmax_case)
+PRUMO_REGISTER_CASES(softmax, prumo::cases::softmax_case, prumo::cases::log_softmax_case)

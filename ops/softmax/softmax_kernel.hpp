@@ -2,8 +2,11 @@
 #pragma once
 
 /// \file
-/// The host kernel of softmax: a row an iteration, in chunks that stay in the nearest cache.
+/// The host kernels of softmax for rows that are worth a vector each. A row of one chunk is read once and kept in the
+/// nearest cache. A longer one is cut into segments, whose maxima and sums are found first, and is then read again: all
+/// of that by one thread, or, where rows are few, segments shared out to all. Either way a row's bits are the same.
 
+#include "softmax_formula.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/lanes.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -19,6 +22,21 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// Columns that are taken at a time. A row of one chunk keeps its exponentials; a longer one computes them twice, which
 /// costs less than writing and reading them.
 inline constexpr std::int64_t softmax_chunk = 4096;
+/// Sums of exponentials side by side: fewer than elsewhere, because exp needs registers too.
+template <class C>
+inline constexpr int softmax_lanes = sizeof(plain_scalar_t<C>) == 8 ? 16 : 32;
+/// The statistics of a row, at most: every thread that writes a part of it joins them all.
+inline constexpr std::int64_t softmax_most_segments = 1024;
+
+/// Elements of a segment of a row of so many columns.
+inline std::int64_t softmax_segment(std::int64_t columns) {
+  constexpr std::int64_t shortest = 4 * softmax_chunk;
+  const std::int64_t wanted = (columns + softmax_most_segments - 1) / softmax_most_segments;
+  return std::max(shortest, (wanted + softmax_chunk - 1) / softmax_chunk * softmax_chunk);
+}
+inline std::int64_t softmax_segments(std::int64_t columns) {
+  return columns <= softmax_chunk ? 1 : (columns + softmax_segment(columns) - 1) / softmax_segment(columns);
+}
 
 /// join() of a maximum.
 struct maximum_of_values {
@@ -29,100 +47,254 @@ struct maximum_of_values {
   }
 };
 
-template <class T>
-class softmax_host_kernel {
+template <class C>
+C softmax_lowest() {
+  return C(-std::numeric_limits<plain_scalar_t<C>>::infinity());
+}
+
+/// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
+template <class C>
+C softmax_shift(C maximum) {
+  return maximum == softmax_lowest<C>() ? C(0) : maximum;
+}
+
+/// What is done with one row; Stride is that of its columns.
+template <class T, class Formula>
+class softmax_row {
  public:
-  softmax_host_kernel(const softmax_problem<T>& problem, bool streaming) : problem_(problem), streaming_(streaming) {}
+  using C = compute_t<T>;
 
-  std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
+  softmax_row(const softmax_problem<T>& problem, std::int64_t row, bool streaming)
+      : source_(problem.source + row * problem.source_row_stride),
+        target_(problem.target + row * problem.target_row_stride),
+        source_stride_(problem.source_column_stride),
+        target_stride_(problem.target_column_stride),
+        streaming_(streaming) {}
 
-  void operator()(std::int64_t row) const {
-    alignas(streaming_unit) C chunk[softmax_chunk];
-    const T* const source = problem_.source + row * problem_.source_row_stride;
-    T* const target = problem_.target + row * problem_.target_row_stride;
+  /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null.
+  void finish_short(std::int64_t columns, const T* ahead) const {
+    alignas(streaming_unit) C kept[softmax_chunk];
+    const C shift = softmax_shift(maximum_of(0, columns));
+    const C total = with_stride(source_stride_, [&](auto stride) {
+      const T* const source = source_;
+      const auto term = [=, &kept](std::int64_t i) {
+        const C x = load(source[i * *stride]);
+        const C exponential = prumo::exp(x - shift);
+        kept[i] = Formula::keeps_exponentials ? exponential : x;
+        return exponential;
+      };
+      return sum_of_exponentials(columns, term, [=](std::int64_t i) {
+        if (ahead != nullptr) prefetch(ahead + i);
+      });
+    });
+    const C factor = Formula::row_factor(total);
+    write(0, columns, [=, &kept](std::int64_t i) { return Formula::from_kept(kept[i], shift, factor); });
+  }
 
-    const std::int64_t first_length = std::min(softmax_chunk, problem_.columns);
-    read(source, 0, first_length, chunk);
-    C shift = finite_shift(maximum_of(chunk, first_length));
-    C total = exponentials(chunk, first_length, shift);
-    if (first_length == problem_.columns) {
-      write(chunk, first_length, C(1) / total, target);
-      if (streaming_) streaming_fence();
+  /// Statistics of the columns begin ... end - 1, chunk by chunk.
+  softmax_statistics<C> statistics(std::int64_t begin, std::int64_t end) const {
+    softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
+    for (std::int64_t at = begin; at < end; at += softmax_chunk) {
+      const std::int64_t length = std::min(softmax_chunk, end - at);
+      const C maximum = prumo::maximum(found.maximum, maximum_of(at, length));
+      const C shift = softmax_shift(maximum);
+      const C sum = with_stride(source_stride_, [&](auto stride) {
+        const T* const source = source_ + at * *stride;
+        return sum_of_exponentials(length,
+                                   [=](std::int64_t i) { return prumo::exp(load(source[i * *stride]) - shift); });
+      });
+      // What was added up under the old maximum is scaled to the new one.
+      found = {maximum, prumo::fma(found.total, prumo::exp(found.maximum - shift), sum)};
+    }
+    return found;
+  }
+
+  /// Writes the columns begin ... end - 1 of a row with these statistics.
+  void write_values(std::int64_t begin, std::int64_t end, const softmax_statistics<C>& of_row) const {
+    const C shift = softmax_shift(of_row.maximum);
+    const C factor = Formula::row_factor(of_row.total);
+    with_stride(source_stride_, [&](auto stride) {
+      const T* const source = source_;
+      write(begin, end, [=](std::int64_t i) { return Formula::from_value(load(source[i * *stride]), shift, factor); });
+      return 0;
+    });
+  }
+
+  /// The statistics of a row from those of its segments.
+  static softmax_statistics<C> join(const softmax_statistics<C>* segments, std::int64_t count) {
+    C maximum = softmax_lowest<C>();
+    for (std::int64_t i = 0; i < count; ++i) maximum = prumo::maximum(maximum, segments[i].maximum);
+    const C shift = softmax_shift(maximum);
+    const C total = sum_of_exponentials(
+        count, [=](std::int64_t i) { return segments[i].total * prumo::exp(segments[i].maximum - shift); });
+    return {maximum, total};
+  }
+
+ private:
+  struct unit_stride {
+    std::int64_t operator*() const { return 1; }
+  };
+  struct any_stride {
+    std::int64_t value;
+    std::int64_t operator*() const { return value; }
+  };
+  /// Calls `work` with a stride that the compiler knows to be 1 where it is.
+  template <class Work>
+  static auto with_stride(std::int64_t stride, const Work& work) {
+    return stride == 1 ? work(unit_stride{}) : work(any_stride{stride});
+  }
+
+  /// Asks for what sum_of_exponentials() takes at a time.
+  static void prefetch([[maybe_unused]] const T* address) {
+#if defined(__GNUC__)
+    constexpr std::size_t line = 64;
+    const auto* const bytes = reinterpret_cast<const char*>(address);
+    for (std::size_t at = 0; at < softmax_lanes<C> * sizeof(T); at += line) __builtin_prefetch(bytes + at);
+#endif
+  }
+  static void no_prefetch(std::int64_t) {}
+
+  C maximum_of(std::int64_t begin, std::int64_t length) const {
+    return with_stride(source_stride_, [&](auto stride) {
+      const T* const source = source_ + begin * *stride;
+      return reduce_lanes(length, softmax_lowest<C>(), maximum_of_values{},
+                          [=](std::int64_t i) { return load(source[i * *stride]); });
+    });
+  }
+
+  template <class Term, class Ahead = void (*)(std::int64_t)>
+  static C sum_of_exponentials(std::int64_t count, const Term& term, const Ahead& ahead = no_prefetch) {
+    constexpr int lanes = softmax_lanes<C>;
+    C lane[lanes];
+    for (int which = 0; which < lanes; ++which) lane[which] = C(0);
+    std::int64_t index = 0;
+    for (; index + lanes <= count; index += lanes) {
+      ahead(index);
+      for (int which = 0; which < lanes; ++which) lane[which] = lane[which] + term(index + which);
+    }
+    for (int which = 0; index + which < count; ++which) lane[which] = lane[which] + term(index + which);
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int which = 0; which < half; ++which) lane[which] = lane[which] + lane[which + half];
+    }
+    return lane[0];
+  }
+
+  /// target[i] = value(i) for the columns begin ... end - 1.
+  template <class Value>
+  void write(std::int64_t begin, std::int64_t end, const Value& value) const {
+    if (target_stride_ != 1) {
+      for (std::int64_t i = begin; i < end; ++i) target_[i * target_stride_] = static_cast<T>(value(i));
       return;
     }
+    T* const target = target_;
+    std::int64_t at = begin;
+    if (streaming_) {
+      constexpr std::int64_t unit = 2 * streaming_unit / sizeof(T);
+      const auto address = reinterpret_cast<std::uintptr_t>(target + begin);
+      const auto beyond = static_cast<std::int64_t>(address % streaming_unit / sizeof(T));
+      const std::int64_t lead = beyond == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(T)) - beyond;
+      for (const std::int64_t aligned = std::min(end, begin + lead); at < aligned; ++at) {
+        target[at] = static_cast<T>(value(at));
+      }
+      for (; at + unit <= end; at += unit) {
+        alignas(streaming_unit) T lines[unit];
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t i = 0; i < unit; ++i) lines[i] = static_cast<T>(value(at + i));
+        stream_bytes(target + at, lines, sizeof(lines));
+      }
+    }
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t i = at; i < end; ++i) target[i] = static_cast<T>(value(i));
+  }
 
-    for (std::int64_t begin = first_length; begin < problem_.columns; begin += softmax_chunk) {
-      const std::int64_t length = std::min(softmax_chunk, problem_.columns - begin);
-      read(source, begin, length, chunk);
-      const C new_shift = finite_shift(prumo::maximum(maximum_of(chunk, length), total == C(0) ? lowest() : shift));
-      // What was added up under the old maximum is scaled to the new one; nothing yet means all -infinity so far.
-      const C factor = total == C(0) ? C(0) : prumo::exp(shift - new_shift);
-      total = prumo::fma(total, factor, exponentials(chunk, length, new_shift));
-      shift = new_shift;
-    }
-    const C scale = C(1) / total;
-    for (std::int64_t begin = 0; begin < problem_.columns; begin += softmax_chunk) {
-      const std::int64_t length = std::min(softmax_chunk, problem_.columns - begin);
-      read(source, begin, length, chunk);
-      for (std::int64_t i = 0; i < length; ++i) chunk[i] = prumo::exp(chunk[i] - shift);
-      write(chunk, length, scale, target + begin * problem_.target_column_stride);
-    }
+  const T* source_;
+  T* target_;
+  std::int64_t source_stride_;
+  std::int64_t target_stride_;
+  bool streaming_;
+};
+
+/// Whole rows, several to a block: each block of streamed stores ends in a fence that waits for memory.
+template <class T, class Formula>
+class softmax_host_kernel {
+  using C = compute_t<T>;
+
+ public:
+  softmax_host_kernel(const softmax_problem<T>& problem, std::int64_t workers, bool streaming)
+      : problem_(problem), streaming_(streaming) {
+    constexpr std::int64_t most_elements = 65536, blocks_per_worker = 16;
+    rows_per_block_ = std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
+                                               std::max<std::int64_t>(1, most_elements / (problem.columns + 1)));
+  }
+
+  std::int64_t blocks() const {
+    return problem_.columns == 0 ? 0 : (problem_.rows + rows_per_block_ - 1) / rows_per_block_;
+  }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t end = std::min(problem_.rows, (block + 1) * rows_per_block_);
+    for (std::int64_t row = block * rows_per_block_; row < end; ++row) finish_row(row);
     if (streaming_) streaming_fence();
   }
 
  private:
-  using C = compute_t<T>;
-  using plain = plain_scalar_t<C>;
-
-  static C lowest() { return C(-std::numeric_limits<plain>::infinity()); }
-
-  /// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
-  static C finite_shift(C maximum) { return maximum == lowest() ? C(0) : maximum; }
-
-  void read(const T* row, std::int64_t begin, std::int64_t length, C* chunk) const {
-    if (problem_.source_column_stride == 1) {
-      for (std::int64_t i = 0; i < length; ++i) chunk[i] = load(row[begin + i]);
-    } else {
-      const std::int64_t stride = problem_.source_column_stride;
-      for (std::int64_t i = 0; i < length; ++i) chunk[i] = load(row[(begin + i) * stride]);
-    }
-  }
-
-  static C maximum_of(const C* chunk, std::int64_t length) {
-    return reduce_lanes(length, lowest(), maximum_of_values{}, [=](std::int64_t i) { return chunk[i]; });
-  }
-
-  /// Replaces the chunk by its exponentials and returns their sum.
-  static C exponentials(C* chunk, std::int64_t length, C shift) {
-    for (std::int64_t i = 0; i < length; ++i) chunk[i] = prumo::exp(chunk[i] - shift);
-    return reduce_lanes(length, C(0), add_values{}, [=](std::int64_t i) { return chunk[i]; });
-  }
-
-  void write(const C* chunk, std::int64_t length, C scale, T* target) const {
-    if (problem_.target_column_stride != 1) {
-      const std::int64_t stride = problem_.target_column_stride;
-      for (std::int64_t i = 0; i < length; ++i) target[i * stride] = static_cast<T>(chunk[i] * scale);
+  void finish_row(std::int64_t row) const {
+    const softmax_row<T, Formula> of_row(problem_, row, streaming_);
+    const std::int64_t columns = problem_.columns;
+    if (columns <= softmax_chunk) {
+      // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
+      const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
+      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr);
       return;
     }
-    std::int64_t at = 0;
-    if (streaming_) {
-      constexpr std::int64_t unit = streaming_unit / sizeof(T);
-      const auto beyond_line =
-          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % streaming_unit / sizeof(T));
-      for (const std::int64_t lead = std::min(length, beyond_line == 0 ? 0 : unit - beyond_line); at < lead; ++at) {
-        target[at] = static_cast<T>(chunk[at] * scale);
-      }
-      for (; at + unit <= length; at += unit) {
-        alignas(streaming_unit) T line[unit];
-        for (std::int64_t i = 0; i < unit; ++i) line[i] = static_cast<T>(chunk[at + i] * scale);
-        stream_bytes(target + at, line, streaming_unit);
-      }
+    softmax_statistics<C> segments[softmax_most_segments];
+    const std::int64_t segment = softmax_segment(columns);
+    const std::int64_t count = softmax_segments(columns);
+    for (std::int64_t i = 0; i < count; ++i) {
+      segments[i] = of_row.statistics(i * segment, std::min(columns, (i + 1) * segment));
     }
-    for (; at < length; ++at) target[at] = static_cast<T>(chunk[at] * scale);
+    of_row.write_values(0, columns, of_row.join(segments, count));
   }
 
   softmax_problem<T> problem_;
+  std::int64_t rows_per_block_;
   bool streaming_;
+};
+
+/// partial[r * segments + s] = the statistics of segment s of row r.
+template <class T, class Formula>
+struct softmax_host_statistics_kernel {
+  softmax_problem<T> problem;
+  softmax_statistics<compute_t<T>>* partial;
+
+  std::int64_t blocks() const { return problem.rows * softmax_segments(problem.columns); }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t row = block / softmax_segments(problem.columns);
+    const std::int64_t begin = (block - row * softmax_segments(problem.columns)) * softmax_segment(problem.columns);
+    const std::int64_t end = std::min(problem.columns, begin + softmax_segment(problem.columns));
+    partial[block] = softmax_row<T, Formula>(problem, row, false).statistics(begin, end);
+  }
+};
+
+/// Writes a segment of a row, whose segments' statistics are known.
+template <class T, class Formula>
+struct softmax_host_write_kernel {
+  softmax_problem<T> problem;
+  const softmax_statistics<compute_t<T>>* partial;
+  bool streaming;
+
+  std::int64_t blocks() const { return problem.rows * softmax_segments(problem.columns); }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t segments = softmax_segments(problem.columns);
+    const std::int64_t row = block / segments;
+    const std::int64_t begin = (block - row * segments) * softmax_segment(problem.columns);
+    const std::int64_t end = std::min(problem.columns, begin + softmax_segment(problem.columns));
+    const softmax_row<T, Formula> of_row(problem, row, streaming);
+    of_row.write_values(begin, end, of_row.join(partial + row * segments, segments));
+    if (streaming) streaming_fence();
+  }
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

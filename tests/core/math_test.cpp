@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -67,6 +68,25 @@ TYPED_TEST(math_types, exp_is_within_one_ulp) {
       1.0);
 }
 
+TYPED_TEST(math_types, log_is_within_one_ulp) {
+  const auto positive = [](auto x) { return x < 0 ? -x : x; };
+  EXPECT_LE((largest_ulps<TypeParam>([&](TypeParam x) { return prumo::log(positive(x)); },
+                                     [&](long double x) { return std::log(positive(x)); })),
+            1.0);
+}
+
+/// Around 1, where the logarithm itself is small.
+TYPED_TEST(math_types, log_is_within_one_ulp_near_one) {
+  double largest = 0;
+  for (int i = -100000; i <= 100000; ++i) {
+    const TypeParam x = TypeParam(1) + static_cast<TypeParam>(i) * TypeParam(4e-6);
+    const long double expected = std::log(static_cast<long double>(x));
+    const long double distance = std::fabs(static_cast<long double>(prumo::log(x)) - expected);
+    largest = std::max(largest, static_cast<double>(distance / cases::ulp(scalar_traits<TypeParam>::type, expected)));
+  }
+  EXPECT_LE(largest, 1.0);
+}
+
 TYPED_TEST(math_types, tanh_is_within_two_ulps) {
   EXPECT_LE(
       (largest_ulps<TypeParam>([](TypeParam x) { return prumo::tanh(x); }, [](long double x) { return std::tanh(x); })),
@@ -87,6 +107,13 @@ TYPED_TEST(math_types, special_values) {
   EXPECT_EQ(prumo::exp(-infinity), TypeParam(0));
   EXPECT_EQ(prumo::exp(TypeParam(0)), TypeParam(1));
   EXPECT_TRUE(std::isnan(prumo::exp(nan)));
+  EXPECT_EQ(prumo::log(infinity), infinity);
+  EXPECT_EQ(prumo::log(TypeParam(1)), TypeParam(0));
+  EXPECT_EQ(prumo::log(TypeParam(0)), -infinity);
+  EXPECT_EQ(prumo::log(TypeParam(-0.0)), -infinity);
+  EXPECT_TRUE(std::isnan(prumo::log(TypeParam(-1))));
+  EXPECT_TRUE(std::isnan(prumo::log(-infinity)));
+  EXPECT_TRUE(std::isnan(prumo::log(nan)));
   EXPECT_EQ(prumo::tanh(infinity), TypeParam(1));
   EXPECT_EQ(prumo::tanh(-infinity), TypeParam(-1));
   EXPECT_TRUE(std::isnan(prumo::tanh(nan)));

@@ -92,6 +92,7 @@ TEST_F(heap, reductions) {
   EXPECT_EQ(surplus_of([&] { argmin(ctx_, x_, place); }, 2), 0u);
   EXPECT_EQ(surplus_of([&] { mean_rows(ctx_, a_, Kokkos::subview(x_, std::pair{0, 100})); }), 0u);
   EXPECT_EQ(surplus_of([&] { softmax(ctx_, a_, b_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { log_softmax(ctx_, a_, b_); }), 0u);
 }
 
 }  // namespace

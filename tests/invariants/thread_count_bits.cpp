@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prints the bits of reductions. The test runs it with one thread and with several: the lines must be the same.
+// Prints the bits of reductions and softmaxes. The test runs it with one thread and with several: the lines must be the
+// same.
 
 #include <prumo/prumo.hpp>
 #include <prumo/random.hpp>
@@ -81,6 +82,37 @@ void print_reductions(const char* type) {
   print_bits("argmin of rows", of_row_places);
 }
 
+/// A checksum of all bits, in order (FNV-1a): the rows themselves would be megabytes of text.
+template <class View>
+void print_checksum(const char* what, const View& values) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(values.data());
+  std::uint64_t sum = 0xcbf29ce484222325u;
+  for (std::size_t at = 0; at < values.size() * sizeof(typename View::value_type); ++at) {
+    sum = (sum ^ bytes[at]) * 0x100000001b3u;
+  }
+  std::printf("%s %llx\n", what, static_cast<unsigned long long>(sum));
+}
+
+/// Few long rows, whose segments threads share, and as many that each thread has rows of its own.
+template <class T>
+void print_softmax(const char* type) {
+  prumo::context<exec> ctx;
+  for (const auto& [rows, columns] :
+       {std::pair{1, 300001}, std::pair{3, 70001}, std::pair{40, 20011}, std::pair{900, 7}}) {
+    const Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> x("x", rows, columns), y("y", rows, columns);
+    for (std::int64_t index = 0; index < std::int64_t{rows} * columns; ++index) {
+      x.data()[index] = prumo::random::uniform<T>(20261121, 1, static_cast<std::uint64_t>(index));
+    }
+    std::printf("%s ", type);
+    prumo::softmax(ctx, x, y);
+    ctx.fence();
+    print_checksum("softmax", y);
+    prumo::log_softmax(ctx, x, y);
+    ctx.fence();
+    print_checksum("log_softmax", y);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,4 +122,8 @@ int main(int argc, char** argv) {
   print_reductions<double>("f64");
   print_reductions<prumo::f16>("f16");
   print_reductions<prumo::bf16>("bf16");
+  print_softmax<float>("f32");
+  print_softmax<double>("f64");
+  print_softmax<prumo::f16>("f16");
+  print_softmax<prumo::bf16>("bf16");
 }

@@ -2,7 +2,8 @@
 """The worker of CuPy: ``python3 -m prumo_peers.cupy``. Never run: no machine with CuPy was at hand.
 
 Timed by events around a captured graph of many calls, or around the calls themselves where they are long. What CuPy has
-no function for is written as its users write it: sigmoid as an element-wise kernel, a sum of squares as a reduction kernel, softmax by steps.
+no function for is written as its users write it: sigmoid as an element-wise kernel, a sum of squares as a reduction
+kernel, both kinds of softmax by steps.
 """
 
 import sys
@@ -26,6 +27,11 @@ def _softmax(x, y, _):
     cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
     cupy.exp(y, out=y)
     cupy.divide(y, y.sum(axis=1, keepdims=True), out=y)
+
+
+def _log_softmax(x, y, _):
+    cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
+    cupy.subtract(y, cupy.log(cupy.exp(y).sum(axis=1, keepdims=True)), out=y)
 
 
 def _gemm(a, b, c, it):
@@ -76,6 +82,9 @@ class CuPy(Framework):
         "argmin": lambda x, y, _: cupy.argmin(x, out=y),
         "argmin_rows": lambda x, y, _: cupy.argmin(x, axis=1, out=y),
         "softmax": _softmax,
+        "log_softmax": _log_softmax,
+        "transpose": lambda x, y, _: cupy.copyto(y, x.T),
+        "gather_rows": lambda x, index, y, _: cupy.take(x, index, axis=0, out=y),
         "gemm": _gemm,
     }
 

@@ -18,11 +18,11 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common import machine, rounding  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
-_TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16}
-_ARRAY_TYPES = {**_TYPES, "i64": jnp.int64}
+_TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16,
+          "i64": jnp.int64}
 
 
 def _wide(array):
@@ -46,7 +46,7 @@ def _scale(x, y, it):
 
 class Jax(Framework):
     name = "jax"
-    dtypes = tuple(_TYPES)
+    dtypes = rounding.DTYPES
     # Functions of all arrays that return the result; what the output held is read by gemm alone.
     calls = {
         "add": lambda x, y, z, _: _wide(x) + _wide(y),
@@ -71,6 +71,9 @@ class Jax(Framework):
         "argmin": lambda x, y, _: jnp.argmin(x),
         "argmin_rows": lambda x, y, _: jnp.argmin(x, axis=1),
         "softmax": lambda x, y, _: jax.nn.softmax(_wide(x), axis=1),
+        "log_softmax": lambda x, y, _: jax.nn.log_softmax(_wide(x), axis=1),
+        "transpose": lambda x, y, _: x.T,
+        "gather_rows": lambda x, index, y, _: jnp.take(x, index, axis=0, mode="clip"),
         "gemm": _gemm,
     }
 
@@ -104,7 +107,7 @@ class Jax(Framework):
         return {"jax": jax.__version__, "jaxlib": jax.lib.__version__}
 
     def array(self, device, numbers, dtype):
-        return jax.device_put(numbers.astype(_ARRAY_TYPES[dtype]), device.handle)
+        return jax.device_put(numbers.astype(_TYPES[dtype]), device.handle)
 
     def fill(self, device, arrays, which, numbers, dtype):
         arrays[which] = self.array(device, numbers, dtype)

@@ -29,6 +29,11 @@ def _softmax(x, y, _):
     np.divide(y, y.sum(axis=1, keepdims=True), out=y)
 
 
+def _log_softmax(x, y, _):
+    np.subtract(x, x.max(axis=1, keepdims=True, initial=-np.inf), out=y)
+    np.subtract(y, np.log(np.exp(y).sum(axis=1, keepdims=True)), out=y)
+
+
 def _gemm(a, b, c, it):
     a, b = a.T if it["trans_a"] else a, b.T if it["trans_b"] else b
     alpha, beta = c.dtype.type(it["alpha"]), c.dtype.type(it["beta"])
@@ -66,6 +71,9 @@ class NumPy(Framework):
         "argmin": lambda x, y, _: np.argmin(x, out=y),
         "argmin_rows": lambda x, y, _: np.argmin(x, axis=1, out=y),
         "softmax": _softmax,
+        "log_softmax": _log_softmax,
+        "transpose": lambda x, y, _: np.copyto(y, x.T),
+        "gather_rows": lambda x, index, y, _: np.take(x, index, axis=0, out=y, mode="clip"),  # "raise" copies twice
         "gemm": _gemm,
     }
 

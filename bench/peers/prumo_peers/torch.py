@@ -13,11 +13,11 @@ program.require("torch", "numpy torch", ("numpy", "torch"))
 
 import torch  # noqa: E402
 
-from prumo_peers.common import machine  # noqa: E402
+from prumo_peers.common import machine, rounding  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
-_TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
-_ARRAY_TYPES = {**_TYPES, "i64": torch.int64}
+_TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
+          "i64": torch.int64}
 
 
 def _gemm(a, b, c, it):
@@ -154,7 +154,8 @@ class Xla(Host):
 
 class Torch(Framework):
     name = "torch"
-    dtypes = tuple(_TYPES)
+    dtypes = rounding.DTYPES
+    storage_roundings = {"log_softmax": 1}  # the logarithm of the sum, on the host
     calls = {
         "add": lambda x, y, z, _: torch.add(x, y, out=z),
         "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
@@ -178,6 +179,9 @@ class Torch(Framework):
         "argmin": lambda x, y, _: torch.argmin(x, 0, out=y),
         "argmin_rows": lambda x, y, _: torch.argmin(x, 1, out=y),
         "softmax": lambda x, y, _: torch.softmax(x, 1, out=y),
+        "log_softmax": lambda x, y, _: torch.log_softmax(x, 1, out=y),
+        "transpose": lambda x, y, _: y.copy_(x.t()),
+        "gather_rows": lambda x, index, y, _: torch.index_select(x, 0, index, out=y),
         "gemm": _gemm,
     }
 
@@ -199,7 +203,7 @@ class Torch(Framework):
         return {name: version for name, version in versions.items() if version}
 
     def array(self, device, numbers, dtype):
-        return torch.from_numpy(numbers).to(device.handle, _ARRAY_TYPES[dtype])
+        return torch.from_numpy(numbers).to(device.handle, _TYPES[dtype])
 
     def fill(self, device, arrays, which, numbers, dtype):
         arrays[which].copy_(torch.from_numpy(numbers))

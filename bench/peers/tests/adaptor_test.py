@@ -29,7 +29,7 @@ FRAMEWORK = next(it for it in vars(module).values()
                  if isinstance(it, type) and issubclass(it, Framework) and it is not Framework)()
 has_products = unittest.skipUnless("gemm" in FRAMEWORK.calls, "the framework has no gemm")
 SHAPES = ({"n": 1}, {"n": 1000}, {"rows": 3, "columns": 1}, {"rows": 7, "columns": 1500}, {"m": 9, "n": 7, "k": 11},
-          {"m": 1, "n": 1, "k": 300})
+          {"m": 1, "n": 1, "k": 300}, {"rows": 9, "columns": 50, "table": 4}, {"rows": 3, "columns": 1, "table": 700})
 
 
 def choices():
@@ -86,7 +86,7 @@ class Adaptor(unittest.TestCase):
     def test_a_wrong_entry_is_found(self):
         def spoil(numbers):
             last = numbers.reshape(-1)[-1:]
-            last[...] = last + 1 if numbers.dtype == np.int64 else last * 1.02
+            last[...] = last + 1 if numbers.dtype == np.int64 else np.where(last != 0, last * 1.02, 0.02)
             return numbers
 
         self.plant(spoil)

@@ -13,7 +13,7 @@ except ImportError:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-from prumo_peers.common import philox, rounding
+from prumo_peers.common import philox, random_numbers, rounding
 from prumo_peers.common.case import chosen_indices, compare
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.framework import Device
@@ -48,6 +48,39 @@ class Philox(unittest.TestCase):
                 array = np.empty(count, kind)
                 philox.fill(array, 9, 2, dtype)
                 np.testing.assert_array_equal(array, philox.uniform_at(9, 2, np.arange(count), dtype))
+
+
+class RandomNumbers(unittest.TestCase):
+    """The vectors were made by this code; the C++ tests hold prumo's operations against the same file."""
+
+    def setUp(self):
+        with open(VECTORS, encoding="ascii") as stream:
+            self.vectors = json.load(stream)
+
+    def test_uniform_numbers(self):
+        for it in self.vectors["uniform_numbers"]:
+            values = random_numbers.uniform(it["seed"], it["stream"], it["offset"], len(it["values"]), it["dtype"],
+                                            it["low"], it["high"])
+            self.assertEqual(list(values), it["values"])
+
+    def test_normal_numbers(self):
+        for it in self.vectors["normal_numbers"]:
+            values = random_numbers.normal(it["seed"], it["stream"], it["offset"], len(it["values"]), it["dtype"],
+                                           it["mean"], it["deviation"])
+            np.testing.assert_allclose(values.astype(np.float64), it["values"], rtol=1e-15)
+
+    def test_parts_are_those_of_the_whole(self):
+        for dtype in rounding.DTYPES:
+            whole = random_numbers.normal(3, 0, 0, 50, dtype, 0, 1)
+            for first in range(9):
+                np.testing.assert_array_equal(random_numbers.normal(3, 0, first, 20, dtype, 0, 1),
+                                              whole[first:first + 20])
+
+    def test_moments(self):
+        numbers = random_numbers.normal(1, 0, 0, 200000, "f32", 0, 1)
+        self.assertLess(abs(numbers.mean()), 5 / 200000**0.5)
+        self.assertLess(abs(numbers.var() - 1), 5 * (2 / 200000)**0.5)
+        self.assertTrue(((lambda it: (it >= -3) & (it < -1))(random_numbers.uniform(1, 0, 0, 9999, "f16", -3, -1))).all())
 
 
 class Bounds(unittest.TestCase):

@@ -195,6 +195,7 @@ const verb bench_verb{
   prumo bench --quick -o r.json                 two sizes in 15 seconds, results in r.json
   prumo bench --op add,softmax --size 2MB:256MB --dtype f32,f64
   prumo bench --op softmax --shape rows=4096,columns=1024
+  prumo bench --op softmax --shape rows=1 --size 2MB:1GB    one row that fills the array
   prumo bench --op gemm --impl all --size 16MB --set trans_a=1
   prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
   prumo bench --op add --with theano-2017       published figures below the table

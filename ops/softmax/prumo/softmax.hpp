@@ -2,16 +2,22 @@
 #pragma once
 
 /// \file
-/// Softmax of the rows of a matrix.
+/// Softmax and its logarithm, of the rows of a matrix.
+///
+/// Rows may have any length, from 1 to what memory holds; a row's bits follow from the shape and the strides alone, not
+/// from the number of threads. On devices rows of up to 32,768 elements (16,384 of double) are read once; so is, on the
+/// host, what stays in the cache. Longer rows are read twice.
 
 #include <prumo/array.hpp>
 #include <prumo/check.hpp>
 #include <prumo/context.hpp>
 
+#include <string_view>
+
 namespace prumo {
 namespace detail {
 
-/// target row r = softmax of source row r; strides in elements.
+/// target row r = what the formula makes of source row r; strides in elements.
 template <class T>
 struct softmax_problem {
   const T* source = nullptr;
@@ -25,31 +31,22 @@ struct softmax_problem {
   std::size_t working_set = 0;
 };
 
-template <class Exec, class T>
+struct softmax_formula;
+struct log_softmax_formula;
+
+/// Enqueues the kernels: the library's own copies, compiled in the source of each formula.
+template <class Formula, class Exec, class T>
 void launch_softmax(context<Exec>& ctx, const softmax_problem<T>& problem);
 
-}  // namespace detail
-
-/// y(r, c) = exp(x(r, c) - max_c x(r, c)) / sum_c exp(x(r, c) - max_c x(r, c)), the softmax of every row.
-///
-/// x, y: [rows x columns] of any layouts and strides and of the same value type. y may be x; any other overlap is
-/// refused. A row that holds NaN or +infinity becomes NaN; -infinity becomes 0 unless the whole row is. Subtracting the
-/// maximum keeps every exponential in (0, 1]. The running form for long rows is that of Milakov and Gimelshein, "Online
-/// normalizer calculation for softmax", 2018. Asynchronous. Throws shape_error and alias_error.
-template <class Exec, class X, class Y>
-void softmax(context<Exec>& ctx, const X& x, const Y& y) {
-  static_assert(Kokkos::is_view_v<X> && Kokkos::is_view_v<Y>, "prumo::softmax: x and y are Kokkos views");
-  static_assert(X::rank() == 2 && Y::rank() == 2, "prumo::softmax: x and y are matrices");
-  static_assert(std::is_same_v<typename X::non_const_value_type, typename Y::value_type>,
-                "prumo::softmax: x and y differ in value type, or y is const");
-  static_assert(accessible_from<X, Exec> && accessible_from<Y, Exec>,
-                "prumo::softmax: a view cannot be accessed from the execution space");
+/// Checks, lowers and enqueues.
+template <class Formula, class Exec, class X, class Y>
+void run_softmax(std::string_view operation, context<Exec>& ctx, const X& x, const Y& y) {
   const array_description described_x = describe(x, "x");
   const array_description described_y = describe(y, "y");
-  check::same_extents("prumo::softmax", {described_x, described_y});
-  check::distinct_elements("prumo::softmax", described_y);
-  check::no_overlap("prumo::softmax", described_y, {described_x}, aliasing::in_place);
-  detail::softmax_problem<typename Y::value_type> problem;
+  check::same_extents(operation, {described_x, described_y});
+  check::distinct_elements(operation, described_y);
+  check::no_overlap(operation, described_y, {described_x}, aliasing::in_place);
+  softmax_problem<typename Y::value_type> problem;
   problem.source = x.data();
   problem.target = y.data();
   problem.rows = described_x.extents[0];
@@ -59,7 +56,41 @@ void softmax(context<Exec>& ctx, const X& x, const Y& y) {
   problem.target_row_stride = described_y.strides[0];
   problem.target_column_stride = described_y.strides[1];
   problem.working_set = ctx.working_set();
-  detail::launch_softmax(ctx, problem);
+  launch_softmax<Formula>(ctx, problem);
+}
+
+}  // namespace detail
+
+/// The static assertions of softmax and log_softmax.
+#define PRUMO_ASSERT_SOFTMAX(operation, Exec, X, Y)                                                    \
+  static_assert(Kokkos::is_view_v<X> && Kokkos::is_view_v<Y>, operation ": x and y are Kokkos views"); \
+  static_assert(X::rank() == 2 && Y::rank() == 2, operation ": x and y are matrices");                 \
+  static_assert(std::is_same_v<typename X::non_const_value_type, typename Y::value_type>,              \
+                operation ": x and y differ in value type, or y is const");                            \
+  static_assert(::prumo::accessible_from<X, Exec> && ::prumo::accessible_from<Y, Exec>,                \
+                operation ": a view cannot be accessed from the execution space")
+
+/// y(r, c) = exp(x(r, c) - max_c x(r, c)) / sum_c exp(x(r, c) - max_c x(r, c)), the softmax of every row.
+///
+/// x, y: [rows x columns] of any layouts and strides and of the same value type. y may be x; any other overlap is
+/// refused. A row that holds NaN or +infinity becomes NaN; -infinity becomes 0 unless the whole row is, which becomes
+/// NaN. Subtracting the maximum keeps every exponential in (0, 1]. The running form for long rows is that of Milakov
+/// and Gimelshein, "Online normalizer calculation for softmax", 2018. Asynchronous. Throws shape_error and alias_error.
+template <class Exec, class X, class Y>
+void softmax(context<Exec>& ctx, const X& x, const Y& y) {
+  PRUMO_ASSERT_SOFTMAX("prumo::softmax", Exec, X, Y);
+  detail::run_softmax<detail::softmax_formula>("prumo::softmax", ctx, x, y);
+}
+
+/// y(r, c) = x(r, c) - max_c x(r, c) - log(sum_c exp(x(r, c) - max_c x(r, c))), the logarithm of the softmax of every
+/// row, where softmax itself would underflow.
+///
+/// Arguments, aliasing and errors as softmax(). A row that holds NaN or +infinity, or nothing but -infinity, becomes
+/// NaN; -infinity in other rows stays.
+template <class Exec, class X, class Y>
+void log_softmax(context<Exec>& ctx, const X& x, const Y& y) {
+  PRUMO_ASSERT_SOFTMAX("prumo::log_softmax", Exec, X, Y);
+  detail::run_softmax<detail::log_softmax_formula>("prumo::log_softmax", ctx, x, y);
 }
 
 }  // namespace prumo

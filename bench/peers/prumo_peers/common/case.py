@@ -18,23 +18,27 @@ class Case:
         self.seed, self.mode = seed, mode
         self.compute_type = rounding.compute_type(dtype)
         self.arrays = operation.arrays(shape, values)
-        self.array_types = [dtype] * (len(self.arrays) - 1) + ["i64" if operation.finds_index else dtype]
-        self.array_bytes = [math.prod(extents) * rounding.BYTES[kind]
-                            for (extents, _), kind in zip(self.arrays, self.array_types)]
+        self.array_bytes = [math.prod(extents) * rounding.BYTES[self.dtype_of(which)]
+                            for which, (extents, _) in enumerate(self.arrays)]
         self.footprint = sum(self.array_bytes)
         self.transfer_bytes = None  # to the device and back, where calls contain copies
 
+    def dtype_of(self, which):
+        """The type of an array's elements: the case's, or that of indices."""
+        role = self.arrays[which][1]
+        is_index = role == "indices" or role == "output" and self.operation.finds_index
+        return "i64" if is_index else self.dtype
+
     def moves(self, direction):
         """The numbers of the arrays that go to the device ("h2d") or come back."""
-        unmoved = "output" if direction == "h2d" else "input"
-        return [which for which, (_, role) in enumerate(self.arrays) if role != unmoved]
+        unmoved = ("output",) if direction == "h2d" else ("input", "indices")
+        return [which for which, (_, role) in enumerate(self.arrays) if role not in unmoved]
 
     def allocate(self, framework, device, copies, host_memory=None):
         """Makes the arrays, and the calls that are measured; ``host_memory`` tells where transferred data lie."""
         self.framework, self.device = framework, device
         framework.enter(device, self.mode)
-        self.copies = [[framework.array(device, self._numbers(it), self.array_types[it])
-                        for it in range(len(self.arrays))]]
+        self.copies = [[framework.array(device, self._numbers(it), self.dtype_of(it)) for it in range(len(self.arrays))]]
         for _ in range(1, copies):
             self.copies.append([framework.duplicate(array) for array in self.copies[0]])
         functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
@@ -46,10 +50,12 @@ class Case:
     def _numbers(self, which):
         """What array number ``which`` holds before a call."""
         extents, role = self.arrays[which]
-        if self.array_types[which] == "i64":
+        if role == "output" and self.dtype_of(which) == "i64":
             return np.full(extents, -1, np.int64)
         if role == "output":
             return np.full(extents, np.nan, rounding.carrier(self.dtype))
+        if role == "indices":
+            return philox.indices(self.seed, which, 0, math.prod(extents), self.operation.indices_below(self.shape))
         numbers = np.empty(extents, rounding.carrier(self.dtype))
         philox.fill(numbers, self.seed, which, self.dtype)
         return numbers
@@ -96,12 +102,18 @@ class Case:
     def ulps(self, operation):
         return self.framework.ulps.get(operation.op, operation.ulps)
 
+    def storage_bound(self, operation, value):
+        """What intermediate results that are no larger than the value lose where they are rounded to 16 bits."""
+        if self.compute_type == self.dtype:
+            return np.longdouble(0)
+        return self.framework.storage_roundings.get(operation.op, 0) * rounding.ulp(self.dtype, value) / 2
+
     def verify(self, budget):
         """Fills the first copy anew, makes one call and compares its result with the reference."""
         framework = self.framework
         framework.enter(self.device, self.mode)
         for which in range(len(self.arrays)):
-            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.array_types[which])
+            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.dtype_of(which))
         self.run()
         self._fence()
         result = framework.numbers(self.copies[0][-1]).reshape(-1)

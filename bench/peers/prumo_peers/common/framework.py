@@ -35,6 +35,7 @@ class Framework:
     dtypes = ("f32", "f64")
     calls = {}
     ulps = {}  # errors of operations whose authors promise less than operations.py asks for
+    storage_roundings = {}  # how often operations on 16-bit types round to them on the way to the result
     warnings = ()
 
     def devices(self):

@@ -62,6 +62,8 @@ class Rows(Operation):
             {"name": "columns", "description": "elements of a row", "default": ROW})
 
     def fitting(self, elements, given):
+        if given.get("rows") and "columns" not in given:
+            return {"rows": given["rows"], "columns": max(1, elements // given["rows"])}
         columns = given.get("columns", ROW)
         return {"rows": max(1, elements // max(1, columns)), "columns": columns}
 
@@ -207,19 +209,26 @@ class PositionRows(ByRow, Position):
 
 
 class Softmax(Rows):
+    flops_per_element = 4
+
     def arrays(self, shape, values):
         extents = (shape["rows"], shape["columns"])
         return [(extents, "input"), (extents, "output")]
 
     def model(self, shape, values, size):
         elements = shape["rows"] * shape["columns"]
-        return {"bytes": 2 * elements * size, "flops": 4 * elements + shape["rows"], "elements": elements,
-                "unit": "vector"}
+        return {"bytes": 2 * elements * size, "flops": self.flops_per_element * elements + shape["rows"],
+                "elements": elements, "unit": "vector"}
+
+    def entries(self, u, distance, total, total_bound):
+        """Values and bounds of entries so far from their row's maximum. The quotient takes two more roundings at most."""
+        value = np.exp(-distance) / total
+        return value, value * (u * (distance + 8) + total_bound + 2 * u)
 
     def expected(self, choice, indices):
         """The bound: x - max is rounded once, which exp turns into a relative error of u |x - max|; exp itself is
         within 4 ulp, 8 u, in every library met here. The terms of the sum carry the same at the largest distance, and
-        the sum its own additions. The quotient takes two more roundings at most."""
+        the sum its own additions."""
         columns, computed = choice.shape["columns"], choice.compute_type
         u = rounding.unit_roundoff(computed)
         growth = rounding.summation_growth(computed, columns)
@@ -227,12 +236,74 @@ class Softmax(Rows):
         for row in np.unique(indices // columns) if len(indices) else ():
             x = philox.uniform(choice.seed, 0, int(row) * columns, columns, choice.dtype).astype(np.longdouble)
             distance = x.max() - x
-            powers = np.exp(-distance)
             here = indices // columns == row
-            chosen = indices[here] % columns
-            value[here] = (powers / powers.sum())[chosen]
-            bound[here] = value[here] * (u * (distance[chosen] + 8) + u * (distance.max() + 8) + growth + 2 * u)
-        return value, rounding.stored_bound(choice.dtype, value, bound)
+            value[here], bound[here] = self.entries(u, distance[indices[here] % columns], np.exp(-distance).sum(),
+                                                    u * (distance.max() + 8) + growth)
+        return value, rounding.stored_bound(choice.dtype, value, bound + choice.storage_bound(self, value))
+
+
+class LogSoftmax(Softmax):
+    flops_per_element = 5
+
+    def entries(self, u, distance, total, total_bound):
+        """The logarithm is within 4 ulp, 8 u; x - max, which may be taken apart, and the difference are rounded. A
+        library that takes max + log(total) away at once rounds that sum: no more, as the maximum is below 1."""
+        logarithm = np.log(total)
+        value = -distance - logarithm
+        return value, total_bound + u * (distance + 8 * logarithm + 2 * (1 + logarithm) + np.abs(value))
+
+
+class Transpose(Operation):
+    axes = ({"name": "rows", "description": "rows of x"}, {"name": "columns", "description": "columns of x"})
+
+    def fitting(self, elements, given):
+        side = math.isqrt(elements)
+        if not given.get("rows") and not given.get("columns"):
+            return {"rows": max(1, side), "columns": max(1, side)}
+        other = max(1, elements // max(1, given.get("rows") or given.get("columns")))
+        return {"rows": given.get("rows", other), "columns": given.get("columns", other)}
+
+    def arrays(self, shape, values):
+        return [((shape["rows"], shape["columns"]), "input"), ((shape["columns"], shape["rows"]), "output")]
+
+    def model(self, shape, values, size):
+        elements = shape["rows"] * shape["columns"]
+        return {"bytes": 2 * elements * size, "flops": 0, "elements": elements, "unit": "vector"}
+
+    def expected(self, choice, indices):
+        rows, columns = choice.shape["rows"], choice.shape["columns"]
+        value = choice.entries(0, indices % rows * columns + indices // rows)
+        return value, np.zeros(len(indices), np.longdouble)
+
+
+class GatherRows(Rows):
+    axes = ({"name": "rows", "description": "rows of y"},
+            {"name": "columns", "description": "elements of a row", "default": 256},
+            {"name": "table", "description": "rows of x (default: as many as y has)"})
+
+    def fitting(self, elements, given):
+        fitted = super().fitting(elements, {"columns": 256, **given} if not given.get("rows") else given)
+        return {**fitted, "table": given.get("rows", fitted["rows"])}
+
+    def indices_below(self, shape):
+        return shape["table"]
+
+    def arrays(self, shape, values):
+        return [((shape["table"], shape["columns"]), "input"), ((shape["rows"],), "indices"),
+                ((shape["rows"], shape["columns"]), "output")]
+
+    def model(self, shape, values, size):
+        elements = shape["rows"] * shape["columns"]
+        return {"bytes": 2 * elements * size + 8 * shape["rows"], "flops": 0, "elements": elements, "unit": "vector"}
+
+    def expected(self, choice, indices):
+        columns, rows = choice.shape["columns"], indices // choice.shape["columns"]
+        if not len(indices):
+            return np.empty(0, np.longdouble), np.empty(0, np.longdouble)
+        first = int(rows.min())
+        chosen = philox.indices(choice.seed, 1, first, int(rows.max()) + 1 - first, choice.shape["table"])
+        value = choice.entries(0, chosen[rows - first] * columns + indices % columns)
+        return value, np.zeros(len(indices), np.longdouble)
 
 
 class Gemm(Operation):
@@ -308,6 +379,9 @@ OPERATIONS = {it.op: it for it in (
     Position("argmin", "the index of the smallest element of x", np.argmin),
     PositionRows("argmin_rows", "the column of the smallest element of each row of x", np.argmin),
     Softmax("softmax", "the softmax of each row of x", 1, 4),
+    Transpose("transpose", "y = x^T", 1, 0, default=False),
+    GatherRows("gather_rows", "y(i, :) = x(index(i), :)", 2, 0, default=False),
+    LogSoftmax("log_softmax", "the logarithm of the softmax of each row of x", 1, 5, default=False),
     Gemm("gemm", "C = alpha op(A) op(B) + beta C", 2, 0, parameters=(
         parameter("alpha", "the factor of the product", 1), parameter("beta", "the factor of the old C", 0),
         parameter("trans_a", "1 where A is stored transposed", 0),

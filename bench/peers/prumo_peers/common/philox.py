@@ -64,6 +64,14 @@ def uniform(seed, stream, first, count, dtype):
     return values[first - begin * lanes:][:count]
 
 
+def indices(seed, stream, first, count, below):
+    """Elements of an array of indices: the words of doubles, modulo ``below``."""
+    begin = first // 2
+    words = blocks(seed, stream, np.arange(begin, -(-(first + count) // 2), dtype=np.uint64))
+    words = ((words[1::2] << _HALF) | words[0::2]).T.reshape(-1)[first - begin * 2:][:count]
+    return (words % np.uint64(below)).astype(np.int64) if below else np.zeros(count, np.int64)
+
+
 def uniform_at(seed, stream, indices, dtype):
     """Elements of an array by index, as doubles."""
     lanes = 2 if dtype == "f64" else 4

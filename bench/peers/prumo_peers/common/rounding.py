@@ -10,7 +10,7 @@ import numpy as np
 # Significand bits, and the exponent of the smallest normal number.
 _FORMATS = {"f32": (24, -126), "f64": (53, -1022), "f16": (11, -14), "bf16": (8, -126)}
 DTYPES = tuple(_FORMATS)
-BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2, "i64": 8}  # i64: indices, which are results only
+BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2, "i64": 8}  # indices are 64-bit integers
 
 
 def carrier(dtype):

@@ -25,6 +25,9 @@ class input_values {
   /// Elements begin ... begin + out.size() - 1; several times faster than as many calls of at().
   void read(std::size_t which, std::int64_t begin, std::span<double> out) const;
 
+  /// Element `index` of array number `which` of indices in [0, below).
+  std::int64_t index_at(std::size_t which, std::int64_t index, std::int64_t below) const;
+
  private:
   dtype type_;
   std::uint64_t seed_;

@@ -8,6 +8,7 @@
 #include <prumo/types.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,18 +81,25 @@ struct case_info {
 
 enum class array_role : std::uint8_t { input, output, input_output };
 
+/// Which numbers an input holds.
+enum class input_domain : std::uint8_t {
+  symmetric,  ///< the generator's, in (-1, 1)
+  positive,   ///< their absolute values, for functions that are not defined below zero
+};
+
 /// One array of a case. Inputs are filled with stream number i of the generator, i the array's place in the list.
 struct array_specification {
   std::string name;
   array_role role = array_role::input;
   std::vector<std::int64_t> extents;  ///< rank 0, 1 or 2
-  bool holds_indices = false;         ///< std::int64_t instead of the case's type; an output
+  std::optional<dtype> type = {};     ///< where it is another than the case's
+  input_domain domain = input_domain::symmetric;
+  /// Set: the elements are no numbers but indices, std::int64_t in [0, indices_below).
+  std::optional<std::int64_t> indices_below = {};
 };
 
-/// Bytes of an element of an array in a case of that type.
-inline std::size_t element_bytes(const array_specification& array, dtype type) {
-  return array.holds_indices ? sizeof(std::int64_t) : dtype_size(type);
-}
+/// Bytes of one element of an array in a case of that type.
+std::size_t element_bytes(const array_specification& array, dtype type);
 
 /// Algorithmic cost of one call: each input read once, each output written once.
 struct cost {
@@ -127,9 +135,13 @@ struct check_result {
 /// negative extent and for axes that the operation does not have.
 shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
-/// The shape of a case with the axes `rows` and `columns`: columns take the fallback of `info`, rows follow from the
-/// size of an array and are at least 1.
+/// The shape of a case with the axes `rows` and `columns`. Columns take the fallback of `info`, and rows follow from
+/// the size of an array; where only rows are given, columns follow from it. What follows is at least 1.
 shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given);
+
+/// The shape of a case with the axes `rows` and `columns` that are alike: where neither is given, the square that fits
+/// into an array; else what is left of it for the other one.
+shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
 /// Calls `function(T{})` with the scalar type that `type` names.
 template <class Function>
@@ -141,6 +153,13 @@ decltype(auto) with_type(dtype type, Function&& function) {
     case dtype::f32: break;
   }
   return function(float{});
+}
+
+/// Calls `function` with a value of the type of an array's elements in a case of type `type`.
+template <class Function>
+decltype(auto) with_element_type(const array_specification& array, dtype type, Function&& function) {
+  if (array.indices_below) return function(std::int64_t{});
+  return with_type(array.type.value_or(type), std::forward<Function>(function));
 }
 
 }  // namespace prumo::cases

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernels of gather_rows: a group of a device's threads, or a host's thread, copies a stretch of a row.
+
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/streaming_store.hpp>
+#include <prumo/detail/team_kernel.hpp>
+#include <prumo/gather.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace prumo::detail {
+
+/// InPacks: rows can be loaded and stored 16 bytes at a time.
+template <class Word, class Index, bool InPacks>
+class gather_device_kernel {
+  using unit = std::conditional_t<InPacks, device_pack<Word>, Word>;
+  static constexpr int unit_words = static_cast<int>(sizeof(unit) / sizeof(Word));
+  static constexpr int loads_at_once = 4;
+
+ public:
+  static constexpr int most_threads = 256;
+  static constexpr int resident_teams = 6;
+
+  explicit gather_device_kernel(const gather_problem<Word, Index>& problem)
+      : problem_(problem), units_(problem.columns / unit_words) {
+    // A row is cut into stretches of what a team copies at once; shorter rows have as many threads as they keep busy.
+    constexpr std::int64_t most = std::int64_t{most_threads} * loads_at_once;
+    stretches_ = std::max<std::int64_t>(1, (units_ + most - 1) / most);
+    group_ = group_threads((std::min(units_, most) + loads_at_once - 1) / loads_at_once, most_threads);
+  }
+
+  std::int64_t blocks() const { return problem_.rows * stretches_; }
+  std::int64_t blocks_per_team() const { return most_threads / group_; }
+  int team_threads() const { return most_threads; }
+  std::size_t scratch_bytes() const { return 0; }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    const int groups = most_threads / group_;
+    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
+    for (std::int64_t block = static_cast<std::int64_t>(member.league_rank()) * groups + member.team_rank() / group_;
+         block < problem_.rows * stretches_; block += step) {
+      copy(block, member.team_rank() & (group_ - 1));
+    }
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION void copy(std::int64_t block, int lane) const {
+    const std::int64_t row = block / stretches_;
+    const std::int64_t stretch = block - row * stretches_;
+    const auto chosen = static_cast<std::int64_t>(problem_.index[row * problem_.index_stride]);
+    const bool there = chosen >= 0 && chosen < problem_.source_rows;
+    const Word* const from = problem_.source + (there ? chosen * problem_.source_row_stride : 0);
+    Word* const to = problem_.target + row * problem_.target_row_stride;
+    const std::int64_t first = stretch * most_threads * loads_at_once + lane;
+    unit held[loads_at_once];
+    PRUMO_UNROLL
+    for (int i = 0; i < loads_at_once; ++i) {
+      const std::int64_t at = first + static_cast<std::int64_t>(i) * group_;
+      if (at < units_ && there) held[i] = load(from, at);
+    }
+    PRUMO_UNROLL
+    for (int i = 0; i < loads_at_once; ++i) {
+      const std::int64_t at = first + static_cast<std::int64_t>(i) * group_;
+      if (at < units_) store(to, at, there ? held[i] : missing());
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION unit load(const Word* row, std::int64_t at) const {
+    if constexpr (InPacks) {
+      return reinterpret_cast<const unit*>(row)[at];
+    } else {
+      return row[at * problem_.source_column_stride];
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void store(Word* row, std::int64_t at, const unit& value) const {
+    if constexpr (InPacks) {
+      reinterpret_cast<unit*>(row)[at] = value;
+    } else {
+      row[at * problem_.target_column_stride] = value;
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION unit missing() const {
+    if constexpr (InPacks) {
+      unit result;
+      PRUMO_UNROLL
+      for (int i = 0; i < unit_words; ++i) result.values[i] = problem_.missing;
+      return result;
+    } else {
+      return problem_.missing;
+    }
+  }
+
+  gather_problem<Word, Index> problem_;
+  std::int64_t units_;
+  std::int64_t stretches_ = 1;
+  int group_ = 1;
+};
+
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Rows, several to a block: each block of streamed stores ends in a fence that waits for memory.
+template <class Word, class Index>
+class gather_host_kernel {
+ public:
+  gather_host_kernel(const gather_problem<Word, Index>& problem, std::int64_t workers, bool streaming)
+      : problem_(problem), streaming_(streaming) {
+    constexpr std::int64_t most_words = 65536, blocks_per_worker = 16;
+    stretches_ = std::max<std::int64_t>(1, (problem.columns + most_words - 1) / most_words);
+    stretch_ = stretches_ == 1 ? problem.columns : most_words;
+    rows_per_block_ = stretches_ > 1 ? 1
+                                     : std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
+                                                                most_words / (problem.columns + 1) + 1);
+  }
+
+  std::int64_t blocks() const {
+    if (problem_.columns == 0) return 0;
+    return (problem_.rows + rows_per_block_ - 1) / rows_per_block_ * stretches_;
+  }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t first = block / stretches_ * rows_per_block_;
+    const std::int64_t begin = block % stretches_ * stretch_;
+    const std::int64_t end = std::min(problem_.columns, begin + stretch_);
+    const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
+    for (std::int64_t row = first; row < last; ++row) {
+      prefetch(row + rows_ahead < last ? row + rows_ahead : row);
+      copy_row(row, begin, end);
+    }
+    if (streaming_) streaming_fence();
+  }
+
+ private:
+  /// Rows come from anywhere: the processor cannot guess the next ones, but the indices tell.
+  static constexpr std::int64_t rows_ahead = 8;
+
+  bool is_row(std::int64_t chosen) const { return chosen >= 0 && chosen < problem_.source_rows; }
+  std::int64_t index_of(std::int64_t row) const {
+    return static_cast<std::int64_t>(problem_.index[row * problem_.index_stride]);
+  }
+
+  void prefetch([[maybe_unused]] std::int64_t row) const {
+#if defined(__GNUC__)
+    const std::int64_t chosen = index_of(row);
+    if (is_row(chosen)) __builtin_prefetch(problem_.source + chosen * problem_.source_row_stride);
+#endif
+  }
+
+  void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t chosen = index_of(row);
+    Word* const to = problem_.target + row * problem_.target_row_stride;
+    if (!is_row(chosen)) {
+      for (std::int64_t c = begin; c < end; ++c) to[c * problem_.target_column_stride] = problem_.missing;
+      return;
+    }
+    const Word* const from = problem_.source + chosen * problem_.source_row_stride;
+    if (problem_.source_column_stride != 1 || problem_.target_column_stride != 1) {
+      for (std::int64_t c = begin; c < end; ++c) {
+        to[c * problem_.target_column_stride] = from[c * problem_.source_column_stride];
+      }
+      return;
+    }
+    copy_run(from + begin, to + begin, end - begin);
+  }
+
+  void copy_run(const Word* from, Word* to, std::int64_t count) const {
+    constexpr auto line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
+    std::int64_t at = 0;
+    if (streaming_) {
+      const auto beyond =
+          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % streaming_unit / sizeof(Word));
+      at = std::min(count, beyond == 0 ? 0 : line - beyond);
+      copy_words(from, to, at);
+      for (; at + line <= count; at += line) {
+        alignas(streaming_unit) Word held[line];
+        copy_words(from + at, held, line);
+        stream_bytes(to + at, held, sizeof(held));
+      }
+    }
+    copy_words(from + at, to + at, count - at);
+  }
+
+  static void copy_words(const Word* from, Word* to, std::int64_t count) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
+  }
+
+  gather_problem<Word, Index> problem_;
+  std::int64_t stretches_ = 1;
+  std::int64_t stretch_ = 0;
+  std::int64_t rows_per_block_ = 1;
+  bool streaming_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail

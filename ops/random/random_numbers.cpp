@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "random_numbers_kernel.hpp"
+#include <prumo/error.hpp>
+
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+namespace prumo::detail {
+namespace {
+
+template <std::size_t Bytes>
+using word_of = std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
+
+const std::string uniform_label = "prumo::random_uniform::numbers";
+const std::string normal_label = "prumo::random_normal::numbers";
+
+/// The largest value of T below `value`, which is finite.
+template <class T>
+T value_below(T value) {
+  using bits = word_of<sizeof(T)>;
+  const auto pattern = Kokkos::bit_cast<bits>(value);
+  constexpr auto sign = static_cast<bits>(bits(1) << (8 * sizeof(T) - 1));
+  // Magnitudes are ordered as their bits are.
+  if (static_cast<bits>(pattern & ~sign) == 0) return Kokkos::bit_cast<T>(static_cast<bits>(sign | 1));
+  return Kokkos::bit_cast<T>(static_cast<bits>((pattern & sign) == 0 ? pattern - 1 : pattern + 1));
+}
+
+}  // namespace
+
+struct uniform_numbers {
+  static const std::string& label() { return uniform_label; }
+
+  template <class T>
+  static uniform_formula<T> formula_for(const random_problem<T>& problem) {
+    using C = compute_t<T>;
+    const C low = static_cast<C>(T(problem.first));
+    const C high = static_cast<C>(T(problem.second));
+    if (!(low <= high) || !std::isfinite(high - low)) {
+      throw argument_error("prumo::random_uniform: low is " + std::to_string(problem.first) + " and high is " +
+                           std::to_string(problem.second) +
+                           "; expected are numbers of the type of y with low <= high and a difference that is one, too");
+    }
+    return {low, high - low, low == high ? low : static_cast<C>(value_below(T(high)))};
+  }
+};
+
+struct normal_numbers {
+  static const std::string& label() { return normal_label; }
+
+  template <class T>
+  static normal_formula<T> formula_for(const random_problem<T>& problem) {
+    if (!std::isfinite(problem.first) || !std::isfinite(problem.second)) {
+      throw argument_error("prumo::random_normal: the mean is " + std::to_string(problem.first) +
+                           " and the deviation is " + std::to_string(problem.second) + "; expected are finite numbers");
+    }
+    return {problem.first, problem.second};
+  }
+};
+
+template <class Numbers, class Exec, class T>
+void launch_random(const Exec& instance, const random_problem<T>& problem) {
+  const auto formula = Numbers::formula_for(problem);
+  launch_blocks(instance, Numbers::label(),
+                random_kernel<is_host_space<Exec>, T, std::remove_const_t<decltype(formula)>>(problem, formula));
+}
+
+#define PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, T) \
+  template void launch_random<Numbers, Space, T>(const Space&, const random_problem<T>&);
+#define PRUMO_INSTANTIATE_RANDOM_OF(Space, Numbers)       \
+  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, float)  \
+  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, double) \
+  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, f16)    \
+  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, bf16)
+#define PRUMO_INSTANTIATE_RANDOM(Space)               \
+  PRUMO_INSTANTIATE_RANDOM_OF(Space, uniform_numbers) \
+  PRUMO_INSTANTIATE_RANDOM_OF(Space, normal_numbers)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_RANDOM)
+
+}  // namespace prumo::detail

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the kernels of softmax on a device share: how a row is shared out, and a thread's part of it in registers.
+
+#include "softmax_formula.hpp"
+#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/team_kernel.hpp>
+#include <prumo/softmax.hpp>
+
+namespace prumo::detail {
+
+/// How softmax shares a row out on a device.
+template <class T>
+struct softmax_device_partition {
+  static constexpr int pack_elements = device_pack_elements<T>;
+  /// Numbers that a thread holds at most; more would not leave registers for a full multiprocessor.
+  static constexpr int most_packs = sizeof(T) == 2 ? 4 : 8;
+  /// The same beside the running statistics of long rows, which leave fewer registers for exp of double.
+  static constexpr int packs_of_segment = sizeof(T) == 8 ? 4 : most_packs;
+  static constexpr int usual_threads = 256, most_threads = 1024;
+  static constexpr std::int64_t longest_row = std::int64_t{most_threads} * most_packs * pack_elements;
+
+  /// The packs of a thread: as few as keep a row within threads that exchange registers, which need no barrier; the
+  /// most where it is longer than that.
+  static int packs_for(std::int64_t columns) {
+    const std::int64_t packs = (columns + pack_elements - 1) / pack_elements;
+    int each = 1;
+    while (each < most_packs && std::int64_t{each} * exchange_threads < packs) each *= 2;
+    return each;
+  }
+  static int group_for(std::int64_t columns, int packs) {
+    const std::int64_t elements = static_cast<std::int64_t>(packs) * pack_elements;
+    return group_threads((columns + elements - 1) / elements, most_threads);
+  }
+};
+
+/// A thread's share of a stretch of a row, in registers: packs of neighbouring elements where they can be loaded so,
+/// else single elements a group's width apart. Beyond the stretch's end it holds -infinity, which adds nothing. Indices
+/// are short: a stretch fits into a team's registers, and wide ones would take registers of their own.
+template <class T, int Packs, bool InPacks>
+struct softmax_share {
+  using C = compute_t<T>;
+  static constexpr int pack_elements = device_pack_elements<T>;
+  C values[Packs * pack_elements];
+
+  KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, int count, std::int64_t stride, int lane, int group) {
+    constexpr C nothing = -Kokkos::Experimental::infinity_v<C>;
+    if constexpr (InPacks) {
+      // The stretch's length is a multiple of a pack's.
+      const auto* const first = reinterpret_cast<const device_pack<T>*>(source) + lane;
+      const int pack_count = count / pack_elements - lane;
+      device_pack<T> packs[Packs];
+      // All loads before the first use. What is not loaded is set: left alone, it would be what the registers held, and
+      // compilers keep registers for that.
+      PRUMO_UNROLL
+      for (int pack = 0; pack < Packs; ++pack) {
+        const int place = pack * group;
+        if (place < pack_count) {
+          packs[pack] = first[place];
+        } else {
+          PRUMO_UNROLL
+          for (int i = 0; i < pack_elements; ++i) packs[pack].values[i] = static_cast<T>(nothing);
+        }
+      }
+      PRUMO_UNROLL
+      for (int element = 0; element < Packs * pack_elements; ++element) {
+        values[element] = load(packs[element / pack_elements].values[element % pack_elements]);
+      }
+    } else {
+      T loaded[Packs * pack_elements];
+      PRUMO_UNROLL
+      for (int element = 0; element < Packs * pack_elements; ++element) {
+        int index = element * group + lane;
+        PRUMO_COMPUTE_FROM_HERE(index);
+        loaded[element] = index < count ? source[index * stride] : static_cast<T>(nothing);
+      }
+      PRUMO_UNROLL
+      for (int element = 0; element < Packs * pack_elements; ++element) values[element] = load(loaded[element]);
+    }
+  }
+
+  /// Writes what the formula makes of the values and of what is known of their row.
+  KOKKOS_FORCEINLINE_FUNCTION void store_to(T* target, int count, std::int64_t stride, int lane, int group) const {
+    if constexpr (InPacks) {
+      auto* const first = reinterpret_cast<device_pack<T>*>(target) + lane;
+      const int pack_count = count / pack_elements - lane;
+      PRUMO_UNROLL
+      for (int pack = 0; pack < Packs; ++pack) {
+        const int place = pack * group;
+        if (place >= pack_count) continue;
+        device_pack<T> result;
+        PRUMO_UNROLL
+        for (int i = 0; i < pack_elements; ++i) {
+          result.values[i] = static_cast<T>(values[pack * pack_elements + i]);
+        }
+        first[place] = result;
+      }
+    } else {
+      PRUMO_UNROLL
+      for (int element = 0; element < Packs * pack_elements; ++element) {
+        int index = element * group + lane;
+        PRUMO_COMPUTE_FROM_HERE(index);
+        if (index < count) target[index * stride] = static_cast<T>(values[element]);
+      }
+    }
+  }
+
+  /// The largest value; a NaN among others is passed over, and comes back in the sum.
+  KOKKOS_FORCEINLINE_FUNCTION C largest() const {
+    C result = values[0];
+    PRUMO_UNROLL
+    for (int element = 1; element < Packs * pack_elements; ++element) result = Kokkos::fmax(result, values[element]);
+    return result;
+  }
+
+  /// The sum of exp(value - shift), in a tree for each pack. They take the values' place where they are to be kept.
+  template <bool Keep>
+  KOKKOS_FORCEINLINE_FUNCTION C sum_exponentials(C shift) {
+    C sums[pack_elements];
+    PRUMO_UNROLL
+    for (int element = 0; element < Packs * pack_elements; ++element) {
+      const C exponential = prumo::exp(values[element] - shift);
+      if constexpr (Keep) values[element] = exponential;
+      const int lane = element % pack_elements;
+      sums[lane] = element < pack_elements ? exponential : sums[lane] + exponential;
+    }
+    PRUMO_UNROLL
+    for (int half = pack_elements / 2; half > 0; half /= 2) {
+      PRUMO_UNROLL
+      for (int i = 0; i < half; ++i) sums[i] = sums[i] + sums[i + half];
+    }
+    return sums[0];
+  }
+
+  /// Replaces the values, or what was kept of them, by results.
+  template <class Formula>
+  KOKKOS_FORCEINLINE_FUNCTION void finish_kept(C shift, C factor) {
+    PRUMO_UNROLL
+    for (int element = 0; element < Packs * pack_elements; ++element) {
+      values[element] = Formula::from_kept(values[element], shift, factor);
+    }
+  }
+  template <class Formula>
+  KOKKOS_FORCEINLINE_FUNCTION void finish_values(C shift, C factor) {
+    PRUMO_UNROLL
+    for (int element = 0; element < Packs * pack_elements; ++element) {
+      values[element] = Formula::from_value(values[element], shift, factor);
+    }
+  }
+};
+
+struct join_maxima {
+  template <class C>
+  KOKKOS_FORCEINLINE_FUNCTION C operator()(C a, C b) const {
+    return Kokkos::fmax(a, b);
+  }
+};
+struct join_sums {
+  template <class C>
+  KOKKOS_FORCEINLINE_FUNCTION C operator()(C a, C b) const {
+    return a + b;
+  }
+};
+
+/// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C finite_maximum(C maximum) {
+  constexpr C lowest = -Kokkos::Experimental::infinity_v<C>;
+  return maximum == lowest ? C(0) : maximum;
+}
+
+}  // namespace prumo::detail

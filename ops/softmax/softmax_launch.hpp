@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Which kernel softmax and log_softmax run, and its launch. Included by the source of each.
+
+#include "softmax_kernel.hpp"
+#include "softmax_long_rows_kernel.hpp"
+#include "softmax_short_rows_kernel.hpp"
+#include "softmax_side_by_side_kernel.hpp"
+
+#include <string>
+
+namespace prumo::detail {
+
+/// Whether rows can be read and written in packs. A single row may end within one where `may_end_in_pack`.
+template <class T>
+bool softmax_fits_packs(const softmax_problem<T>& problem, bool may_end_in_pack) {
+  const auto fits = [&](const T* data, std::int64_t row_stride, std::int64_t column_stride) {
+    return column_stride == 1 && can_load_packs(data, problem.rows == 1 ? 0 : row_stride);
+  };
+  return (may_end_in_pack || problem.columns % device_pack_elements<T> == 0) &&
+         fits(problem.source, problem.source_row_stride, problem.source_column_stride) &&
+         fits(problem.target, problem.target_row_stride, problem.target_column_stride);
+}
+
+template <class Formula, bool InPacks, class Exec, class T>
+void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("rows");
+  using partition = softmax_device_partition<T>;
+  constexpr int usual = partition::usual_threads;
+  const int packs = partition::packs_for(problem.columns);
+  const int group = partition::group_for(problem.columns, packs);
+  const auto launch = [&]<int Packs, int Threads, int Group>() {
+    launch_teams(ctx.instance(), label,
+                 softmax_short_rows_kernel<T, Formula, Packs, InPacks, Threads, Group>(problem, group));
+  };
+  constexpr int most = partition::most_packs;
+  constexpr int many = partition::most_threads;
+  switch (group) {
+    case 1024: return launch.template operator()<most, many, 1024>();
+    case 512: return launch.template operator()<most, many, 512>();
+    case 256: return launch.template operator()<most, usual, 256>();
+    case 128: return launch.template operator()<most, usual, 128>();
+    case 64: return launch.template operator()<most, usual, 64>();
+    default: break;
+  }
+  // More than one pack a thread means that a row has all threads that exchange registers.
+  switch (packs) {
+    case 1: return launch.template operator()<1, usual, 0>();
+    case 2: return launch.template operator()<2, usual, exchange_threads>();
+    case 4: return launch.template operator()<4, usual, exchange_threads>();
+    default: return launch.template operator()<most, usual, exchange_threads>();
+  }
+}
+
+template <class Formula, bool InPacks, class Exec, class T>
+void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string rows_label = softmax_label<Formula>("long_rows");
+  static const std::string statistics_label = softmax_label<Formula>("statistics");
+  static const std::string write_label = softmax_label<Formula>("write");
+  using statistics = softmax_statistics<compute_t<T>>;
+  using partition = softmax_device_partition<T>;
+  const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(T));
+  if (problem.rows >= softmax_long_partition::many_rows && row_bytes <= softmax_long_partition::cached_row_bytes) {
+    launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, InPacks>(problem));
+    return;
+  }
+  constexpr std::int64_t held =
+      std::int64_t{softmax_long_partition::threads} * partition::packs_of_segment * partition::pack_elements;
+  const auto cut = softmax_long_partition::of(problem.rows, problem.columns, held);
+  auto* const partial = static_cast<statistics*>(
+      ctx.workspace(static_cast<std::size_t>(problem.rows * cut.segments) * sizeof(statistics)));
+  launch_teams(ctx.instance(), statistics_label, softmax_statistics_kernel<T, Formula, InPacks>(problem, cut, partial));
+  launch_teams(ctx.instance(), write_label, softmax_write_kernel<T, Formula, InPacks>(problem, cut, partial));
+}
+
+template <class Formula, class Exec, class T>
+void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  if (problem.columns > softmax_device_partition<T>::longest_row) {
+    if (softmax_fits_packs(problem, true)) return launch_long_softmax<Formula, true>(ctx, problem);
+    return launch_long_softmax<Formula, false>(ctx, problem);
+  }
+  using tiles = softmax_tile_kernel<T, Formula>;
+  if (softmax_fits_packs(problem, false)) return launch_short_softmax<Formula, true>(ctx, problem);
+  if (tiles::can_take(problem)) {
+    static const std::string label = softmax_label<Formula>("tiles");
+    return launch_teams(ctx.instance(), label, tiles(problem));
+  }
+  return launch_short_softmax<Formula, false>(ctx, problem);
+}
+
+template <class Formula, class Exec, class T>
+void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string rows_label = softmax_label<Formula>("rows");
+  static const std::string side_by_side_label = softmax_label<Formula>("side_by_side");
+  static const std::string statistics_label = softmax_label<Formula>("statistics");
+  static const std::string write_label = softmax_label<Formula>("write");
+  using C = compute_t<T>;
+  const bool column_major = problem.source_row_stride == 1 && problem.source_column_stride != 1 &&
+                            problem.rows * 4 >= softmax_rows_at_once<C>;
+  if (problem.columns < softmax_rows_at_once<C> || column_major) {
+    return launch_blocks(ctx.instance(), side_by_side_label, softmax_side_by_side_kernel<T, Formula>(problem));
+  }
+  const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(T);
+  const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
+  const std::int64_t workers = concurrency_of(ctx.instance());
+  constexpr std::int64_t rows_per_worker = 4;  // that make even shares
+  if (problem.columns <= softmax_chunk || problem.rows >= workers * rows_per_worker) {
+    return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming));
+  }
+  using statistics = softmax_statistics<C>;
+  auto* const partial = static_cast<statistics*>(
+      ctx.workspace(static_cast<std::size_t>(problem.rows * softmax_segments(problem.columns)) * sizeof(statistics)));
+  launch_blocks(ctx.instance(), statistics_label, softmax_host_statistics_kernel<T, Formula>{problem, partial});
+  launch_blocks(ctx.instance(), write_label, softmax_host_write_kernel<T, Formula>{problem, partial, streaming});
+}
+
+template <class Formula, class Exec, class T>
+void launch_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  if (problem.rows == 0 || problem.columns == 0) return;
+  if constexpr (is_host_space<Exec>) {
+    launch_softmax_on_host<Formula>(ctx, problem);
+  } else {
+    launch_softmax_on_device<Formula>(ctx, problem);
+  }
+}
+
+}  // namespace prumo::detail
+
+#define PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, T) \
+  template void launch_softmax<Formula, Space, T>(context<Space>&, const softmax_problem<T>&);
+#define PRUMO_INSTANTIATE_SOFTMAX(Space, Formula)       \
+  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, float)  \
+  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, double) \
+  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, f16)    \
+  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, bf16)

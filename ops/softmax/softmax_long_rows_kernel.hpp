@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernels of softmax on a device for rows that do not fit into the registers of a team. Where there are many, a
+/// team takes a row, and reads what its registers did not keep a second time while the cache may still hold it. Where
+/// there are few, teams take segments: a first kernel finds the maximum and the sum of each, and every team of a second
+/// one joins those of its row and writes a segment.
+
+#include "softmax_device_share.hpp"
+
+namespace prumo::detail {
+
+/// How long rows are cut into segments: by their number and length alone.
+struct softmax_long_partition {
+  static constexpr int threads = 256;
+  /// Segments that keep a large device busy, several times over. Every team that writes joins the statistics of a row:
+  /// more of them would make that longer than the writing.
+  static constexpr std::int64_t wanted_segments = 2048;
+  /// From so many rows on, a team a row keeps a device as busy ...
+  static constexpr std::int64_t many_rows = 512;
+  /// ... and its second read comes from a cache as long as a row has no more bytes than this: large devices run some
+  /// 130 to 300 teams of 1024 threads at a time, on 50 to 256 MB of last-level cache.
+  static constexpr std::int64_t cached_row_bytes = std::int64_t{512} << 10;
+
+  std::int64_t segment = 1;
+  std::int64_t segments = 1;
+
+  /// `unit`: elements that a team holds at a time.
+  static softmax_long_partition of(std::int64_t rows, std::int64_t columns, std::int64_t unit) {
+    const std::int64_t shortest = unit / 2;
+    const std::int64_t even = (rows * columns + wanted_segments - 1) / wanted_segments;
+    softmax_long_partition result;
+    result.segment = (even + shortest - 1) / shortest * shortest;
+    result.segments = (columns + result.segment - 1) / result.segment;
+    return result;
+  }
+};
+
+/// The statistics of what a thread has read so far (Milakov and Gimelshein, "Online normalizer calculation for
+/// softmax", 2018).
+template <class C>
+struct softmax_running_statistics {
+  C maximum = -Kokkos::Experimental::infinity_v<C>;
+  C total = C(0);
+
+  template <class Share>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Share& share) {
+    const C new_maximum = Kokkos::fmax(maximum, share.largest());
+    const C shift = finite_maximum(new_maximum);
+    total = total * prumo::exp(maximum - shift) + share.template sum_exponentials<false>(shift);
+    maximum = new_maximum;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add(C value) {
+    const C new_maximum = Kokkos::fmax(maximum, value);
+    const C shift = finite_maximum(new_maximum);
+    total = total * prumo::exp(maximum - shift) + prumo::exp(value - shift);
+    maximum = new_maximum;
+  }
+
+  /// The total under another maximum, which is not infinite.
+  KOKKOS_FORCEINLINE_FUNCTION C total_under(C shift) const { return total * prumo::exp(maximum - shift); }
+
+  /// The statistics of all threads of a team.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member, C* scratch, int threads) const {
+    const C of_team = join_group(member, scratch, threads, maximum, join_maxima{});
+    return {of_team, join_group(member, scratch, threads, total_under(finite_maximum(of_team)), join_sums{})};
+  }
+};
+
+/// A stretch of a row as a team walks it: in tiles of what its registers hold, and what is left of packs one by one.
+template <class T, class Formula, int Packs, bool InPacks, int Threads>
+class softmax_stretch {
+  using C = compute_t<T>;
+  static constexpr int pack_elements = device_pack_elements<T>;
+
+ public:
+  static constexpr std::int64_t tile = std::int64_t{Threads} * Packs * pack_elements;
+
+  KOKKOS_FORCEINLINE_FUNCTION softmax_stretch(const softmax_problem<T>& problem, std::int64_t row, std::int64_t begin,
+                                              std::int64_t count, int lane)
+      : source_(problem.source + row * problem.source_row_stride + begin * problem.source_column_stride),
+        target_(problem.target + row * problem.target_row_stride + begin * problem.target_column_stride),
+        source_stride_(InPacks ? 1 : problem.source_column_stride),
+        target_stride_(InPacks ? 1 : problem.target_column_stride),
+        whole_(InPacks ? count / pack_elements * pack_elements : count),
+        left_(static_cast<int>(count - whole_)),
+        lane_(lane) {}
+
+  /// Reads the stretch from its beginning to its end. The last tile stays in registers.
+  KOKKOS_FORCEINLINE_FUNCTION softmax_running_statistics<C> read() {
+    softmax_running_statistics<C> statistics;
+    if (lane_ < left_) statistics.add(load(source_[(whole_ + lane_) * source_stride_]));
+    for (std::int64_t begin = 0; begin < whole_; begin += tile) {
+      load_tile(begin);
+      statistics.add(share_);
+    }
+    return statistics;
+  }
+
+  /// Writes the stretch from its end to its beginning, because what was read last is the likeliest to be cached.
+  /// `holds_last_tile`: read() was called.
+  KOKKOS_FORCEINLINE_FUNCTION void write(C shift, C factor, bool holds_last_tile) {
+    if (lane_ < left_) {
+      const C x = load(source_[(whole_ + lane_) * source_stride_]);
+      target_[(whole_ + lane_) * target_stride_] = static_cast<T>(Formula::from_value(x, shift, factor));
+    }
+    for (std::int64_t begin = (whole_ - 1) / tile * tile; begin >= 0 && whole_ > 0; begin -= tile) {
+      if (!holds_last_tile) load_tile(begin);
+      holds_last_tile = false;
+      share_.template finish_values<Formula>(shift, factor);
+      share_.store_to(target_ + begin * target_stride_, length_of(begin), target_stride_, lane_, Threads);
+    }
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION int length_of(std::int64_t begin) const {
+    return static_cast<int>(whole_ - begin < tile ? whole_ - begin : tile);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void load_tile(std::int64_t begin) {
+    share_.load_from(source_ + begin * source_stride_, length_of(begin), source_stride_, lane_, Threads);
+  }
+
+  const T* source_;
+  T* target_;
+  std::int64_t source_stride_;
+  std::int64_t target_stride_;
+  std::int64_t whole_;
+  int left_;
+  int lane_;
+  softmax_share<T, Packs, InPacks> share_;
+};
+
+/// A team a row.
+template <class T, class Formula, bool InPacks>
+class softmax_long_rows_kernel {
+  using C = compute_t<T>;
+  using partition = softmax_device_partition<T>;
+
+ public:
+  static constexpr int most_threads = partition::most_threads;
+  static constexpr int resident_teams = 1;
+
+  explicit softmax_long_rows_kernel(const softmax_problem<T>& problem) : problem_(problem) {}
+
+  std::int64_t blocks() const { return problem_.rows; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return most_threads; }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
+    for (std::int64_t row = member.league_rank(); row < problem_.rows; row += member.league_size()) {
+      softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
+          problem_, row, 0, problem_.columns, member.team_rank());
+      const auto statistics = stretch.read().join_team(member, scratch, most_threads);
+      stretch.write(finite_maximum(statistics.maximum), Formula::row_factor(statistics.total), true);
+    }
+  }
+
+ private:
+  softmax_problem<T> problem_;
+};
+
+/// partial[r * segments + s] = the statistics of segment s of row r.
+template <class T, class Formula, bool InPacks>
+class softmax_statistics_kernel {
+  using C = compute_t<T>;
+  using partition = softmax_device_partition<T>;
+
+ public:
+  static constexpr int most_threads = softmax_long_partition::threads;
+  static constexpr int resident_teams = 4;
+
+  softmax_statistics_kernel(const softmax_problem<T>& problem, const softmax_long_partition& cut,
+                            softmax_statistics<C>* partial)
+      : problem_(problem), cut_(cut), partial_(partial) {}
+
+  std::int64_t blocks() const { return problem_.rows * cut_.segments; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return most_threads; }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
+    for (std::int64_t block = member.league_rank(); block < problem_.rows * cut_.segments;
+         block += member.league_size()) {
+      const std::int64_t row = block / cut_.segments;
+      const std::int64_t begin = (block - row * cut_.segments) * cut_.segment;
+      const std::int64_t rest = problem_.columns - begin;
+      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
+          problem_, row, begin, rest < cut_.segment ? rest : cut_.segment, member.team_rank());
+      const auto statistics = stretch.read().join_team(member, scratch, most_threads);
+      if (member.team_rank() == 0) partial_[block] = statistics;
+    }
+  }
+
+ private:
+  softmax_problem<T> problem_;
+  softmax_long_partition cut_;
+  softmax_statistics<C>* partial_;
+};
+
+/// Writes the segments, the last ones first: they may still be cached.
+template <class T, class Formula, bool InPacks>
+class softmax_write_kernel {
+  using C = compute_t<T>;
+  using partition = softmax_device_partition<T>;
+
+ public:
+  static constexpr int most_threads = softmax_long_partition::threads;
+  static constexpr int resident_teams = 4;
+
+  softmax_write_kernel(const softmax_problem<T>& problem, const softmax_long_partition& cut,
+                       const softmax_statistics<C>* partial)
+      : problem_(problem), cut_(cut), partial_(partial) {}
+
+  std::int64_t blocks() const { return problem_.rows * cut_.segments; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return most_threads; }
+  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
+    const std::int64_t blocks = problem_.rows * cut_.segments;
+    for (std::int64_t turn = member.league_rank(); turn < blocks; turn += member.league_size()) {
+      const std::int64_t block = blocks - 1 - turn;
+      const std::int64_t row = block / cut_.segments;
+      const std::int64_t begin = (block - row * cut_.segments) * cut_.segment;
+      const std::int64_t rest = problem_.columns - begin;
+      const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + row * cut_.segments);
+      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
+          problem_, row, begin, rest < cut_.segment ? rest : cut_.segment, member.team_rank());
+      stretch.write(finite_maximum(of_row.maximum), Formula::row_factor(of_row.total), false);
+    }
+  }
+
+ private:
+  /// The statistics of a row from those of its segments: the same order in every team, so the same bits.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_row(const Member& member, C* scratch,
+                                                             const softmax_statistics<C>* segments) const {
+    constexpr int at_once = 4;
+    softmax_running_statistics<C> own;
+    for (std::int64_t first = member.team_rank(); first < cut_.segments; first += at_once * most_threads) {
+      softmax_statistics<C> loaded[at_once];
+      PRUMO_UNROLL
+      for (int i = 0; i < at_once; ++i) {
+        const std::int64_t which = first + static_cast<std::int64_t>(i) * most_threads;
+        loaded[i] =
+            which < cut_.segments ? segments[which] : softmax_statistics<C>{-Kokkos::Experimental::infinity_v<C>, C(0)};
+      }
+      C maximum = own.maximum;
+      PRUMO_UNROLL
+      for (int i = 0; i < at_once; ++i) maximum = Kokkos::fmax(maximum, loaded[i].maximum);
+      const C shift = finite_maximum(maximum);
+      C total = own.total_under(shift);
+      PRUMO_UNROLL
+      for (int i = 0; i < at_once; ++i) total = total + loaded[i].total * prumo::exp(loaded[i].maximum - shift);
+      own.maximum = maximum;
+      own.total = total;
+    }
+    return own.join_team(member, scratch, most_threads);
+  }
+
+  softmax_problem<T> problem_;
+  softmax_long_partition cut_;
+  const softmax_statistics<C>* partial_;
+};
+
+}  // namespace prumo::detail

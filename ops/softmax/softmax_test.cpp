@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the cases do not reach: shapes that take every kernel of a device, infinities and NaN, in place, refusals.
+
+#include "host_copy.hpp"
+#include "registered_cases.hpp"
+#include <prumo/case/prepared_case.hpp>
+#include <prumo/error.hpp>
+#include <prumo/softmax.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace prumo {
+namespace {
+
+using exec = Kokkos::DefaultExecutionSpace;
+using testing::HasSubstr;
+
+struct extents {
+  std::int64_t rows, columns;
+};
+
+/// Rows of one segment and of many, a team a row, tiles of short rows that packs do not fit, and single elements.
+constexpr extents shapes_of_every_kernel[] = {{1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801},
+                                              {20000, 10},  {3001, 17},  {700, 130},  {300, 511},   {40, 513},
+                                              {5000, 1},    {1000, 12},  {9, 4100},   {3, 8192},    {2, 16388},
+                                              {2, 32768},   {70000, 2},  {17, 12289}, {64, 64},     {1, 4097}};
+
+class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {};
+
+TEST_P(softmax_shapes, every_kernel) {
+  const auto& [op, type, layout] = GetParam();
+  const auto* const operation = cases::registries().of<exec>().find(op);
+  ASSERT_NE(operation, nullptr);
+  context<exec> ctx;
+  for (const extents& it : shapes_of_every_kernel) {
+    cases::specification choice;
+    choice.op = op;
+    choice.type = type;
+    choice.layout = layout;
+    choice.shape = {{"rows", it.rows}, {"columns", it.columns}};
+    choice.implementation = "kernel";
+    choice.seed = 20261121;
+    cases::prepared_case<exec> prepared(ctx, *operation, choice, 1);
+    const cases::check_result result = prepared.verify(2e8);
+    EXPECT_TRUE(result.verified) << op << " " << dtype_name(type) << " " << it.rows << " x " << it.columns << ": error "
+                                 << result.error << "; " << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, softmax_shapes,
+                         testing::Combine(testing::Values("softmax", "log_softmax"),
+                                          testing::Values(dtype::f32, dtype::f64, dtype::f16, dtype::bf16),
+                                          testing::Values(cases::array_layout::right, cases::array_layout::left)),
+                         [](const auto& tested) {
+                           return std::string(std::get<0>(tested.param)) + "_" +
+                                  std::string(dtype_name(std::get<1>(tested.param))) + "_" +
+                                  std::string(cases::layout_name(std::get<2>(tested.param)));
+                         });
+
+template <class T>
+class softmax_types : public testing::Test {
+ public:
+  using matrix = Kokkos::View<T**, Kokkos::LayoutRight, exec>;
+  using host_matrix = decltype(tests::host_copy(matrix()));
+
+  struct results {
+    host_matrix softmax, log_softmax;
+  };
+
+  /// Rows of zeros, of which the test sets what it likes.
+  static results of(std::int64_t rows, std::int64_t columns, const std::function<void(const host_matrix&)>& set) {
+    context<exec> ctx;
+    const matrix x("x", rows, columns), y("y", rows, columns), z("z", rows, columns);
+    const auto on_host = tests::host_copy(x);
+    set(on_host);
+    tests::write_back(x, on_host);
+    softmax(ctx, x, y);
+    log_softmax(ctx, x, z);
+    ctx.fence();
+    return {tests::host_copy(y), tests::host_copy(z)};
+  }
+  static float number(const T& value) { return static_cast<float>(value); }
+};
+using all_types = testing::Types<float, double, f16, bf16>;
+TYPED_TEST_SUITE(softmax_types, all_types);
+
+/// Lengths that take a kernel each: short rows, tiles, one chunk, one team, segments.
+constexpr std::int64_t lengths[] = {3, 10, 64, 1000, 4096, 5000, 33000, 100000};
+
+TYPED_TEST(softmax_types, rows_with_infinities_and_nan) {
+  using fixture = softmax_types<TypeParam>;
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t columns : lengths) {
+    const std::size_t last = static_cast<std::size_t>(columns) - 1;
+    const auto found = fixture::of(6, columns, [&](const auto& x) {
+      x(0, last) = TypeParam(std::numeric_limits<float>::quiet_NaN());
+      x(1, last / 2) = TypeParam(infinity);
+      for (std::size_t i = 0; i <= last; ++i) x(2, i) = TypeParam(-infinity);
+      for (std::size_t i = 0; i <= last; ++i) x(3, i) = TypeParam(-infinity);
+      x(3, 1) = TypeParam(-3.0f);
+      x(4, 0) = TypeParam(-infinity);
+      x(5, 0) = TypeParam(infinity);
+      x(5, last) = TypeParam(-infinity);
+    });
+    SCOPED_TRACE(columns);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{1}, last / 2, last}) {
+      for (const std::size_t row : {0, 1, 2, 5}) {
+        EXPECT_TRUE(std::isnan(fixture::number(found.softmax(row, at)))) << "row " << row << ", column " << at;
+        EXPECT_TRUE(std::isnan(fixture::number(found.log_softmax(row, at)))) << "row " << row << ", column " << at;
+      }
+      EXPECT_EQ(fixture::number(found.softmax(3, at)), at == 1 ? 1.0f : 0.0f);
+      EXPECT_EQ(fixture::number(found.log_softmax(3, at)), at == 1 ? 0.0f : -infinity);
+    }
+    EXPECT_EQ(fixture::number(found.softmax(4, 0)), 0.0f);
+    EXPECT_EQ(fixture::number(found.log_softmax(4, 0)), -infinity);
+    const double others = static_cast<double>(last);
+    EXPECT_NEAR(static_cast<double>(fixture::number(found.softmax(4, last))), 1 / others, 0.01 / others);
+    EXPECT_NEAR(static_cast<double>(fixture::number(found.log_softmax(4, last))), -std::log(others),
+                0.01 + 0.004 * std::log(others));
+  }
+}
+
+/// Values far apart: exponentials underflow, logarithms do not.
+TYPED_TEST(softmax_types, log_softmax_reaches_where_softmax_underflows) {
+  using fixture = softmax_types<TypeParam>;
+  for (const std::int64_t columns : lengths) {
+    const std::size_t last = static_cast<std::size_t>(columns) - 1;
+    const auto found = fixture::of(1, columns, [&](const auto& x) {
+      for (std::size_t i = 0; i <= last; ++i) x(0, i) = TypeParam(-2000.0f);
+      x(0, 0) = TypeParam(-1000.0f);
+      x(0, last) = TypeParam(2000.0f);
+    });
+    SCOPED_TRACE(columns);
+    // Written in ones of each type: bf16 holds -1000 and 2000 exactly, and their difference to 16.
+    EXPECT_EQ(fixture::number(found.softmax(0, 0)), 0.0f);
+    EXPECT_EQ(fixture::number(found.softmax(0, last)), 1.0f);
+    EXPECT_NEAR(fixture::number(found.log_softmax(0, 0)), -3000.0f, 16.0f);
+    EXPECT_EQ(fixture::number(found.log_softmax(0, last)), 0.0f);
+  }
+}
+
+TYPED_TEST(softmax_types, in_place_gives_the_same_bits) {
+  using matrix = typename softmax_types<TypeParam>::matrix;
+  context<exec> ctx;
+  for (const std::int64_t columns : lengths) {
+    const matrix x("x", 3, columns), y("y", 3, columns);
+    const auto on_host = tests::host_copy(x);
+    for (std::size_t r = 0; r < 3; ++r) {
+      for (std::size_t c = 0; c < on_host.extent(1); ++c) {
+        on_host(r, c) = TypeParam(static_cast<float>((c * 7 + r * 3) % 31) * 0.125f);
+      }
+    }
+    tests::write_back(x, on_host);
+    softmax(ctx, x, y);
+    softmax(ctx, x, x);
+    ctx.fence();
+    const auto there = tests::host_copy(y);
+    const auto in_place = tests::host_copy(x);
+    std::int64_t different = 0;
+    for (std::size_t r = 0; r < 3; ++r) {
+      for (std::size_t c = 0; c < there.extent(1); ++c) different += there(r, c) != in_place(r, c) ? 1 : 0;
+    }
+    EXPECT_EQ(different, 0) << columns;
+  }
+}
+
+template <class Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const error& caught) {
+    return caught.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(softmax, refuses_what_it_cannot_do) {
+  using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
+  context<exec> ctx;
+  const matrix x("my x", 4, 6), y("my y", 4, 5);
+  const auto shape = message_of([&] { log_softmax(ctx, x, y); });
+  EXPECT_THAT(shape, testing::StartsWith("prumo::log_softmax: "));
+  EXPECT_THAT(shape, HasSubstr("'my x': f32 [4 x 6]"));
+  EXPECT_THAT(shape, HasSubstr("'my y': f32 [4 x 5]"));
+  const auto left = Kokkos::subview(x, Kokkos::ALL, std::pair{0, 4});
+  const auto right = Kokkos::subview(x, Kokkos::ALL, std::pair{2, 6});
+  EXPECT_THROW(softmax(ctx, left, right), alias_error);
+  EXPECT_THAT(message_of([&] { log_softmax(ctx, left, right); }), testing::StartsWith("prumo::log_softmax: "));
+}
+
+TEST(softmax, rows_and_columns_of_none_are_nothing_to_do) {
+  using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
+  context<exec> ctx;
+  for (const auto& [rows, columns] : {extents{0, 5}, extents{5, 0}, extents{0, 0}}) {
+    const matrix x("x", rows, columns), y("y", rows, columns);
+    softmax(ctx, x, y);
+    log_softmax(ctx, x, y);
+  }
+  ctx.fence();
+}
+
+}  // namespace
+}  // namespace prumo
