@@ -144,7 +144,7 @@ std::int64_t checked_footprint(const std::vector<cases::array_specification>& ar
   for (const cases::array_specification& array : arrays) {
     // Gaps at most multiply what rows of one element span.
     const double gaps = choice.layout == cases::array_layout::strided ? 8 : 1;
-    bytes += gaps * element_product(array) * static_cast<double>(dtype_size(choice.type));
+    bytes += gaps * element_product(array) * static_cast<double>(dtype_size(element_type(array, choice.type)));
   }
   if (bytes > 0x1p60) {
     refuse(error_kind::memory, case_label(choice) + " needs some " + std::to_string(bytes / 0x1p60) +
@@ -155,8 +155,10 @@ std::int64_t checked_footprint(const std::vector<cases::array_specification>& ar
 
 std::int64_t largest_array_bytes(const std::vector<cases::array_specification>& arrays, dtype type) {
   double largest = 0;
-  for (const cases::array_specification& array : arrays) largest = std::max(largest, element_product(array));
-  return static_cast<std::int64_t>(largest) * static_cast<std::int64_t>(dtype_size(type));
+  for (const cases::array_specification& array : arrays) {
+    largest = std::max(largest, element_product(array) * static_cast<double>(dtype_size(element_type(array, type))));
+  }
+  return static_cast<std::int64_t>(largest);
 }
 
 std::string case_label(const cases::specification& choice) {

@@ -56,7 +56,7 @@ detail::element_order order_of(const typename case_arrays<Exec>::entry& entry) {
 std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
   std::size_t bytes = 0;
   for (const array_specification& array : arrays) {
-    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * dtype_size(type);
+    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * dtype_size(element_type(array, type));
   }
   return bytes;
 }
@@ -86,8 +86,8 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
   for (std::size_t copy = 0; copy < copies; ++copy) {
     case_arrays<Exec> arrays;
     for (const array_specification& array : specifications_) {
-      const std::size_t bytes =
-          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * dtype_size(choice_.type);
+      const std::size_t bytes = static_cast<std::size_t>(elements_spanned(array, choice_.layout)) *
+                                dtype_size(element_type(array, choice_.type));
       try {
         allocations_.emplace_back(
             Kokkos::view_alloc(context_.instance(), Kokkos::WithoutInitializing, "prumo::case::" + array.name), bytes);
@@ -103,21 +103,23 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
 
 template <class Exec>
 void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outputs) {
-  with_type(choice_.type, [&]<class T>(T) {
-    for (std::size_t which = 0; which < specifications_.size(); ++which) {
-      const auto& entry = arrays.entries[which];
+  for (std::size_t which = 0; which < specifications_.size(); ++which) {
+    const array_specification& array = specifications_[which];
+    const auto& entry = arrays.entries[which];
+    const std::int64_t count = element_count(array);
+    with_type(element_type(array, choice_.type), [&]<class T>(T) {
       T* const data = static_cast<T*>(entry.data);
-      const std::int64_t count = element_count(specifications_[which]);
-      if (specifications_[which].role == array_role::output) {
-        if (!poison_outputs) continue;
+      if (array.role != array_role::output) {
+        const bool positive = array.domain == input_domain::positive;
+        detail::launch_items(
+            context_.instance(), "prumo::case::fill_uniform",
+            detail::fill_uniform_kernel<T>{data, order_of<Exec>(entry), count, choice_.seed, which, positive});
+      } else if (poison_outputs) {
         detail::launch_items(context_.instance(), "prumo::case::poison",
                              detail::poison_kernel<T>{data, order_of<Exec>(entry), count});
-      } else {
-        detail::launch_items(context_.instance(), "prumo::case::fill_uniform",
-                             detail::fill_uniform_kernel<T>{data, order_of<Exec>(entry), count, choice_.seed, which});
       }
-    }
-  });
+    });
+  }
 }
 
 template <class Exec>
@@ -135,8 +137,9 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
     if (specifications_[which].role == array_role::input) continue;
     mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
-    outputs[which] = {mirrors.back().data(), order_of<Exec>(copies_.front().entries[which]),
-                      element_count(specifications_[which]), specifications_[which].name};
+    const array_specification& array = specifications_[which];
+    outputs[which] = {mirrors.back().data(), element_type(array, choice_.type),
+                      order_of<Exec>(copies_.front().entries[which]), element_count(array), array.name};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);
@@ -144,7 +147,7 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   const auto reference = [&](std::int64_t part, std::vector<reference_entry>& entries) {
     operation_.reference(choice_, input_values(choice_), part, entries);
   };
-  return detail::compare(choice_.type, outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
+  return detail::compare(outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
 }
 
 #define PRUMO_INSTANTIATE_PREPARED_CASE(Space) template class prepared_case<Space>;

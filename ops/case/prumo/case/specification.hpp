@@ -8,6 +8,7 @@
 #include <prumo/types.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,12 +81,23 @@ struct case_info {
 
 enum class array_role : std::uint8_t { input, output, input_output };
 
+/// Which numbers an input holds.
+enum class input_domain : std::uint8_t {
+  symmetric,  ///< the generator's, in (-1, 1)
+  positive,   ///< their absolute values, for functions that are not defined below zero
+};
+
 /// One array of a case. Inputs are filled with stream number i of the generator, i the array's place in the list.
 struct array_specification {
   std::string name;
   array_role role = array_role::input;
   std::vector<std::int64_t> extents;  ///< rank 0, 1 or 2
+  std::optional<dtype> type = {};     ///< where it is another than the case's
+  input_domain domain = input_domain::symmetric;
 };
+
+/// The type of an array's elements in a case of type `type`.
+inline dtype element_type(const array_specification& array, dtype type) { return array.type.value_or(type); }
 
 /// Algorithmic cost of one call: each input read once, each output written once.
 struct cost {
