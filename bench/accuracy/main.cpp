@@ -28,7 +28,8 @@ class output_error : public std::runtime_error {
 template <class Exec>
 std::string device_name() {
   std::string name = Exec::name();
-  std::ranges::transform(name, name.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return name;
 }
 

@@ -23,7 +23,7 @@ std::string named(double value) {
   return printed("%a", value);
 }
 
-const char* unit_of(function which) { return is_bounded_by_argument(which) ? "eps |x|" : "ulp"; }
+const char* unit_of(function which) { return is_bounded_by_argument(which) ? "eps x" : "ulp"; }
 
 /// Rounded down but for a whole: 100 % means all.
 std::string percent(std::uint64_t part, std::uint64_t whole) {
@@ -70,7 +70,8 @@ double argument_value(dtype type, std::uint64_t bits) {
 }
 
 std::string table_header() {
-  return "| function | type | arguments | largest error | at | promised | largest ulp | correctly rounded, % | undecided | "
+  return "| function | type | arguments | largest error | at | promised | largest ulp | correctly rounded, % | "
+         "undecided | "
          "wrong |\n|---|---|---|---|---|---|---|---|---|---|\n";
 }
 
@@ -81,7 +82,8 @@ std::string table_line(const finding& it) {
   line += it.all_arguments ? "all 2^" + std::to_string(8 * dtype_size(it.type)) : std::to_string(it.found.arguments);
   line += printed(" | %.4f %s | %.9g | %g %s | %.4g | ", it.error(), unit_of(it.which), at,
                   promised(it.which, it.type, it.on_host), unit_of(it.which), it.found.ulps);
-  line += percent(it.found.correct, it.found.arguments) + " | " + std::to_string(it.found.undecided) + " | ";
+  line += percent(it.found.correct, it.found.arguments - it.found.undecided) + " | " +
+          std::to_string(it.found.undecided) + " | ";
   line += it.found.wrong == 0 ? "0"
                               : std::to_string(it.found.wrong) + ", the first at " +
                                     printed("%.9g", argument_value(it.type, it.found.wrong_at));
@@ -94,9 +96,9 @@ protocol::json document(const std::string& device, const std::vector<finding>& f
   for (const finding& it : findings) {
     json specials = json::array();
     for (const auto& [x, y] : it.specials) specials.push_back({{"x", named(x)}, {"y", named(y)}});
-    const auto share = it.found.arguments == 0
-                           ? json()
-                           : json(static_cast<double>(it.found.correct) / static_cast<double>(it.found.arguments));
+    const std::uint64_t decided = it.found.arguments - it.found.undecided;
+    const auto share =
+        decided == 0 ? json() : json(static_cast<double>(it.found.correct) / static_cast<double>(decided));
     results.push_back(
         {{"function", std::string(function_name(it.which))},
          {"dtype", std::string(dtype_name(it.type))},

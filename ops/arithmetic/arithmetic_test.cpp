@@ -122,7 +122,8 @@ TEST(axpby, refuses_unequal_extents_and_partial_overlap_whatever_the_factors) {
       axpby(instance, 1, x, beta, low, high);
       FAIL() << "no error";
     } catch (const alias_error& refusal) {
-      EXPECT_THAT(refusal.what(), testing::StartsWith("prumo::axpby: expected an output that is apart from the inputs"));
+      EXPECT_THAT(refusal.what(),
+                  testing::StartsWith("prumo::axpby: expected an output that is apart from the inputs"));
       EXPECT_THAT(refusal.what(), testing::HasSubstr("overlaps"));
     }
   }

@@ -24,11 +24,10 @@ template <class Pair>
 class cast_pairs : public testing::Test {};
 template <class From, class To>
 using pair = std::tuple<From, To>;
-using all_pairs =
-    testing::Types<pair<float, float>, pair<float, double>, pair<float, f16>, pair<float, bf16>, pair<double, float>,
-                   pair<double, double>, pair<double, f16>, pair<double, bf16>, pair<f16, float>, pair<f16, double>,
-                   pair<f16, f16>, pair<f16, bf16>, pair<bf16, float>, pair<bf16, double>, pair<bf16, f16>,
-                   pair<bf16, bf16>>;
+using all_pairs = testing::Types<pair<float, float>, pair<float, double>, pair<float, f16>, pair<float, bf16>,
+                                 pair<double, float>, pair<double, double>, pair<double, f16>, pair<double, bf16>,
+                                 pair<f16, float>, pair<f16, double>, pair<f16, f16>, pair<f16, bf16>,
+                                 pair<bf16, float>, pair<bf16, double>, pair<bf16, f16>, pair<bf16, bf16>>;
 TYPED_TEST_SUITE(cast_pairs, all_pairs);
 
 TYPED_TEST(cast_pairs, special_values) {
@@ -74,7 +73,8 @@ void expect_single_rounding() {
     To low, high;
     low.bits = static_cast<std::uint16_t>(bits);
     high.bits = static_cast<std::uint16_t>(bits + 1);
-    const double middle = (static_cast<double>(static_cast<float>(low)) + static_cast<double>(static_cast<float>(high))) / 2;
+    const double middle =
+        (static_cast<double>(static_cast<float>(low)) + static_cast<double>(static_cast<float>(high))) / 2;
     const To even = bits % 2 == 0 ? low : high;
     // Just beside the tie a float is the tie itself: whoever rounds twice goes to the even neighbour each time.
     numbers.insert(numbers.end(), {middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300), -middle,

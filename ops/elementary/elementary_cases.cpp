@@ -14,14 +14,13 @@ constexpr flop_counts one(flop_kind kind) {
   return counts;
 }
 
-// The bounds are those of <prumo/math.hpp>; of exp, log and rsqrt widened to what the vendors of GPUs promise of theirs.
+// The bounds are those of <prumo/math.hpp>; of exp, log and rsqrt widened to what the vendors of GPUs promise of
+// theirs.
 
 template <class Exec>
 struct exp_case final : elementwise_case<exp_case<Exec>, Exec, 1> {
   static constexpr double ulps = 2;
-  static constexpr flop_counts per_element() {
-    return one(flop_kind::exp);
-  }
+  static constexpr flop_counts per_element() { return one(flop_kind::exp); }
   case_info info() const override {
     case_info result = exp_case::elementwise_info("exp", "y = exp(x)");
     result.in_default_sweep = false;
@@ -43,9 +42,7 @@ template <class Exec>
 struct log_case final : elementwise_case<log_case<Exec>, Exec, 1> {
   static constexpr double ulps = 2;
   static constexpr input_domain domain = input_domain::positive;
-  static constexpr flop_counts per_element() {
-    return one(flop_kind::log);
-  }
+  static constexpr flop_counts per_element() { return one(flop_kind::log); }
   case_info info() const override {
     case_info result = log_case::elementwise_info("log", "y = ln x, of x in (0, 1)");
     result.in_default_sweep = false;
@@ -67,9 +64,7 @@ template <class Exec>
 struct sqrt_case final : elementwise_case<sqrt_case<Exec>, Exec, 1> {
   static constexpr double ulps = 0.5;
   static constexpr input_domain domain = input_domain::positive;
-  static constexpr flop_counts per_element() {
-    return one(flop_kind::sqrt);
-  }
+  static constexpr flop_counts per_element() { return one(flop_kind::sqrt); }
   case_info info() const override {
     case_info result = sqrt_case::elementwise_info("sqrt", "y = sqrt(x), of x in (0, 1)");
     result.in_default_sweep = false;

@@ -177,8 +177,10 @@ TEST(options, that_do_not_exist_are_refused) {
   EXPECT_EQ(refusal_of({"--what"}), "there is no option '--what'");
   EXPECT_EQ(refusal_of({"--function"}), "--function: a value is missing");
   EXPECT_EQ(refusal_of({"--list=no"}), "--list: it takes no value");
-  EXPECT_THAT(refusal_of({"--function", "exp,cosh"}), testing::StartsWith("--function: there is no 'cosh'; there are: exp, log"));
-  EXPECT_THAT(refusal_of({"--stride", "0"}), testing::HasSubstr("expected a whole number from 1 to 4294967296, got '0'"));
+  EXPECT_THAT(refusal_of({"--function", "exp,cosh"}),
+              testing::StartsWith("--function: there is no 'cosh'; there are: exp, log"));
+  EXPECT_THAT(refusal_of({"--stride", "0"}),
+              testing::HasSubstr("expected a whole number from 1 to 4294967296, got '0'"));
 }
 
 TEST(report, tells_of_what_is_not_kept) {

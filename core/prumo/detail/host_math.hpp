@@ -90,19 +90,35 @@ struct normal_tail;
 template <>
 struct normal_tail<float> {
   float largest = 20.0f;  // beyond, the tail of the normal distribution is zero
-  float coefficients[10] = {0x1p-1f,         -0x1.188464p0f, 0x1.4ef9ccp0f,  -0x1.98e802p-1f, 0x1.40c346p-4f,
-                            0x1.4528cap-3f, 0x1.a4e216p-6f, -0x1.2e81f8p-3f, 0x1.6660aep-4f, -0x1.14c3f4p-6f};
+  float coefficients[10] = {0x1p-1f,        -0x1.188464p0f, 0x1.4ef9ccp0f,   -0x1.98e802p-1f, 0x1.40c346p-4f,
+                            0x1.4528cap-3f, 0x1.a4e216p-6f, -0x1.2e81f8p-3f, 0x1.6660aep-4f,  -0x1.14c3f4p-6f};
 };
 
 template <>
 struct normal_tail<double> {
   double largest = 40.0;
-  double coefficients[22] = {
-      0x1p-1, -0x1.1884533d436fbp+0, 0x1.4ef759857faf2p+0, -0x1.989d6b558945cp-1, 0x1.2e7c3797a834dp-4, 0x1.6e9bbce726124p-3,
-      -0x1.ecc2c0d7f37b5p-6, -0x1.be7450e06180cp-5, -0x1.11d23f3d94dcfp-12, 0x1.0d07d306cc664p-6,
-      0x1.69943676ab63ap-7, -0x1.2f12280141e44p-6, 0x1.0101dcf80399cp-5, -0x1.09b9af7323289p-4, 0x1.686f9818031aep-4,
-      -0x1.4fe263611a66ep-4, 0x1.883dac7be9bd0p-5, -0x1.1c74dbb98bf39p-8, -0x1.38553f800d4f7p-6,
-      0x1.0875a1ebb5ec2p-6, -0x1.7b546d81b869ap-8, 0x1.acc1a84d571e9p-11};
+  double coefficients[22] = {0x1p-1,
+                             -0x1.1884533d436fbp+0,
+                             0x1.4ef759857faf2p+0,
+                             -0x1.989d6b558945cp-1,
+                             0x1.2e7c3797a834dp-4,
+                             0x1.6e9bbce726124p-3,
+                             -0x1.ecc2c0d7f37b5p-6,
+                             -0x1.be7450e06180cp-5,
+                             -0x1.11d23f3d94dcfp-12,
+                             0x1.0d07d306cc664p-6,
+                             0x1.69943676ab63ap-7,
+                             -0x1.2f12280141e44p-6,
+                             0x1.0101dcf80399cp-5,
+                             -0x1.09b9af7323289p-4,
+                             0x1.686f9818031aep-4,
+                             -0x1.4fe263611a66ep-4,
+                             0x1.883dac7be9bd0p-5,
+                             -0x1.1c74dbb98bf39p-8,
+                             -0x1.38553f800d4f7p-6,
+                             0x1.0875a1ebb5ec2p-6,
+                             -0x1.7b546d81b869ap-8,
+                             0x1.acc1a84d571e9p-11};
 };
 
 template <class T, std::size_t N>
@@ -127,7 +143,10 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   T r = prumo::fma(n, -constants::ln2_high, bounded);
   r = prumo::fma(n, -constants::ln2_low, r);
   const T tail = polynomial(constants::exp_tail, r);
-  const T fraction = prumo::fma(r * r, tail, r) + T(1);
+  // What 1 + r loses is exact (Dekker 1971) and goes into the rest, a tenth of the whole: so the result is one of the
+  // two numbers next to the exact one.
+  const T head = T(1) + r;
+  const T fraction = head + prumo::fma(r * r, tail, (T(1) - head) + r);
   const integer exponent =
       static_cast<integer>(bit_cast<integer>(shifted) - bit_cast<integer>(constants::rounding_magic));
   // 2^n in two factors: the first product is exact, so a subnormal result is rounded once only.

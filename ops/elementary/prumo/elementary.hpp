@@ -63,8 +63,8 @@ template <context_or_instance Space, class X, class Y>
 void rsqrt(const Space& space, const X& x, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::rsqrt", Space, Y, X);
   static const std::string label = "prumo::rsqrt::elementwise";
-  detail::run_elementwise("prumo::rsqrt", label, space, rsqrt_formula<compute_t<typename Y::value_type>>{}, {"x", "y"}, y,
-                          x);
+  detail::run_elementwise("prumo::rsqrt", label, space, rsqrt_formula<compute_t<typename Y::value_type>>{}, {"x", "y"},
+                          y, x);
 }
 
 }  // namespace prumo
