@@ -68,8 +68,7 @@ bool spans_overlap(const array_description& first, const array_description& seco
 }
 
 bool same_elements(const array_description& first, const array_description& second) {
-  if (first.data != second.data || first.element_bytes != second.element_bytes || first.rank != second.rank)
-    return false;
+  if (first.data != second.data || first.type != second.type || first.rank != second.rank) return false;
   for (int dimension = 0; dimension < first.rank; ++dimension) {
     if (first.extents[dimension] != second.extents[dimension]) return false;
     if (first.extents[dimension] > 1 && first.strides[dimension] != second.strides[dimension]) return false;

@@ -57,7 +57,7 @@ std::string_view layout_name(const array_description& description);
 /// count as overlapping: the check is on spans.
 bool spans_overlap(const array_description& first, const array_description& second);
 
-/// Whether two arrays are the same elements in the same order.
+/// Whether two arrays are the same elements, of the same type, in the same order.
 bool same_elements(const array_description& first, const array_description& second);
 
 namespace detail {

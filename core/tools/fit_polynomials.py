@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the coefficients of core/prumo/math.hpp and ops/random: minimax polynomials by Remez' exchange. Needs mpmath.
+"""Makes the coefficients of core/prumo/detail/host_math.hpp and ops/random: minimax polynomials by Remez' exchange. Needs mpmath.
 
 usage: fit_polynomials.py
 """
@@ -45,8 +45,8 @@ def rounded(value, bits):
     return mp.ldexp(mp.nint(mp.ldexp(mantissa, bits)), exponent - bits)
 
 
-def fit(name, function, weight, low, high, degree, bits):
-    coefficients, worst = remez(function, weight, low, high, degree)
+def fit(name, function, weight, low, high, degree, bits, rounds=12):
+    coefficients, worst = remez(function, weight, low, high, degree, rounds)
     print(f"{name}: largest weighted error {mp.nstr(worst, 3)} = 2^{mp.nstr(mp.log(worst, 2), 4)}")
     for coefficient in coefficients:
         number = float(rounded(coefficient, bits))
@@ -69,11 +69,11 @@ def tanh_tail(z):
 
 
 def log_tail(z):
-    """(2 atanh(s) - 2 s) / s^3 for z = s^2"""
+    """(log((1 + s) / (1 - s)) / s - 2) / z for z = s^2"""
     if z < mp.mpf(10) ** -12:
         return mp.mpf(2) / 3 + 2 * z / 5
     s = mp.sqrt(z)
-    return (mp.log((1 + s) / (1 - s)) - 2 * s) / (s * z)
+    return (2 * mp.atanh(s) / s - 2) / z
 
 
 def sine_tail(z):
@@ -91,23 +91,45 @@ def cosine_tail(z):
     return (mp.cos(mp.pi * mp.sqrt(z)) - 1) / z
 
 
-half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")
-for bits, degree in ((24, 4), (53, 9)):
-    fit(f"exp, {bits} bits: (exp(r) - 1 - r) / r^2", exp_tail, lambda r: (r * r + mp.mpf(10) ** -3) / mp.exp(r), -half_ln2, half_ln2,
-             degree, bits)
-for bits, degree in ((24, 5), (53, 11)):
-    fit(f"tanh, {bits} bits: (tanh(x) - x) / x^3 in z = x^2", tanh_tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -6,
-             mp.mpf("0.625") ** 2, degree, bits)
-for bits, degree in ((24, 3), (53, 7)):
-    fit(f"log, {bits} bits: (2 atanh(s) - 2 s) / s^3 in z = s^2", log_tail, lambda z: z + mp.mpf(10) ** -4,
-             mp.mpf(10) ** -9, (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.0001"), degree, bits)
-# Of ops/random: |x| <= 1/4.
-for bits, degree in ((24, 3), (53, 6)):
-    for name, tail in (("sin(pi x): (sin(pi x) - pi x) / x^3", sine_tail), ("cos(pi x): (cos(pi x) - 1) / x^2", cosine_tail)):
-        fit(f"{name} in z = x^2, {bits} bits", tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -9, mp.mpf(1) / 16,
-             degree, bits)
-for bits, low_bits in ((24, 15), (53, 42)):
-    ln2 = mp.log(2)
-    high_part = mp.ldexp(mp.floor(mp.ldexp(ln2, low_bits)), -low_bits)
-    low_part = rounded(ln2 - high_part, bits)
-    print(f"ln 2 for {bits} bits: {float(high_part).hex()} + {float(low_part).hex()}")
+def normal_tail(t):
+    """exp(y^2/2) Q(y) (1 + y/4) for t = (y/4) / (1 + y/4), Q the upper tail of the normal distribution"""
+    y = 4 * t / (1 - t)
+    if y < 30:
+        return mp.exp(y * y / 2) * mp.erfc(y / mp.sqrt(2)) / 2 / (1 - t)
+    total, term = mp.mpf(0), mp.mpf(1)
+    for k in range(30):  # its asymptotic series (Abramowitz and Stegun, 26.2.12)
+        total, term = total + term, -term * (2 * k + 1) / (y * y)
+    return total / (y * mp.sqrt(2 * mp.pi)) / (1 - t)
+
+
+def main():
+    half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")
+    for bits, degree in ((24, 4), (53, 9)):
+        fit(f"exp, {bits} bits: (exp(r) - 1 - r) / r^2", exp_tail, lambda r: (r * r + mp.mpf(10) ** -3) / mp.exp(r),
+            -half_ln2, half_ln2, degree, bits)
+    for bits, degree in ((24, 5), (53, 11)):
+        fit(f"tanh, {bits} bits: (tanh(x) - x) / x^3 in z = x^2", tanh_tail, lambda z: z + mp.mpf(10) ** -3,
+            mp.mpf(10) ** -6, mp.mpf("0.625") ** 2, degree, bits)
+    largest = mp.mpf("1.001") * (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
+    for bits, degree in ((24, 2), (53, 6)):
+        fit(f"log, {bits} bits, in z = s^2", log_tail, lambda z: z / 2 + mp.mpf(10) ** -6, mp.mpf(10) ** -10,
+            largest**2, degree, bits)
+    # Of ops/random: |x| <= 1/4.
+    for bits, degree in ((24, 3), (53, 6)):
+        for name, tail in (("sin(pi x): (sin(pi x) - pi x) / x^3", sine_tail),
+                           ("cos(pi x): (cos(pi x) - 1) / x^2", cosine_tail)):
+            fit(f"{name} in z = x^2, {bits} bits", tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -9,
+                mp.mpf(1) / 16, degree, bits)
+    # Up to where the results of gelu are zero.
+    for bits, degree, last, rounds in ((24, 9, mp.mpf("14.5"), 8), (53, 21, mp.mpf(39), 8)):
+        fit(f"gelu, {bits} bits, in t", normal_tail, lambda t: 1 / normal_tail(t), mp.mpf(0), last / (last + 4), degree,
+            bits, rounds)
+    for bits, low_bits in ((24, 15), (53, 42)):
+        ln2 = mp.log(2)
+        high_part = mp.ldexp(mp.floor(mp.ldexp(ln2, low_bits)), -low_bits)
+        low_part = rounded(ln2 - high_part, bits)
+        print(f"ln 2 for {bits} bits: {float(high_part).hex()} + {float(low_part).hex()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,9 @@
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace prumo::cases {
 namespace {
@@ -50,7 +52,79 @@ struct tanh_case final : elementwise_case<tanh_case<Exec>, Exec, 1> {
   static long double exact(const long double* x, const specification&) { return std::tanh(x[0]); }
 };
 
+template <class Exec>
+struct relu_case final : elementwise_case<relu_case<Exec>, Exec, 1> {
+  static constexpr double ulps = 0;
+  static constexpr flop_counts per_element() {
+    flop_counts counts;
+    counts[flop_kind::minmax] = 1;
+    return counts;
+  }
+  case_info info() const override {
+    case_info result = relu_case::elementwise_info("relu", "y = max(x, 0)");
+    result.in_default_sweep = false;
+    return result;
+  }
+
+  template <class T>
+  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
+    relu(ctx, x, y);
+  }
+  template <class C>
+  static relu_formula<C> formula(const parameters&) {
+    return {};
+  }
+  static long double exact(const long double* x, const specification&) { return std::max(x[0], 0.0L); }
+};
+
+template <class Exec>
+struct gelu_case final : elementwise_case<gelu_case<Exec>, Exec, 1> {
+  static bool by_tanh(const parameters& values) { return values.at("tanh") != 0; }
+
+  static flop_counts per_element(const parameters& values) {
+    flop_counts counts;
+    counts[flop_kind::mul] = 3;
+    counts[flop_kind::add] = 1;
+    if (by_tanh(values)) {
+      counts[flop_kind::fma] = counts[flop_kind::exp] = counts[flop_kind::div] = 1;
+      counts[flop_kind::compare] = counts[flop_kind::minmax] = 1;
+    } else {
+      counts[flop_kind::erf] = 1;
+    }
+    return counts;
+  }
+  case_info info() const override {
+    case_info result = gelu_case::elementwise_info("gelu", "y = x Phi(x), Phi of the normal distribution");
+    result.values = {{"tanh", "1 for the approximation by tanh", 0}};
+    result.in_default_sweep = false;
+    return result;
+  }
+
+  template <class T>
+  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y) {
+    gelu(ctx, x, y, by_tanh(values) ? gelu_form::tanh : gelu_form::erf);
+  }
+  static flop_counts count_call(const specification& choice) {
+    return by_tanh(choice.values)
+               ? gelu_case::template count_formula<1>(choice, []<class C>(C) { return gelu_by_tanh_formula<C>{}; })
+               : gelu_case::template count_formula<1>(choice, []<class C>(C) { return gelu_formula<C>{}; });
+  }
+  static long double exact(const long double* x, const specification& choice) {
+    if (!by_tanh(choice.values)) return 0.5L * x[0] * std::erfc(-x[0] * std::numbers::sqrt2_v<long double> / 2);
+    const long double inner =
+        2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>) * x[0] * (1 + 0.044715L * x[0] * x[0]);
+    return x[0] / (1 + std::exp(-inner));
+  }
+  /// Both factors of y Q(y) or x sigmoid(v) are within a few units in the last place, and what is left of |x| is
+  /// rounded once more: within 4 u |x|, u the unit roundoff, which is 2 epsilon |x|. docs/accuracy.md measures it over
+  /// all arguments.
+  static long double bound(const long double* x, const specification& choice, long double exact) {
+    return stored_bound(choice.type, exact, 4 * unit_roundoff(compute_type(choice.type)) * std::fabs(x[0]));
+  }
+};
+
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(activation, prumo::cases::sigmoid_case, prumo::cases::tanh_case)
+PRUMO_REGISTER_CASES(activation, prumo::cases::sigmoid_case, prumo::cases::tanh_case, prumo::cases::relu_case,
+                     prumo::cases::gelu_case)

@@ -3,6 +3,9 @@
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 
+#include <cmath>
+#include <string_view>
+
 namespace prumo::cases {
 namespace {
 
@@ -69,7 +72,62 @@ struct scale_case final : elementwise_case<scale_case<Exec>, Exec, 1> {
   }
 };
 
+template <class Exec>
+struct axpby_case final : elementwise_case<axpby_case<Exec>, Exec, 2> {
+  static std::size_t inputs_read(const parameters& values) {
+    return (values.at("alpha") != 0 ? 1u : 0u) + (values.at("beta") != 0 ? 1u : 0u);
+  }
+  static flop_counts per_element(const parameters& values) {
+    flop_counts counts;
+    const std::size_t read = inputs_read(values);
+    counts[flop_kind::mul] = read > 0 ? 1 : 0;
+    counts[flop_kind::fma] = read > 1 ? 1 : 0;
+    return counts;
+  }
+  case_info info() const override {
+    case_info result = axpby_case::elementwise_info("axpby", "z = alpha x + beta y");
+    result.values = {{"alpha", "the factor of x; 0 never reads x", 2.5},
+                     {"beta", "the factor of y; 0 never reads y", -1.5}};
+    result.in_default_sweep = false;
+    return result;
+  }
+
+  template <class T>
+  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y, const auto& z) {
+    axpby(ctx, static_cast<compute_t<T>>(values.at("alpha")), x, static_cast<compute_t<T>>(values.at("beta")), y, z);
+  }
+  static flop_counts count_call(const specification& choice) {
+    const auto factor = [&]<class C>(std::string_view name) {
+      return C(static_cast<plain_scalar_t<C>>(choice.values.at(name)));
+    };
+    switch (inputs_read(choice.values)) {
+      case 0: return axpby_case::template count_formula<0>(choice, []<class C>(C) { return fill_formula<C>{C(0)}; });
+      case 1:
+        return axpby_case::template count_formula<1>(choice, [&]<class C>(C) {
+          return scale_formula<C>{factor.template operator()<C>(choice.values.at("alpha") != 0 ? "alpha" : "beta")};
+        });
+      default:
+        return axpby_case::template count_formula<2>(choice, [&]<class C>(C) {
+          return axpby_formula<C>{factor.template operator()<C>("alpha"), factor.template operator()<C>("beta")};
+        });
+    }
+  }
+  static long double exact(const long double* x, const specification& choice) {
+    const long double alpha = as_computed(choice.type, choice.values.at("alpha"));
+    const long double beta = as_computed(choice.type, choice.values.at("beta"));
+    return alpha * x[0] + beta * x[1];
+  }
+  /// Each product is rounded once at most, and the sum: gamma_2 (|alpha x| + |beta y|), fused or not.
+  static long double bound(const long double* x, const specification& choice, long double exact) {
+    const long double alpha = as_computed(choice.type, choice.values.at("alpha"));
+    const long double beta = as_computed(choice.type, choice.values.at("beta"));
+    const long double size = std::fabs(alpha * x[0]) + std::fabs(beta * x[1]);
+    return stored_bound(choice.type, exact, gamma(compute_type(choice.type), 2) * size);
+  }
+};
+
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(arithmetic, prumo::cases::add_case, prumo::cases::mul_case, prumo::cases::scale_case)
+PRUMO_REGISTER_CASES(arithmetic, prumo::cases::add_case, prumo::cases::mul_case, prumo::cases::scale_case,
+                     prumo::cases::axpby_case)

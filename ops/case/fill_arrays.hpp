@@ -48,6 +48,7 @@ struct fill_uniform_kernel {
   std::int64_t count;
   std::uint64_t seed;
   std::uint64_t stream;
+  bool positive;
 
   std::int64_t items() const {
     constexpr std::int64_t values = blocks_per_item * random::values_per_block<T>;
@@ -61,7 +62,9 @@ struct fill_uniform_kernel {
       const random::philox_block words = random::philox4x32_10(seed, stream, static_cast<std::uint64_t>(block));
       for (int lane = 0; lane < per_block; ++lane) {
         const std::int64_t index = block * per_block + lane;
-        if (index < count) data[order.offset(index)] = random::uniform_from<T>(words, lane);
+        if (index >= count) continue;
+        const auto value = static_cast<compute_t<T>>(random::uniform_from<T>(words, lane));
+        data[order.offset(index)] = static_cast<T>(positive ? Kokkos::fabs(value) : value);
       }
     }
   }

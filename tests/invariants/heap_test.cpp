@@ -68,6 +68,12 @@ TEST_F(heap, elementwise_on_an_instance) {
   EXPECT_EQ(surplus_of([&] { scale(instance_, 2.0f, x_, y_); }), 0u);
   EXPECT_EQ(surplus_of([&] { sigmoid(instance_, x_, y_); }), 0u);
   EXPECT_EQ(surplus_of([&] { tanh(instance_, x_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { exp(instance_, x_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { gelu(instance_, x_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { gelu(instance_, x_, y_, gelu_form::tanh); }), 0u);
+  EXPECT_EQ(surplus_of([&] { axpby(instance_, 2.0f, x_, 3.0f, y_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { axpby(instance_, 2.0f, x_, 0.0f, y_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { cast(instance_, x_, y_); }), 0u);
   EXPECT_EQ(surplus_of([&] { fill(instance_, 2.0f, y_); }), 0u);
   EXPECT_EQ(surplus_of([&] { copy(instance_, x_, y_); }), 0u);
   EXPECT_EQ(surplus_of([&] { transform(instance_, halve{}, x_, y_); }), 0u);

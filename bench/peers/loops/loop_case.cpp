@@ -24,14 +24,16 @@ void* allocate(std::size_t bytes) {
 }
 
 template <class T>
-void fill_uniform(T* data, std::int64_t count, std::uint64_t seed, std::uint64_t stream) {
+void fill_uniform(T* data, std::int64_t count, std::uint64_t seed, std::uint64_t stream, bool positive) {
   constexpr std::int64_t lanes = values_per_block<T>;
 #pragma omp parallel for schedule(static)
   for (std::int64_t block = 0; block < (count + lanes - 1) / lanes; ++block) {
     const philox_block words = philox4x32_10(seed, stream, static_cast<std::uint64_t>(block));
     const std::int64_t end = std::min(count, (block + 1) * lanes);
-    for (std::int64_t i = block * lanes; i < end; ++i)
-      data[i] = value_in<T>(words, static_cast<int>(i - block * lanes));
+    for (std::int64_t i = block * lanes; i < end; ++i) {
+      const T value = value_in<T>(words, static_cast<int>(i - block * lanes));
+      data[i] = positive ? std::fabs(value) : value;
+    }
   }
 }
 
@@ -83,7 +85,7 @@ void loop_case::fill(std::size_t copy) {
   for (std::size_t array = 0; array < arrays_.size(); ++array) {
     T* const data = static_cast<T*>(calls_[copy].arrays[array]);
     if (arrays_[array].is_input) {
-      fill_uniform(data, arrays_[array].elements, seed_, array);
+      fill_uniform(data, arrays_[array].elements, seed_, array, what_.positive_inputs);
     } else {
       fill_nan(data, arrays_[array].elements);
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace prumo::peers {
 namespace {
@@ -33,7 +34,7 @@ void set_parameter(call& extents, std::string_view name, double value) {
   } else if (name == "trans_b") {
     extents.trans_b = value != 0;
   } else {
-    extents.alpha = value;  // the factor of scale and gemm, the value of fill
+    extents.alpha = value;  // the factor of scale and gemm, the value of fill, whether gelu is by tanh
   }
 }
 
@@ -65,40 +66,77 @@ protocol::cost_model model_of(const operation& what, const call& it, double valu
   return {(inputs + (it.beta == 0 ? 1 : 2) * m * n) * value_bytes, 2 * m * n * k + scaling + adding, m * n, "vector"};
 }
 
+long double exact_gelu(const long double* x, const call& it) {
+  if (it.alpha == 0) return 0.5L * x[0] * std::erfc(-x[0] * std::numbers::sqrt2_v<long double> / 2);
+  const long double inner =
+      2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>) * x[0] * (1 + 0.044715L * x[0] * x[0]);
+  return x[0] / (1 + std::exp(-inner));
+}
+
 std::vector<operation> make_operations() {
   const auto unary = [](const char* op, const char* description, double flops, auto exact) {
     return operation{op, description, operation_shape::elementwise, 1, flops, {}, exact};
   };
+  const auto of_positive = [&](const char* op, const char* description, double flops, auto exact) {
+    operation made = unary(op, description, flops, exact);
+    made.positive_inputs = true;
+    return made;
+  };
+  using inputs = const long double*;
   std::vector<operation> all;
-  all.push_back({"add", "z = x + y", operation_shape::elementwise, 2, 1, {}, [](const long double* x, long double) {
-                   return x[0] + x[1];
-                 }});
-  all.push_back({"mul",
-                 "z = x * y, element by element",
-                 operation_shape::elementwise,
-                 2,
-                 1,
-                 {},
-                 [](const long double* x, long double) { return x[0] * x[1]; }});
+  all.push_back(
+      {"add", "z = x + y", operation_shape::elementwise, 2, 1, {}, [](inputs x, const call&) { return x[0] + x[1]; }});
+  all.push_back(
+      {"mul", "z = x * y, element by element", operation_shape::elementwise, 2, 1, {}, [](inputs x, const call&) {
+         return x[0] * x[1];
+       }});
   all.push_back({"scale",
                  "y = alpha x",
                  operation_shape::elementwise,
                  1,
                  1,
                  {{"alpha", "the factor", 2.5}},
-                 [](const long double* x, long double alpha) { return alpha * x[0]; }});
-  all.push_back(unary("sigmoid", "y = 1 / (1 + exp(-x))", 3,
-                      [](const long double* x, long double) { return 1 / (1 + std::exp(-x[0])); }));
-  all.push_back(unary("tanh", "y = tanh(x)", 1, [](const long double* x, long double) { return std::tanh(x[0]); }));
-  all.push_back(unary("exp", "y = exp(x)", 1, [](const long double* x, long double) { return std::exp(x[0]); }));
-  all.push_back(unary("copy", "y = x", 0, [](const long double* x, long double) { return x[0]; }));
+                 [](inputs x, const call& it) { return static_cast<long double>(it.alpha) * x[0]; }});
+  all.push_back({"axpby",
+                 "z = alpha x + beta y",
+                 operation_shape::elementwise,
+                 2,
+                 3,
+                 {{"alpha", "the factor of x", 2.5}, {"beta", "the factor of y", -1.5}},
+                 [](inputs x, const call& it) {
+                   return static_cast<long double>(it.alpha) * x[0] + static_cast<long double>(it.beta) * x[1];
+                 },
+                 [](inputs x, const call& it) {
+                   return std::fabs(static_cast<long double>(it.alpha) * x[0]) +
+                          std::fabs(static_cast<long double>(it.beta) * x[1]);
+                 }});
+  all.push_back(
+      unary("sigmoid", "y = 1 / (1 + exp(-x))", 3, [](inputs x, const call&) { return 1 / (1 + std::exp(-x[0])); }));
+  all.push_back(unary("tanh", "y = tanh(x)", 1, [](inputs x, const call&) { return std::tanh(x[0]); }));
+  all.push_back(unary("relu", "y = max(x, 0)", 0, [](inputs x, const call&) { return std::max(x[0], 0.0L); }));
+  all.push_back({"gelu",
+                 "y = x Phi(x), Phi of the normal distribution",
+                 operation_shape::elementwise,
+                 1,
+                 5,
+                 {{"tanh", "1 for the approximation by tanh", 0}},
+                 exact_gelu,
+                 [](inputs x, const call&) { return std::fabs(x[0]); }});
+  all.push_back(unary("exp", "y = exp(x)", 1, [](inputs x, const call&) { return std::exp(x[0]); }));
+  all.push_back(
+      of_positive("log", "y = ln x, of x in (0, 1)", 1, [](inputs x, const call&) { return std::log(x[0]); }));
+  all.push_back(
+      of_positive("sqrt", "y = sqrt(x), of x in (0, 1)", 1, [](inputs x, const call&) { return std::sqrt(x[0]); }));
+  all.push_back(of_positive("rsqrt", "y = 1 / sqrt(x), of x in (0, 1)", 2,
+                            [](inputs x, const call&) { return 1 / std::sqrt(x[0]); }));
+  all.push_back(unary("copy", "y = x", 0, [](inputs x, const call&) { return x[0]; }));
   all.push_back({"fill",
                  "y = value",
                  operation_shape::elementwise,
                  0,
                  0,
                  {{"value", "the value", 0.75}},
-                 [](const long double*, long double value) { return value; }});
+                 [](inputs, const call& it) { return static_cast<long double>(it.alpha); }});
   all.push_back({"sum", "the sum of all elements of x", operation_shape::reduction, 1, 1, {}, nullptr});
   all.push_back({"gemm",
                  "C = alpha op(A) op(B) + beta C",

@@ -23,8 +23,11 @@ struct operation {
   int inputs = 1;
   double flops_per_element = 0;
   std::vector<protocol::named_number> parameters;
-  /// One entry of an element-wise result from the inputs' entries.
-  long double (*exact)(const long double* inputs, long double alpha) = nullptr;
+  /// One entry of an element-wise result from the inputs' entries; the call's parameters are rounded to its type.
+  long double (*exact)(const long double* inputs, const call& values) = nullptr;
+  /// What an implementation's error is in units of the last place of; the result itself where there is none.
+  long double (*error_scale)(const long double* inputs, const call& values) = nullptr;
+  bool positive_inputs = false;  ///< absolute values of the generator's numbers
 };
 
 /// All operations that have an implementation here.

@@ -75,6 +75,66 @@ void tanh(const call& it) {
 }
 
 template <class T>
+void axpby(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  const T* const y = static_cast<const T*>(it.arrays[1]);
+  T* const z = static_cast<T*>(it.arrays[2]);
+  const T alpha = static_cast<T>(it.alpha);
+  const T beta = static_cast<T>(it.beta);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) z[i] = alpha * x[i] + beta * y[i];
+}
+
+template <class T>
+void log(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::log(x[i]);
+}
+
+template <class T>
+void sqrt(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::sqrt(x[i]);
+}
+
+template <class T>
+void rsqrt(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(1) / std::sqrt(x[i]);
+}
+
+template <class T>
+void relu(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = x[i] > T(0) ? x[i] : T(0);
+}
+
+/// Both forms, as textbooks have them.
+template <class T>
+void gelu(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+  if (it.alpha == 0) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(0.5) * x[i] * (T(1) + std::erf(x[i] * T(0.70710678118654752440L)));
+  } else {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < it.n; ++i) {
+      const T inner = T(0.79788456080286535588L) * (x[i] + T(0.044715L) * x[i] * x[i] * x[i]);
+      y[i] = T(0.5) * x[i] * (T(1) + std::tanh(inner));
+    }
+  }
+}
+
+template <class T>
 void sum(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   T total = 0;
@@ -102,6 +162,12 @@ constexpr implementation implementations[] = {
     {"exp", "plain", exp<float>, exp<double>, 1},
     {"sigmoid", "plain", sigmoid<float>, sigmoid<double>, 3},
     {"tanh", "plain", tanh<float>, tanh<double>, 2.5},
+    {"axpby", "plain", axpby<float>, axpby<double>, 1},
+    {"log", "plain", log<float>, log<double>, 1},
+    {"sqrt", "plain", sqrt<float>, sqrt<double>, 0.5},
+    {"rsqrt", "plain", rsqrt<float>, rsqrt<double>, 1.5},
+    {"relu", "plain", relu<float>, relu<double>, 0},
+    {"gelu", "plain", gelu<float>, gelu<double>, 4},
     {"sum", "plain", sum<float>, sum<double>, 0},
     {"sum", "simd", sum_simd<float>, sum_simd<double>, 0},
 };

@@ -79,9 +79,14 @@ expected_entry expected(const operation& what, const implementation& how, const 
   long double inputs[2] = {};
   for (int array = 0; array < what.inputs; ++array) {
     inputs[array] = input<T>(seed, static_cast<std::uint64_t>(array), index);
+    if (what.positive_inputs) inputs[array] = std::fabs(inputs[array]);
   }
-  const long double value = what.exact(inputs, static_cast<long double>(static_cast<T>(it.alpha)));
-  return {value, static_cast<long double>(how.ulps) * ulp<T>(value)};
+  call rounded = it;
+  rounded.alpha = static_cast<double>(static_cast<T>(it.alpha));
+  rounded.beta = static_cast<double>(static_cast<T>(it.beta));
+  const long double value = what.exact(inputs, rounded);
+  const long double scale = what.error_scale == nullptr ? value : what.error_scale(inputs, rounded);
+  return {value, static_cast<long double>(how.ulps) * ulp<T>(scale)};
 }
 
 template expected_entry expected<float>(const operation&, const implementation&, const call&, std::uint64_t,

@@ -20,6 +20,7 @@ struct wide<float> {
   static type load(const float* from) { return _mm512_loadu_ps(from); }
   static type same(float value) { return _mm512_set1_ps(value); }
   static void stream(float* to, type value) { _mm512_stream_ps(to, value); }
+  static type not_below_zero(type value) { return _mm512_max_ps(value, _mm512_setzero_ps()); }
 };
 template <>
 struct wide<double> {
@@ -27,6 +28,7 @@ struct wide<double> {
   static type load(const double* from) { return _mm512_loadu_pd(from); }
   static type same(double value) { return _mm512_set1_pd(value); }
   static void stream(double* to, type value) { _mm512_stream_pd(to, value); }
+  static type not_below_zero(type value) { return _mm512_max_pd(value, _mm512_setzero_pd()); }
 };
 #elif defined(__AVX__)
 template <>
@@ -35,6 +37,7 @@ struct wide<float> {
   static type load(const float* from) { return _mm256_loadu_ps(from); }
   static type same(float value) { return _mm256_set1_ps(value); }
   static void stream(float* to, type value) { _mm256_stream_ps(to, value); }
+  static type not_below_zero(type value) { return _mm256_max_ps(value, _mm256_setzero_ps()); }
 };
 template <>
 struct wide<double> {
@@ -42,6 +45,7 @@ struct wide<double> {
   static type load(const double* from) { return _mm256_loadu_pd(from); }
   static type same(double value) { return _mm256_set1_pd(value); }
   static void stream(double* to, type value) { _mm256_stream_pd(to, value); }
+  static type not_below_zero(type value) { return _mm256_max_pd(value, _mm256_setzero_pd()); }
 };
 #else
 template <>
@@ -50,6 +54,7 @@ struct wide<float> {
   static type load(const float* from) { return _mm_loadu_ps(from); }
   static type same(float value) { return _mm_set1_ps(value); }
   static void stream(float* to, type value) { _mm_stream_ps(to, value); }
+  static type not_below_zero(type value) { return _mm_max_ps(value, _mm_setzero_ps()); }
 };
 template <>
 struct wide<double> {
@@ -57,6 +62,7 @@ struct wide<double> {
   static type load(const double* from) { return _mm_loadu_pd(from); }
   static type same(double value) { return _mm_set1_pd(value); }
   static void stream(double* to, type value) { _mm_stream_pd(to, value); }
+  static type not_below_zero(type value) { return _mm_max_pd(value, _mm_setzero_pd()); }
 };
 #endif
 
@@ -114,6 +120,29 @@ void scale(const call& it) {
 }
 
 template <class T>
+void axpby(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  const T* const y = static_cast<const T*>(it.arrays[1]);
+  const T alpha = static_cast<T>(it.alpha);
+  const T beta = static_cast<T>(it.beta);
+  const auto alphas = wide<T>::same(alpha);
+  const auto betas = wide<T>::same(beta);
+  stream_over(
+      static_cast<T*>(it.arrays[2]), it.n,
+      [=](std::int64_t i) { return alphas * wide<T>::load(x + i) + betas * wide<T>::load(y + i); },
+      [=](std::int64_t i) { return alpha * x[i] + beta * y[i]; });
+}
+
+template <class T>
+void relu(const call& it) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  stream_over(
+      static_cast<T*>(it.arrays[1]), it.n,
+      [=](std::int64_t i) { return wide<T>::not_below_zero(wide<T>::load(x + i)); },
+      [=](std::int64_t i) { return x[i] > T(0) ? x[i] : T(0); });
+}
+
+template <class T>
 void copy(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   stream_over(
@@ -132,6 +161,7 @@ void fill(const call& it) {
 constexpr implementation implementations[] = {
     {"add", "streaming", add<float>, add<double>, 0.5},       {"mul", "streaming", mul<float>, mul<double>, 0.5},
     {"scale", "streaming", scale<float>, scale<double>, 0.5}, {"copy", "streaming", copy<float>, copy<double>, 0},
+    {"axpby", "streaming", axpby<float>, axpby<double>, 1},   {"relu", "streaming", relu<float>, relu<double>, 0},
     {"fill", "streaming", fill<float>, fill<double>, 0},
 };
 

@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
+#include <span>
 
 namespace prumo::cases {
 
@@ -19,13 +22,25 @@ namespace prumo::cases {
 /// `Derived` gives
 /// - `case_info info() const`, made with elementwise_info();
 /// - `template <class T> static void call(ctx, values, inputs..., output)`, which calls the operation;
-/// - `template <class C> static auto formula(const parameters&)`, the function object of the kernel;
+/// - `template <class C> static auto formula(const parameters&)`, the function object of the kernel; or
+///   `static flop_counts count_call(const specification&)` where it depends on the parameters which one runs;
 /// - `static long double exact(const long double* inputs, const specification&)`;
-/// - `static constexpr double ulps`, the largest error in the compute type in units in the last place;
-/// - `static constexpr flop_counts per_element()`, the operations of one element counted by hand.
+/// - `static constexpr double ulps`, the largest error in the compute type in units in the last place; or
+///   `static long double bound(inputs, const specification&, long double exact)` where the bound is none of that form;
+/// - `static constexpr flop_counts per_element()`, or of the parameters, the operations of one element counted by hand;
+/// - where it differs: `domain`, which numbers the inputs hold; `output_of<T>`, the type of the output;
+///   `inputs_read(const parameters&)`.
 template <class Derived, class Exec, std::size_t Inputs>
 class elementwise_case : public operation_case<Exec> {
  public:
+  static constexpr input_domain domain = input_domain::symmetric;
+  template <class T>
+  using output_of = T;
+  static std::size_t inputs_read(const parameters&) { return Inputs; }
+  static long double bound(const long double*, const specification& choice, long double exact) {
+    return rounded_bound(choice.type, exact, Derived::ulps);
+  }
+
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
     return resolve_vector(this->info().op, type, bytes_per_array, given);
   }
@@ -34,23 +49,24 @@ class elementwise_case : public operation_case<Exec> {
     static constexpr const char* input_names[] = {"x", "y", "z"};
     std::vector<array_specification> result;
     for (std::size_t which = 0; which != Inputs; ++which) {
-      result.push_back({input_names[which], array_role::input, {extents.at("n")}});
+      result.push_back({input_names[which], array_role::input, {extents.at("n")}, {}, Derived::domain});
     }
-    result.push_back({"output", array_role::output, {extents.at("n")}});
+    result.push_back({"output", array_role::output, {extents.at("n")}, fixed_output_type()});
     return result;
   }
 
-  cost model(dtype type, const shape& extents, const parameters&) const override {
+  cost model(dtype type, const shape& extents, const parameters& values) const override {
     const auto n = static_cast<double>(extents.at("n"));
-    return {(Inputs + 1) * n * static_cast<double>(dtype_size(type)),
-            n * static_cast<double>(Derived::per_element().total()), n};
+    const std::size_t bytes =
+        Derived::inputs_read(values) * dtype_size(type) + dtype_size(fixed_output_type().value_or(type));
+    return {n * static_cast<double>(bytes), n * static_cast<double>(flops_of(values).total()), n};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     with_type(choice.type, [&]<class T>(T) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         Derived::template call<T>(ctx, choice.values, arrays.template vector<T>(I)...,
-                                  arrays.template vector<T>(Inputs));
+                                  arrays.template vector<typename Derived::template output_of<T>>(Inputs));
       }(std::make_index_sequence<Inputs>{});
     });
   }
@@ -70,7 +86,7 @@ class elementwise_case : public operation_case<Exec> {
     std::array<std::vector<double>, Inputs> values;
     for (std::size_t which = 0; which != Inputs; ++which) {
       values[which].resize(static_cast<std::size_t>(end - begin));
-      inputs.read(which, begin, values[which]);
+      read_input(inputs, which, begin, values[which]);
     }
     for (std::int64_t index = begin; index < end; ++index) {
       long double arguments[Inputs + 1] = {};
@@ -78,22 +94,14 @@ class elementwise_case : public operation_case<Exec> {
         arguments[which] = static_cast<long double>(values[which][static_cast<std::size_t>(index - begin)]);
       }
       const long double exact = Derived::exact(arguments, choice);
-      out.push_back({Inputs, index, exact, rounded_bound(choice.type, exact, Derived::ulps)});
+      out.push_back({Inputs, index, exact, Derived::bound(arguments, choice, exact)});
     }
   }
 
-  flop_counts count_kernel(const specification& choice) const override {
-    flop_counts counts;
-    if (choice.type == dtype::f64) {
-      count_with<double>(choice, counts);
-    } else {
-      count_with<float>(choice, counts);
-    }
-    return counts;
-  }
+  flop_counts count_kernel(const specification& choice) const override { return Derived::count_call(choice); }
 
   flop_counts count_closed_form(const specification& choice) const override {
-    return Derived::per_element() * static_cast<std::uint64_t>(choice.shape.at("n"));
+    return flops_of(choice.values) * static_cast<std::uint64_t>(choice.shape.at("n"));
   }
 
  protected:
@@ -107,6 +115,22 @@ class elementwise_case : public operation_case<Exec> {
     return result;
   }
 
+  static flop_counts count_call(const specification& choice) {
+    return count_formula<Inputs>(choice, [&]<class C>(C) { return Derived::template formula<C>(choice.values); });
+  }
+
+  /// Runs the contiguous host kernel of `make_formula(C{})`, C the counting scalar, over the first `Read` inputs.
+  template <std::size_t Read, class MakeFormula>
+  static flop_counts count_formula(const specification& choice, const MakeFormula& make_formula) {
+    flop_counts counts;
+    if (choice.type == dtype::f64) {
+      count_with<Read, double>(choice, make_formula, counts);
+    } else {
+      count_with<Read, float>(choice, make_formula, counts);
+    }
+    return counts;
+  }
+
  private:
   // Nothing but Derived may be built on it.
   elementwise_case() = default;
@@ -114,35 +138,58 @@ class elementwise_case : public operation_case<Exec> {
 
   static constexpr std::int64_t part_elements = 4096;
 
-  /// Runs the contiguous host kernel block by block over the case's data, a part at a time in bounded memory.
-  template <class T>
-  static void count_with(const specification& choice, flop_counts& counts) {
+  /// The output's type where it does not depend on the case's.
+  static std::optional<dtype> fixed_output_type() {
+    using of_float = typename Derived::template output_of<float>;
+    using of_double = typename Derived::template output_of<double>;
+    if constexpr (std::is_same_v<of_float, of_double>) return scalar_traits<of_float>::type;
+    return std::nullopt;
+  }
+
+  static constexpr flop_counts flops_of([[maybe_unused]] const parameters& values) {
+    if constexpr (requires { Derived::per_element(values); }) {
+      return Derived::per_element(values);
+    } else {
+      return Derived::per_element();
+    }
+  }
+
+  /// Elements of an input as the case's arrays hold them.
+  static void read_input(const input_values& inputs, std::size_t which, std::int64_t begin, std::span<double> out) {
+    inputs.read(which, begin, out);
+    if constexpr (Derived::domain == input_domain::positive) {
+      for (double& value : out) value = std::fabs(value);
+    }
+  }
+
+  /// Runs the kernel block by block over the case's data, a part at a time in bounded memory.
+  template <std::size_t Read, class T, class MakeFormula>
+  static void count_with(const specification& choice, const MakeFormula& make_formula, flop_counts& counts) {
     using counting = counted<T>;
+    const auto formula = make_formula(counting{});
     const input_values values(choice);
     const std::int64_t n = choice.shape.at("n");
-    std::array<std::vector<counting>, Inputs + 1> buffers;
+    std::array<std::vector<counting>, Read + 1> buffers;
     for (auto& buffer : buffers) buffer.resize(static_cast<std::size_t>(part_elements));
     std::vector<double> numbers;
     for (std::int64_t begin = 0; begin < n; begin += part_elements) {
       const std::int64_t count = std::min(part_elements, n - begin);
       numbers.resize(static_cast<std::size_t>(count));
-      for (std::size_t which = 0; which != Inputs; ++which) {
-        values.read(which, begin, numbers);
+      for (std::size_t which = 0; which != Read; ++which) {
+        read_input(values, which, begin, numbers);
         std::transform(numbers.begin(), numbers.end(), buffers[which].begin(),
                        [](double number) { return counting(static_cast<T>(number)); });
       }
-      run_counting(choice.values, buffers, count, counts, std::make_index_sequence<Inputs>{});
+      run_counting(formula, buffers, count, counts, std::make_index_sequence<Read>{});
     }
   }
 
-  template <class Counting, std::size_t... I>
-  static void run_counting(const parameters& values, std::array<std::vector<Counting>, Inputs + 1>& buffers,
+  template <class Formula, class Counting, std::size_t Arrays, std::size_t... I>
+  static void run_counting(const Formula& formula, std::array<std::vector<Counting>, Arrays>& buffers,
                            std::int64_t count, flop_counts& counts, std::index_sequence<I...>) {
-    const auto formula = Derived::template formula<Counting>(values);
-    using formula_type = std::remove_const_t<decltype(formula)>;
     using pointers = detail_pointers<Counting, I...>;
-    const prumo::detail::contiguous_host_kernel<formula_type, Counting, element<Counting, I>...> kernel(
-        formula, buffers[Inputs].data(), typename pointers::type{{buffers[I].data()...}}, count, 1, false);
+    const prumo::detail::contiguous_host_kernel<Formula, Counting, element<Counting, I>...> kernel(
+        formula, buffers.back().data(), typename pointers::type{{buffers[I].data()...}}, count, 1, false);
     const counting_scope scope(counts);
     for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
   }

@@ -19,7 +19,8 @@ class input_values {
  public:
   explicit input_values(const specification& choice) : type_(choice.type), seed_(choice.seed) {}
 
-  /// Element `index`, in row-major order of the extents, of array number `which`.
+  /// Element `index`, in row-major order of the extents, of array number `which`: the generator's number, whatever the
+  /// array's domain.
   double at(std::size_t which, std::int64_t index) const;
 
   /// Elements begin ... begin + out.size() - 1; several times faster than as many calls of at().

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The functions of one argument whose results are not exact by construction, what prumo promises of each, and what
+/// each is, computed in a wider type.
+
+#include <prumo/activation.hpp>
+#include <prumo/context.hpp>
+#include <prumo/elementary.hpp>
+#include <prumo/types.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace prumo::accuracy {
+
+enum class function : std::uint8_t { exp, log, sqrt, rsqrt, sigmoid, tanh, relu, gelu, gelu_tanh };
+
+inline constexpr std::array all_functions{function::exp,   function::log,     function::sqrt,
+                                          function::rsqrt, function::sigmoid, function::tanh,
+                                          function::relu,  function::gelu,    function::gelu_tanh};
+
+constexpr std::string_view function_name(function which) {
+  constexpr std::string_view names[] = {"exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "relu", "gelu", "gelu_tanh"};
+  return names[static_cast<std::size_t>(which)];
+}
+
+/// Whether prumo bounds the error by the argument, in epsilon |x|, and not by the result, in units in the last place.
+constexpr bool is_bounded_by_argument(function which) {
+  return which == function::gelu || which == function::gelu_tanh;
+}
+
+/// The largest error that prumo promises: of gelu in epsilon |x| of the type that is computed in, beyond half a unit in
+/// the last place where that is rounded to 16 bits; of the others in units in the last place of the result. On a GPU
+/// exp, log and rsqrt are the vendor's.
+constexpr double promised(function which, dtype type, bool on_host) {
+  if (is_bounded_by_argument(which)) return 2;
+  if (which == function::relu) return 0;
+  // Three units of float are at most a thousandth of one in 16 bits.
+  if (type == dtype::f16 || type == dtype::bf16) return 0.501;
+  switch (which) {
+    case function::exp:
+    case function::log: return on_host ? 1 : 2;
+    case function::sqrt: return 0.5;
+    case function::rsqrt: return on_host ? 1.5 : 2;
+    case function::sigmoid: return 3;
+    default: return 2;  // tanh
+  }
+}
+
+/// x Phi(x) = x/2 erfc(z), z = -x / sqrt(2). What rounding z loses goes into the derivative: erfc would make some
+/// thousand times as much of it far from zero.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class W>
+KOKKOS_FUNCTION W reference_gelu(W x) {
+  constexpr bool is_double = std::is_same_v<W, double>;
+  constexpr W sqrt_half = W(0.70710678118654752440084436210484903928L);
+  constexpr W sqrt_half_rest = is_double ? W(-4.833646656726456518594e-17L) : W(1.895032558893257079655e-20L);
+  constexpr W twice_over_sqrt_pi = W(1.128379167095512573896159L);
+  if (Kokkos::isinf(x)) return x < W(0) ? -W(0) : x;
+  const W z = -x * sqrt_half;
+  const W lost = Kokkos::fma(-x, sqrt_half, -z) - x * sqrt_half_rest;
+  return W(0.5) * x * (Kokkos::erfc(z) - twice_over_sqrt_pi * Kokkos::exp(-z * z) * lost);
+}
+
+/// The function in a type W wider than those it is measured in, special values included. Errors are a few units in the
+/// last place of W.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class W>
+KOKKOS_FUNCTION W reference(function which, W x) {
+  constexpr W twice_sqrt_2_over_pi = W(1.59576912160573071175978423973752747L);
+  switch (which) {
+    case function::exp: return Kokkos::exp(x);
+    case function::log: return Kokkos::log(x);
+    case function::sqrt: return Kokkos::sqrt(x);
+    case function::rsqrt: return W(1) / Kokkos::sqrt(x);
+    case function::sigmoid: return W(1) / (W(1) + Kokkos::exp(-x));
+    case function::tanh: return Kokkos::tanh(x);
+    case function::relu: return x <= W(0) ? W(0) : x;
+    case function::gelu: return reference_gelu(x);
+    case function::gelu_tanh: {
+      const W inner = twice_sqrt_2_over_pi * x * (W(1) + W(0.044715L) * x * x);
+      return Kokkos::isinf(x) && x < W(0) ? -W(0) : x / (W(1) + Kokkos::exp(-inner));
+    }
+  }
+  return x;
+}
+
+/// Enqueues the operation itself: what is measured is what users call.
+template <class Exec, class View>
+void enqueue(function which, context<Exec>& ctx, const View& x, const View& y) {
+  switch (which) {
+    case function::exp: return exp(ctx, x, y);
+    case function::log: return log(ctx, x, y);
+    case function::sqrt: return sqrt(ctx, x, y);
+    case function::rsqrt: return rsqrt(ctx, x, y);
+    case function::sigmoid: return sigmoid(ctx, x, y);
+    case function::tanh: return tanh(ctx, x, y);
+    case function::relu: return relu(ctx, x, y);
+    case function::gelu: return gelu(ctx, x, y);
+    case function::gelu_tanh: return gelu(ctx, x, y, gelu_form::tanh);
+  }
+}
+
+}  // namespace prumo::accuracy

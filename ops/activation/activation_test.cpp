@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The values at the edges that ops/activation/README.md names, in every type.
+
+#include "applied.hpp"
+#include <prumo/activation.hpp>
+#include <prumo/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace prumo {
+namespace {
+
+using tests::applied;
+using tests::largest;
+using tests::smallest;
+
+constexpr auto relu_of = [](const auto& space, const auto& x, const auto& y) { relu(space, x, y); };
+constexpr auto gelu_of = [](const auto& space, const auto& x, const auto& y) { gelu(space, x, y); };
+constexpr auto gelu_by_tanh_of = [](const auto& space, const auto& x, const auto& y) {
+  gelu(space, x, y, gelu_form::tanh);
+};
+constexpr auto sigmoid_of = [](const auto& space, const auto& x, const auto& y) { sigmoid(space, x, y); };
+constexpr auto tanh_of = [](const auto& space, const auto& x, const auto& y) { tanh(space, x, y); };
+
+template <class T>
+class activation : public testing::Test {
+ protected:
+  using C = compute_t<T>;
+  static constexpr C infinity = std::numeric_limits<C>::infinity();
+  static constexpr C nan = std::numeric_limits<C>::quiet_NaN();
+};
+TYPED_TEST_SUITE(activation, tests::all_scalars);
+
+TYPED_TEST(activation, nan_gives_nan) {
+  EXPECT_TRUE(std::isnan(applied<TypeParam>(relu_of, this->nan)));
+  EXPECT_TRUE(std::isnan(applied<TypeParam>(gelu_of, this->nan)));
+  EXPECT_TRUE(std::isnan(applied<TypeParam>(gelu_by_tanh_of, this->nan)));
+  EXPECT_TRUE(std::isnan(applied<TypeParam>(sigmoid_of, this->nan)));
+  EXPECT_TRUE(std::isnan(applied<TypeParam>(tanh_of, this->nan)));
+}
+
+TYPED_TEST(activation, relu_at_the_edges) {
+  using C = compute_t<TypeParam>;
+  EXPECT_EQ(applied<TypeParam>(relu_of, this->infinity), this->infinity);
+  EXPECT_EQ(applied<TypeParam>(relu_of, -this->infinity), C(0));
+  for (const C zero : {C(0), C(-0.0)}) {
+    const C result = applied<TypeParam>(relu_of, zero);
+    EXPECT_EQ(result, C(0));
+    EXPECT_FALSE(std::signbit(result)) << zero;
+  }
+  for (const C number : {smallest<TypeParam>(), largest<TypeParam>(), C(1)}) {
+    EXPECT_EQ(applied<TypeParam>(relu_of, number), number);
+    EXPECT_EQ(applied<TypeParam>(relu_of, -number), C(0));
+  }
+}
+
+template <class T, class Gelu>
+void expect_edges_of_gelu(const Gelu& form) {
+  using C = compute_t<T>;
+  const C infinity = std::numeric_limits<C>::infinity();
+  EXPECT_EQ(applied<T>(form, infinity), infinity);
+  EXPECT_EQ(applied<T>(form, largest<T>()), largest<T>());
+  EXPECT_EQ(applied<T>(form, C(0)), C(0));
+  EXPECT_FALSE(std::signbit(applied<T>(form, C(0))));
+  for (const C nothing : {C(-0.0), C(-200), -largest<T>(), -infinity}) {
+    const C result = applied<T>(form, nothing);
+    EXPECT_EQ(result, C(0)) << nothing;
+    EXPECT_TRUE(std::signbit(result)) << nothing;
+  }
+  // Phi(0) = 1/2, to the last bit.
+  EXPECT_EQ(applied<T>(form, 4 * smallest<T>()), 2 * smallest<T>());
+  EXPECT_EQ(applied<T>(form, -4 * smallest<T>()), -2 * smallest<T>());
+}
+
+TYPED_TEST(activation, gelu_at_the_edges) {
+  expect_edges_of_gelu<TypeParam>(gelu_of);
+  expect_edges_of_gelu<TypeParam>(gelu_by_tanh_of);
+}
+
+/// Far from zero on the left x Phi(x) is small, and yet right to a few places: by the textbook's 1 + erf it would be 0.
+TEST(gelu, does_not_cancel_for_negative_arguments) {
+  for (const double x : {-3.0, -6.0, -9.0, -12.0}) {
+    const double exact = 0.5 * x * std::erfc(-x * std::sqrt(0.5));
+    EXPECT_NEAR(static_cast<double>(applied<float>(gelu_of, static_cast<float>(x))) / exact, 1, 2e-6) << x;
+    EXPECT_NEAR(applied<double>(gelu_of, x) / exact, 1, 1e-13) << x;
+  }
+}
+
+TEST(gelu, has_two_forms) {
+  const float by_erf = applied<float>(gelu_of, 2.0f);
+  const float by_tanh = applied<float>(gelu_by_tanh_of, 2.0f);
+  EXPECT_NEAR(by_erf, 1.9544997361f, 1e-6f);
+  EXPECT_NEAR(by_tanh, 1.9545976877f, 1e-6f);
+}
+
+TEST(activation_refuses, unequal_extents) {
+  using space = Kokkos::DefaultExecutionSpace;
+  const Kokkos::View<double*, space> x("potential", 10);
+  const Kokkos::View<double*, space> y("y", 11);
+  const auto message_of = [&](const auto& call) -> std::string {
+    try {
+      call(space(), x, y);
+    } catch (const shape_error& refusal) {
+      return refusal.what();
+    }
+    return "no error";
+  };
+  const std::string rest = ": expected arrays of the same extents; got x 'potential': f64 [10]";
+  EXPECT_THAT(message_of(relu_of), testing::StartsWith("prumo::relu" + rest.substr(0, 45)));
+  EXPECT_THAT(message_of(gelu_of), testing::StartsWith("prumo::gelu" + rest.substr(0, 45)));
+  EXPECT_THAT(message_of(gelu_by_tanh_of), testing::HasSubstr("'potential': f64 [10]"));
+}
+
+}  // namespace
+}  // namespace prumo
