@@ -13,11 +13,10 @@ matrix_layout::matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_
                   "cublasLtMatrixLayoutCreate");
   if (batch == 1) return;
   const auto count = static_cast<std::int32_t>(batch);
-  require_success(
-      cublasLtMatrixLayoutSetAttribute(layout_, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
-      "cublasLtMatrixLayoutSetAttribute");
-  require_success(cublasLtMatrixLayoutSetAttribute(layout_, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                                   &batch_stride, sizeof(batch_stride)),
+  require_success(cublasLtMatrixLayoutSetAttribute(layout_, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
+                  "cublasLtMatrixLayoutSetAttribute");
+  require_success(cublasLtMatrixLayoutSetAttribute(layout_, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_stride,
+                                                   sizeof(batch_stride)),
                   "cublasLtMatrixLayoutSetAttribute");
 }
 

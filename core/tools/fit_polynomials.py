@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the coefficients of core/prumo/detail/host_math.hpp and ops/random: minimax polynomials by Remez' exchange. Needs mpmath.
+"""Makes the coefficients of core/prumo/detail/host_math.hpp and ops/random: minimax polynomials by Remez'
+exchange. Needs mpmath.
 
 usage: fit_polynomials.py
 """

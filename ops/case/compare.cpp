@@ -22,9 +22,8 @@ long double as_long_double(T value) {
 
 long double read_entry(const host_output& output, std::int64_t index) {
   const std::int64_t place = output.order.offset(index);
-  return with_element_type(output.specification, output.type, [&]<class T>(T) {
-    return as_long_double(static_cast<const T*>(output.data)[place]);
-  });
+  return with_element_type(output.specification, output.type,
+                           [&]<class T>(T) { return as_long_double(static_cast<const T*>(output.data)[place]); });
 }
 
 /// |result - value| over the bound: 0 for what is equal, infinite for what no bound excuses.
@@ -56,8 +55,8 @@ struct worst_entry {
     if (found <= 1) return;
     std::ostringstream text;
     text.precision(10);
-    text << output.specification.name << '[' << expected.index << "] is " << result << ", expected " << expected.value << " within "
-         << expected.bound;
+    text << output.specification.name << '[' << expected.index << "] is " << result << ", expected " << expected.value
+         << " within " << expected.bound;
     message = text.str();
   }
 };
@@ -76,8 +75,8 @@ std::string unwritten_entries_of(const host_output& output) {
     }
   }
   if (unwritten == 0) return {};
-  return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " + output.specification.name +
-         " were never written, the first at " + std::to_string(first);
+  return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " +
+         output.specification.name + " were never written, the first at " + std::to_string(first);
 }
 
 std::string unwritten_entries(const std::vector<host_output>& outputs) {
@@ -103,8 +102,8 @@ std::int64_t parts_within(double budget, std::int64_t parts, double part_cost) {
   return std::min(parts, std::max<std::int64_t>(2, static_cast<std::int64_t>(affordable)));
 }
 
-check_result compare(const std::vector<host_output>& outputs, std::int64_t parts,
-                     std::int64_t checked_parts, const reference_function& reference) {
+check_result compare(const std::vector<host_output>& outputs, std::int64_t parts, std::int64_t checked_parts,
+                     const reference_function& reference) {
   check_result result;
   result.method = checked_parts == parts ? "all" : "sampled";
 

@@ -29,7 +29,7 @@ std::int64_t parts_within(double budget, std::int64_t parts, double part_cost);
 using reference_function = std::function<void(std::int64_t part, std::vector<reference_entry>& entries)>;
 
 /// Compares `checked_parts` evenly chosen parts, and all entries for having been written at all.
-check_result compare(const std::vector<host_output>& outputs, std::int64_t parts,
-                     std::int64_t checked_parts, const reference_function& reference);
+check_result compare(const std::vector<host_output>& outputs, std::int64_t parts, std::int64_t checked_parts,
+                     const reference_function& reference);
 
 }  // namespace prumo::cases::detail

@@ -25,8 +25,7 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-    launch_blocks(instance, rows_label,
-                  gather_host_kernel<Word, Index>(problem, concurrency_of(instance), streaming));
+    launch_blocks(instance, rows_label, gather_host_kernel<Word, Index>(problem, concurrency_of(instance), streaming));
   } else if (can_use_packs(problem)) {
     launch_teams(instance, rows_label, gather_device_kernel<Word, Index, true>(problem));
   } else {
@@ -34,11 +33,10 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   }
 }
 
-#define PRUMO_INSTANTIATE_GATHER_FOR(Space, Word)                                                      \
-  template void launch_gather_rows<Space, Word, std::int64_t>(const Space&,                            \
+#define PRUMO_INSTANTIATE_GATHER_FOR(Space, Word)                                                         \
+  template void launch_gather_rows<Space, Word, std::int64_t>(const Space&,                               \
                                                               const gather_problem<Word, std::int64_t>&); \
-  template void launch_gather_rows<Space, Word, std::int32_t>(const Space&,                            \
-                                                              const gather_problem<Word, std::int32_t>&);
+  template void launch_gather_rows<Space, Word, std::int32_t>(const Space&, const gather_problem<Word, std::int32_t>&);
 #define PRUMO_INSTANTIATE_GATHER(Space)              \
   PRUMO_INSTANTIATE_GATHER_FOR(Space, std::uint16_t) \
   PRUMO_INSTANTIATE_GATHER_FOR(Space, std::uint32_t) \

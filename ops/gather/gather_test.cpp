@@ -32,7 +32,9 @@ void expect_gathered(const X& x, const Y& y) {
   const auto chosen = tests::host_copy(index);
   constexpr Index none[] = {-1, std::numeric_limits<Index>::min(), std::numeric_limits<Index>::max()};
   for (std::size_t i = 0; i < y.extent(0); ++i) {
-    chosen(i) = i % 5 == 3 ? none[i % 3] : i % 5 == 4 ? static_cast<Index>(table) : static_cast<Index>(i * 7 % x.extent(0));
+    chosen(i) = i % 5 == 3   ? none[i % 3]
+                : i % 5 == 4 ? static_cast<Index>(table)
+                             : static_cast<Index>(i * 7 % x.extent(0));
   }
   tests::write_back(index, chosen);
   const auto source = tests::host_copy(x);
@@ -50,8 +52,8 @@ void expect_gathered(const X& x, const Y& y) {
     const bool there = chosen(i) >= 0 && static_cast<std::int64_t>(chosen(i)) < table;
     for (std::size_t c = 0; c < y.extent(1); ++c) {
       const auto found = static_cast<double>(result(i, c));
-      const bool right = there ? found == static_cast<double>(source(static_cast<std::size_t>(chosen(i)), c))
-                               : std::isnan(found);
+      const bool right =
+          there ? found == static_cast<double>(source(static_cast<std::size_t>(chosen(i)), c)) : std::isnan(found);
       wrong += right ? 0 : 1;
     }
   }

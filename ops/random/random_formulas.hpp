@@ -75,7 +75,8 @@ KOKKOS_FORCEINLINE_FUNCTION C tail_of(const T (&coefficients)[N], C x) {
   return value;
 }
 
-/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next one.
+/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next
+/// one.
 template <class T, class C = compute_t<T>>
 struct normal_formula {
   using plain = plain_scalar_t<C>;

@@ -50,9 +50,9 @@ class random_kernel {
       for (std::int64_t block = item * stretch; block < end; block += side_by_side) make_side_by_side(block);
     } else {
       C values[per_block];
-      formula_.values(random::philox4x32_10(position_.seed, position_.stream,
-                                            first_block_ + static_cast<std::uint64_t>(item)),
-                      values);
+      formula_.values(
+          random::philox4x32_10(position_.seed, position_.stream, first_block_ + static_cast<std::uint64_t>(item)),
+          values);
       store(item, values);
     }
   }

@@ -111,8 +111,7 @@ class whole_case : public reduction_case_base<Exec, Kind> {
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
-    return {{"x", array_role::input, {extents.at("n")}},
-            result_array<Kind>("result", {}, extents.at("n"))};
+    return {{"x", array_role::input, {extents.at("n")}}, result_array<Kind>("result", {}, extents.at("n"))};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {

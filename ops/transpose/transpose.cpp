@@ -33,7 +33,7 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
   }
 }
 
-#define PRUMO_INSTANTIATE_TRANSPOSE(Space)                                                                    \
+#define PRUMO_INSTANTIATE_TRANSPOSE(Space)                                                                     \
   template void launch_transpose<Space, std::uint16_t>(const Space&, const transpose_problem<std::uint16_t>&); \
   template void launch_transpose<Space, std::uint32_t>(const Space&, const transpose_problem<std::uint32_t>&); \
   template void launch_transpose<Space, std::uint64_t>(const Space&, const transpose_problem<std::uint64_t>&);

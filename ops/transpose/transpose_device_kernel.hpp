@@ -48,8 +48,7 @@ class transpose_device_kernel {
       const int columns = problem_.columns - column < side ? static_cast<int>(problem_.columns - column) : side;
       const Word* const source =
           problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
-      Word* const target =
-          problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
+      Word* const target = problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
       if constexpr (InPacks) {
         read_packs(source, tile, rows, columns, thread);
         member.team_barrier();
@@ -68,8 +67,8 @@ class transpose_device_kernel {
   static constexpr int packs_of_thread = side * packs_of_row / most_threads;
   static constexpr int words_of_thread = side * side / most_threads;
 
-  /// Where pack number `which` of a thread lies in a tile: eight threads take a line, the next eight the next row, which
-  /// scatters the words of neighbouring threads over all banks.
+  /// Where pack number `which` of a thread lies in a tile: eight threads take a line, the next eight the next row,
+  /// which scatters the words of neighbouring threads over all banks.
   struct place {
     int line;
     int at;
@@ -84,8 +83,7 @@ class transpose_device_kernel {
     return {which * rows_at_once + row, (part * packs_of_line + in_line) * pack_elements};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void read_packs(const Word* source, Word* tile, int rows, int columns,
-                                              int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void read_packs(const Word* source, Word* tile, int rows, int columns, int thread) const {
     pack held[packs_of_thread];
     PRUMO_UNROLL
     for (int which = 0; which < packs_of_thread; ++which) {
@@ -125,8 +123,7 @@ class transpose_device_kernel {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void read_words(const Word* source, Word* tile, int rows, int columns,
-                                              int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void read_words(const Word* source, Word* tile, int rows, int columns, int thread) const {
     Word held[words_of_thread];
     const int column = thread % side;
     PRUMO_UNROLL
@@ -150,8 +147,7 @@ class transpose_device_kernel {
     for (int which = 0; which < words_of_thread; ++which) {
       const int column = which * (most_threads / side) + thread / side;
       if (row < rows && column < columns) {
-        target[column * problem_.target_row_stride + row * problem_.target_column_stride] =
-            tile[row * padded + column];
+        target[column * problem_.target_row_stride + row * problem_.target_column_stride] = tile[row * padded + column];
       }
     }
   }

@@ -27,8 +27,8 @@ class transpose_host_kernel {
  public:
   transpose_host_kernel(const transpose_problem<Word>& problem, bool streaming) : problem_(problem) {
     tiles_across_ = (problem.columns + side - 1) / side;
-    const bool lines_fit = reinterpret_cast<std::uintptr_t>(problem.target) % streaming_unit == 0 &&
-                           problem.target_row_stride % line == 0;
+    const bool lines_fit =
+        reinterpret_cast<std::uintptr_t>(problem.target) % streaming_unit == 0 && problem.target_row_stride % line == 0;
     streaming_ = streaming && lines_fit;
   }
 

@@ -15,8 +15,8 @@
 namespace prumo {
 namespace detail {
 
-/// target(i, c) = source(index[i], c), or `missing` where index[i] is no row; words are moved as they are, strides are in
-/// words.
+/// target(i, c) = source(index[i], c), or `missing` where index[i] is no row; words are moved as they are, strides are
+/// in words.
 template <class Word, class Index>
 struct gather_problem {
   const Word* source = nullptr;
@@ -65,9 +65,9 @@ array_description describe_indices(const View& view, std::string_view role) {
 /// y(i, c) = x(index(i), c) for every i and c.
 ///
 /// x: [n x columns], y: [rows x columns] of any layouts and strides and of the same value type; index: [rows], of
-/// std::int64_t or std::int32_t, in any order, repeated as you like. y may overlap neither. An index that is negative or
-/// not below n reads nothing: its row of y becomes NaN, as a kernel cannot throw; check with `isnan` where indices come
-/// from outside. Asynchronous. Throws shape_error and alias_error.
+/// std::int64_t or std::int32_t, in any order, repeated as you like. y may overlap neither. An index that is negative
+/// or not below n reads nothing: its row of y becomes NaN, as a kernel cannot throw; check with `isnan` where indices
+/// come from outside. Asynchronous. Throws shape_error and alias_error.
 template <context_or_instance Space, class X, class Index, class Y>
 void gather_rows(const Space& space, const X& x, const Index& index, const Y& y) {
   using exec = detail::execution_space_of_t<Space>;
