@@ -21,7 +21,11 @@ EXTENTS = {
     ("n",): [{"n": n} for n in (1, 1003, 100003)],
     ("rows", "columns"): [{"rows": 17, "columns": 1000}, {"rows": 3, "columns": 20001}, {"rows": 501, "columns": 7}],
     ("m", "n", "k"): [{"m": 97, "n": 131, "k": 65}, {"m": 5, "n": 3, "k": 300}],
+    ("rows", "columns", "table"): [{"rows": 17, "columns": 1000, "table": 5}, {"rows": 501, "columns": 7, "table": 600}],
 }
+
+# Beside the default; of parameters that are not named 0.5.
+OTHER_VALUES = {"trans_a": 1, "trans_b": 1, "tanh": 1, "low": -0.25, "high": 0.125}
 
 
 class Worker:
@@ -45,7 +49,7 @@ def choices(operation):
         raise SystemExit(f"there are no small shapes for the axes of {operation['op']}: add them to EXTENTS")
     values = [{}]
     if operation["parameters"]:
-        values.append({it["name"]: 1 if it["name"].startswith("trans") else 0.5 for it in operation["parameters"]})
+        values.append({it["name"]: OTHER_VALUES.get(it["name"], 0.5) for it in operation["parameters"]})
     for dtype, layout, implementation, mode, shape, parameters in itertools.product(
             operation["dtypes"], operation["layouts"], operation["implementations"], operation["compute_modes"], shapes,
             values):
