@@ -37,9 +37,9 @@ class gather_rows_case final : public operation_case<Exec> {
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
     const std::int64_t rows = extents.at("rows"), columns = extents.at("columns"), table = extents.at("table");
-    return {{"x", array_role::input, {table, columns}},
-            {"index", array_role::input, {rows}, table},
-            {"y", array_role::output, {rows, columns}}};
+    array_specification index{"index", array_role::input, {rows}};
+    index.indices_below = table;
+    return {{"x", array_role::input, {table, columns}}, index, {"y", array_role::output, {rows, columns}}};
   }
 
   cost model(dtype type, const shape& extents, const parameters&) const override {
