@@ -59,10 +59,9 @@ class column_major_reduction_kernel {
     const std::int64_t columns = std::min(partition_.segment, problem_.columns - first_column);
     const stored* const source = problem_.source + begin + first_column * problem_.column_stride;
     accumulator found[partition::most_rows];
-    const std::int64_t together = columns_together();
     if constexpr (Policy::indexed) {
       find_in_columns(source, rows, columns, first_column, found);
-    } else if (together > 1) {
+    } else if (const std::int64_t together = columns_together(); together > 1) {
       reduce_columns_together(source, columns, together, found);
     } else {
       reduce_columns(source, rows, problem_.column_stride, columns, found);
@@ -80,7 +79,7 @@ class column_major_reduction_kernel {
   /// Columns of few rows that lie close together are taken several at a time, a power of two, as if they were one.
   std::int64_t columns_together() const {
     std::int64_t together = 1;
-    if (Policy::indexed || problem_.column_stride != problem_.rows) return together;
+    if (problem_.column_stride != problem_.rows) return together;
     while (2 * together * problem_.rows <= partition::most_rows / 2) together *= 2;
     return together;
   }

@@ -34,6 +34,7 @@ struct additive_terms {
   /// How lanes of it are compiled best; see reduce_lanes().
   static constexpr bool keeps_lanes_in_registers = true;
 
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return accumulator(0); }
   KOKKOS_FORCEINLINE_FUNCTION element lift(const T& value) const { return static_cast<element>(value); }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
