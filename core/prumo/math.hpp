@@ -134,22 +134,38 @@ KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
 /// Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
 ///
 /// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), a variable that brings all y into [0, 1), as
-/// Shepherd and Laframboise (Math. Comp. 36, 1981) do for erfc; S is smooth, of one size, and a polynomial. The same on
-/// all devices, but for their exp.
+/// Shepherd and Laframboise (Math. Comp. 36, 1981) do for erfc; S is smooth, of one size, and a polynomial. The same
+/// arithmetic on all devices.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
-  constexpr detail::normal_tail<T> constants;
+  using constants = detail::math_constants<T>;
+  using word = typename constants::word;
+  constexpr detail::normal_tail<T> tail;
+  constexpr detail::exp_tail<T> series;
   const T magnitude = Kokkos::fabs(x);
-  const T y = magnitude < constants.largest ? magnitude : constants.largest;
-  const T square = y * y;
-  const T lost = prumo::fma(y, y, -square);  // by rounding the square: exp would make much of it
+  const T y = magnitude < tail.largest ? magnitude : tail.largest;
+  const T half = T(-0.5) * y;
+  const T exponent = half * y;
+  const T lost = prumo::fma(half, y, -exponent);  // by rounding the product: exp would make much of it
   const T quotient = y / prumo::fma(y, T(0.25), T(1));
-  const T smooth = detail::polynomial(constants.coefficients, T(0.25) * quotient);
-  const T tail = prumo::fma(T(-0.5) * lost, smooth, smooth) * quotient * prumo::exp(T(-0.5) * square);
+  const T smooth = detail::polynomial(tail.coefficients, T(0.25) * quotient);
+  const T factor = prumo::fma(smooth, lost, smooth) * quotient;
+  // exp(exponent) as exp_on_host() has it, but for 2^n: it is made so much larger that it is a normal number for every
+  // y, and the product is made smaller again at its end.
+  const T shifted = prumo::fma(exponent, constants::log2_e, constants::rounding_magic);
+  const T n = shifted - constants::rounding_magic;
+  T r = prumo::fma(n, -constants::ln2_high, exponent);
+  r = prumo::fma(n, -constants::ln2_low, r);
+  const T beyond_one = prumo::fma(r * r, detail::polynomial(series.coefficients, r), r);
+  const word biased = static_cast<word>(detail::bit_cast<word>(shifted) +
+                                        static_cast<word>(constants::exponent_bias + tail.exponent_shift));
+  const T scale = detail::bit_cast<T>(static_cast<word>(biased << constants::significand_shift));
+  const T scaled = factor * scale;
+  const T removed = magnitude < tail.largest ? prumo::fma(beyond_one, scaled, scaled) * tail.smaller : T(0);
   // A NaN fails the comparison and stays. The sign is that of x even where the result is zero.
   const T head = x < T(0) ? T(0) : magnitude;
-  return Kokkos::copysign(head - tail, x);
+  return Kokkos::copysign(head - removed, x);
 }
 
 /// Counted as what it stands for, x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.

@@ -50,7 +50,6 @@ struct math_constants<float> {
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
   static constexpr float lowest_exp = -105.0f;  // below, exp is zero
   static constexpr float highest_exp = 90.0f;   // above, exp is infinite
-  static constexpr float exp_tail[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eap-5f, 0x1.12394cp-7f, 0x1.6a26aep-10f};
   static constexpr float tanh_tail[] = {-0x1.555554p-2f, 0x1.11106ep-3f,  -0x1.b9f006p-5f,
                                         0x1.6399d8p-6f,  -0x1.0c3710p-7f, 0x1.19c33ap-9f};
   static constexpr word sqrt_half = 0x3f3504f3u;  // the bits of sqrt(1/2)
@@ -69,10 +68,6 @@ struct math_constants<double> {
   static constexpr double ln2_low = 0x1.ef35793c7673p-45;
   static constexpr double lowest_exp = -746.0;
   static constexpr double highest_exp = 710.0;
-  static constexpr double exp_tail[] = {0x1.0000000000009p-1,  0x1.55555555554fcp-3,  0x1.5555555550b7fp-5,
-                                        0x1.11111111278cdp-7,  0x1.6c16c1839f9dfp-10, 0x1.a01a012a633c2p-13,
-                                        0x1.a0199b4ea4776p-16, 0x1.71df26d459b32p-19, 0x1.28ac6c19bd290p-22,
-                                        0x1.ad7b21ea149aep-26};
   static constexpr double tanh_tail[] = {-0x1.5555555555552p-2,  0x1.1111111110ca8p-3,   -0x1.ba1ba1b9d5c61p-5,
                                          0x1.664f4871951fcp-6,   -0x1.226e32e79d553p-7,  0x1.d6d35dafd7f3dp-9,
                                          -0x1.7d9c5d23faeffp-10, 0x1.350cdbd71460dp-11,  -0x1.f1217fb8afc0dp-13,
@@ -83,20 +78,42 @@ struct math_constants<double> {
                                         0x1.2f1552439d81ep-3};
 };
 
-/// What gelu() needs, by value: it runs on devices, which cannot refer to the host's arrays.
+// Coefficients that gelu() needs, by value: it runs on devices, which cannot refer to the host's arrays.
+
+/// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.
+template <class T>
+struct exp_tail;
+
+template <>
+struct exp_tail<float> {
+  float coefficients[5] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eap-5f, 0x1.12394cp-7f, 0x1.6a26aep-10f};
+};
+
+template <>
+struct exp_tail<double> {
+  double coefficients[10] = {0x1.0000000000009p-1,  0x1.55555555554fcp-3,  0x1.5555555550b7fp-5,  0x1.11111111278cdp-7,
+                             0x1.6c16c1839f9dfp-10, 0x1.a01a012a633c2p-13, 0x1.a0199b4ea4776p-16, 0x1.71df26d459b32p-19,
+                             0x1.28ac6c19bd290p-22, 0x1.ad7b21ea149aep-26};
+};
+
+/// The tail of the normal distribution, up to an argument whose product with it is zero.
 template <class T>
 struct normal_tail;
 
 template <>
 struct normal_tail<float> {
-  float largest = 20.0f;  // beyond, the tail of the normal distribution is zero
+  float largest = 14.5f;
+  int exponent_shift = 64;
+  float smaller = 0x1p-64f;
   float coefficients[10] = {0x1p-1f,        -0x1.188464p0f, 0x1.4ef9ccp0f,   -0x1.98e802p-1f, 0x1.40c346p-4f,
                             0x1.4528cap-3f, 0x1.a4e216p-6f, -0x1.2e81f8p-3f, 0x1.6660aep-4f,  -0x1.14c3f4p-6f};
 };
 
 template <>
 struct normal_tail<double> {
-  double largest = 40.0;
+  double largest = 39.0;
+  int exponent_shift = 128;
+  double smaller = 0x1p-128;
   double coefficients[22] = {0x1p-1,
                              -0x1.1884533d436fbp+0,
                              0x1.4ef759857faf2p+0,
@@ -135,6 +152,7 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   using constants = math_constants<T>;
   using integer = typename constants::integer;
+  constexpr exp_tail<T> rest_of_series;
   // Written so that a NaN fails both comparisons and stays.
   T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
   bounded = bounded > constants::highest_exp ? constants::highest_exp : bounded;
@@ -142,7 +160,7 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   const T n = shifted - constants::rounding_magic;
   T r = prumo::fma(n, -constants::ln2_high, bounded);
   r = prumo::fma(n, -constants::ln2_low, r);
-  const T tail = polynomial(constants::exp_tail, r);
+  const T tail = polynomial(rest_of_series.coefficients, r);
   // What 1 + r loses is exact (Dekker 1971) and goes into the rest, a tenth of the whole: so the result is one of the
   // two numbers next to the exact one.
   const T head = T(1) + r;
