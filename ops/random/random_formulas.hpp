@@ -45,38 +45,53 @@ struct uniform_formula {
   }
 };
 
-/// sin(pi x) and cos(pi x) for |x| <= 1/4, within 2 units in the last place. Coefficients:
-/// core/tools/fit_polynomials.py.
-template <class T>
-struct turn_constants;
-template <>
-struct turn_constants<float> {
-  static constexpr float pi = 0x1.921fb6p1f;
-  static constexpr float sine_tail[] = {-0x1.4abbcep+2f, 0x1.466bbcp+1f, -0x1.32cb54p-1f, 0x1.4bf282p-4f};
-  static constexpr float cosine_tail[] = {-0x1.3bd3ccp+2f, 0x1.03c1e0p+2f, -0x1.55c6bap+0f, 0x1.da0c9ep-3f};
-};
-template <>
-struct turn_constants<double> {
-  static constexpr double pi = 0x1.921fb54442d18p1;
-  static constexpr double sine_tail[] = {-0x1.4abbce625be53p+2, 0x1.466bc6775aadcp+1,  -0x1.32d2cce62afa8p-1,
-                                         0x1.5078348614d32p-4,  -0x1.e3074bb34cb53p-8, 0x1.e8ef155305055p-12,
-                                         -0x1.6c6e188d8a881p-16};
-  static constexpr double cosine_tail[] = {-0x1.3bd3cc9be45dep+2, 0x1.03c1f081b5ab3p+2,  -0x1.55d3c7e3c9a7fp+0,
-                                           0x1.e1f506841b353p-3,  -0x1.a6d1ecff5820bp-6, 0x1.f9cc9d3459de8p-10,
-                                           -0x1.b27dd475671d5p-14};
-};
-
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C, class T, std::size_t N>
-KOKKOS_FORCEINLINE_FUNCTION C tail_of(const T (&coefficients)[N], C x) {
+KOKKOS_FORCEINLINE_FUNCTION C polynomial_of(const T (&coefficients)[N], C x) {
   C value(coefficients[N - 1]);
   PRUMO_UNROLL
   for (std::size_t degree = N - 1; degree > 0; --degree) value = prumo::fma(value, x, C(coefficients[degree - 1]));
   return value;
 }
 
+<<<<<<< HEAD
 /// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next
 /// one.
+=======
+/// (sin(pi x) - pi x) / x^3 for z = x^2 and |x| <= 1/4. Coefficients: core/tools/fit_polynomials.py; they stand in the
+/// functions because devices have no static members.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C sine_tail(C z) {
+  if constexpr (sizeof(plain_scalar_t<C>) == 8) {
+    constexpr double tail[] = {-0x1.4abbce625be53p+2, 0x1.466bc6775aadcp+1,  -0x1.32d2cce62afa8p-1,
+                               0x1.5078348614d32p-4,  -0x1.e3074bb34cb53p-8, 0x1.e8ef155305055p-12,
+                               -0x1.6c6e188d8a881p-16};
+    return polynomial_of(tail, z);
+  } else {
+    constexpr float tail[] = {-0x1.4abbcep+2f, 0x1.466bbcp+1f, -0x1.32cb54p-1f, 0x1.4bf282p-4f};
+    return polynomial_of(tail, z);
+  }
+}
+
+/// (cos(pi x) - 1) / x^2, likewise.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C cosine_tail(C z) {
+  if constexpr (sizeof(plain_scalar_t<C>) == 8) {
+    constexpr double tail[] = {-0x1.3bd3cc9be45dep+2, 0x1.03c1f081b5ab3p+2,  -0x1.55d3c7e3c9a7fp+0,
+                               0x1.e1f506841b353p-3,  -0x1.a6d1ecff5820bp-6, 0x1.f9cc9d3459de8p-10,
+                               -0x1.b27dd475671d5p-14};
+    return polynomial_of(tail, z);
+  } else {
+    constexpr float tail[] = {-0x1.3bd3ccp+2f, 0x1.03c1e0p+2f, -0x1.55c6bap+0f, 0x1.da0c9ep-3f};
+    return polynomial_of(tail, z);
+  }
+}
+
+/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next
+/// one.
+>>>>>>> softmax
 template <class T, class C = compute_t<T>>
 struct normal_formula {
   using plain = plain_scalar_t<C>;
@@ -104,7 +119,8 @@ struct normal_formula {
     return prumo::sqrt(C(-2) * prumo::log(u));
   }
 
-  /// The word is a fraction of a turn: its nearest quarter, and what is left, at most an eighth of a turn.
+  /// The word is a fraction of a turn: its nearest quarter, and what is left, at most an eighth of a turn, whose sine
+  /// and cosine are within 2 units in the last place.
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class Word>
   KOKKOS_FORCEINLINE_FUNCTION static void direction(Word word, C& cosine, C& sine) {
@@ -114,10 +130,10 @@ struct normal_formula {
     const Word quarter = static_cast<Word>(word + (Word(1) << (width - 3))) >> (width - 2);
     const auto rest = static_cast<integer>(word - (quarter << (width - 2)));
     const C x(static_cast<plain>(rest) * half_turns);
-    using constants = turn_constants<plain>;
+    constexpr plain pi = static_cast<plain>(0x1.921fb54442d18p1);
     const C z = x * x;
-    const C s = prumo::fma(x * z, tail_of(constants::sine_tail, z), C(constants::pi) * x);
-    const C c = prumo::fma(z, tail_of(constants::cosine_tail, z), C(1));
+    const C s = prumo::fma(x * z, sine_tail(z), C(pi) * x);
+    const C c = prumo::fma(z, cosine_tail(z), C(1));
     const bool swapped = (quarter & 1) != 0;
     const C along = swapped ? s : c;
     const C across = swapped ? c : s;

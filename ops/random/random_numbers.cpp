@@ -63,8 +63,12 @@ struct normal_numbers {
 template <class Numbers, class Exec, class T>
 void launch_random(const Exec& instance, const random_problem<T>& problem) {
   const auto formula = Numbers::formula_for(problem);
-  launch_blocks(instance, Numbers::label(),
-                random_kernel<is_host_space<Exec>, T, std::remove_const_t<decltype(formula)>>(problem, formula));
+  using formula_type = std::remove_const_t<decltype(formula)>;
+  if constexpr (is_host_space<Exec>) {
+    launch_blocks(instance, Numbers::label(), random_host_kernel<T, formula_type>(problem, formula));
+  } else {
+    launch_blocks(instance, Numbers::label(), random_device_kernel<T, formula_type>(problem, formula));
+  }
 }
 
 #define PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, T) \

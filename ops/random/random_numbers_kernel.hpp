@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The kernel of random_uniform and random_normal: a stretch of the generator's blocks an iteration.
+/// The kernels of random_uniform and random_normal: a stretch of the generator's blocks an iteration.
 
 #include "random_formulas.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
@@ -14,22 +14,18 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Numbers is a formula of random_formulas.hpp.
-template <bool OnHost, class T, class Formula>
-class random_kernel {
+/// Where the values of a block go: the first and the last one may be asked for in part.
+template <class T>
+class random_target {
+ public:
   using C = compute_t<T>;
   static constexpr int per_block = random::values_per_block<T>;
-  /// Blocks of an iteration, and those that are computed side by side on a host.
-  static constexpr std::int64_t stretch = OnHost ? 1024 : 1;
-  static constexpr std::int64_t side_by_side = OnHost ? 64 : 1;
 
- public:
-  random_kernel(const random_problem<T>& problem, const Formula& formula)
-      : target_(problem.target), position_(problem.position), formula_(formula), count_(problem.target.size()) {
-    first_block_ = position_.offset / per_block;
-    skipped_ = static_cast<std::int64_t>(position_.offset % per_block);
+  explicit random_target(const random_problem<T>& problem)
+      : target_(problem.target),
+        count_(problem.target.size()),
+        skipped_(static_cast<std::int64_t>(problem.position.offset % per_block)) {
     std::int64_t stride = 1;
-    in_order_ = true;
     for (int dimension = target_.rank - 1; dimension >= 0; --dimension) {
       if (target_.extents[dimension] != 1 && target_.strides[dimension] != stride) in_order_ = false;
       stride *= target_.extents[dimension];
@@ -38,11 +34,10 @@ class random_kernel {
              reinterpret_cast<std::uintptr_t>(target_.data) % sizeof(device_pack<T, per_block>) == 0;
   }
 
-  std::int64_t blocks() const {
-    const std::int64_t of_generator = (count_ + skipped_ + per_block - 1) / per_block;
-    return count_ == 0 ? 0 : (of_generator + stretch - 1) / stretch;
-  }
+  /// Blocks of the generator that have a value in the array.
+  std::int64_t blocks() const { return count_ == 0 ? 0 : (count_ + skipped_ + per_block - 1) / per_block; }
 
+<<<<<<< HEAD
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     if constexpr (OnHost) {
       const std::int64_t of_generator = (count_ + skipped_ + per_block - 1) / per_block;
@@ -72,13 +67,12 @@ class random_kernel {
       formula.values(random::philox_block{{words[0][i], words[1][i], words[2][i], words[3][i]}}, of_block);
       for (int lane = 0; lane < per_block; ++lane) values[i * per_block + lane] = of_block[lane];
     }
+=======
+  /// Where `count` blocks' values lie one behind the other, or null.
+  T* in_order(std::int64_t block, std::int64_t count) const {
+>>>>>>> softmax
     const std::int64_t begin = block * per_block - skipped_;
-    if (in_order_ && begin >= 0 && begin + n * per_block <= count_) {
-      T* const target = target_.data + begin;
-      for (int i = 0; i < n * per_block; ++i) target[i] = static_cast<T>(values[i]);
-      return;
-    }
-    for (int i = 0; i < n; ++i) store(block + i, values + i * per_block);
+    return in_order_ && begin >= 0 && begin + count * per_block <= count_ ? target_.data + begin : nullptr;
   }
 
   /// Stores those of a block's values that are asked for.
@@ -91,12 +85,14 @@ class random_kernel {
       *reinterpret_cast<device_pack<T, per_block>*>(target_.data + begin) = pack;
       return;
     }
+    PRUMO_UNROLL
     for (int lane = 0; lane < per_block; ++lane) {
       const std::int64_t index = begin + lane;
       if (index >= 0 && index < count_) target_.data[offset_of(index)] = static_cast<T>(values[lane]);
     }
   }
 
+ private:
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset_of(std::int64_t index) const {
     if (in_order_) return index;
     std::int64_t offset = 0;
@@ -109,13 +105,85 @@ class random_kernel {
   }
 
   array<T> target_;
+  std::int64_t count_;
+  std::int64_t skipped_;
+  bool in_order_ = true;
+  bool packs_;
+};
+
+/// On a device: a block an iteration. Formula is one of random_formulas.hpp.
+template <class T, class Formula>
+class random_device_kernel {
+ public:
+  random_device_kernel(const random_problem<T>& problem, const Formula& formula)
+      : target_(problem),
+        position_(problem.position),
+        formula_(formula),
+        first_block_(problem.position.offset / random_target<T>::per_block) {}
+
+  std::int64_t blocks() const { return target_.blocks(); }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
+    compute_t<T> values[random_target<T>::per_block];
+    const std::uint64_t counter = first_block_ + static_cast<std::uint64_t>(block);
+    formula_.values(random::philox4x32_10(position_.seed, position_.stream, counter), values);
+    target_.store(block, values);
+  }
+
+ private:
+  random_target<T> target_;
   random_position position_;
   Formula formula_;
-  std::int64_t count_;
   std::uint64_t first_block_;
-  std::int64_t skipped_;
-  bool in_order_;
-  bool packs_;
+};
+
+/// On a host: every step of the generator and of the formula is a loop over blocks, for whole vectors.
+template <class T, class Formula>
+class random_host_kernel {
+  using C = compute_t<T>;
+  static constexpr int per_block = random_target<T>::per_block;
+  static constexpr int side_by_side = 64;
+  static constexpr std::int64_t stretch = 16 * side_by_side;
+
+ public:
+  random_host_kernel(const random_problem<T>& problem, const Formula& formula)
+      : target_(problem),
+        position_(problem.position),
+        formula_(formula),
+        first_block_(problem.position.offset / per_block) {}
+
+  std::int64_t blocks() const { return (target_.blocks() + stretch - 1) / stretch; }
+
+  void operator()(std::int64_t item) const {
+    const std::int64_t end = std::min(target_.blocks(), (item + 1) * stretch);
+    for (std::int64_t block = item * stretch; block < end; block += side_by_side) make(block);
+  }
+
+ private:
+  void make(std::int64_t block) const {
+    constexpr int n = side_by_side;
+    std::uint32_t words[4][n];
+    random::philox4x32_10_side_by_side<n>(position_.seed, position_.stream,
+                                          first_block_ + static_cast<std::uint64_t>(block), words);
+    C values[n * per_block];
+    const Formula formula = formula_;
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (int i = 0; i < n; ++i) {
+      C of_block[per_block];
+      formula.values(random::philox_block{{words[0][i], words[1][i], words[2][i], words[3][i]}}, of_block);
+      for (int lane = 0; lane < per_block; ++lane) values[i * per_block + lane] = of_block[lane];
+    }
+    if (T* const target = target_.in_order(block, n)) {
+      for (int i = 0; i < n * per_block; ++i) target[i] = static_cast<T>(values[i]);
+      return;
+    }
+    for (int i = 0; i < n; ++i) target_.store(block + i, values + i * per_block);
+  }
+
+  random_target<T> target_;
+  random_position position_;
+  Formula formula_;
+  std::uint64_t first_block_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan.hpp"
 
+#include "plan_selection.hpp"
 #include "program_error.hpp"
 #include "run_program.hpp"
 
