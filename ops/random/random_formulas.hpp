@@ -54,10 +54,6 @@ KOKKOS_FORCEINLINE_FUNCTION C polynomial_of(const T (&coefficients)[N], C x) {
   return value;
 }
 
-<<<<<<< HEAD
-/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next
-/// one.
-=======
 /// (sin(pi x) - pi x) / x^3 for z = x^2 and |x| <= 1/4. Coefficients: core/tools/fit_polynomials.py; they stand in the
 /// functions because devices have no static members.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
@@ -89,9 +85,7 @@ KOKKOS_FORCEINLINE_FUNCTION C cosine_tail(C z) {
   }
 }
 
-/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next
-/// one.
->>>>>>> softmax
+/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next one.
 template <class T, class C = compute_t<T>>
 struct normal_formula {
   using plain = plain_scalar_t<C>;
@@ -119,8 +113,8 @@ struct normal_formula {
     return prumo::sqrt(C(-2) * prumo::log(u));
   }
 
-  /// The word is a fraction of a turn: its nearest quarter, and what is left, at most an eighth of a turn, whose sine
-  /// and cosine are within 2 units in the last place.
+  /// The word is a fraction of a turn: its nearest quarter, and what is left, at most an eighth of a turn, whose sine and
+  /// cosine are within 2 units in the last place.
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class Word>
   KOKKOS_FORCEINLINE_FUNCTION static void direction(Word word, C& cosine, C& sine) {

@@ -37,40 +37,8 @@ class random_target {
   /// Blocks of the generator that have a value in the array.
   std::int64_t blocks() const { return count_ == 0 ? 0 : (count_ + skipped_ + per_block - 1) / per_block; }
 
-<<<<<<< HEAD
-  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    if constexpr (OnHost) {
-      const std::int64_t of_generator = (count_ + skipped_ + per_block - 1) / per_block;
-      const std::int64_t end = (item + 1) * stretch < of_generator ? (item + 1) * stretch : of_generator;
-      for (std::int64_t block = item * stretch; block < end; block += side_by_side) make_side_by_side(block);
-    } else {
-      C values[per_block];
-      formula_.values(
-          random::philox4x32_10(position_.seed, position_.stream, first_block_ + static_cast<std::uint64_t>(item)),
-          values);
-      store(item, values);
-    }
-  }
-
- private:
-  /// Every step of the generator and of the formula is a loop over blocks, for whole vectors.
-  void make_side_by_side(std::int64_t block) const {
-    constexpr int n = static_cast<int>(side_by_side);
-    std::uint32_t words[4][n];
-    random::philox4x32_10_side_by_side<n>(position_.seed, position_.stream,
-                                          first_block_ + static_cast<std::uint64_t>(block), words);
-    C values[n * per_block];
-    const Formula formula = formula_;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (int i = 0; i < n; ++i) {
-      C of_block[per_block];
-      formula.values(random::philox_block{{words[0][i], words[1][i], words[2][i], words[3][i]}}, of_block);
-      for (int lane = 0; lane < per_block; ++lane) values[i * per_block + lane] = of_block[lane];
-    }
-=======
   /// Where `count` blocks' values lie one behind the other, or null.
   T* in_order(std::int64_t block, std::int64_t count) const {
->>>>>>> softmax
     const std::int64_t begin = block * per_block - skipped_;
     return in_order_ && begin >= 0 && begin + count * per_block <= count_ ? target_.data + begin : nullptr;
   }
