@@ -17,7 +17,7 @@
 
 namespace prumo::detail {
 
-/// All that there is to tune on a device. Found for an H200 (132 multiprocessors of 2048 threads, 4.8 TB/s), whose
+/// All that there is to tune on a device. Reckoned for an H200 (132 multiprocessors of 2048 threads, 4.8 TB/s), whose
 /// memory wants some 30 KB under way from each multiprocessor; results depend on these numbers and not on the device.
 struct reduction_tuning {
   static constexpr int team_threads = 256;
