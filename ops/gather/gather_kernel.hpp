@@ -137,7 +137,7 @@ class gather_host_kernel {
 
  private:
   /// Rows come from anywhere: the processor cannot guess the next ones, but the indices tell.
-  static constexpr std::int64_t rows_ahead = 8;
+  static constexpr std::int64_t rows_ahead = 16;
 
   bool is_row(std::int64_t chosen) const { return chosen >= 0 && chosen < problem_.source_rows; }
   std::int64_t index_of(std::int64_t row) const {

@@ -122,10 +122,13 @@ struct random_uniform_case final : random_case_base<random_uniform_case<Exec>, E
     random_uniform(ctx, position, static_cast<C>(values.at("low")), static_cast<C>(values.at("high")), y);
   }
 
-  /// The difference of the limits, its product with the fraction and the sum are rounded once each, and what would reach
-  /// `high` is one unit in the last place below it.
+  /// The difference of the limits, its product with the fraction and the sum are rounded once each, and what would
+  /// reach `high` is one unit in the last place below it.
   static std::pair<long double, long double> entry(const specification& choice, const words_of_pair& words, bool odd) {
-    const int bits = choice.type == dtype::f64 ? 53 : choice.type == dtype::f32 ? 24 : choice.type == dtype::f16 ? 11 : 8;
+    const int bits = choice.type == dtype::f64   ? 53
+                     : choice.type == dtype::f32 ? 24
+                     : choice.type == dtype::f16 ? 11
+                                                 : 8;
     const auto whole = static_cast<long double>((odd ? words.second : words.first) >> (words.width - bits));
     const long double low = as_stored(choice.type, choice.values.at("low"));
     const long double high = as_stored(choice.type, choice.values.at("high"));
@@ -169,10 +172,10 @@ struct random_normal_case final : random_case_base<random_normal_case<Exec>, Exe
     random_normal(ctx, position, static_cast<C>(values.at("mean")), static_cast<C>(values.at("deviation")), y);
   }
 
-  /// With u the unit roundoff: the logarithm is within one unit in the last place, 2 u, which the root halves and rounds,
-  /// 2 u; sine and cosine are within two units, 4 u, and their product with the root is rounded, u: 7 u |n|, and an
-  /// eighth for what these add to one another. The scaled number and the sum with the mean are rounded once, or once
-  /// each.
+  /// With u the unit roundoff: the logarithm is within one unit in the last place, 2 u, which the root halves and
+  /// rounds, 2 u; sine and cosine are within two units, 4 u, and their product with the root is rounded, u: 7 u |n|,
+  /// and an eighth for what these add to one another. The scaled number and the sum with the mean are rounded once, or
+  /// once each.
   static std::pair<long double, long double> entry(const specification& choice, const words_of_pair& words, bool odd) {
     const bool wide = words.width == 64;
     // u is rounded to the type as every backend does it.
@@ -186,8 +189,8 @@ struct random_normal_case final : random_case_base<random_normal_case<Exec>, Exe
     const long double value = as_computed(choice.type, choice.values.at("mean")) + scaled;
     const long double u = unit_roundoff(compute_type(choice.type));
     // An angle is rounded to the type after the quarter turns are taken off: at most u / 2 times an eighth of a turn.
-    const long double of_angle = std::fabs(deviation) * std::sqrt(-2 * std::log(fraction)) * u *
-                                 std::numbers::pi_v<long double> / 4;
+    const long double of_angle =
+        std::fabs(deviation) * std::sqrt(-2 * std::log(fraction)) * u * std::numbers::pi_v<long double> / 4;
     return {value, 9 * u * std::fabs(scaled) + of_angle + u * std::fabs(value)};
   }
 

@@ -85,7 +85,8 @@ KOKKOS_FORCEINLINE_FUNCTION C cosine_tail(C z) {
   }
 }
 
-/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next one.
+/// mean + deviation n for pairs n = sqrt(-2 log u) (cos 2 pi v, sin 2 pi v), u in (0, 1] of one word, v of the next
+/// one.
 template <class T, class C = compute_t<T>>
 struct normal_formula {
   using plain = plain_scalar_t<C>;
@@ -113,8 +114,8 @@ struct normal_formula {
     return prumo::sqrt(C(-2) * prumo::log(u));
   }
 
-  /// The word is a fraction of a turn: its nearest quarter, and what is left, at most an eighth of a turn, whose sine and
-  /// cosine are within 2 units in the last place.
+  /// The word is a fraction of a turn: its nearest quarter, and what is left, at most an eighth of a turn, whose sine
+  /// and cosine are within 2 units in the last place.
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class Word>
   KOKKOS_FORCEINLINE_FUNCTION static void direction(Word word, C& cosine, C& sine) {

@@ -10,7 +10,8 @@ namespace prumo::detail {
 namespace {
 
 template <std::size_t Bytes>
-using word_of = std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
+using word_of =
+    std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
 
 const std::string uniform_label = "prumo::random_uniform::numbers";
 const std::string normal_label = "prumo::random_normal::numbers";
@@ -37,9 +38,10 @@ struct uniform_numbers {
     const C low = static_cast<C>(T(problem.first));
     const C high = static_cast<C>(T(problem.second));
     if (!(low <= high) || !std::isfinite(high - low)) {
-      throw argument_error("prumo::random_uniform: low is " + std::to_string(problem.first) + " and high is " +
-                           std::to_string(problem.second) +
-                           "; expected are numbers of the type of y with low <= high and a difference that is one, too");
+      throw argument_error(
+          "prumo::random_uniform: low is " + std::to_string(problem.first) + " and high is " +
+          std::to_string(problem.second) +
+          "; expected are numbers of the type of y with low <= high and a difference that is one, too");
     }
     return {low, high - low, low == high ? low : static_cast<C>(value_below(T(high)))};
   }
@@ -71,7 +73,7 @@ void launch_random(const Exec& instance, const random_problem<T>& problem) {
 
 #define PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, T) \
   template void launch_random<Numbers, Space, T>(const Space&, const random_problem<T>&);
-#define PRUMO_INSTANTIATE_RANDOM_OF(Space, Numbers)       \
+#define PRUMO_INSTANTIATE_RANDOM_OF(Space, Numbers)    \
   PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, float)  \
   PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, double) \
   PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, f16)    \

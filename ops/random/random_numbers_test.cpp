@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Distributions by their moments and by Kolmogorov and Smirnov's distance, sequences that go on, layouts, refusals. Seeds
-// are fixed, so a test that passes once passes always; the bounds are those of 5 standard deviations.
+// Distributions by their moments and by Kolmogorov and Smirnov's distance, sequences that go on, layouts, refusals.
+// Seeds are fixed, so a test that passes once passes always; the bounds are those of 5 standard deviations.
 
 #include "host_copy.hpp"
 #include <prumo/error.hpp>
@@ -93,7 +93,8 @@ TYPED_TEST(random_numbers, uniform_moments) {
   const double root = std::sqrt(static_cast<double>(count));
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x; }), 0.5 - step / 2, 5 * std::sqrt(1.0 / 12) / root);
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x * x; }), 1.0 / 3, 5 * std::sqrt(4.0 / 45) / root + step);
-  EXPECT_NEAR(mean_of(numbers, [](double x) { return x * x * x; }), 1.0 / 4, 5 * std::sqrt(9.0 / 112) / root + 2 * step);
+  EXPECT_NEAR(mean_of(numbers, [](double x) { return x * x * x; }), 1.0 / 4,
+              5 * std::sqrt(9.0 / 112) / root + 2 * step);
 }
 
 TYPED_TEST(random_numbers, uniform_distribution) {

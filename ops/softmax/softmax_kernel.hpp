@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -38,12 +39,22 @@ inline std::int64_t softmax_segments(std::int64_t columns) {
   return columns <= softmax_chunk ? 1 : (columns + softmax_segment(columns) - 1) / softmax_segment(columns);
 }
 
+/// The larger of two numbers by one instruction. A NaN may be passed over: it comes back in the sum.
+template <class C>
+C softmax_larger(C a, C b) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return a > b ? a : b;
+  } else {
+    return prumo::maximum(a, b);
+  }
+}
+
 /// join() of a maximum.
 struct maximum_of_values {
   static constexpr bool keeps_lanes_in_registers = false;
   template <class C>
   C operator()(C a, C b) const {
-    return prumo::maximum(a, b);
+    return softmax_larger(a, b);
   }
 };
 
@@ -96,7 +107,7 @@ class softmax_row {
     softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      const C maximum = prumo::maximum(found.maximum, maximum_of(at, length));
+      const C maximum = softmax_larger(found.maximum, maximum_of(at, length));
       const C shift = softmax_shift(maximum);
       const C sum = with_stride(source_stride_, [&](auto stride) {
         const T* const source = source_ + at * *stride;
@@ -123,7 +134,7 @@ class softmax_row {
   /// The statistics of a row from those of its segments.
   static softmax_statistics<C> join(const softmax_statistics<C>* segments, std::int64_t count) {
     C maximum = softmax_lowest<C>();
-    for (std::int64_t i = 0; i < count; ++i) maximum = prumo::maximum(maximum, segments[i].maximum);
+    for (std::int64_t i = 0; i < count; ++i) maximum = softmax_larger(maximum, segments[i].maximum);
     const C shift = softmax_shift(maximum);
     const C total = sum_of_exponentials(
         count, [=](std::int64_t i) { return segments[i].total * prumo::exp(segments[i].maximum - shift); });
@@ -172,7 +183,9 @@ class softmax_row {
       ahead(index);
       for (int which = 0; which < lanes; ++which) lane[which] = lane[which] + term(index + which);
     }
-    for (int which = 0; index + which < count; ++which) lane[which] = lane[which] + term(index + which);
+    const int rest = static_cast<int>(count - index);
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (int which = 0; which < rest; ++which) lane[which] = lane[which] + term(index + which);
     for (int half = lanes / 2; half > 0; half /= 2) {
       for (int which = 0; which < half; ++which) lane[which] = lane[which] + lane[which + half];
     }

@@ -99,7 +99,7 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   using C = compute_t<T>;
   const bool column_major = problem.source_row_stride == 1 && problem.source_column_stride != 1 &&
                             problem.rows * 4 >= softmax_rows_at_once<C>;
-  if (problem.columns < softmax_rows_at_once<C> || column_major) {
+  if (problem.columns < softmax_vector_row<C> || column_major) {
     return launch_blocks(ctx.instance(), side_by_side_label, softmax_side_by_side_kernel<T, Formula>(problem));
   }
   const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(T);

@@ -12,16 +12,21 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Rows of a block, and the length up to which rows are short.
+/// Rows of a block.
 template <class C>
 inline constexpr std::int64_t softmax_rows_at_once = reduction_lanes<C>;
+/// Columns of a block: what stays in the nearest caches. Longer rows are taken in stretches, and read twice.
+template <class C>
+inline constexpr std::int64_t softmax_columns_at_once = 2 * softmax_chunk / softmax_rows_at_once<C>;
+/// From so many columns on, a row keeps vectors busy by itself.
+template <class C>
+inline constexpr std::int64_t softmax_vector_row = 2 * reduction_lanes<C>;
 
 template <class T, class Formula>
 class softmax_side_by_side_kernel {
   using C = compute_t<T>;
   static constexpr std::int64_t lanes = softmax_rows_at_once<C>;
-  /// Columns that stay in the nearest cache; longer rows are taken in stretches, and read twice.
-  static constexpr std::int64_t columns_at_once = softmax_chunk / lanes;
+  static constexpr std::int64_t columns_at_once = softmax_columns_at_once<C>;
 
  public:
   explicit softmax_side_by_side_kernel(const softmax_problem<T>& problem) : problem_(problem) {}
@@ -42,7 +47,7 @@ class softmax_side_by_side_kernel {
  private:
   template <class Count>
   void finish_rows(std::int64_t begin, Count count) const {
-    alignas(streaming_unit) C values[softmax_chunk];  // of column k and row l at k * lanes + l
+    alignas(streaming_unit) C values[lanes * columns_at_once];  // of column k and row l at k * lanes + l
     alignas(streaming_unit) C maximum[lanes];
     alignas(streaming_unit) C old_maximum[lanes];
     alignas(streaming_unit) C shift[lanes];
@@ -59,7 +64,7 @@ class softmax_side_by_side_kernel {
       read(source, first, length, count, values);
       for (std::int64_t l = 0; l < count; ++l) old_maximum[l] = maximum[l];
       for (std::int64_t k = 0; k < length; ++k) {
-        for (std::int64_t l = 0; l < count; ++l) maximum[l] = prumo::maximum(maximum[l], values[k * lanes + l]);
+        for (std::int64_t l = 0; l < count; ++l) maximum[l] = softmax_larger(maximum[l], values[k * lanes + l]);
       }
       for (std::int64_t l = 0; l < count; ++l) shift[l] = softmax_shift(maximum[l]);
       for (std::int64_t l = 0; l < count; ++l) sum[l] = C(0);

@@ -45,6 +45,7 @@ class transpose_host_kernel {
         problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
     Word* const target = problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
     if (rows == side && columns == side && problem_.source_column_stride == 1 && problem_.target_column_stride == 1) {
+      if (column + 2 * side <= problem_.columns) prefetch(source + side);
       whole_tile(source, target);
     } else {
       part_of_tile(source, target, rows, columns);
@@ -52,6 +53,17 @@ class transpose_host_kernel {
   }
 
  private:
+  /// Asks for the next tile: its rows are too short for the processor to see that they are read in order.
+  void prefetch([[maybe_unused]] const Word* tile) const {
+#if defined(__GNUC__)
+    for (std::int64_t r = 0; r < side; ++r) {
+      for (int across = 0; across < lines; ++across) {
+        __builtin_prefetch(tile + r * problem_.source_row_stride + across * line);
+      }
+    }
+#endif
+  }
+
   void whole_tile(const Word* source, Word* target) const {
     alignas(streaming_unit) Word tile[side * side];  // row c, column r
     for (int down = 0; down < lines; ++down) {

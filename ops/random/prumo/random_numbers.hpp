@@ -57,12 +57,12 @@ random_position run_random(std::string_view operation, const Space& space, const
 }  // namespace detail
 
 /// The static assertions of an operation that fills one view.
-#define PRUMO_ASSERT_RANDOM(operation, Space, Y)                                                                    \
-  static_assert(Kokkos::is_view_v<Y>, operation ": y is a Kokkos view");                                            \
-  static_assert(!std::is_const_v<typename Y::value_type>, operation ": y is const");                                \
-  static_assert(::prumo::scalar<typename Y::value_type>,                                                            \
-                operation ": the value type is not float, double, prumo::f16 or prumo::bf16");                      \
-  static_assert(::prumo::accessible_from<Y, ::prumo::detail::execution_space_of_t<Space>>,                          \
+#define PRUMO_ASSERT_RANDOM(operation, Space, Y)                                               \
+  static_assert(Kokkos::is_view_v<Y>, operation ": y is a Kokkos view");                       \
+  static_assert(!std::is_const_v<typename Y::value_type>, operation ": y is const");           \
+  static_assert(::prumo::scalar<typename Y::value_type>,                                       \
+                operation ": the value type is not float, double, prumo::f16 or prumo::bf16"); \
+  static_assert(::prumo::accessible_from<Y, ::prumo::detail::execution_space_of_t<Space>>,     \
                 operation ": y cannot be accessed from the execution space")
 
 /// Fills y with numbers that are uniform in [low, high): as many as the type's significand tells apart between 0 and 1
