@@ -14,6 +14,11 @@
 #include <cstdint>
 #include <string_view>
 
+#if defined(__CUDACC__)
+// What the host instantiates with long double is looked at for the device, too, where it never runs.
+#pragma nv_diag_suppress 20208
+#endif
+
 namespace prumo::accuracy {
 
 enum class function : std::uint8_t { exp, log, sqrt, rsqrt, sigmoid, tanh, relu, gelu, gelu_tanh };
@@ -28,7 +33,7 @@ constexpr std::string_view function_name(function which) {
 }
 
 /// Whether prumo bounds the error by the argument, in epsilon |x|, and not by the result, in units in the last place.
-constexpr bool is_bounded_by_argument(function which) {
+KOKKOS_INLINE_FUNCTION constexpr bool is_bounded_by_argument(function which) {
   return which == function::gelu || which == function::gelu_tanh;
 }
 
@@ -50,19 +55,36 @@ constexpr double promised(function which, dtype type, bool on_host) {
   }
 }
 
+/// Numbers of the references; apart by type, for a device's compiler has no long double.
+template <class W>
+struct reference_numbers;
+template <>
+struct reference_numbers<double> {
+  double sqrt_half = 0.70710678118654752440;
+  double sqrt_half_rest = -4.833646656726456518594e-17;  // what rounding left of it
+  double twice_over_sqrt_pi = 1.12837916709551257390;
+  double twice_sqrt_2_over_pi = 1.59576912160573071176;
+  double cubic = 0.044715;
+};
+template <>
+struct reference_numbers<long double> {
+  long double sqrt_half = 0.70710678118654752440084436210484903928L;
+  long double sqrt_half_rest = 1.895032558893257079655e-20L;
+  long double twice_over_sqrt_pi = 1.12837916709551257389615890312154517L;
+  long double twice_sqrt_2_over_pi = 1.59576912160573071175978423973752747L;
+  long double cubic = 0.044715L;
+};
+
 /// x Phi(x) = x/2 erfc(z), z = -x / sqrt(2). What rounding z loses goes into the derivative: erfc would make some
 /// thousand times as much of it far from zero.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class W>
 KOKKOS_FUNCTION W reference_gelu(W x) {
-  constexpr bool is_double = std::is_same_v<W, double>;
-  constexpr W sqrt_half = W(0.70710678118654752440084436210484903928L);
-  constexpr W sqrt_half_rest = is_double ? W(-4.833646656726456518594e-17L) : W(1.895032558893257079655e-20L);
-  constexpr W twice_over_sqrt_pi = W(1.128379167095512573896159L);
+  constexpr reference_numbers<W> numbers;
   if (Kokkos::isinf(x)) return x < W(0) ? -W(0) : x;
-  const W z = -x * sqrt_half;
-  const W lost = Kokkos::fma(-x, sqrt_half, -z) - x * sqrt_half_rest;
-  return W(0.5) * x * (Kokkos::erfc(z) - twice_over_sqrt_pi * Kokkos::exp(-z * z) * lost);
+  const W z = -x * numbers.sqrt_half;
+  const W lost = Kokkos::fma(-x, numbers.sqrt_half, -z) - x * numbers.sqrt_half_rest;
+  return W(0.5) * x * (Kokkos::erfc(z) - numbers.twice_over_sqrt_pi * Kokkos::exp(-z * z) * lost);
 }
 
 /// The function in a type W wider than those it is measured in, special values included. Errors are a few units in the
@@ -70,7 +92,7 @@ KOKKOS_FUNCTION W reference_gelu(W x) {
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class W>
 KOKKOS_FUNCTION W reference(function which, W x) {
-  constexpr W twice_sqrt_2_over_pi = W(1.59576912160573071175978423973752747L);
+  constexpr reference_numbers<W> numbers;
   switch (which) {
     case function::exp: return Kokkos::exp(x);
     case function::log: return Kokkos::log(x);
@@ -81,7 +103,7 @@ KOKKOS_FUNCTION W reference(function which, W x) {
     case function::relu: return x <= W(0) ? W(0) : x;
     case function::gelu: return reference_gelu(x);
     case function::gelu_tanh: {
-      const W inner = twice_sqrt_2_over_pi * x * (W(1) + W(0.044715L) * x * x);
+      const W inner = numbers.twice_sqrt_2_over_pi * x * (W(1) + numbers.cubic * x * x);
       return Kokkos::isinf(x) && x < W(0) ? -W(0) : x / (W(1) + Kokkos::exp(-inner));
     }
   }

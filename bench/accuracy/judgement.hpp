@@ -102,6 +102,7 @@ KOKKOS_FORCEINLINE_FUNCTION W ulp_of(W value) {
 }
 
 /// The value of T that is nearest, ties to even.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class T, class W>
 KOKKOS_FORCEINLINE_FUNCTION T nearest(W value) {
   if constexpr (sizeof(T) == 2) {
@@ -111,16 +112,18 @@ KOKKOS_FORCEINLINE_FUNCTION T nearest(W value) {
   }
 }
 
-/// The relative error that is allowed to the reference where it decides about rounding. Half a unit in the last place
-/// where it is a square root; elsewhere eight, of gelu and of its approximation, which take several steps, 64.
+/// The relative error that is allowed to the reference where it decides about rounding: a unit in the last place where
+/// it is a square root, which is rounded once; elsewhere eight, and of gelu, which takes several steps, 64.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class W>
 KOKKOS_FORCEINLINE_FUNCTION W doubt(function which) {
   const int unit = std::is_same_v<W, double> ? -53 : -64;
-  if (which == function::sqrt) return power_of_two<W>(unit);
+  if (which == function::sqrt) return power_of_two<W>(unit + 1);
   return power_of_two<W>(unit + (is_bounded_by_argument(which) ? 7 : 4));
 }
 
 /// Adds to the tally what there is to say of the result y of x.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class T, class W>
 KOKKOS_FUNCTION void judge(function which, const T& x, const T& y, tally& found) {
   using C = compute_t<T>;
