@@ -17,9 +17,7 @@ template <class Policy>
 struct reduction_team {
   using accumulator = typename Policy::accumulator;
   static constexpr int most_threads = reduction_tuning::team_threads;
-  static constexpr int resident_teams = Policy::indexed || sizeof(typename Policy::stored) == 2
-                                            ? reduction_tuning::resident_wide_teams
-                                            : reduction_tuning::resident_teams;
+  static constexpr int resident_teams = reduction_tuning::resident_teams;
 
   static int team_threads() { return most_threads; }
 
@@ -114,7 +112,6 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
 
  public:
   using team::most_threads;
-  static constexpr int resident_teams = reduction_tuning::resident_wide_teams;
 
   nest_reduction_device_kernel(const Policy& policy, const stored* source, const reduction_nest<Policy>& nest,
                                typename Policy::result* result)

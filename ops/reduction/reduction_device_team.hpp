@@ -17,25 +17,22 @@
 
 namespace prumo::detail {
 
-/// All that there is to tune on a device. Reckoned for an H200 (132 multiprocessors of 2048 threads, 4.8 TB/s), whose
-/// memory wants some 30 KB under way from each multiprocessor; results depend on these numbers and not on the device.
+/// All that there is to tune on a device. Found on an H200 (132 multiprocessors of 2048 threads, 4.8 TB/s) among 3 to 8
+/// teams a multiprocessor, 2 to 8 loads and 256 to 8192 segments: registers that spill cost more than threads that are
+/// missing, and a team more than fits at once costs a whole round. Results depend on these numbers, not on the device.
 struct reduction_tuning {
   static constexpr int team_threads = 256;
-  /// Teams a multiprocessor: what registers are limited for. 5 x 256 threads x 4 loads x 16 bytes are 80 KB under way.
-  static constexpr int resident_teams = 5;
+  /// Teams a multiprocessor: what registers are limited for.
+  static constexpr int resident_teams = 4;
+  /// Packs of 16 bytes that a thread has under way at a time.
+  static constexpr int loads_at_once = 8;
   /// The same where that would not leave registers enough: values that have a position beside them, eight values a
   /// load, several loops.
-  static constexpr int resident_wide_teams = 4;
-  /// Packs of 16 bytes that a thread has under way at a time.
-  static constexpr int loads_at_once = 4;
-  /// Bytes of a segment of a long row: the shortest is one round of loads of a team.
+  static constexpr int wide_loads_at_once = 4;
+  /// Bytes of the shortest segment of a long row: one round of loads of a team.
   static constexpr std::int64_t shortest_segment = std::int64_t{team_threads} * loads_at_once * 16;
-  /// Up to this length segments grow so that there are no more than `usual_segments`, which all run at the same time;
-  /// beyond it more of them keep the end of the kernel short.
-  static constexpr std::int64_t usual_segment = 64 << 10;
-  static constexpr std::int64_t usual_segments = 512;
-  /// More would keep the team busy that joins them.
-  static constexpr std::int64_t most_segments = 4096;
+  /// There are no more segments than teams that run at the same time.
+  static constexpr std::int64_t most_segments = 512;
   /// Elements of a row of a column-major matrix that a thread has under way at a time.
   static constexpr int column_loads_at_once = 8;
   /// Teams for a column-major matrix.
@@ -49,7 +46,6 @@ inline std::int64_t device_segment(std::int64_t total, std::size_t element_bytes
   using tuning = reduction_tuning;
   const auto size = static_cast<std::int64_t>(element_bytes);
   std::int64_t bytes = tuning::shortest_segment;
-  while (bytes < tuning::usual_segment && bytes / size * tuning::usual_segments < total) bytes *= 2;
   while (bytes / size * tuning::most_segments < total) bytes *= 2;
   return bytes / size;
 }
@@ -150,7 +146,8 @@ class share_of_stretch {
  private:
   static constexpr int pack_elements = device_pack_elements<stored>;
   static constexpr int accumulators = Policy::indexed ? 1 : pack_elements;
-  static constexpr int loads = reduction_tuning::loads_at_once;
+  static constexpr bool is_wide = Policy::indexed || sizeof(stored) == 2;
+  static constexpr int loads = is_wide ? reduction_tuning::wide_loads_at_once : reduction_tuning::loads_at_once;
   using pack = device_pack<stored>;
 
   KOKKOS_FORCEINLINE_FUNCTION void take(int which, const stored& value, std::int64_t index) {
@@ -233,7 +230,7 @@ KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(const P
                                                                          const typename Policy::accumulator* partial,
                                                                          std::int64_t count) {
   constexpr int threads = reduction_tuning::team_threads;
-  constexpr int loads = reduction_tuning::loads_at_once;
+  constexpr int loads = reduction_tuning::wide_loads_at_once;
   typename Policy::accumulator found = policy.identity();
   PRUMO_KEEP_LOOP
   for (std::int64_t at = member.team_rank(); at < count; at += loads * threads) {
