@@ -24,7 +24,7 @@ class gather_device_kernel {
 
  public:
   static constexpr int most_threads = 256;
-  static constexpr int resident_teams = 6;
+  static constexpr int resident_teams = 4;
 
   explicit gather_device_kernel(const gather_problem<Word, Index>& problem)
       : problem_(problem), units_(problem.columns / unit_words) {

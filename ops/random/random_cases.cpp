@@ -110,7 +110,7 @@ struct random_uniform_case final : random_case_base<random_uniform_case<Exec>, E
   case_info info() const override {
     case_info result;
     result.op = "random_uniform";
-    result.description = "y = numbers that are uniform in [low, high)";
+    result.description = "y = uniform numbers, low <= y < high";
     result.axes = {{"n", "elements of y", 0}};
     result.values = {{"low", "the lowest number", -2}, {"high", "what all numbers are below", 3}};
     return result;

@@ -24,7 +24,7 @@ class transpose_device_kernel {
 
  public:
   static constexpr int most_threads = 256;
-  static constexpr int resident_teams = 6;
+  static constexpr int resident_teams = 4;
 
   explicit transpose_device_kernel(const transpose_problem<Word>& problem)
       : problem_(problem),
