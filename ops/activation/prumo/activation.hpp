@@ -24,6 +24,7 @@ struct tanh_formula {
 
 template <class C>
 struct relu_formula {
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::maximum(x, C(0)); }
 };
 
