@@ -7,6 +7,7 @@
 #include <prumo/array.hpp>
 #include <prumo/check.hpp>
 #include <prumo/context.hpp>
+#include <prumo/detail/word.hpp>
 
 #include <limits>
 #include <string>
@@ -33,11 +34,6 @@ struct gather_problem {
   std::size_t working_set = 0;
   Word missing = 0;
 };
-
-/// The unsigned integer of so many bytes: kernels are compiled once a size, not once a type.
-template <std::size_t Bytes>
-using gather_word =
-    std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
 
 /// Enqueues the kernel.
 template <class Exec, class Word, class Index>
@@ -94,7 +90,7 @@ void gather_rows(const Space& space, const X& x, const Index& index, const Y& y)
   }
   check::distinct_elements("prumo::gather_rows", described_y);
   check::no_overlap("prumo::gather_rows", described_y, {described_x, described_index}, aliasing::none);
-  using word = detail::gather_word<sizeof(T)>;
+  using word = detail::word_of_bytes<sizeof(T)>;
   using lowered_index = std::conditional_t<sizeof(index_type) == 8, std::int64_t, std::int32_t>;
   detail::gather_problem<word, lowered_index> problem;
   problem.source = reinterpret_cast<const word*>(x.data());

@@ -7,6 +7,7 @@
 #include <prumo/array.hpp>
 #include <prumo/check.hpp>
 #include <prumo/context.hpp>
+#include <prumo/detail/word.hpp>
 #include <prumo/memory.hpp>
 
 #include <type_traits>
@@ -39,11 +40,6 @@ struct transpose_problem {
     return rows > 1 && columns > 1 && target_column_stride < target_row_stride;
   }
 };
-
-/// The unsigned integer of so many bytes: kernels are compiled once a size, not once a type.
-template <std::size_t Bytes>
-using word_of_bytes =
-    std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
 
 /// Enqueues the kernel.
 template <class Exec, class Word>
