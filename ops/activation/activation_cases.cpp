@@ -34,11 +34,7 @@ struct sigmoid_case final : elementwise_case<sigmoid_case<Exec>, Exec, 1> {
 template <class Exec>
 struct tanh_case final : elementwise_case<tanh_case<Exec>, Exec, 1> {
   static constexpr double ulps = 2;
-  static constexpr flop_counts per_element() {
-    flop_counts counts;
-    counts[flop_kind::tanh] = 1;
-    return counts;
-  }
+  static constexpr flop_counts per_element() { return one(flop_kind::tanh); }
   case_info info() const override { return tanh_case::elementwise_info("tanh", "y = tanh(x)"); }
 
   template <class T>
@@ -55,11 +51,7 @@ struct tanh_case final : elementwise_case<tanh_case<Exec>, Exec, 1> {
 template <class Exec>
 struct relu_case final : elementwise_case<relu_case<Exec>, Exec, 1> {
   static constexpr double ulps = 0;
-  static constexpr flop_counts per_element() {
-    flop_counts counts;
-    counts[flop_kind::minmax] = 1;
-    return counts;
-  }
+  static constexpr flop_counts per_element() { return one(flop_kind::minmax); }
   case_info info() const override {
     case_info result = relu_case::elementwise_info("relu", "y = max(x, 0)");
     result.in_default_sweep = false;

@@ -9,12 +9,6 @@
 namespace prumo::cases {
 namespace {
 
-constexpr flop_counts one(flop_kind kind) {
-  flop_counts counts;
-  counts[kind] = 1;
-  return counts;
-}
-
 template <class Exec>
 struct add_case final : elementwise_case<add_case<Exec>, Exec, 2> {
   static constexpr double ulps = 0.5;

@@ -8,12 +8,6 @@
 namespace prumo::cases {
 namespace {
 
-constexpr flop_counts one(flop_kind kind) {
-  flop_counts counts;
-  counts[kind] = 1;
-  return counts;
-}
-
 // The bounds are those of <prumo/math.hpp>; of exp, log and rsqrt widened to what the vendors of GPUs promise of
 // theirs.
 

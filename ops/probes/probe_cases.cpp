@@ -19,11 +19,7 @@ struct triad_formula {
 template <class Exec>
 struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
   static constexpr double ulps = 0.5;
-  static constexpr flop_counts per_element() {
-    flop_counts counts;
-    counts[flop_kind::fma] = 1;
-    return counts;
-  }
+  static constexpr flop_counts per_element() { return one(flop_kind::fma); }
 
   case_info info() const override {
     case_info result = triad_case::elementwise_info("triad", "z = x + alpha y: the ceiling of memory, as in STREAM");

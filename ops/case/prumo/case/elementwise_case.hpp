@@ -17,6 +17,13 @@
 
 namespace prumo::cases {
 
+/// A single operation of one kind: what many formulas cost an element.
+constexpr flop_counts one(flop_kind kind) {
+  flop_counts counts;
+  counts[kind] = 1;
+  return counts;
+}
+
 /// Arrays x, y, ... of n elements each; the output comes last.
 ///
 /// `Derived` gives
