@@ -168,15 +168,14 @@ void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
 template <class T>
 void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const current_device device(ctx.instance().cuda_device());
-  if (!library_product<T>(ctx, given, most_tuned_algorithms).plan().fastest) {
-    if (is_captured(ctx.instance())) return run_cublaslt(ctx, given);
-    const std::size_t fastest = find_fastest(ctx, given);
-    library_product<T>(ctx, given, most_tuned_algorithms).plan().fastest = fastest;
-  }
   library_product<T> product(ctx, given, most_tuned_algorithms);
-  const auto& algorithms = product.plan().algorithms();
-  if (*product.plan().fastest >= algorithms.size()) return run_cublas(ctx, given);
-  product.run(algorithms[*product.plan().fastest]);
+  matmul_plan& plan = product.plan();
+  if (!plan.fastest) {
+    if (is_captured(ctx.instance())) return run_cublaslt(ctx, given);
+    plan.fastest = find_fastest(ctx, given);
+  }
+  if (*plan.fastest >= plan.algorithms().size()) return run_cublas(ctx, given);
+  product.run(plan.algorithms()[*plan.fastest]);
 }
 
 #define PRUMO_INSTANTIATE_CUBLASLT(T)                                                    \
