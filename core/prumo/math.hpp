@@ -3,8 +3,8 @@
 
 /// \file
 /// The mathematics that kernels call, for `float`, `double` and their counted twins. On the host the functions are
-/// free of branches and calls, so that a loop over them is vectorised; on a device exp, log, tanh and the square roots
-/// are the device's own.
+/// free of branches and calls, so that a loop over them is vectorised; on a device exp, log, tanh, the square roots and
+/// what gelu of float is made of are the device's own.
 ///
 /// Largest errors on the host, in units in the last place, over the whole range, subnormal arguments and results
 /// included: exp 1, log 1, sqrt 0.5, rsqrt 1.5, tanh 2, sigmoid 3; of gelu 2 epsilon |x|. NaN passes through. Where
@@ -12,6 +12,7 @@
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/device_math.hpp>
 #include <prumo/detail/host_math.hpp>
 #include <prumo/types.hpp>
 
@@ -24,6 +25,9 @@ namespace prumo {
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T maximum(T a, T b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, float>) return detail::maximum_or_nan(a, b);
+#endif
   // a > b is false for a NaN on either side; the second selection puts a's NaN back.
   const T larger = a > b ? a : b;
   return a == a ? larger : a;  // NOLINT(misc-redundant-expression)
@@ -33,6 +37,9 @@ KOKKOS_FORCEINLINE_FUNCTION T maximum(T a, T b) {
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T minimum(T a, T b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, float>) return detail::minimum_or_nan(a, b);
+#endif
   const T smaller = a < b ? a : b;
   return a == a ? smaller : a;  // NOLINT(misc-redundant-expression)
 }
@@ -130,42 +137,74 @@ KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
   return (x < C(0) ? decay : C(1)) / (C(1) + decay);
 }
 
-/// x Phi(x), Phi the cumulative function of the normal distribution: max(x, 0) - y Q(y) for y = |x| and
-/// Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
-///
-/// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), a variable that brings all y into [0, 1), as
-/// Shepherd and Laframboise (Math. Comp. 36, 1981) do for erfc; S is smooth, of one size, and a polynomial. The same
-/// arithmetic on all devices.
+namespace detail {
+
+/// a / b for 1 <= b and a <= b: rounded correctly on the host, within a unit in the last place on a device, whose own
+/// division takes as long as a polynomial.
 template <class T>
-  requires std::is_floating_point_v<T>
-KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
-  using constants = detail::math_constants<T>;
-  using word = typename constants::word;
-  constexpr detail::normal_tail<T> tail;
-  constexpr detail::exp_tail<T> series;
-  const T magnitude = Kokkos::fabs(x);
-  const T y = magnitude < tail.largest ? magnitude : tail.largest;
+KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (std::is_same_v<T, float>) {
+    const float inverse = approximate_reciprocal(b);
+    const float quotient = a * inverse;
+    return prumo::fma(prumo::fma(-b, quotient, a), inverse, quotient);
+  }
+#endif
+  return a / b;
+}
+
+/// exp(-y^2/2) S for 0 <= y <= tail.largest. y^2/2 is large where the tail is small, so it is taken as two numbers: exp
+/// would make much of its rounding.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T normal_tail_of(T y, T smooth, const normal_tail<T>& tail) {
+  using constants = math_constants<T>;
   const T half = T(-0.5) * y;
   const T exponent = half * y;
-  const T lost = prumo::fma(half, y, -exponent);  // by rounding the product: exp would make much of it
-  const T quotient = y / prumo::fma(y, T(0.25), T(1));
-  const T smooth = detail::polynomial(tail.coefficients, T(0.25) * quotient);
-  const T factor = prumo::fma(smooth, lost, smooth) * quotient;
+  const T lost = prumo::fma(half, y, -exponent);
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (std::is_same_v<T, float>) {
+    const float binary = exponent * constants::log2_e;
+    float beyond = prumo::fma(exponent, constants::log2_e, -binary);
+    beyond = prumo::fma(exponent, constants::log2_e_low, beyond);
+    beyond = prumo::fma(beyond, constants::ln2, lost);
+    return approximate_exp2(binary) * prumo::fma(smooth, beyond, smooth);
+  }
+#endif
+  using word = typename constants::word;
+  constexpr exp_tail<T> series;
+  const T factor = prumo::fma(smooth, lost, smooth);
   // exp(exponent) as exp_on_host() has it, but for 2^n: it is made so much larger that it is a normal number for every
   // y, and the product is made smaller again at its end.
   const T shifted = prumo::fma(exponent, constants::log2_e, constants::rounding_magic);
   const T n = shifted - constants::rounding_magic;
   T r = prumo::fma(n, -constants::ln2_high, exponent);
   r = prumo::fma(n, -constants::ln2_low, r);
-  const T beyond_one = prumo::fma(r * r, detail::polynomial(series.coefficients, r), r);
-  const word biased = static_cast<word>(detail::bit_cast<word>(shifted) +
-                                        static_cast<word>(constants::exponent_bias + tail.exponent_shift));
-  const T scale = detail::bit_cast<T>(static_cast<word>(biased << constants::significand_shift));
-  const T scaled = factor * scale;
-  const T removed = magnitude < tail.largest ? prumo::fma(beyond_one, scaled, scaled) * tail.smaller : T(0);
-  // A NaN fails the comparison and stays. The sign is that of x even where the result is zero.
-  const T head = x < T(0) ? T(0) : magnitude;
-  return Kokkos::copysign(head - removed, x);
+  const T beyond_one = prumo::fma(r * r, polynomial(series.coefficients, r), r);
+  const word biased =
+      static_cast<word>(bit_cast<word>(shifted) + static_cast<word>(constants::exponent_bias + tail.exponent_shift));
+  const T scaled = factor * bit_cast<T>(static_cast<word>(biased << constants::significand_shift));
+  return prumo::fma(beyond_one, scaled, scaled) * tail.smaller;
+}
+
+}  // namespace detail
+
+/// x Phi(x), Phi the cumulative function of the normal distribution: max(x, 0) - y Q(y) for y = |x| and
+/// Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
+///
+/// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), a variable that brings all y into [0, 1), as
+/// Shepherd and Laframboise (Math. Comp. 36, 1981) do for erfc; S is smooth, of one size, and a polynomial.
+template <class T>
+  requires std::is_floating_point_v<T>
+KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
+  constexpr detail::normal_tail<T> tail;
+  const T magnitude = Kokkos::fabs(x);
+  // From tail.largest on, a NaN's as well, the product underflows to zero.
+  const T y = magnitude < tail.largest ? magnitude : tail.largest;
+  const T quotient = detail::quick_quotient(y, prumo::fma(y, T(0.25), T(1)));
+  const T smooth = detail::polynomial(tail.coefficients, T(0.25) * quotient) * quotient;
+  // The zero is negative so that the result has the sign of x even where it is zero.
+  const T head = x < T(0) ? T(-0.0) : x;
+  return head - detail::normal_tail_of(y, smooth, tail);
 }
 
 /// Counted as what it stands for, x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.

@@ -46,6 +46,8 @@ struct math_constants<float> {
   static constexpr integer exponent_bias = 127;
   static constexpr float rounding_magic = 0x1.8p23f;  // adding it leaves an integer in the low significand bits
   static constexpr float log2_e = 0x1.715476p0f;
+  static constexpr float log2_e_low = 0x1.4ae0cp-26f;
+  static constexpr float ln2 = 0x1.62e43p-1f;
   static constexpr float ln2_high = 0x1.62e4p-1f;  // 15 bits: its product with an exponent is exact
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
   static constexpr float lowest_exp = -105.0f;  // below, exp is zero

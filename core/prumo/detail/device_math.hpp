@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What GPUs have an instruction for and C++ has no name for. Devices only: on a host these functions do not exist.
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+
+#include <Kokkos_Macros.hpp>
+
+namespace prumo::detail {
+
+/// 1/x within a unit in the last place, 0 or infinity where that or x is subnormal.
+KOKKOS_FORCEINLINE_FUNCTION float approximate_reciprocal(float x) {
+#if defined(__CUDA_ARCH__)
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return __builtin_amdgcn_rcpf(x);
+#endif
+}
+
+/// 2^x within two units in the last place, 0 where that is subnormal.
+KOKKOS_FORCEINLINE_FUNCTION float approximate_exp2(float x) {
+#if defined(__CUDA_ARCH__)
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return __builtin_amdgcn_exp2f(x);
+#endif
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+
+/// The larger number; NaN where either is.
+KOKKOS_FORCEINLINE_FUNCTION float maximum_or_nan(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
+/// The smaller number; NaN where either is.
+KOKKOS_FORCEINLINE_FUNCTION float minimum_or_nan(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
+#endif
+
+}  // namespace prumo::detail
+
+#endif
