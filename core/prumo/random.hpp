@@ -17,6 +17,24 @@ struct philox_block {
   std::uint32_t words[4];
 };
 
+namespace detail {
+
+/// a b as its upper and lower half.
+KOKKOS_FORCEINLINE_FUNCTION void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& high,
+                                               std::uint32_t& low) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  // nvcc adds the product of the upper halves of 64-bit factors, which are zero.
+  high = __umulhi(a, b);
+  low = a * b;
+#else
+  const std::uint64_t product = static_cast<std::uint64_t>(a) * b;
+  high = static_cast<std::uint32_t>(product >> 32);
+  low = static_cast<std::uint32_t>(product);
+#endif
+}
+
+}  // namespace detail
+
 /// The block with number `counter` of `stream` under `seed`.
 KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::uint64_t stream,
                                                        std::uint64_t counter) {
@@ -27,12 +45,13 @@ KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::
   auto k0 = static_cast<std::uint32_t>(seed);
   auto k1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = static_cast<std::uint64_t>(0xD2511F53u) * c0;
-    const std::uint64_t product1 = static_cast<std::uint64_t>(0xCD9E8D57u) * c2;
-    c0 = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ k0;
-    c1 = static_cast<std::uint32_t>(product1);
-    c2 = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ k1;
-    c3 = static_cast<std::uint32_t>(product0);
+    std::uint32_t high0, low0, high1, low1;
+    detail::multiply_wide(0xD2511F53u, c0, high0, low0);
+    detail::multiply_wide(0xCD9E8D57u, c2, high1, low1);
+    c0 = high1 ^ c1 ^ k0;
+    c1 = low1;
+    c2 = high0 ^ c3 ^ k1;
+    c3 = low0;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }

@@ -35,8 +35,9 @@ struct uniform_formula {
     constexpr plain step = plain(1) / static_cast<plain>(std::uint64_t{1} << bits);
     PRUMO_UNROLL
     for (int lane = 0; lane < random::values_per_block<T>; ++lane) {
-      // Exact, so no operation of the formula.
-      const auto whole = static_cast<std::int64_t>(random_word<sizeof(T)>(block, lane) >> (width - bits));
+      // Exact, so no operation of the formula. Devices convert integers of 32 bits faster.
+      using integer = std::conditional_t<width == 64, std::int64_t, std::int32_t>;
+      const auto whole = static_cast<integer>(random_word<sizeof(T)>(block, lane) >> (width - bits));
       const C fraction(static_cast<plain>(whole) * step);
       // Rounded twice, everywhere: prumo's sources are compiled without contraction.
       const C value = C(range) * fraction + C(low);

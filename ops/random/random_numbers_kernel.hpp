@@ -35,7 +35,9 @@ class random_target {
   }
 
   /// Blocks of the generator that have a value in the array.
-  std::int64_t blocks() const { return count_ == 0 ? 0 : (count_ + skipped_ + per_block - 1) / per_block; }
+  KOKKOS_FUNCTION std::int64_t blocks() const {
+    return count_ == 0 ? 0 : (count_ + skipped_ + per_block - 1) / per_block;
+  }
 
   /// Where `count` blocks' values lie one behind the other, or null.
   T* in_order(std::int64_t block, std::int64_t count) const {
@@ -43,16 +45,20 @@ class random_target {
     return in_order_ && begin >= 0 && begin + count * per_block <= count_ ? target_.data + begin : nullptr;
   }
 
+  /// So many blocks, from the first on, can be stored whole.
+  std::int64_t whole_blocks() const { return packs_ ? count_ / per_block : 0; }
+
+  /// Stores a block that can be stored whole.
+  KOKKOS_FORCEINLINE_FUNCTION void store_whole(std::int64_t block, const C* values) const {
+    device_pack<T, per_block> pack;
+    PRUMO_UNROLL
+    for (int lane = 0; lane < per_block; ++lane) pack.values[lane] = static_cast<T>(values[lane]);
+    *reinterpret_cast<device_pack<T, per_block>*>(target_.data + block * per_block) = pack;
+  }
+
   /// Stores those of a block's values that are asked for.
   KOKKOS_FORCEINLINE_FUNCTION void store(std::int64_t block, const C* values) const {
     const std::int64_t begin = block * per_block - skipped_;
-    if (packs_ && begin + per_block <= count_) {
-      device_pack<T, per_block> pack;
-      PRUMO_UNROLL
-      for (int lane = 0; lane < per_block; ++lane) pack.values[lane] = static_cast<T>(values[lane]);
-      *reinterpret_cast<device_pack<T, per_block>*>(target_.data + begin) = pack;
-      return;
-    }
     PRUMO_UNROLL
     for (int lane = 0; lane < per_block; ++lane) {
       const std::int64_t index = begin + lane;
@@ -79,30 +85,53 @@ class random_target {
   bool packs_;
 };
 
-/// On a device: a block an iteration. Formula is one of random_formulas.hpp.
+/// On a device: some blocks an iteration, of which neighbouring threads have neighbouring ones. Formula is one of
+/// random_formulas.hpp.
 template <class T, class Formula>
 class random_device_kernel {
+  /// As many as share the schedule of the generator's keys without taking registers from other threads.
+  static constexpr int blocks_at_once = 4;
+
  public:
   random_device_kernel(const random_problem<T>& problem, const Formula& formula)
       : target_(problem),
         position_(problem.position),
         formula_(formula),
-        first_block_(problem.position.offset / random_target<T>::per_block) {}
+        first_block_(problem.position.offset / random_target<T>::per_block),
+        whole_blocks_(target_.whole_blocks()) {}
 
-  std::int64_t blocks() const { return target_.blocks(); }
+  KOKKOS_FUNCTION std::int64_t blocks() const { return (target_.blocks() + blocks_at_once - 1) / blocks_at_once; }
 
-  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
-    compute_t<T> values[random_target<T>::per_block];
-    const std::uint64_t counter = first_block_ + static_cast<std::uint64_t>(block);
-    formula_.values(random::philox4x32_10(position_.seed, position_.stream, counter), values);
-    target_.store(block, values);
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t step = blocks();
+    if (item + (blocks_at_once - 1) * step < whole_blocks_) {
+      PRUMO_UNROLL
+      for (int which = 0; which < blocks_at_once; ++which) {
+        compute_t<T> values[random_target<T>::per_block];
+        make(item + which * step, values);
+        target_.store_whole(item + which * step, values);
+      }
+    } else {
+      PRUMO_KEEP_LOOP
+      for (std::int64_t block = item; block < target_.blocks(); block += step) {
+        compute_t<T> values[random_target<T>::per_block];
+        make(block, values);
+        target_.store(block, values);
+      }
+    }
   }
 
  private:
+  KOKKOS_FORCEINLINE_FUNCTION void make(std::int64_t block, compute_t<T>* values) const {
+    const std::uint64_t counter = first_block_ + static_cast<std::uint64_t>(block);
+    formula_.values(random::philox4x32_10(position_.seed, position_.stream, counter), values);
+  }
+
   random_target<T> target_;
   random_position position_;
   Formula formula_;
   std::uint64_t first_block_;
+  std::int64_t whole_blocks_;
 };
 
 /// On a host: every step of the generator and of the formula is a loop over blocks, for whole vectors.
