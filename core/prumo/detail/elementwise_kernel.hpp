@@ -33,6 +33,14 @@ struct input_pointers {
     using type = std::tuple_element_t<I, std::tuple<In...>>;
     return static_cast<const type*>(base[I]);
   }
+
+  /// Those of the elements from `begin` on.
+  input_pointers from(std::int64_t begin) const {
+    input_pointers result;
+    std::size_t which = 0;
+    ((result.base[which] = static_cast<const In*>(base[which]) + begin, ++which), ...);
+    return result;
+  }
 };
 
 /// Arrays that lie in one run each, on the host: a block of elements an iteration.
@@ -130,12 +138,17 @@ class contiguous_host_kernel {
   bool streaming_;
 };
 
-/// Arrays that lie in one run each, on a device: a pack of 16 bytes an iteration.
+/// Arrays that lie in one run each, on a device: a pack of 16 bytes an iteration. Where arrays are small a kernel takes
+/// as long as a thread has instructions to do one after the other, so indices have 32 bits; longer arrays are several
+/// kernels'.
 template <class Formula, class Out, class... In>
 class contiguous_device_kernel {
  public:
+  using index_type = int;
   static constexpr std::size_t widest = std::max({sizeof(Out), sizeof(In)...});
   static constexpr int pack_elements = static_cast<int>(16 / widest);
+  /// The most elements of a kernel.
+  static constexpr std::int64_t most_elements = (std::int64_t{1} << 30) * pack_elements;
 
   contiguous_device_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, std::int64_t count)
       : formula_(formula), output_(output), inputs_(inputs), count_(count) {
@@ -143,14 +156,14 @@ class contiguous_device_kernel {
     std::size_t which = 0;
     ((aligned = aligned && reinterpret_cast<std::uintptr_t>(inputs.base[which++]) % (pack_elements * sizeof(In)) == 0),
      ...);
-    aligned_ = aligned;
+    whole_packs_ = aligned ? static_cast<int>(count / pack_elements) : 0;
   }
 
   std::int64_t blocks() const { return (count_ + pack_elements - 1) / pack_elements; }
 
-  KOKKOS_FUNCTION void operator()(std::int64_t block) const {
-    const std::int64_t begin = block * pack_elements;
-    if (aligned_ && begin + pack_elements <= count_) {
+  KOKKOS_FUNCTION void operator()(int block) const {
+    const std::int64_t begin = std::int64_t{block} * pack_elements;
+    if (block < whole_packs_) {
       whole_pack(begin, std::index_sequence_for<In...>{});
     } else {
       single_elements(begin, std::index_sequence_for<In...>{});
@@ -205,7 +218,7 @@ class contiguous_device_kernel {
   Out* output_;
   input_pointers<In...> inputs_;
   std::int64_t count_;
-  bool aligned_;
+  int whole_packs_;  ///< none where an array is not aligned for them
 };
 
 /// Arrays with strides of any kind: a stretch of the inner loop an iteration.
@@ -256,14 +269,26 @@ class strided_kernel {
   std::int64_t stretches_;
 };
 
+/// The type of a kernel's indices: Kernel::index_type, or 64 bits where there is none.
+template <class Kernel>
+struct kernel_index {
+  using type = std::int64_t;
+};
+template <class Kernel>
+  requires requires { typename Kernel::index_type; }
+struct kernel_index<Kernel> {
+  using type = typename Kernel::index_type;
+};
+
 /// Enqueues kernel(0) ... kernel(kernel.blocks() - 1).
 template <class Exec, class Kernel>
 void launch_blocks(const Exec& instance, const std::string& label, const Kernel& kernel) {
   // 512 bytes and more would travel through constant memory with a hidden synchronisation on CUDA.
   static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
   if (kernel.blocks() == 0) return;
-  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
-  const auto policy = Kokkos::Experimental::require(policy_type(instance, 0, kernel.blocks()),
+  using index = typename kernel_index<Kernel>::type;
+  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<index>, Kokkos::Schedule<Kokkos::Static>>;
+  const auto policy = Kokkos::Experimental::require(policy_type(instance, 0, static_cast<index>(kernel.blocks())),
                                                     Kokkos::Experimental::WorkItemProperty::HintLightWeight);
   Kokkos::parallel_for(label, policy, kernel);
 }
@@ -288,8 +313,11 @@ void launch_elementwise_kernel(const Exec& instance, const std::string& label,
                     contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(),
                                                                 concurrency_of(instance), streaming));
     } else {
-      launch_blocks(instance, label,
-                    contiguous_device_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size()));
+      using kernel = contiguous_device_kernel<Formula, Out, In...>;
+      for (std::int64_t begin = 0; begin < nest.size(); begin += kernel::most_elements) {
+        const std::int64_t count = std::min(nest.size() - begin, kernel::most_elements);
+        launch_blocks(instance, label, kernel(problem.formula, output + begin, inputs.from(begin), count));
+      }
     }
   }(std::index_sequence_for<In...>{});
 }
