@@ -15,10 +15,11 @@
 
 namespace prumo::detail {
 
-/// InPacks: rows can be loaded and stored 16 bytes at a time.
+/// InPacks: rows can be loaded and stored 16 bytes at a time, as words of registers: elements of two bytes would be
+/// taken apart.
 template <class Word, class Index, bool InPacks>
 class gather_device_kernel {
-  using unit = std::conditional_t<InPacks, device_pack<Word>, Word>;
+  using unit = std::conditional_t<InPacks, device_pack<std::uint32_t>, Word>;
   static constexpr int unit_words = static_cast<int>(sizeof(unit) / sizeof(Word));
   static constexpr int loads_at_once = 4;
 
@@ -89,7 +90,15 @@ class gather_device_kernel {
     if constexpr (InPacks) {
       unit result;
       PRUMO_UNROLL
-      for (int i = 0; i < unit_words; ++i) result.values[i] = problem_.missing;
+      for (int i = 0; i < 4; ++i) {
+        if constexpr (sizeof(Word) == 8) {
+          result.values[i] = static_cast<std::uint32_t>(problem_.missing >> (32 * (i % 2)));
+        } else if constexpr (sizeof(Word) == 4) {
+          result.values[i] = problem_.missing;
+        } else {
+          result.values[i] = problem_.missing * std::uint32_t{0x10001};
+        }
+      }
       return result;
     } else {
       return problem_.missing;

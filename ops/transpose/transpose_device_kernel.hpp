@@ -8,6 +8,9 @@
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/transpose.hpp>
 
+#include <algorithm>
+#include <type_traits>
+
 namespace prumo::detail {
 
 /// InPacks: unit strides and alignment allow loads and stores of 16 bytes.
@@ -17,48 +20,65 @@ class transpose_device_kernel {
   static constexpr int pack_elements = device_pack_elements<Word>;
   /// A tile's side: rows of at least a line of 128 bytes.
   static constexpr int side = sizeof(Word) == 8 ? 32 : 64;
-  /// Padding that lets both the rows and the columns of a tile fall on different banks of four bytes.
-  static constexpr int padded = side + (sizeof(Word) == 2 ? 2 : 1);
+
+  /// What lies in a word of scratch memory: an element, or those of two rows that are neighbours in the result. Scratch
+  /// memory is as fast for four bytes as for two.
+  static constexpr int rows_of_cell = sizeof(Word) == 2 ? 2 : 1;
+  using cell = std::conditional_t<rows_of_cell == 2, std::uint32_t, Word>;
+  static constexpr int pack_cells = pack_elements / rows_of_cell;
+  /// The padding lets both the packs of rows and those of columns fall on different banks of four bytes; packs of two
+  /// banks' width want a gap in the middle of a row besides.
+  static constexpr int gap = rows_of_cell == 2 ? 4 : 0;
+  static constexpr int padded = side + gap + 1;
+  /// Likewise of rows of elements, where there are no packs.
+  static constexpr int padded_words = side + rows_of_cell;
+  static constexpr int scratch_cells = side / rows_of_cell * std::max(padded, padded_words);
+
   /// Neighbouring threads that take packs of a line of 128 bytes together.
   static constexpr int packs_of_line = 8;
+  /// Rows of tiles that are walked together, a column of them after the other: the tiles of all teams that run at a
+  /// time make a square, so that memory sees stretches of several tiles' lines on both sides, not on the source's
+  /// alone.
+  static constexpr int band = 16;
 
  public:
   static constexpr int most_threads = 256;
-  static constexpr int resident_teams = 4;
+  static constexpr int resident_teams = 6;
 
   explicit transpose_device_kernel(const transpose_problem<Word>& problem)
       : problem_(problem),
-        tiles_across_((problem.columns + side - 1) / side),
-        tiles_((problem.rows + side - 1) / side * tiles_across_) {}
+        tiles_down_((problem.rows + side - 1) / side),
+        tiles_across_((problem.columns + side - 1) / side) {}
 
-  std::int64_t blocks() const { return tiles_; }
+  KOKKOS_FUNCTION std::int64_t blocks() const { return tiles_down_ * tiles_across_; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return static_cast<std::size_t>(side) * padded * sizeof(Word); }
+  std::size_t scratch_bytes() const { return scratch_cells * sizeof(cell); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    Word* const tile = team_scratch_array<Word>(member, side * padded);
+    cell* const tile = team_scratch_array<cell>(member, scratch_cells);
     const int thread = member.team_rank();
-    for (std::int64_t which = member.league_rank(); which < tiles_; which += member.league_size()) {
-      const std::int64_t tile_row = which / tiles_across_;
-      const std::int64_t row = tile_row * side;
-      const std::int64_t column = (which - tile_row * tiles_across_) * side;
+    for (std::int64_t which = member.league_rank(); which < blocks(); which += member.league_size()) {
+      if (which >= member.league_size()) member.team_barrier();  // this tile must not overtake the last one's readers
+      const auto [row, column] = corner_of(which);
       const int rows = problem_.rows - row < side ? static_cast<int>(problem_.rows - row) : side;
       const int columns = problem_.columns - column < side ? static_cast<int>(problem_.columns - column) : side;
       const Word* const source =
           problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
       Word* const target = problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
       if constexpr (InPacks) {
-        read_packs(source, tile, rows, columns, thread);
+        const bool whole = rows == side && columns == side;
+        whole ? read_packs<true>(source, tile, rows, columns, thread)
+              : read_packs<false>(source, tile, rows, columns, thread);
         member.team_barrier();
-        write_packs(tile, target, rows, columns, thread);
+        whole ? write_packs<true>(tile, target, rows, columns, thread)
+              : write_packs<false>(tile, target, rows, columns, thread);
       } else {
-        read_words(source, tile, rows, columns, thread);
+        read_words(source, reinterpret_cast<Word*>(tile), rows, columns, thread);
         member.team_barrier();
-        write_words(tile, target, rows, columns, thread);
+        write_words(reinterpret_cast<const Word*>(tile), target, rows, columns, thread);
       }
-      member.team_barrier();  // the next tile must not overtake a slow reader
     }
   }
 
@@ -66,6 +86,24 @@ class transpose_device_kernel {
   static constexpr int packs_of_row = side / pack_elements;
   static constexpr int packs_of_thread = side * packs_of_row / most_threads;
   static constexpr int words_of_thread = side * side / most_threads;
+
+  struct corner {
+    std::int64_t row;
+    std::int64_t column;
+  };
+  /// The first element of a tile. Tiles are fewer than 2^32: a division of 64 bits takes as long as moving some of
+  /// them.
+  KOKKOS_FORCEINLINE_FUNCTION corner corner_of(std::int64_t which) const {
+    const auto tile = static_cast<std::uint32_t>(which);
+    const auto band_tiles = static_cast<std::uint32_t>(band * tiles_across_);
+    const std::uint32_t first = tile / band_tiles;
+    const std::uint32_t in_band = tile - first * band_tiles;
+    const auto rows_left = static_cast<std::uint32_t>(tiles_down_) - first * band;
+    const std::uint32_t height = rows_left < band ? rows_left : band;
+    const std::uint32_t across = in_band / height;
+    const std::uint32_t down = first * band + in_band - across * height;
+    return {static_cast<std::int64_t>(down) * side, static_cast<std::int64_t>(across) * side};
+  }
 
   /// Where pack number `which` of a thread lies in a tile: eight threads take a line, the next eight the next row,
   /// which scatters the words of neighbouring threads over all banks.
@@ -83,42 +121,66 @@ class transpose_device_kernel {
     return {which * rows_at_once + row, (part * packs_of_line + in_line) * pack_elements};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void read_packs(const Word* source, Word* tile, int rows, int columns, int thread) const {
-    pack held[packs_of_thread];
+  /// Where the cell of a row, or of two, and a column is in the scratch memory.
+  KOKKOS_FORCEINLINE_FUNCTION static int cell_at(int row, int column) {
+    return row * padded + column + (column >= side / 2 ? gap : 0);
+  }
+
+  /// Whole: the tile has all its rows and columns.
+  template <bool Whole>
+  KOKKOS_FORCEINLINE_FUNCTION void read_packs(const Word* source, cell* tile, int rows, int columns, int thread) const {
+    constexpr int steps = packs_of_thread / rows_of_cell;
+    pack held[steps][rows_of_cell];
     PRUMO_UNROLL
-    for (int which = 0; which < packs_of_thread; ++which) {
-      const auto [row, at] = place_of(which, thread);
-      const Word* const from = source + row * problem_.source_row_stride + at;
-      if (row >= rows) continue;
-      if (at + pack_elements <= columns) {
-        held[which] = *reinterpret_cast<const pack*>(from);
-      } else {
-        for (int i = 0; i < pack_elements; ++i) held[which].values[i] = at + i < columns ? from[i] : Word(0);
+    for (int which = 0; which < steps; ++which) {
+      const auto [line, at] = place_of(which, thread);
+      PRUMO_UNROLL
+      for (int r = 0; r < rows_of_cell; ++r) {
+        const int row = line * rows_of_cell + r;
+        const Word* const from = source + row * problem_.source_row_stride + at;
+        if (Whole || (row < rows && at + pack_elements <= columns)) {
+          held[which][r] = *reinterpret_cast<const pack*>(from);
+        } else {
+          PRUMO_UNROLL
+          for (int i = 0; i < pack_elements; ++i) {
+            held[which][r].values[i] = row < rows && at + i < columns ? from[i] : Word(0);
+          }
+        }
       }
     }
     PRUMO_UNROLL
-    for (int which = 0; which < packs_of_thread; ++which) {
-      const auto [row, at] = place_of(which, thread);
-      if (row >= rows) continue;
+    for (int which = 0; which < steps; ++which) {
+      const auto [line, at] = place_of(which, thread);
+      cell* const to = tile + cell_at(line, at);
       PRUMO_UNROLL
-      for (int i = 0; i < pack_elements; ++i) tile[row * padded + at + i] = held[which].values[i];
+      for (int i = 0; i < pack_elements; ++i) {
+        if constexpr (rows_of_cell == 1) {
+          to[i] = held[which][0].values[i];
+        } else {
+          to[i] = held[which][0].values[i] | static_cast<cell>(held[which][1].values[i]) << 16;
+        }
+      }
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void write_packs(const Word* tile, Word* target, int rows, int columns,
+  template <bool Whole>
+  KOKKOS_FORCEINLINE_FUNCTION void write_packs(const cell* tile, Word* target, int rows, int columns,
                                                int thread) const {
     PRUMO_UNROLL
     for (int which = 0; which < packs_of_thread; ++which) {
       const auto [column, at] = place_of(which, thread);
-      if (column >= columns || at >= rows) continue;
+      if (!Whole && (column >= columns || at >= rows)) continue;
       Word* const to = target + column * problem_.target_row_stride + at;
-      pack held;
+      device_pack<cell> held;
       PRUMO_UNROLL
-      for (int i = 0; i < pack_elements; ++i) held.values[i] = tile[(at + i) * padded + column];
-      if (at + pack_elements <= rows) {
-        *reinterpret_cast<pack*>(to) = held;
+      for (int i = 0; i < pack_cells; ++i) held.values[i] = tile[cell_at(at / rows_of_cell + i, column)];
+      if (Whole || at + pack_elements <= rows) {
+        *reinterpret_cast<device_pack<cell>*>(to) = held;
       } else {
-        for (int i = 0; at + i < rows; ++i) to[i] = held.values[i];
+        PRUMO_UNROLL
+        for (int i = 0; i < pack_elements; ++i) {
+          if (at + i < rows) to[i] = static_cast<Word>(held.values[i / rows_of_cell] >> (16 * (i % rows_of_cell)));
+        }
       }
     }
   }
@@ -136,7 +198,7 @@ class transpose_device_kernel {
     }
     PRUMO_UNROLL
     for (int which = 0; which < words_of_thread; ++which) {
-      tile[(which * (most_threads / side) + thread / side) * padded + column] = held[which];
+      tile[(which * (most_threads / side) + thread / side) * padded_words + column] = held[which];
     }
   }
 
@@ -147,14 +209,15 @@ class transpose_device_kernel {
     for (int which = 0; which < words_of_thread; ++which) {
       const int column = which * (most_threads / side) + thread / side;
       if (row < rows && column < columns) {
-        target[column * problem_.target_row_stride + row * problem_.target_column_stride] = tile[row * padded + column];
+        target[column * problem_.target_row_stride + row * problem_.target_column_stride] =
+            tile[row * padded_words + column];
       }
     }
   }
 
   transpose_problem<Word> problem_;
+  std::int64_t tiles_down_;
   std::int64_t tiles_across_;
-  std::int64_t tiles_;
 };
 
 }  // namespace prumo::detail
