@@ -71,6 +71,7 @@ class column_major_device_kernel : public reduction_team<Policy> {
       total = join_column_lanes(member, scratch, total, row_lane, column_lane);
       if (partition_.chunks > 1) {
         if (writes) partial_[chunk * problem_.rows + row] = total;
+        member.team_barrier();  // before the first thread says that all have written
         if (!arrive_last(member, flag, counters_ + tile, partition_.chunks)) continue;
         total = policy_.identity();
         if (row < problem_.rows) total = share_of_partial(row, column_lane);

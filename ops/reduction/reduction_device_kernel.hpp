@@ -25,6 +25,25 @@ struct reduction_team {
   static constexpr std::size_t scratch_bytes_for(int accumulators) {
     return static_cast<std::size_t>(accumulators) * sizeof(accumulator) + 2 * sizeof(std::int64_t);
   }
+  static constexpr std::size_t scratch_bytes_for_joins() {
+    return scratch_bytes_for(join_scratch<accumulator>::elements_for(most_threads));
+  }
+
+  /// A group of threads that take a stretch together, as divisions by a power of two: threads come to their first loads
+  /// after few instructions.
+  struct group {
+    int shift = 0;
+
+    static group of(int threads) {
+      group result;
+      while ((1 << result.shift) < threads) ++result.shift;
+      return result;
+    }
+    KOKKOS_FORCEINLINE_FUNCTION int threads() const { return 1 << shift; }
+    KOKKOS_FORCEINLINE_FUNCTION int of_team() const { return most_threads >> shift; }
+    KOKKOS_FORCEINLINE_FUNCTION int number_of(int thread) const { return thread >> shift; }
+    KOKKOS_FORCEINLINE_FUNCTION int lane_of(int thread) const { return thread & (threads() - 1); }
+  };
 };
 
 /// results[r] = the reduction of row r. A group of threads takes a row, or a team a segment of it.
@@ -51,29 +70,28 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
       : policy_(policy), problem_(problem), segments_(segments), partial_(partial), counters_(counters) {
     segment_ = segments == 1 ? problem.columns : device_segment(problem.rows * problem.columns, sizeof(stored));
     // A segment is as long as a whole team's loads at least: several segments mean a team for each.
-    group_ = segments == 1 ? device_group<stored>(problem.columns) : most_threads;
+    group_ = team::group::of(segments == 1 ? device_group<stored>(problem.columns) : most_threads);
   }
 
   std::int64_t blocks() const { return problem_.rows * segments_; }
-  std::int64_t blocks_per_team() const { return most_threads / group_; }
-  static std::size_t scratch_bytes() { return team::scratch_bytes_for(most_threads / exchange_threads); }
+  std::int64_t blocks_per_team() const { return group_.of_team(); }
+  static std::size_t scratch_bytes() { return team::scratch_bytes_for_joins(); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    accumulator* const scratch = team_scratch_array<accumulator>(member, most_threads / exchange_threads);
+    join_scratch<accumulator> scratch = team_join_scratch<accumulator>(member, most_threads);
     int* const flag = team_scratch_array<int>(member, 1);
-    const int groups = most_threads / group_;
-    const int lane = member.team_rank() & (group_ - 1);
+    const int lane = group_.lane_of(member.team_rank());
     const std::int64_t block_count = problem_.rows * segments_;
-    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
+    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * group_.of_team();
     // All threads of a team go round equally often: they meet at barriers.
-    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * groups; begin < block_count;
+    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * group_.of_team(); begin < block_count;
          begin += step) {
-      const std::int64_t block = begin + member.team_rank() / group_;
+      const std::int64_t block = begin + group_.number_of(member.team_rank());
       const bool is_there = block < block_count;
-      const std::int64_t row = segments_ == 1 ? block : block / segments_;
+      const std::int64_t row = row_of(block);
       const accumulator own = is_there ? share_of(row, block - row * segments_, lane) : policy_.identity();
-      accumulator total = join_group(member, scratch, group_, own, combine_on_device<Policy>{policy_});
+      accumulator total = join_group(member, scratch, group_.threads(), own, combine_on_device<Policy>{policy_});
       if (segments_ > 1) {
         if (lane == 0) partial_[block] = total;
         if (!arrive_last(member, flag, counters_ + row, segments_)) continue;
@@ -86,11 +104,19 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
   }
 
  private:
+  /// Divides only where it must.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_of(std::int64_t block) const {
+    if (segments_ == 1) return block;
+    if (problem_.rows == 1) return 0;
+    return block / segments_;
+  }
+
   KOKKOS_FORCEINLINE_FUNCTION accumulator share_of(std::int64_t row, std::int64_t segment, int lane) const {
     const std::int64_t begin = segment * segment_;
     const std::int64_t count = problem_.columns - begin < segment_ ? problem_.columns - begin : segment_;
     const stored* const first = problem_.source + row * problem_.row_stride + begin * problem_.column_stride;
-    return share_of_stretch<Policy>(policy_, lane, group_, begin, 1).reduce(first, count, problem_.column_stride);
+    return share_of_stretch<Policy>(policy_, lane, group_.threads(), begin, 1)
+        .reduce(first, count, problem_.column_stride);
   }
 
   Policy policy_;
@@ -99,7 +125,7 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
   std::int64_t segments_;
   accumulator* partial_;
   unsigned* counters_;
-  int group_;
+  typename team::group group_;
 };
 
 /// The reduction of an array of any strides. Its inner loops, in pieces where they are long, are dealt out to groups of
@@ -122,8 +148,8 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
     piece_ = std::clamp<std::int64_t>(columns, 1, segment);
     pieces_ = (columns + piece_ - 1) / piece_;
     items_ = total == 0 ? 0 : total / columns * pieces_;
-    group_ = device_group<stored>(piece_);
-    const std::int64_t groups = most_threads / group_;
+    group_ = team::group::of(device_group<stored>(piece_));
+    const std::int64_t groups = group_.of_team();
     teams_ = std::max<std::int64_t>(1, std::min((items_ + groups - 1) / groups, (total + segment - 1) / segment));
   }
 
@@ -135,17 +161,18 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
 
   std::int64_t blocks() const { return teams_; }
   static std::int64_t blocks_per_team() { return 1; }
-  static std::size_t scratch_bytes() { return team::scratch_bytes_for(most_threads / exchange_threads); }
+  static std::size_t scratch_bytes() { return team::scratch_bytes_for_joins(); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    accumulator* const scratch = team_scratch_array<accumulator>(member, most_threads / exchange_threads);
+    join_scratch<accumulator> scratch = team_join_scratch<accumulator>(member, most_threads);
     int* const flag = team_scratch_array<int>(member, 1);
-    const int groups = most_threads / group_;
-    const int lane = member.team_rank() & (group_ - 1);
+    const int groups = group_.of_team();
+    const int lane = group_.lane_of(member.team_rank());
     const std::int64_t step = teams_ * groups;
     accumulator total = policy_.identity();
-    for (std::int64_t item = static_cast<std::int64_t>(member.league_rank()) * groups + member.team_rank() / group_;
+    for (std::int64_t item =
+             static_cast<std::int64_t>(member.league_rank()) * groups + group_.number_of(member.team_rank());
          item < items_; item += step) {
       total = policy_.combine(total, share_of(item, lane));
     }
@@ -177,7 +204,7 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
       offset += index * nest_.strides[0][dimension];
       if constexpr (Policy::indexed) position += index * nest_.strides[1][dimension];
     }
-    return share_of_stretch<Policy>(policy_, lane, group_, position, position_step)
+    return share_of_stretch<Policy>(policy_, lane, group_.threads(), position, position_step)
         .reduce(source_ + offset, count, nest_.strides[0][inner]);
   }
 
@@ -191,7 +218,7 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
   std::int64_t teams_;
   accumulator* partial_ = nullptr;
   unsigned* counter_ = nullptr;
-  int group_;
+  typename team::group group_;
 };
 
 }  // namespace prumo::detail

@@ -223,12 +223,11 @@ class share_of_stretch {
   accumulator found_[accumulators];
 };
 
-/// What `count` partial results amount to, for all threads of a team; `scratch` as join_group() wants it.
+/// What `count` partial results amount to, for all threads of a team.
 template <class Policy, class Member>
-KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(const Policy& policy, const Member& member,
-                                                                         typename Policy::accumulator* scratch,
-                                                                         const typename Policy::accumulator* partial,
-                                                                         std::int64_t count) {
+KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(
+    const Policy& policy, const Member& member, join_scratch<typename Policy::accumulator>& scratch,
+    const typename Policy::accumulator* partial, std::int64_t count) {
   constexpr int threads = reduction_tuning::team_threads;
   constexpr int loads = reduction_tuning::wide_loads_at_once;
   typename Policy::accumulator found = policy.identity();
@@ -248,21 +247,21 @@ KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(const P
   return join_group(member, scratch, threads, found, combine_on_device<Policy>{policy});
 }
 
-/// Whether this team is the last of `teams` that arrive at a counter; the same for all its threads. What the threads of
-/// all teams wrote before is visible to those of the last one after.
+/// Whether this team is the last of `teams` that arrive at a counter; the same for all its threads. What the first
+/// threads of all teams wrote before is visible to the threads of the last one after.
 ///
-/// The barrier puts the team's writes before the increment of its first thread, which releases them to the device and
-/// acquires what the increments before it released (acquire and release are cumulative, and increments of one counter
-/// are one sequence); the barrier after it hands that on to the team. The last team leaves the counter at 0 for the
-/// next kernel, which the order of the instance puts after this one.
+/// The first thread's increment releases its writes to the device and acquires what the increments before it released
+/// (acquire and release are cumulative, and increments of one counter are one sequence); the barrier after it hands
+/// that on to the team. The last team leaves the counter at 0 for the next kernel, which the order of the instance puts
+/// after this one.
 template <class Member>
 KOKKOS_FORCEINLINE_FUNCTION bool arrive_last(const Member& member, int* flag, unsigned* counter, std::int64_t teams) {
-  member.team_barrier();
   if (member.team_rank() == 0) {
     const unsigned before =
         desul::atomic_fetch_add(counter, 1u, desul::MemoryOrderAcqRel(), desul::MemoryScopeDevice());
     const bool last = static_cast<std::int64_t>(before) + 1 == teams;
-    if (last) Kokkos::atomic_store(counter, 0u);
+    // No other team of this kernel looks at it any more. desul's atomic store is a loop of comparing and swapping.
+    if (last) *counter = 0;
     *flag = last ? 1 : 0;
   }
   member.team_barrier();

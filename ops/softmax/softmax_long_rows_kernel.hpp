@@ -64,7 +64,8 @@ struct softmax_running_statistics {
 
   /// The statistics of all threads of a team.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member, C* scratch, int threads) const {
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member, join_scratch<C>& scratch,
+                                                              int threads) const {
     const C of_team = join_group(member, scratch, threads, maximum, join_maxima{});
     return {of_team, join_group(member, scratch, threads, total_under(finite_maximum(of_team)), join_sums{})};
   }
@@ -148,11 +149,11 @@ class softmax_long_rows_kernel {
   std::int64_t blocks() const { return problem_.rows; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
+  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
+    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
     for (std::int64_t row = member.league_rank(); row < problem_.rows; row += member.league_size()) {
       softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
           problem_, row, 0, problem_.columns, member.team_rank());
@@ -182,11 +183,11 @@ class softmax_statistics_kernel {
   std::int64_t blocks() const { return problem_.rows * cut_.segments; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
+  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
+    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
     for (std::int64_t block = member.league_rank(); block < problem_.rows * cut_.segments;
          block += member.league_size()) {
       const std::int64_t row = block / cut_.segments;
@@ -222,11 +223,11 @@ class softmax_write_kernel {
   std::int64_t blocks() const { return problem_.rows * cut_.segments; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(most_threads); }
+  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = team_scratch_array<C>(member, most_threads / exchange_threads);
+    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
     const std::int64_t blocks = problem_.rows * cut_.segments;
     for (std::int64_t turn = member.league_rank(); turn < blocks; turn += member.league_size()) {
       const std::int64_t block = blocks - 1 - turn;
@@ -243,7 +244,7 @@ class softmax_write_kernel {
  private:
   /// The statistics of a row from those of its segments: the same order in every team, so the same bits.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_row(const Member& member, C* scratch,
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_row(const Member& member, join_scratch<C>& scratch,
                                                              const softmax_statistics<C>* segments) const {
     constexpr int at_once = 4;
     softmax_running_statistics<C> own;

@@ -23,12 +23,12 @@ class softmax_short_rows_kernel {
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
   std::int64_t blocks_per_team() const { return Threads / group(); }
   int team_threads() const { return Threads; }
-  std::size_t scratch_bytes() const { return join_scratch_bytes<C>(Threads); }
+  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(Threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch =
-        Group > 0 && Group <= exchange_threads ? nullptr : team_scratch_array<C>(member, Threads / exchange_threads);
+    join_scratch<C> scratch;
+    if constexpr (Group == 0 || Group > exchange_threads) scratch = team_join_scratch<C>(member, Threads);
     const int groups = Threads / group();
     const int lane = member.team_rank() & (group() - 1);
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
@@ -119,7 +119,7 @@ class softmax_tile_kernel {
       const int own_count = own_row < rows_here ? columns_ : 0;
       softmax_share<T, packs, false> share;
       share.load_from(tile + own_row * columns_, own_count, 1, lane, group_);
-      C* const no_scratch = nullptr;  // groups exchange registers
+      join_scratch<C> no_scratch;  // groups exchange registers
       const C shift = finite_maximum(join_group(member, no_scratch, group_, share.largest(), join_maxima{}));
       const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
       const C total = join_group(member, no_scratch, group_, own, join_sums{});

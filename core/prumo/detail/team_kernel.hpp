@@ -59,11 +59,25 @@ KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distanc
 #endif
 }
 
+/// Scratch memory of a team for join_group(): a value for every exchange_threads threads, twice. Joins take turns with
+/// the halves, so that one barrier is enough: before a half is written again, all threads have met at the barrier of
+/// the other one's join, and none still reads the first.
+template <class C>
+struct join_scratch {
+  C* now = nullptr;
+  C* next = nullptr;
+
+  static constexpr int elements_for(int threads) { return 2 * ((threads + exchange_threads - 1) / exchange_threads); }
+  static constexpr std::size_t bytes_for(int threads) {
+    return static_cast<std::size_t>(elements_for(threads)) * sizeof(C);
+  }
+};
+
 /// Joins one value of each of `group` neighbouring threads of a team, a power of two, in a tree; every one of them gets
-/// the result. Join is commutative. `scratch` holds a value for every exchange_threads threads of the team; all threads
-/// of the team must call.
+/// the result. Join is commutative. All threads of the team must call; groups up to exchange_threads want no scratch.
 template <class Member, class C, class Join>
-KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, C* scratch, int group, C value, const Join& join) {
+KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& scratch, int group, C value,
+                                         const Join& join) {
   for (int distance = 1; distance < group && distance < exchange_threads; distance *= 2) {
     value = join(value, value_across(value, distance));
   }
@@ -71,18 +85,14 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, C* scratch, int g
   const int thread = member.team_rank();
   const int stretches = group / exchange_threads;
   const int lane = thread & (exchange_threads - 1);
-  if (lane == 0) scratch[thread / exchange_threads] = value;
+  if (lane == 0) scratch.now[thread / exchange_threads] = value;
   member.team_barrier();
-  value = scratch[(thread & ~(group - 1)) / exchange_threads + (lane & (stretches - 1))];
+  value = scratch.now[(thread & ~(group - 1)) / exchange_threads + (lane & (stretches - 1))];
   for (int distance = 1; distance < stretches; distance *= 2) value = join(value, value_across(value, distance));
-  member.team_barrier();  // the next use of the scratch must not overtake a slow reader
+  C* const used = scratch.now;
+  scratch.now = scratch.next;
+  scratch.next = used;
   return value;
-}
-
-/// Bytes of scratch that join_group() wants for teams of so many threads.
-template <class C>
-constexpr std::size_t join_scratch_bytes(int threads) {
-  return static_cast<std::size_t>((threads + exchange_threads - 1) / exchange_threads) * sizeof(C);
 }
 
 /// Enqueues a kernel of teams. Kernel has `most_threads` a team and `resident_teams` a multiprocessor, which its
@@ -102,11 +112,19 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
       label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight), kernel);
 }
 
-/// The team's scratch as an array of C.
+/// The team's scratch as an array of C, behind what was taken before.
 template <class C, class Member>
 KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elements) {
   return static_cast<C*>(
       member.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(elements) * sizeof(C), alignof(C)));
+}
+
+/// Scratch for joins, from the team's: join_scratch<C>::bytes_for(threads) of it.
+template <class C, class Member>
+KOKKOS_FORCEINLINE_FUNCTION join_scratch<C> team_join_scratch(const Member& member, int threads) {
+  const int elements = join_scratch<C>::elements_for(threads);
+  C* const values = team_scratch_array<C>(member, elements);
+  return {values, values + elements / 2};
 }
 
 }  // namespace prumo::detail
