@@ -26,8 +26,7 @@ struct reduction_tuning {
   static constexpr int resident_teams = 4;
   /// Packs of 16 bytes that a thread has under way at a time.
   static constexpr int loads_at_once = 8;
-  /// The same where that would not leave registers enough: values that have a position beside them, eight values a
-  /// load, several loops.
+  /// The same where that would not leave registers enough: eight values a load, several loops.
   static constexpr int wide_loads_at_once = 4;
   /// Bytes of the shortest segment of a long row: one round of loads of a team.
   static constexpr std::int64_t shortest_segment = std::int64_t{team_threads} * loads_at_once * 16;
@@ -146,7 +145,7 @@ class share_of_stretch {
  private:
   static constexpr int pack_elements = device_pack_elements<stored>;
   static constexpr int accumulators = Policy::indexed ? 1 : pack_elements;
-  static constexpr bool is_wide = Policy::indexed || sizeof(stored) == 2;
+  static constexpr bool is_wide = sizeof(stored) == 2;
   static constexpr int loads = is_wide ? reduction_tuning::wide_loads_at_once : reduction_tuning::loads_at_once;
   using pack = device_pack<stored>;
 
@@ -174,10 +173,14 @@ class share_of_stretch {
     const pack* const begin = reinterpret_cast<const pack*>(first + head);
     const pack* const end = begin + pack_count;
     const pack* at = begin + lane_;
+    [[maybe_unused]] best_pack best{policy_.identity(), at};
     const auto take_at = [&](const pack& loaded, const pack* place) {
-      const std::int64_t index = Policy::indexed ? head + (place - begin) * pack_elements : 0;
-      PRUMO_UNROLL
-      for (int i = 0; i < pack_elements; ++i) take(i, loaded.values[i], index + i);
+      if constexpr (Policy::indexed) {
+        best.take(policy_, loaded, place);
+      } else {
+        PRUMO_UNROLL
+        for (int i = 0; i < pack_elements; ++i) take(i, loaded.values[i], 0);
+      }
     };
     PRUMO_KEEP_LOOP
     for (; end - at > (loads - 1) * group_; at += loads * group_) {
@@ -187,17 +190,53 @@ class share_of_stretch {
       PRUMO_UNROLL
       for (int load = 0; load < loads; ++load) take_at(loaded[load], at + load * group_);
     }
-    if (at >= end) return;
-    // Fewer packs than are loaded at a time; all loads before the first use all the same. The first pack is there:
-    // reading it again costs nothing and leaves nothing undefined.
-    pack loaded[loads - 1];
-    PRUMO_UNROLL
-    for (int load = 0; load < loads - 1; ++load) loaded[load] = end - at > load * group_ ? at[load * group_] : *at;
-    PRUMO_UNROLL
-    for (int load = 0; load < loads - 1; ++load) {
-      if (end - at > load * group_) take_at(loaded[load], at + load * group_);
+    if (at < end) {
+      // Fewer packs than are loaded at a time; all loads before the first use all the same. The first pack is there:
+      // reading it again costs nothing and leaves nothing undefined.
+      pack loaded[loads - 1];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads - 1; ++load) loaded[load] = end - at > load * group_ ? at[load * group_] : *at;
+      PRUMO_UNROLL
+      for (int load = 0; load < loads - 1; ++load) {
+        if (end - at > load * group_) take_at(loaded[load], at + load * group_);
+      }
+    }
+    if constexpr (Policy::indexed) {
+      if (begin + lane_ < end) {
+        const std::int64_t index = head + (best.place - begin) * pack_elements + best.lane_in(policy_);
+        found_[0] = policy_.join(found_[0], best.found.key, position_ + index * step_);
+      }
     }
   }
+
+  /// The first pack of those seen that has the largest element. Which element it is can wait until all have been seen:
+  /// to keep positions up to date would take longer than to find the largest.
+  struct best_pack {
+    accumulator found;
+    const pack* place;
+
+    KOKKOS_FORCEINLINE_FUNCTION void take(const Policy& policy, const pack& loaded, const pack* where) {
+      auto largest = policy.lift(loaded.values[0]);
+      PRUMO_UNROLL
+      for (int i = 1; i < pack_elements; ++i) {
+        const auto key = policy.lift(loaded.values[i]);
+        largest = key > largest ? key : largest;
+      }
+      if (largest > found.key) {
+        found.key = largest;
+        place = where;
+      }
+    }
+
+    KOKKOS_FORCEINLINE_FUNCTION int lane_in(const Policy& policy) const {
+      int lane = 0;
+      PRUMO_UNROLL
+      for (int i = pack_elements - 1; i >= 0; --i) {
+        if (policy.lift(place->values[i]) == found.key) lane = i;
+      }
+      return lane;
+    }
+  };
 
   KOKKOS_FORCEINLINE_FUNCTION void take_elements(const stored* first, std::int64_t count, std::int64_t stride) {
     const std::int64_t step = stride * group_;
