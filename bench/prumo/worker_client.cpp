@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <type_traits>
-#include <utility>
 
 namespace prumo::bench {
 namespace {

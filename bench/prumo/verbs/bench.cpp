@@ -108,11 +108,10 @@ void check_files(const bench_options& options) {
     }
     if (options.csv != "-") probe_writable(options.csv);
   }
-  if (options.output.empty() || options.output == "-") return;
   if (options.resume) {
     std::ignore = load_results(options.output);
   } else {
-    std::ignore = results_writer(options.output, json::object(), json::array());
+    check_output(options.output);
   }
 }
 
@@ -231,18 +230,10 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
 
 exit_code run_bench(const bench_options& options) {
   const steady_time started = std::chrono::steady_clock::now();
-  const interrupt_guard guard;
   check_references(options);
   check_files(options);
-  prepare_environment(options.common.workers.folders);
-  worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
-  try {
-    open_fleet(fleet, options.common, true);
-    return measure(options, fleet, started);
-  } catch (const interrupted&) {
-    fmt::print(stderr, "prumo: interrupted before anything was measured\n");
-    return exit_code::interrupted;
-  }
+  return with_fleet(options.common, device_facts::read,
+                    [&](worker_fleet& fleet) { return measure(options, fleet, started); });
 }
 
 }  // namespace prumo::bench

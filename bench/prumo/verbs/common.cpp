@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "verbs/common.hpp"
 
+#include "interrupt.hpp"
 #include "results_schema.hpp"
+#include "worker_discovery.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <tuple>
 
 namespace prumo::bench {
 namespace {
@@ -29,16 +32,34 @@ void drop_invalid_facts(worker_fleet& fleet) {
   }
 }
 
-}  // namespace
-
-void open_fleet(worker_fleet& fleet, const common_options& options, bool with_facts) {
+void open_fleet(worker_fleet& fleet, const common_options& options, device_facts facts) {
   fleet.start();
   std::vector<std::string> named;
   for (const std::string& entry : options.workers.named) named.push_back(entry.substr(0, entry.find('=')));
   fleet.select_devices(options.devices, named, options.workers.peers);
   if (!options.workers.against.empty()) fleet.match_builds();
-  if (with_facts) fleet.read_facts();
+  if (facts == device_facts::read) fleet.read_facts();
   drop_invalid_facts(fleet);
+}
+
+}  // namespace
+
+exit_code with_fleet(const common_options& options, device_facts facts,
+                     const std::function<exit_code(worker_fleet&)>& use) {
+  const interrupt_guard guard;
+  prepare_environment(options.workers.folders);
+  worker_fleet fleet(discover_workers(options.workers), options.client);
+  try {
+    open_fleet(fleet, options, facts);
+    return use(fleet);
+  } catch (const interrupted&) {
+    fmt::print(stderr, "prumo: interrupted: nothing was finished\n");
+    return exit_code::interrupted;
+  }
+}
+
+void check_output(const std::string& path) {
+  if (!path.empty() && path != "-") std::ignore = results_writer(path, json::object(), json::array());
 }
 
 void print_notes(std::span<const std::string> notes) {

@@ -2,18 +2,29 @@
 #pragma once
 
 #include "bench_options.hpp"
+#include "program_error.hpp"
 #include "results_file.hpp"
 #include "worker_fleet.hpp"
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace prumo::bench {
 
-/// Starts the workers, keeps the devices that the user wants and, where asked, reads their facts. Devices whose facts
-/// break the format of results keep what their worker said at the start, with a note.
-/// \throws program_error, interrupted
-void open_fleet(worker_fleet& fleet, const common_options& options, bool with_facts);
+/// What is asked of the devices before they are used.
+enum class device_facts { skip, read };
+
+/// Does what needs workers: finds and starts them, keeps the devices that the user wants and hands all to `use`.
+/// Devices whose facts break the format of results keep what their worker said at the start, with a note. The user's
+/// request to stop ends the workers; where `use` lets it pass, nothing was finished.
+/// \throws program_error, and what `use` throws
+[[nodiscard]] exit_code with_fleet(const common_options& options, device_facts facts,
+                                   const std::function<exit_code(worker_fleet&)>& use);
+
+/// Finds out now whether the results can be written there, not after they were measured. \throws results_error
+void check_output(const std::string& path);
 
 /// Prints notes for the user on standard error.
 void print_notes(std::span<const std::string> notes);

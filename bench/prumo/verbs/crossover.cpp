@@ -62,9 +62,7 @@ void finish(const crossover_options& options, const results_writer& writer, json
   if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
 }
 
-exit_code measure(const crossover_options& options, worker_fleet& fleet) {
-  const auto started = std::chrono::steady_clock::now();
-  open_fleet(fleet, options.common, true);
+exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_time started) {
   print_notes(fleet.notes());
   const std::vector<crossover_workload> workloads = workloads_of(options);
   if (options.list_only) {
@@ -117,19 +115,11 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet) {
 }
 
 exit_code run_crossover(const crossover_options& options) {
-  const interrupt_guard guard;
-  if (!options.output.empty() && options.output != "-") {
-    std::ignore = results_writer(options.output, json::object(), json::array());
-  }
+  const steady_time started = std::chrono::steady_clock::now();
+  check_output(options.output);
   if (options.ops.empty()) std::ignore = reference_results(std::vector<std::string>{"mps"});  // before it is late
-  prepare_environment(options.common.workers.folders);
-  worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
-  try {
-    return measure(options, fleet);
-  } catch (const interrupted&) {
-    fmt::print(stderr, "prumo: interrupted before anything was measured\n");
-    return exit_code::interrupted;
-  }
+  return with_fleet(options.common, device_facts::read,
+                    [&](worker_fleet& fleet) { return measure(options, fleet, started); });
 }
 
 /// `LOW:HIGH` as two numbers. \throws program_error (wrong usage)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device_ceilings.hpp"
 #include "device_table.hpp"
-#include "interrupt.hpp"
 #include "run_record.hpp"
 #include "unserved_gpus.hpp"
 #include "verbs/common.hpp"
@@ -12,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -33,7 +31,6 @@ struct devices_options {
 using nlohmann::json;
 
 exit_code show(const devices_options& options, worker_fleet& fleet) {
-  open_fleet(fleet, options.common, !options.list_only);
   if (options.common.devices.empty()) {  // else the fleet was narrowed down to what was asked for
     std::vector<std::string> backends;
     for (const fleet_device& device : fleet.devices()) backends.push_back(device.summary.backend);
@@ -66,18 +63,9 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
 }
 
 exit_code run_devices(const devices_options& options) {
-  const interrupt_guard guard;
-  if (!options.output.empty() && options.output != "-") {
-    std::ignore = results_writer(options.output, json::object(), json::array());
-  }
-  prepare_environment(options.common.workers.folders);
-  worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
-  try {
-    return show(options, fleet);
-  } catch (const interrupted&) {
-    fmt::print(stderr, "prumo: interrupted\n");
-    return exit_code::interrupted;
-  }
+  check_output(options.output);
+  return with_fleet(options.common, options.list_only ? device_facts::skip : device_facts::read,
+                    [&](worker_fleet& fleet) { return show(options, fleet); });
 }
 
 class devices_call : public verb_call {

@@ -2,7 +2,6 @@
 #include "roofline.hpp"
 
 #include "device_ceilings.hpp"
-#include "interrupt.hpp"
 #include "option_values.hpp"
 #include "roofline_report.hpp"
 #include "run_record.hpp"
@@ -15,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -66,7 +64,6 @@ void check_types(const std::vector<std::string>& dtypes, const worker_fleet& fle
 
 /// The ceilings of this machine's devices, measured now.
 exit_code measure(const roofline_options& options, worker_fleet& fleet) {
-  open_fleet(fleet, options.common, !options.list_only);
   print_notes(fleet.notes());
   if (options.list_only) {
     for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
@@ -84,10 +81,7 @@ exit_code measure(const roofline_options& options, worker_fleet& fleet) {
 }
 
 exit_code run_roofline(const roofline_options& options) {
-  const interrupt_guard guard;
-  if (!options.output.empty() && options.output != "-") {
-    std::ignore = results_writer(options.output, json::object(), json::array());
-  }
+  check_output(options.output);
   if (!options.files.empty()) {
     for (const std::string& path : options.files) {
       json document = load_results(path);
@@ -96,14 +90,8 @@ exit_code run_roofline(const roofline_options& options) {
     }
     return exit_code::done;
   }
-  prepare_environment(options.common.workers.folders);
-  worker_fleet fleet(discover_workers(options.common.workers), options.common.client);
-  try {
-    return measure(options, fleet);
-  } catch (const interrupted&) {
-    fmt::print(stderr, "prumo: interrupted\n");
-    return exit_code::interrupted;
-  }
+  return with_fleet(options.common, options.list_only ? device_facts::skip : device_facts::read,
+                    [&](worker_fleet& fleet) { return measure(options, fleet); });
 }
 
 class roofline_call : public verb_call {
