@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <set>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #define PRUMO_TEXT_OF(name) #name
 #define PRUMO_TEXT(name) PRUMO_TEXT_OF(name)
@@ -90,6 +92,29 @@ std::vector<core_kind> usable_kinds(const host_observation& seen, const std::vec
     kinds.push_back(std::move(kind));
   }
   return kinds;
+}
+
+/// The usable hardware threads by memory node and core, the fastest cores of a node first: what places for any number
+/// of threads can be chosen from.
+fact_value::list describe_numa_domains(std::vector<hardware_thread> usable) {
+  std::sort(usable.begin(), usable.end(), [](const hardware_thread& a, const hardware_thread& b) {
+    return std::tie(a.numa_node, a.kind, a.core, a.cpu) < std::tie(b.numa_node, b.kind, b.core, b.cpu);
+  });
+  fact_value::list domains;
+  for (std::size_t first = 0; first < usable.size();) {
+    const int node = usable[first].numa_node;
+    fact_value::list cores;
+    while (first < usable.size() && usable[first].numa_node == node) {
+      const int core = usable[first].core;
+      fact_value::list threads;
+      for (; first < usable.size() && usable[first].numa_node == node && usable[first].core == core; ++first) {
+        threads.push_back(usable[first].cpu);
+      }
+      cores.push_back(std::move(threads));
+    }
+    domains.push_back(fact_value::object{{"node", node}, {"cores", std::move(cores)}});
+  }
+  return domains;
 }
 
 void add_warnings(const host_observation& seen, const system_files& files, device_facts& facts) {
@@ -228,6 +253,8 @@ device_facts assemble_facts(const host_observation& seen, const system_files& fi
                   {"omp_places", text_or_unknown(seen.places)},
                   {"control_group_cpu_set", control_group_cpu_set(files)},
                   {"topology_source", text_or_unknown(seen.machine.source)}};
+  // Where the system does not tell where threads may run, they cannot be placed either.
+  if (!cpus.empty() && !usable.empty()) facts.extras.push_back({"numa_domains", describe_numa_domains(usable)});
   // On x86 in a virtual machine this is the time stamp counter's rate, not the clock: a check on the measured
   // one.
   if (const auto reported = field_of(files.text("/proc/cpuinfo").value_or(""), "cpu MHz")) {

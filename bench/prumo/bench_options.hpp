@@ -18,6 +18,8 @@ struct common_options {
   worker_options workers;
   worker_client::options client;
   std::vector<std::string> devices;  ///< filters; empty: all but peers
+  std::vector<std::string>
+      threads;  ///< numbers of threads of the host's devices, see thread_numbers(); empty: as found
 };
 
 /// How much is measured where the user says nothing else.

@@ -17,10 +17,17 @@ using nlohmann::json;
 struct mode_column {
   const char* title;
   std::string (*read)(const json& result);
+  const char* unit = "";  ///< behind a value that all rows share
 };
 
-constexpr std::array<mode_column, 7> mode_columns = {{
+std::string threads_cell(const json& result) {
+  const json& threads = field(result, "/threads");
+  return threads.is_number() ? threads.dump() : std::string();
+}
+
+constexpr std::array<mode_column, 8> mode_columns = {{
     {"device", [](const json& result) { return text_of(field(result, "/device")); }},
+    {"threads", threads_cell, " threads"},
     {"type", [](const json& result) { return text_of(field(result, "/dtype")); }},
     {"layout", [](const json& result) { return text_of(field(result, "/layout")); }},
     {"mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
@@ -58,7 +65,7 @@ case_columns::case_columns(std::span<const json* const> shown, std::span<const j
     for (const json* result : shown) values.insert(mode_columns[i].read(*result));
     values.erase("");
     if (values.size() > 1) modes_.push_back(i);
-    if (values.size() == 1) common_ += (common_.empty() ? "" : ", ") + *values.begin();
+    if (values.size() == 1) common_ += (common_.empty() ? "" : ", ") + *values.begin() + mode_columns[i].unit;
   }
 }
 

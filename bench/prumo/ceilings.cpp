@@ -46,11 +46,11 @@ std::string probe_type(const case_description& probe, const std::string& dtype) 
 
 std::string ceiling_store::key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
                                   const std::string& cache) const {
-  if (probe == "launch") return fmt::format("{} {}", probe, device.id);
+  if (probe == "launch") return fmt::format("{} {}", probe, device.label());
   const case_description* described = fleet_.find_case(device, std::string(probe));
   const std::string dtype = described == nullptr ? group.dtype : probe_type(*described, group.dtype);
-  if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device.id, dtype);
-  return fmt::format("{} {} {} {:.0f} {}", probe, device.id, dtype, group.bytes_per_array.value_or(0), cache);
+  if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device.label(), dtype);
+  return fmt::format("{} {} {} {:.0f} {}", probe, device.label(), dtype, group.bytes_per_array.value_or(0), cache);
 }
 
 bool ceiling_store::offers(const fleet_device& device, const char* probe, const std::string& dtype) const {

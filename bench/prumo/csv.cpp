@@ -15,7 +15,7 @@ struct csv_column {
 };
 
 // Documented in docs/results.md.
-constexpr std::array<csv_column, 45> result_columns = {{
+constexpr std::array<csv_column, 46> result_columns = {{
     {"kind", "/kind"},
     {"key", "/key"},
     {"op", "/op"},
@@ -26,6 +26,7 @@ constexpr std::array<csv_column, 45> result_columns = {{
     {"compute_mode", "/compute_mode"},
     {"bytes_per_array", "/bytes_per_array"},
     {"device", "/device"},
+    {"threads", "/threads"},
     {"implementation", "/implementation"},
     {"data", "/data"},
     {"host_memory", "/host_memory"},

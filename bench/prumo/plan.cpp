@@ -60,7 +60,9 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
     return;
   }
   std::optional<settled_outcome> outcome;
-  if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) {
+  if (!device.fixed_threads.empty()) {
+    outcome = settled_outcome{"unsupported", device.fixed_threads};
+  } else if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) {
     outcome = settled_outcome{"unsupported", fmt::format("{} has no {} for {}", device.id, group.dtype, group.op)};
   } else {
     outcome = memory_outcome(group, device);
@@ -159,6 +161,7 @@ json planned_group::result_stub(const worker_fleet& fleet, const planned_case& w
   result["compute_mode"] = compute_mode;
   result["bytes_per_array"] = bytes_per_array ? json(static_cast<std::uint64_t>(*bytes_per_array)) : json();
   result["device"] = fleet.devices()[which.device].id;
+  if (const auto threads = fleet.devices()[which.device].threads) result["threads"] = *threads;
   if (which.implementation) result["implementation"] = *which.implementation;
   result["data"] = which.data;
   if (which.host_memory) result["host_memory"] = *which.host_memory;
@@ -253,7 +256,7 @@ std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int wi
                      {group.dtype},
                      {group.bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*group.bytes_per_array)) : ""},
                      {shape},
-                     {fleet.devices()[it.device].id},
+                     {fleet.devices()[it.device].label()},
                      {it.implementation.value_or("")},
                      {data},
                      {it.cache},

@@ -206,11 +206,6 @@ axis_choice choose_axes(const plan_options& options) {
   return choice;
 }
 
-bool has_transfers(const device_summary& device) {
-  // Only host devices have a number of threads.
-  return device.transfers.value_or(!device.threads.is_number());
-}
-
 std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device) {
   if (has_transfers(device) || choice.data_named) return choice.data;
   return {"resident"};

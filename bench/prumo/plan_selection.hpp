@@ -44,9 +44,6 @@ struct axis_choice {
 /// \throws program_error (wrong usage) for a value that does not exist
 [[nodiscard]] axis_choice choose_axes(const plan_options& options);
 
-/// True for a device to which data have to be copied and back; by its number of threads where it does not tell.
-[[nodiscard]] bool has_transfers(const device_summary& device);
-
 /// The values of `data` that apply to a device: one that holds its data in the host's memory has no transfers, and is
 /// asked for them only where the user names them.
 [[nodiscard]] std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device);

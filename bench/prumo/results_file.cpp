@@ -49,6 +49,11 @@ std::string case_of(std::string_view key, std::string_view device) {
   return fmt::format("{}\n{}", key, device);  // neither has line breaks: keys encode them, ids are words
 }
 
+/// Of one id there are several entries where numbers of threads were chosen.
+bool is_same_device(const json& one, const json& other) {
+  return one.at("id") == other.at("id") && one.value("threads", json()) == other.value("threads", json());
+}
+
 std::string text_or_empty(const json& object, const char* name) {
   const auto field = object.find(name);
   return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
@@ -77,9 +82,11 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
   writer.devices_ = std::move(document.at("devices"));
   for (json& device : devices) {
     const std::string id = text_or_empty(device, "id");
+    const auto same = [&](const json& earlier) { return is_same_device(earlier, device); };
+    const bool known = std::ranges::any_of(writer.devices_, same);
     for (const json& earlier : writer.devices_) {
-      if (text_or_empty(earlier, "id") != id) continue;
-      for (const char* field : {"backend", "name"}) {
+      if (text_or_empty(earlier, "id") != id || (known && !same(earlier))) continue;
+      for (const char* field : {"backend", "name", "threads"}) {
         if (earlier.at(field) == device.at(field)) continue;
         throw results_error(
             results_error::cause::input,
@@ -140,9 +147,8 @@ void results_writer::add(json result) {
 
 void results_writer::set_device(json device) {
   dirty_ = true;
-  const std::string id = text_or_empty(device, "id");
   for (json& earlier : devices_) {
-    if (text_or_empty(earlier, "id") != id) continue;
+    if (!is_same_device(earlier, device)) continue;
     earlier = std::move(device);
     return;
   }

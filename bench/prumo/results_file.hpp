@@ -37,7 +37,8 @@ class results_error : public std::runtime_error {
 [[nodiscard]] nlohmann::json blank_result();
 
 /// What joins a case across files, machines and implementations: op, dtype, shape, layout, parameters,
-/// compute_mode, data, host_memory and cache of `result`, but neither device nor implementation. The same
+/// compute_mode, data, host_memory, cache and, where they were chosen, threads of `result`, but neither device nor
+/// implementation. The same
 /// case gives the same text whatever the order of fields or the spelling of numbers (1 and 1.0):
 /// `gemm/f32/k=2048,m=2048,n=2048/right/alpha=1,beta=0/strict/resident/-/cold`.
 /// \throws nlohmann::json::exception where `result` lacks one of these fields.

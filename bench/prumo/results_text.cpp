@@ -103,6 +103,7 @@ json blank_result() {
           {"compute_mode", "strict"},
           {"bytes_per_array", nullptr},
           {"device", nullptr},
+          {"threads", nullptr},
           {"implementation", nullptr},
           {"data", "resident"},
           {"host_memory", nullptr},
@@ -130,8 +131,11 @@ json blank_result() {
 std::string result_key(const json& result) {
   const auto plain = [&](const char* name) { return canonical_value(result.at(name)); };
   const auto object = [&](const char* name) { return canonical_object(result.at(name)); };
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", plain("op"), plain("dtype"), object("shape"), plain("layout"),
-                     object("parameters"), plain("compute_mode"), plain("data"), plain("host_memory"), plain("cache"));
+  const auto threads = result.find("threads");
+  const bool chosen = threads != result.end() && threads->is_number();
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}{}", plain("op"), plain("dtype"), object("shape"), plain("layout"),
+                     object("parameters"), plain("compute_mode"), plain("data"), plain("host_memory"), plain("cache"),
+                     chosen ? "/threads=" + canonical_value(*threads) : "");
 }
 
 json checked_results(json document, std::string_view name) {
@@ -163,14 +167,17 @@ json parse_results(std::string_view text, std::string_view name) {
 json load_results(const std::string& path) { return parse_results(read_text(path), input_name(path)); }
 
 std::string dump_result_line(const json& result) {
-  ordered_json ordered =
-      in_order(result, {"kind",           "key",        "op",           "dtype",           "shape",
-                        "layout",         "parameters", "compute_mode", "bytes_per_array", "device",
-                        "implementation", "data",       "host_memory",  "cache",           "status",
-                        "reason",         "verified",   "error",        "error_bound",     "time_s",
-                        "wall_s",         "transfer",   "flops",        "bytes",           "rates",
-                        "percent",        "bound",      "roof",         "clock_mhz",       "temperature_c",
-                        "energy_j",       "warnings"});
+  ordered_json ordered = in_order(result, {"kind",          "key",          "op",
+                                           "dtype",         "shape",        "layout",
+                                           "parameters",    "compute_mode", "bytes_per_array",
+                                           "device",        "threads",      "implementation",
+                                           "data",          "host_memory",  "cache",
+                                           "status",        "reason",       "verified",
+                                           "error",         "error_bound",  "time_s",
+                                           "wall_s",        "transfer",     "flops",
+                                           "bytes",         "rates",        "percent",
+                                           "bound",         "roof",         "clock_mhz",
+                                           "temperature_c", "energy_j",     "warnings"});
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
     ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "runs", "stop", "clock"});
   }

@@ -95,13 +95,16 @@ const roofline* main_roof(const std::vector<roofline>& roofs, const std::string&
   return best;
 }
 
-std::vector<roofline_point> points_of(const json& document, const std::string& device) {
+std::vector<roofline_point> points_of(const json& document, const json& device) {
   std::vector<roofline_point> points;
   for (const json& result : document.at("results")) {
     const auto seconds = number_of(field(result, "/time_s/median"));
     const auto flops = number_of(field(result, "/flops/model"));
     const auto bytes = number_of(field(result, "/bytes"));
-    if (result.at("device") != device || result.at("status") != "ok" || result.at("data") != "resident") continue;
+    if (result.at("device") != device.at("id") || result.at("status") != "ok") continue;
+    if (result.at("data") != "resident") continue;
+    const json& threads = field(result, "/threads");
+    if (threads.is_number() && threads != field(device, "/threads")) continue;
     if (!seconds || !flops || !bytes || *flops <= 0 || *bytes <= 0) continue;
     points.push_back({text_of(result.at("op")), text_of(result.at("dtype")), *flops / *bytes, *flops / *seconds});
   }

@@ -45,8 +45,8 @@ struct roofline_point {
   double rate = 0;       ///< flop/s
 };
 
-/// The points of a device in a results document: resident results with a time whose flops and bytes are known.
-[[nodiscard]] std::vector<roofline_point> points_of(const nlohmann::json& document, const std::string& device);
+/// The points of a device's entry in a results document: resident results with a time whose flops and bytes are known.
+[[nodiscard]] std::vector<roofline_point> points_of(const nlohmann::json& document, const nlohmann::json& device);
 
 /// As `rooflines` of a device in the results file (docs/results.md).
 [[nodiscard]] nlohmann::json rooflines_json(const std::vector<roofline>& roofs);

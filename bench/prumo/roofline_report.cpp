@@ -17,9 +17,19 @@ namespace {
 
 using nlohmann::json;
 
-std::string heading(const json& device, const text_style& style) {
+/// The device's id, with its number of threads where others are in the document, too.
+std::string title_of(const json& document, const json& device) {
+  const auto same = [&](const json& it) { return it.at("id") == device.at("id"); };
+  const json& devices = document.at("devices");
+  const std::string id = text_of(device.at("id"));
+  if (std::count_if(devices.begin(), devices.end(), same) < 2) return id;
+  return fmt::format("{} ({})", id,
+                     format_threads(static_cast<std::int64_t>(number_of(field(device, "/threads")).value_or(0))));
+}
+
+std::string heading(const json& document, const json& device, const text_style& style) {
   const std::string name = text_of(field(device, "/name"));
-  const std::string title = fmt::format("{}  {}", text_of(device.at("id")), name.empty() ? "n/a" : name);
+  const std::string title = fmt::format("{}  {}", title_of(document, device), name.empty() ? "n/a" : name);
   return emphasize(fit(sanitize(title), static_cast<std::size_t>(style.width), style.unicode), emphasis::heading,
                    style) +
          '\n';
@@ -83,7 +93,7 @@ std::string points_table(const std::vector<roofline_point>& points, const std::v
   return points.empty() ? std::string() : table.render(style);
 }
 
-std::vector<roofline_point> wanted_points(const json& document, const std::string& device,
+std::vector<roofline_point> wanted_points(const json& document, const json& device,
                                           const std::vector<std::string>& dtypes) {
   std::vector<roofline_point> points = points_of(document, device);
   std::erase_if(points, [&](const roofline_point& it) {
@@ -137,13 +147,13 @@ std::string roofline_table(const json& document, const std::vector<std::string>&
   std::string out;
   for (const json& device : document.at("devices")) {
     const std::vector<roofline> roofs = rooflines_of(device, dtypes);
-    out += (out.empty() ? "" : "\n") + heading(device, style);
+    out += (out.empty() ? "" : "\n") + heading(document, device, style);
     if (roofs.empty()) {
       out += "  neither ceilings nor peaks are known: measure with `prumo bench`, without --no-probe\n";
       continue;
     }
     out += roofs_table(roofs, style);
-    out += points_table(wanted_points(document, text_of(device.at("id")), dtypes), roofs, style);
+    out += points_table(wanted_points(document, device, dtypes), roofs, style);
   }
   return out.empty() ? "No devices.\n" : out;
 }
@@ -151,9 +161,9 @@ std::string roofline_table(const json& document, const std::vector<std::string>&
 std::string roofline_plots(const json& document, const std::vector<std::string>& dtypes, const text_style& style) {
   std::string out;
   for (const json& device : document.at("devices")) {
-    const std::string id = text_of(device.at("id"));
+    const std::string id = title_of(document, device);
     const std::vector<roofline> roofs = rooflines_of(device, dtypes);
-    const std::vector<roofline_point> points = wanted_points(document, id, dtypes);
+    const std::vector<roofline_point> points = wanted_points(document, device, dtypes);
     std::vector<std::string> types;
     const auto add_type = [&](const std::string& dtype) {
       if (std::ranges::find(types, dtype) == types.end()) types.push_back(dtype);

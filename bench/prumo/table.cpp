@@ -4,10 +4,13 @@
 #include "case_columns.hpp"
 #include "footnotes.hpp"
 #include "result_cells.hpp"
+#include "thread_scaling.hpp"
+#include "units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -60,8 +63,10 @@ std::string not_measured(const std::vector<const json*>& rows, const text_style&
     auto place = std::find_if(groups.begin(), groups.end(),
                               [&](const group& known) { return known.status == status && known.reason == reason; });
     if (place == groups.end()) place = groups.insert(groups.end(), group{status, reason, {}});
-    place->cases.push_back(fmt::format("{} {} {} {}", text_of(field(*row, "/op")), size_cell(*row), data_cell(*row),
-                                       text_of(field(*row, "/device"))));
+    const auto threads = number_of(field(*row, "/threads"));
+    place->cases.push_back(fmt::format(
+        "{} {} {} {}{}", text_of(field(*row, "/op")), size_cell(*row), data_cell(*row), text_of(field(*row, "/device")),
+        threads ? fmt::format(" ({})", format_threads(static_cast<std::int64_t>(*threads))) : ""));
   }
   using align = text_table::align;
   text_table table({{"", align::left}, {"", align::right}, {"", align::left}});
@@ -113,24 +118,28 @@ std::string device_lines(const json& devices, const text_style& style) {
     const std::string name = text_of(field(device, "/name"));
     std::string line = fmt::format("{}: {}", text_of(field(device, "/id")), name.empty() ? "n/a" : name);
     if (const auto threads = number_of(field(device, "/threads")); threads && *threads > 0) {
-      line += fmt::format(", {:.0f} {}", *threads, *threads > 1 ? "threads" : "thread");
+      line += ", " + format_threads(static_cast<std::int64_t>(*threads));
     }
     lines += wrapped(line, style);
   }
   return lines;
 }
 
-std::string measured_table(const std::vector<const json*>& rows, const case_columns& cases, footnotes& notes,
-                           const text_style& style) {
+std::string measured_table(const std::vector<const json*>& rows, const case_columns& cases,
+                           const thread_scalings& scalings, footnotes& notes, const text_style& style) {
   using align = text_table::align;
   std::vector<text_table::column> columns;
   cases.add_columns(columns);
-  const std::vector<text_table::column> figures = {
-      {"time", align::right},         {style.unicode ? "±" : "+-", align::left, true},
-      {"rate", align::right},         {"roof", align::right},
-      {"bound", align::left, true},   {"peak", align::right, true},
-      {"kernel", align::right, true}, {"h2d", align::right, true},
-      {"d2h", align::right, true},    {"check", align::left}};
+  columns.push_back({"time", align::right});
+  columns.push_back({style.unicode ? "±" : "+-", align::left, true});
+  if (scalings.any()) {
+    columns.push_back({"speed-up", align::right});
+    columns.push_back({"efficiency", align::right});
+  }
+  const std::vector<text_table::column> figures = {{"rate", align::right},         {"roof", align::right},
+                                                   {"bound", align::left, true},   {"peak", align::right, true},
+                                                   {"kernel", align::right, true}, {"h2d", align::right, true},
+                                                   {"d2h", align::right, true},    {"check", align::left}};
   columns.insert(columns.end(), figures.begin(), figures.end());
 
   text_table table(std::move(columns));
@@ -146,6 +155,11 @@ std::string measured_table(const std::vector<const json*>& rows, const case_colu
     cases.add_cells(result, cells);
     cells.push_back({seconds_cell(field(result, "/time_s/median"), style)});
     cells.push_back({spread_cell(result, style)});
+    if (scalings.any()) {
+      const auto scaling = scalings.of(result);
+      cells.push_back({scaling ? format_significant(scaling->speed_up, 3) : ""});
+      cells.push_back({scaling ? percent_cell(100 * scaling->efficiency) : ""});
+    }
     cells.push_back({rate_cell(result)});
     cells.push_back({percent_cell(field(result, "/percent/roofline"))});
     const std::string bound = text_of(field(result, "/bound"));
@@ -179,7 +193,8 @@ std::string bench_table(const json& document, const text_style& style) {
   out += '\n';
 
   footnotes notes;
-  std::string body = measured_table(rows, cases, notes, style);
+  const thread_scalings scalings(results);
+  std::string body = measured_table(rows, cases, scalings, notes, style);
   body += body.empty() ? "" : "\n";
   const std::string footnote_lines = notes.render(style);
   const std::string skipped_lines = not_measured(rows, style);
@@ -191,6 +206,12 @@ std::string bench_table(const json& document, const text_style& style) {
                              "this run",
                              style.unicode ? "±" : "+-"),
                  style, emphasis::muted);
+  if (scalings.any()) {
+    out += wrapped(
+        "speed-up: time with the fewest threads over the time with these; efficiency: speed-up over how many times as "
+        "many threads; roof: by the ceilings that the same threads reached",
+        style, emphasis::muted);
+  }
   const bool transfers =
       std::any_of(results.begin(), results.end(), [](const json& it) { return field(it, "/transfer").is_object(); });
   if (transfers) {

@@ -91,6 +91,7 @@ double time_model::flops_per_second(const planned_group& group, const planned_ca
   double best = 0;
   for (const fleet_device& other : fleet_.devices()) {
     if (is_gpu(other) != is_gpu(device) || (is_gpu(device) && other.id != device.id)) continue;
+    if (other.threads != device.threads) continue;
     const json peaks = other.entry.value("peaks", json::array());
     const compute_peaks peak = find_compute_peaks(peaks, unit.empty() ? "vector" : unit, group.dtype);
     best = std::max({best, peak.max_clock.value_or(0), peak.measured_clock.value_or(0)});

@@ -293,6 +293,10 @@ std::string format_duration(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string format_threads(std::int64_t threads) {
+  return fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads");
+}
+
 std::string format_rate(double per_second, std::string_view unit) {
   if (!std::isfinite(per_second)) return "n/a";
   constexpr std::array<std::string_view, 7> prefixes = {"", "k", "M", "G", "T", "P", "E"};

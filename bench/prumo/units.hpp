@@ -49,6 +49,9 @@ class unit_error : public std::invalid_argument {
 /// Formats a duration for people: `0.5 s`, `15 s`, `2 min 05 s`, `1 h 02 min`.
 [[nodiscard]] std::string format_duration(double seconds);
 
+/// `1 thread`, `4 threads`.
+[[nodiscard]] std::string format_threads(std::int64_t threads);
+
 /// Formats a rate with three significant digits and a decimal SI prefix: format_rate(3.81e10, "B/s") is `38.1
 /// GB/s`. Not finite is `n/a`.
 [[nodiscard]] std::string format_rate(double per_second, std::string_view unit);

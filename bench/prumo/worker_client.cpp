@@ -28,8 +28,19 @@ std::string quote(std::string_view line) {
 
 }  // namespace
 
+worker_launch worker_launch::behind(const std::vector<std::string>& words) const {
+  worker_launch other = *this;
+  other.command.insert(other.command.begin() + static_cast<std::ptrdiff_t>(launcher_words), words.begin(), words.end());
+  return other;
+}
+
+std::string worker_client::called() const {
+  const std::string text = fmt::format("worker '{}'", launch_.name);
+  return launch_.threads ? fmt::format("{} with {}", text, format_threads(*launch_.threads)) : text;
+}
+
 void worker_client::fail(worker_failure::reason why, const std::string& what) {
-  std::string message = fmt::format("worker '{}' {}", launch_.name, what);
+  std::string message = fmt::format("{} {}", called(), what);
   std::string said;
   if (process_) {
     std::string last_words;
@@ -63,7 +74,7 @@ void worker_client::start() {
   ++generation_;
   greeted_ = false;
   worker_process::options how;
-  how.own_process_group = !launch_.through_launcher;
+  how.own_process_group = launch_.launcher_words == 0;
   how.forward_errors = options_.forward_errors;
   process_ = std::make_unique<worker_process>(launch_.command, how);
   try {
@@ -86,7 +97,7 @@ const hello_answer& worker_client::greet() {
   if (greeted_ && process_) return *hello_;
   if (given_up()) {
     throw worker_failure(worker_failure::reason::cannot_start,
-                         fmt::format("worker '{}' was given up after {} failed starts", launch_.name, failed_starts_));
+                         fmt::format("{} was given up after {} failed starts", called(), failed_starts_));
   }
   ++failed_starts_;  // until it has greeted
   try {

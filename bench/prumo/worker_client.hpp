@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,10 +21,14 @@ namespace prumo::bench {
 
 /// How a worker is started.
 struct worker_launch {
-  std::string name;                  ///< how messages call it
-  std::vector<std::string> command;  ///< program and arguments
-  bool through_launcher = false;     ///< started by `--launcher` (ssh, srun)
-  bool of_other_build = false;       ///< measured beside this build's: `--against`
+  std::string name;                           ///< how messages call it
+  std::vector<std::string> command;           ///< program and arguments, behind the words of the launcher
+  std::size_t launcher_words = 0;             ///< how many of `--launcher` (ssh, srun) they are
+  bool of_other_build = false;                ///< measured beside this build's: `--against`
+  std::optional<int> threads = std::nullopt;  ///< that `command` tells it to start: `--threads`
+
+  /// The same worker started with `words` in front of its own command: `env NAME=VALUE`.
+  [[nodiscard]] worker_launch behind(const std::vector<std::string>& words) const;
 };
 
 /// A worker that died, hung, broke the protocol or cannot be started. The message names it, what it was doing and what
@@ -115,12 +120,15 @@ class worker_client {
   [[nodiscard]] bool given_up() const noexcept { return failed_starts_ >= 3; }
   [[nodiscard]] const std::string& name() const noexcept { return launch_.name; }
   [[nodiscard]] const worker_launch& how_launched() const noexcept { return launch_; }
+  [[nodiscard]] const options& settings() const noexcept { return options_; }
 
  private:
   nlohmann::json request(std::string_view name, const nlohmann::json& fields, double limit);
   nlohmann::json exchange(std::string_view name, double limit);
   void start();
   void send(std::string_view name, const nlohmann::json& fields);
+  /// How messages call it: `worker 'openmp'`, `worker 'openmp' with 4 threads`.
+  [[nodiscard]] std::string called() const;
   [[noreturn]] void fail(worker_failure::reason why, const std::string& what);
   template <typename Parse>
   std::invoke_result_t<Parse, const nlohmann::json&> checked(std::string_view name, const nlohmann::json& answer,

@@ -61,7 +61,7 @@ std::set<std::string> python_peers(const std::vector<std::string>& folders) {
 /// On another machine this one's environments mean nothing.
 worker_launch python_peer(const std::string& name, const std::string& launcher) {
   const std::string interpreter = launcher.empty() ? peer_interpreter() : "python3";
-  return {name, {interpreter, "-m", "prumo_peers." + name}, false, false};
+  return {name, {interpreter, "-m", "prumo_peers." + name}};
 }
 
 bool is_asked_for(const std::string& peer, const worker_options& options) {
@@ -228,7 +228,7 @@ std::vector<worker_launch> find_other_build(const std::string& path) {
   std::vector<worker_launch> workers;
   workers.reserve(found.size());
   for (const auto& [name, program] : found) {
-    workers.push_back({name + std::string(other_build_suffix), {fs::absolute(program).string()}, false, true});
+    workers.push_back({name + std::string(other_build_suffix), {fs::absolute(program).string()}, 0, true});
   }
   return workers;
 }
@@ -257,14 +257,14 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     if (known(name)) {
       throw program_error(exit_code::wrong_usage, fmt::format("two workers are named '{}': rename one of them", name));
     }
-    workers.push_back({name, std::move(command), false, false});
+    workers.push_back({name, std::move(command)});
   }
   std::set<std::string> peers = in_python;
   for (const std::string& folder : options.folders) {
     for (const auto& [name, path] : workers_in(folder)) {
       if (!is_own_backend(name)) peers.insert(name);
       const bool wanted = options.search || (!is_own_backend(name) && is_asked_for(name, options));
-      if (wanted && !known(name)) workers.push_back({name, {path.string()}, false, false});
+      if (wanted && !known(name)) workers.push_back({name, {path.string()}});
     }
   }
   for (const std::string& peer : in_python) {
@@ -279,7 +279,7 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
   if (!launcher.empty()) {
     for (worker_launch& worker : workers) {
       worker.command.insert(worker.command.begin(), launcher.begin(), launcher.end());
-      worker.through_launcher = true;
+      worker.launcher_words = launcher.size();
     }
   }
   return workers;

@@ -4,6 +4,7 @@
 #include "nearest_name.hpp"
 #include "program_error.hpp"
 #include "text_table.hpp"
+#include "units.hpp"
 #include "worker_discovery.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,13 @@ json blank_entry(const fleet_device& device) {
 
 }  // namespace
 
+std::string fleet_device::label() const { return threads ? fmt::format("{} ({})", id, format_threads(*threads)) : id; }
+
+bool has_transfers(const device_summary& device) {
+  // Only host devices have a number of threads.
+  return device.transfers.value_or(!device.threads.is_number());
+}
+
 worker_fleet::worker_fleet(std::vector<worker_launch> launches, worker_client::options how) {
   for (worker_launch& launch : launches) workers_.emplace_back(std::move(launch), how);
 }
@@ -41,11 +49,7 @@ void worker_fleet::start() {
     try {
       const hello_answer& hello = worker.greet();
       for (const device_summary& summary : hello.devices) add_device(index, hello, summary);
-      for (const json& warning : hello.worker.value("warnings", json::array())) {
-        if (warning.is_string()) {
-          notes_.push_back(fmt::format("{}: {}", worker.name(), sanitize(warning.get<std::string>())));
-        }
-      }
+      add_warnings(worker, hello);
     } catch (const worker_failure& failure) {
       const bool explained = failure.why() == worker_failure::reason::unavailable && !failure.said().empty();
       unusable_[index] = {explained ? failure.said() : failure.what(), failure.what()};
@@ -70,13 +74,27 @@ void worker_fleet::add_device(std::size_t worker, const hello_answer& hello, con
   device.worker = worker;
   device.peer = !is_own_backend(hello.backend);
   device.summary = summary;
-  device.entry = blank_entry(device);
-  device.entry["worker"] = {{"name", name},
-                            {"version", hello.version},
-                            {"versions", hello.worker.value("versions", json())},
-                            {"build", hello.worker.value("build", json())},
-                            {"environment", hello.worker.value("environment", json())}};
+  device.entry = entry_of(device, hello);
+  if (!own_host_ && !device.peer && !device.of_other_build && !has_transfers(summary)) own_host_ = device;
   devices_.push_back(std::move(device));
+}
+
+json worker_fleet::entry_of(const fleet_device& device, const hello_answer& hello) const {
+  json entry = blank_entry(device);
+  entry["worker"] = {{"name", workers_[device.worker].name()},
+                     {"version", hello.version},
+                     {"versions", hello.worker.value("versions", json())},
+                     {"build", hello.worker.value("build", json())},
+                     {"environment", hello.worker.value("environment", json())}};
+  return entry;
+}
+
+void worker_fleet::add_warnings(const worker_client& worker, const hello_answer& hello) {
+  for (const json& warning : hello.worker.value("warnings", json::array())) {
+    if (!warning.is_string()) continue;
+    std::string note = fmt::format("{}: {}", worker.name(), sanitize(warning.get<std::string>()));
+    if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
+  }
 }
 
 bool worker_fleet::matches(const fleet_device& device, const std::string& filter) const {
@@ -232,6 +250,7 @@ void worker_fleet::read_facts() {
       for (const auto& [name, value] : facts.items()) {
         if (name != "id" && name != "backend") device.entry[name] = value;
       }
+      if (device.threads) device.entry["threads"] = *device.threads;
     } catch (const worker_failure& failure) {
       notes_.emplace_back(failure.what());
     } catch (const request_refused& refusal) {

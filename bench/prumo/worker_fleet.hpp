@@ -24,9 +24,17 @@ struct fleet_device {
   bool peer = false;            ///< another framework beside which prumo is measured: taken only when asked for
   bool of_other_build = false;  ///< of `--against`; its id is that of this build's device with a suffix
   std::string missing;          ///< why a peer or device that was asked for is not there; empty: it is
+  std::optional<int> threads;   ///< that work on it, where it is measured with several numbers of them
+  std::string fixed_threads;    ///< why it cannot be measured with `threads`; empty: it can
   device_summary summary;
   nlohmann::json entry;  ///< the results file's entry of `devices`
+
+  /// `openmp:0`, or `openmp:0 (2 threads)` where there are several of that id.
+  [[nodiscard]] std::string label() const;
 };
+
+/// True for a device to which data have to be copied and back; by its number of threads where it does not tell.
+[[nodiscard]] bool has_transfers(const device_summary& device);
 
 /// All workers of a run and the devices that they offer.
 class worker_fleet {
@@ -48,6 +56,12 @@ class worker_fleet {
   /// Keeps of two builds the devices that both have. What only one has becomes a note.
   /// \throws program_error (wrong usage) where there is none; the message tells what each build has
   void match_builds();
+
+  /// Puts in the place of each device of the host one for each number of threads that `words` of --threads ask for,
+  /// each with a worker process of its own whose threads are bound close. Where a worker starts another number of
+  /// threads than it is told, the device says so.
+  /// \throws program_error (wrong usage) where no device is the host's, and as thread_numbers()
+  void spread_over_threads(std::span<const std::string> words);
 
   /// Ends all workers and starts them again: fresh processes. The other build's are started first where `other_first`.
   /// One that does not come back fails the cases that need it.
@@ -78,6 +92,10 @@ class worker_fleet {
 
  private:
   void add_device(std::size_t worker, const hello_answer& hello, const device_summary& summary);
+  [[nodiscard]] nlohmann::json entry_of(const fleet_device& device, const hello_answer& hello) const;
+  void add_warnings(const worker_client& worker, const hello_answer& hello);
+  [[nodiscard]] nlohmann::json facts_of_all_processors();
+  [[nodiscard]] fleet_device with_threads(const fleet_device& device, int threads, std::size_t worker);
   [[nodiscard]] bool matches(const fleet_device& device, const std::string& filter) const;
   [[nodiscard]] bool is_wanted(const fleet_device& device, std::span<const std::string> filters,
                                std::span<const std::string> named_workers, std::span<const std::string> peers) const;
@@ -93,6 +111,8 @@ class worker_fleet {
   };
   std::map<std::size_t, failed_start> unusable_;  ///< by index
   std::vector<fleet_device> devices_;
+  /// The first device of prumo's own for the host, selected or not: it knows the processors.
+  std::optional<fleet_device> own_host_;
   std::vector<std::string> notes_;
 };
 

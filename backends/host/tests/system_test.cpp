@@ -7,6 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <variant>
+
 namespace prumo::backend::host {
 namespace {
 
@@ -121,6 +125,19 @@ TEST(system_state, quota_of_control_groups_version_1) {
   EXPECT_EQ(cpu_quota(container.files()), std::nullopt);
 }
 
+/// Numbers, lists and objects in short.
+std::string text_of(const fact_value& fact) {
+  const auto joined = [](const auto& members, const auto& text) {
+    std::string all;
+    for (const auto& it : members) all += (all.empty() ? "" : ",") + text(it);
+    return all;
+  };
+  if (const auto* number = std::get_if<std::int64_t>(&fact.value)) return std::to_string(*number);
+  if (const auto* list = std::get_if<fact_value::list>(&fact.value)) return '[' + joined(*list, text_of) + ']';
+  const auto& object = std::get<fact_value::object>(fact.value);
+  return '{' + joined(object, [](const auto& it) { return it.name + ':' + text_of(it.value); }) + '}';
+}
+
 void write_thread(const made_up_system& system, int cpu, const std::string& siblings, int package) {
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
   system.write(folder + "/topology/core_cpus_list", siblings + "\n");
@@ -206,6 +223,15 @@ TEST(topology, caches_and_memory_nodes_of_two_sockets) {
   EXPECT_EQ(last_level_cache_bytes(machine, machine.threads), 32 << 20);
   EXPECT_EQ(last_level_cache_bytes(machine, threads_among(machine, {1})), 16 << 20);
   EXPECT_EQ(machine.kinds.size(), 1u);
+
+  // What threads can be placed on: node by node, and of that the hardware threads that may be used.
+  host_observation seen;
+  seen.machine = machine;
+  seen.allowed_cpus = {{0, 2, 3}, {0, 2, 3}};
+  const device_facts facts = assemble_facts(seen, server.files());
+  const auto domains = std::ranges::find_if(facts.extras, [](const fact& it) { return it.name == "numa_domains"; });
+  ASSERT_NE(domains, facts.extras.end());
+  EXPECT_EQ(text_of(domains->value), "[{node:0,cores:[[0]]},{node:1,cores:[[2],[3]]}]");
 }
 
 TEST(facts, warnings_name_what_disturbs) {

@@ -59,7 +59,7 @@ std::vector<std::string> devices_with_rows(const comparison_source& source) {
   std::vector<std::string> ids;
   for (const auto& entry : source.devices) {
     std::string id = text_of(field(entry, "/id"));
-    if (present.contains(id)) ids.push_back(std::move(id));
+    if (present.erase(id) > 0) ids.push_back(std::move(id));  // once, though it may stand there with other threads
   }
   return ids;
 }

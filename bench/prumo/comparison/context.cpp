@@ -142,13 +142,34 @@ bool differ(const std::string& title, const json& a, const json& b) {
   return std::abs(one - other) > tolerance * std::max(std::abs(one), std::abs(other));
 }
 
-/// The devices of a side that have cases in the comparison.
-std::set<std::string> devices_of(const comparison& of, std::size_t side) {
-  std::set<std::string> devices;
+/// A device that has cases in the comparison, and the number of threads that was chosen for them; 0: none was.
+struct used_device {
+  std::string id;
+  int threads = 0;
+  auto operator<=>(const used_device&) const = default;
+};
+
+std::set<used_device> devices_of(const comparison& of, std::size_t side) {
+  std::set<used_device> devices;
   for (const compared_case& it : of.cases) {
-    for (const measurement* row : it.cells[side]) devices.insert(text_of(field(row->result, "/device")));
+    for (const measurement* row : it.cells[side]) {
+      const auto threads = number_of(field(row->result, "/threads"));
+      devices.insert({text_of(field(row->result, "/device")), static_cast<int>(threads.value_or(0))});
+    }
   }
   return devices;
+}
+
+const json& entry_of(const comparison_source& source, const used_device& device) {
+  for (const json& entry : source.devices) {
+    const bool same = text_of(field(entry, "/id")) == device.id;
+    if (same && device.threads > 0 && field(entry, "/threads") == device.threads) return entry;
+  }
+  return device_entry(source, device.id);
+}
+
+std::string title_of(const used_device& device) {
+  return device.threads > 0 ? fmt::format("{} ({}) ", device.id, format_threads(device.threads)) : device.id + ' ';
 }
 
 }  // namespace
@@ -166,8 +187,13 @@ std::string describe_device(const comparison_source& source, const std::string& 
   std::string name = text_of(field(entry, "/name"));
   if (name.empty()) name = text_of(field(source.run, "/cpu/name"));
   std::string text = name.empty() ? "n/a" : name;
-  if (const auto threads = number_of(field(entry, "/threads")); threads && *threads > 0) {
-    text += fmt::format(", {:.0f} {}", *threads, *threads > 1 ? "threads" : "thread");
+  std::vector<double> threads;  // an entry for each number of them
+  for (const json& it : source.devices) {
+    const auto number = text_of(field(it, "/id")) == device ? number_of(field(it, "/threads")) : std::nullopt;
+    if (number && *number > 0) threads.push_back(*number);
+  }
+  if (!threads.empty()) {
+    text += fmt::format(", {:.0f} {}", fmt::join(threads, ", "), threads.back() > 1 ? "threads" : "thread");
   }
   if (const std::string host = text_of(field(source.run, "/host/name")); !host.empty()) text += ", on " + host;
   return text;
@@ -189,8 +215,8 @@ std::vector<context_difference> context_differences(const comparison& of) {
   };
   // For each fact what each side says of it, each value once.
   std::map<fact_name, std::vector<std::vector<json>>> all;
-  std::vector<std::set<std::string>> devices;
-  std::set<std::string> every_device;
+  std::vector<std::set<used_device>> devices;
+  std::set<used_device> every_device;
   for (std::size_t side = 0; side < of.sides.size(); ++side) {
     devices.push_back(devices_of(of, side));
     every_device.insert(devices.back().begin(), devices.back().end());
@@ -200,8 +226,8 @@ std::vector<context_difference> context_differences(const comparison& of) {
     for (const comparison_source* source : of.sides[side].sources) {
       fact_values values;
       put_run(values, source->run);
-      for (const std::string& device : devices[side]) {
-        put_facts(values, device_entry(*source, device), versions && every_device.size() > 1 ? device + " " : "");
+      for (const used_device& device : devices[side]) {
+        put_facts(values, entry_of(*source, device), versions && every_device.size() > 1 ? title_of(device) : "");
       }
       for (const auto& [name, value] : values) {
         auto& sides = all[name];

@@ -91,15 +91,16 @@ struct property {
   const char* pointer;
   const char* name;
 };
-constexpr std::array<property, 9> properties{{{"/cache", "cache"},
-                                              {"/compute_mode", "compute mode"},
-                                              {"/data", "data"},
-                                              {"/host_memory", "host memory"},
-                                              {"/layout", "layout"},
-                                              {"/dtype", "type"},
-                                              {"/shape", "shape"},
-                                              {"/parameters", "parameters"},
-                                              {"/device", "device"}}};
+constexpr std::array<property, 10> properties{{{"/threads", "number of threads"},
+                                               {"/cache", "cache"},
+                                               {"/compute_mode", "compute mode"},
+                                               {"/data", "data"},
+                                               {"/host_memory", "host memory"},
+                                               {"/layout", "layout"},
+                                               {"/dtype", "type"},
+                                               {"/shape", "shape"},
+                                               {"/parameters", "parameters"},
+                                               {"/device", "device"}}};
 
 std::string value_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();

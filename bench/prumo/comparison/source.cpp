@@ -125,21 +125,28 @@ comparison_source source_of_results(json document, std::string name) {
   source.name = std::move(name);
   source.format = results_schema_name;
   source.run = std::move(document.at("run"));
+  // Entries of one id differ in their numbers of threads; a result for which none was chosen means the first.
   std::unordered_map<std::string, std::size_t> device_places;
+  const auto with_threads = [](const std::string& id, const json& threads) {
+    return threads.is_number() ? fmt::format("{}\n{}", id, threads.dump()) : id;
+  };
   for (json& device : document.at("devices")) {
     const std::string id = device.at("id");
-    if (!device_places.emplace(id, source.devices.size()).second) {
+    if (!device_places.emplace(with_threads(id, device.at("threads")), source.devices.size()).second) {
       source.notes.push_back(fmt::format("{}: describes its device {} twice; the first counts", source.name, id));
       continue;
     }
+    device_places.emplace(id, source.devices.size());
     source.devices.push_back(std::move(device));
   }
   std::unordered_map<std::string, std::size_t> row_places;
   std::size_t repeated = 0;
   for (json& result : document.at("results")) {
     const std::string id = result.at("device");
-    const auto [place, is_new] = device_places.emplace(id, source.devices.size());
-    if (is_new) {
+    auto place = device_places.find(with_threads(id, field(result, "/threads")));
+    if (place == device_places.end()) place = device_places.find(id);
+    if (place == device_places.end()) {
+      place = device_places.emplace(id, source.devices.size()).first;
       source.devices.push_back({{"id", id},
                                 {"backend", id.substr(0, id.find(':'))},
                                 {"name", nullptr},

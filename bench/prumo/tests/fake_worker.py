@@ -4,10 +4,14 @@
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
-                   [--factor OP=FACTOR]... [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
+                   [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
 counter.
+
+On the host it works with as many threads as OMP_NUM_THREADS says, twice as fast with twice as many; with --threads, with
+that many whatever is said. --domains are the numbers of cores of its NUMA domains, with two hardware threads a core; by
+default there is one domain of at most two cores that this machine has.
 
 Times are chosen by --factor, which slows an operation down, and --by-start: the first process of this label takes F1 times
 as long, the second F2 times. --starts is the file in which the processes of all labels are listed as they start.
@@ -65,7 +69,8 @@ class Refusal(Exception):
 class Worker:
     def __init__(self, options):
         self.options = options
-        self.host = options.backend in ("fake", "openmp")
+        self.host = options.backend in ("fake", "openmp") or options.backend.endswith("-cpu")
+        self.threads = options.threads or int(os.environ.get("OMP_NUM_THREADS", 2))
         self.cases = make_cases(not self.host)
         self.prepared = {}
         self.requests = {}
@@ -91,11 +96,29 @@ class Worker:
         return {"protocol": self.options.protocol,
                 "worker": {"name": "fake", "version": self.options.version_told, "backend": self.options.backend,
                            "versions": {"python": "3"}, "build": {"type": "none", "flags": ""}, "pid": os.getpid(),
-                           "environment": {}, "warnings": []},
+                           "environment": self.environment(), "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
-                             "name": "A device that is not there", "threads": 2 if self.host else None}
+                             "name": "A device that is not there", "threads": self.threads if self.host else None}
                             for i in range(self.options.devices)],
                 "cases": self.cases}
+
+    def environment(self):
+        told = {name: value for name, value in os.environ.items()
+                if name.startswith(("OMP_", "KOKKOS_NUM", "OPENBLAS_NUM", "GOMP_CPU"))}
+        if hasattr(os, "sched_getaffinity"):
+            told["processors"] = str(len(os.sched_getaffinity(0)))
+        return told
+
+    def numa_domains(self):
+        """Numbers go round the domains, as firmware likes to give them; second threads of cores come last."""
+        if not self.options.domains:
+            usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0, 1]
+            return [{"node": 0, "cores": [[cpu] for cpu in usable[:2]]}]
+        sizes = [int(cores) for cores in self.options.domains.split(",")]
+        order = sorted((core, domain) for domain, cores in enumerate(sizes) for core in range(cores))
+        number = {place: cpu for cpu, place in enumerate(order)}
+        return [{"node": domain, "cores": [[number[core, domain], number[core, domain] + len(order)]
+                                           for core in range(cores)]} for domain, cores in enumerate(sizes)]
 
     def device(self, request):
         peaks = [{"unit": "vector", "dtype": t, "accumulator": None, "value": v, "clock": "measured",
@@ -109,10 +132,11 @@ class Worker:
             peaks.append({"unit": "memory", "dtype": None, "accumulator": None, "value": 3e10, "clock": "max",
                           "clock_mhz": 3200.0, "source": "made up"})
         return {"device": {"id": request["device"], "backend": self.options.backend,
-                           "name": "A device that is not there", "threads": 2 if self.host else None,
+                           "name": "A device that is not there", "threads": self.threads if self.host else None,
                            "facts": {"memory_bytes": self.options.memory, "memory_available_bytes": None,
                                      "clock_measured_mhz": 3000.0 if self.host else None,
-                                     "clock_max_mhz": None if self.host else MAX_CLOCK, "cache_llc_bytes": 4 << 20},
+                                     "clock_max_mhz": None if self.host else MAX_CLOCK, "cache_llc_bytes": 4 << 20,
+                                     "numa_domains": self.numa_domains() if self.host else None},
                            "peaks": peaks}}
 
     def describe(self, op):
@@ -169,7 +193,7 @@ class Worker:
         model = resolved["model"]
         seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
         seconds = LAUNCH if case["op"] == "launch" else max(seconds / self.options.speed, LAUNCH)
-        seconds *= self.factor_of_start
+        seconds *= self.factor_of_start * (2 / self.threads if self.host else 1)
         for op, factor in self.options.factors:
             if op == case["op"]:
                 seconds *= float(factor)
@@ -338,6 +362,8 @@ def main():
                         help="every second answer for samples of an operation takes so many times as long")
     parser.add_argument("--factor", dest="factors", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
                         help="how many times as long as usual an operation takes")
+    parser.add_argument("--threads", type=int, help="how many there are, whatever the environment says")
+    parser.add_argument("--domains", help="cores of each NUMA domain")
     parser.add_argument("--label", default="fake", help="how this worker is called in the list of starts")
     parser.add_argument("--starts", help="file in which processes are listed as they start")
     parser.add_argument("--by-start", default="1", help="factors of the times of the first, second, ... process")

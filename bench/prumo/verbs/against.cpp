@@ -46,9 +46,12 @@ std::vector<std::string> same_program_notes(const worker_fleet& fleet) {
   for (const fleet_device& own : fleet.devices()) {
     for (const fleet_device& other : fleet.devices()) {
       if (own.of_other_build || !other.of_other_build || own.own_id != other.own_id) continue;
+      if (own.threads != other.threads) continue;
       const auto& program = fleet.worker(own.worker).how_launched().command.back();
       if (!is_same_program(program, fleet.worker(other.worker).how_launched().command.back())) continue;
-      notes.push_back(fmt::format("{}: both builds have the same worker program: all that differs is chance", own.id));
+      std::string note =
+          fmt::format("{}: both builds have the same worker program: all that differs is chance", own.id);
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
     }
   }
   return notes;

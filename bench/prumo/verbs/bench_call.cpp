@@ -2,6 +2,7 @@
 #include "comparison/verdict.hpp"
 #include "option_values.hpp"
 #include "suites.hpp"
+#include "thread_sweep.hpp"
 #include "verbs/bench.hpp"
 #include "verbs/measuring_arguments.hpp"
 #include "verbs/verb.hpp"
@@ -33,7 +34,7 @@ class bench_call : public verb_call {
   worker_arguments workers_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, implementations_,
-      compute_modes_, parameters_, references_;
+      compute_modes_, parameters_, references_, threads_;
   std::string suite_, count_limit_, output_, csv_, against_, gate_;
   std::size_t process_runs_ = 0;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false, tune_ = false;
@@ -45,6 +46,13 @@ void bench_call::add_options(CLI::App& app) {
                                       fmt::format("the cases of a published study: {}", fmt::join(suite_names(), ", ")))
                            ->type_name("NAME")
                            ->group("What");
+  add_words(
+      app, "--threads", threads_,
+      "numbers of threads of the host's devices, each measured by a process of its own bound to its cores: 1,2,4; "
+      "cores: 1, 2, 4, ... all cores; numa: whole NUMA domains",
+      "LIST")
+      ->excludes(suite)
+      ->group("What");
   add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->excludes(suite)->group("What");
   add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")
       ->excludes(suite)
@@ -165,6 +173,8 @@ std::size_t bench_call::read_process_runs() const {
 exit_code bench_call::run(std::vector<std::string> command) {
   bench_options options;
   options.common = workers_.read();
+  options.common.threads = split_list("--threads", threads_);
+  check_thread_words(options.common.threads);
   options.plan = read_plan();
   options.measure = read_measure();
   options.measure.process_runs = read_process_runs();
@@ -197,6 +207,7 @@ const verb bench_verb{
   prumo bench --op softmax --shape rows=4096,columns=1024
   prumo bench --op softmax --shape rows=1 --size 2MB:1GB    one row that fills the array
   prumo bench --op gemm --impl all --size 16MB --set trans_a=1
+  prumo bench --threads cores --op add,gemm     how they scale over the cores: speed-up and efficiency
   prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
   prumo bench --op add --with theano-2017       published figures below the table
   prumo bench --op add --list                   what would be measured

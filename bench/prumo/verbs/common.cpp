@@ -38,6 +38,7 @@ void open_fleet(worker_fleet& fleet, const common_options& options, device_facts
   for (const std::string& entry : options.workers.named) named.push_back(entry.substr(0, entry.find('=')));
   fleet.select_devices(options.devices, named, options.workers.peers);
   if (!options.workers.against.empty()) fleet.match_builds();
+  if (!options.threads.empty()) fleet.spread_over_threads(options.threads);
   if (facts == device_facts::read) fleet.read_facts();
   drop_invalid_facts(fleet);
 }

@@ -129,7 +129,7 @@ TEST(discovery, a_launcher_stands_in_front_of_every_command) {
   const auto found = discover_workers(options);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].command, (words{"ssh", "node7", "/opt/a b/worker", "--quiet"}));
-  EXPECT_TRUE(found[0].through_launcher);
+  EXPECT_EQ(found[0].launcher_words, 2U);
 }
 
 TEST(discovery, refuses_unreadable_and_doubled_names) {

@@ -85,7 +85,7 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 }
 
 worker_launch fake_worker(const std::vector<std::string>& options) {
-  return {"fake", joined({PRUMO_PYTHON, PRUMO_FAKE_WORKER}, options), false};
+  return {"fake", joined({PRUMO_PYTHON, PRUMO_FAKE_WORKER}, options)};
 }
 
 temporary_folder::temporary_folder() : path_(new_folder()) {}
