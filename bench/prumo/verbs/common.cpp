@@ -3,6 +3,7 @@
 
 #include "interrupt.hpp"
 #include "results_schema.hpp"
+#include "run_record.hpp"
 #include "worker_discovery.hpp"
 
 #include <fmt/format.h>
@@ -61,6 +62,17 @@ exit_code with_fleet(const common_options& options, device_facts facts,
 
 void check_output(const std::string& path) {
   if (!path.empty() && path != "-") std::ignore = results_writer(path, json::object(), json::array());
+}
+
+void list_devices(const worker_fleet& fleet) {
+  for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
+}
+
+json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet) {
+  return {{"schema", results_schema_name},
+          {"run", make_run_record(command, fleet)},
+          {"devices", fleet.device_entries()},
+          {"results", json::array()}};
 }
 
 void print_notes(std::span<const std::string> notes) {

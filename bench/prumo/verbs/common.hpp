@@ -6,10 +6,13 @@
 #include "results_file.hpp"
 #include "worker_fleet.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prumo::bench {
 
@@ -25,6 +28,12 @@ enum class device_facts { skip, read };
 
 /// Finds out now whether the results can be written there, not after they were measured. \throws results_error
 void check_output(const std::string& path);
+
+/// Prints the ids of the devices with their names: `--list`.
+void list_devices(const worker_fleet& fleet);
+
+/// A results document that tells of the devices and holds no results.
+[[nodiscard]] nlohmann::json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet);
 
 /// Prints notes for the user on standard error.
 void print_notes(std::span<const std::string> notes);

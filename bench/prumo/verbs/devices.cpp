@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device_ceilings.hpp"
 #include "device_table.hpp"
-#include "run_record.hpp"
 #include "unserved_gpus.hpp"
 #include "verbs/common.hpp"
 #include "verbs/verb.hpp"
@@ -42,15 +41,11 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
   std::erase_if(fleet.devices(), [](const fleet_device& it) { return !it.missing.empty(); });
   print_notes(fleet.notes());
   if (options.list_only) {
-    for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
+    list_devices(fleet);
     return exit_code::done;
   }
   if (options.probe) measure_device_ceilings(fleet, std::vector<std::string>{"f32", "f64"});
-  json run = make_run_record(options.command, fleet);
-  const json document = {{"schema", "prumo.results/1"},
-                         {"run", std::move(run)},
-                         {"devices", fleet.device_entries()},
-                         {"results", json::array()}};
+  const json document = devices_document(options.command, fleet);
   fleet.quit();
   const bool to_output = options.json || options.output == "-";
   if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));

@@ -4,7 +4,6 @@
 #include "device_ceilings.hpp"
 #include "option_values.hpp"
 #include "roofline_report.hpp"
-#include "run_record.hpp"
 #include "text_plot.hpp"
 #include "verbs/common.hpp"
 #include "verbs/verb.hpp"
@@ -66,15 +65,12 @@ void check_types(const std::vector<std::string>& dtypes, const worker_fleet& fle
 exit_code measure(const roofline_options& options, worker_fleet& fleet) {
   print_notes(fleet.notes());
   if (options.list_only) {
-    for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
+    list_devices(fleet);
     return exit_code::done;
   }
   check_types(options.dtypes, fleet);
   measure_device_ceilings(fleet, options.dtypes.empty() ? std::vector<std::string>{"f32", "f64"} : options.dtypes);
-  json document = {{"schema", "prumo.results/1"},
-                   {"run", make_run_record(options.command, fleet)},
-                   {"devices", fleet.device_entries()},
-                   {"results", json::array()}};
+  json document = devices_document(options.command, fleet);
   fleet.quit();
   show(options, std::move(document));
   return exit_code::done;
