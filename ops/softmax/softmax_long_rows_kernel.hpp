@@ -11,6 +11,11 @@
 
 namespace prumo::detail {
 
+/// What a team works on at a time where rows are long.
+struct softmax_long_segment {
+  std::int64_t row, begin, count;
+};
+
 /// How long rows are cut into segments: by their number and length alone.
 struct softmax_long_partition {
   static constexpr int threads = 256;
@@ -34,6 +39,14 @@ struct softmax_long_partition {
     result.segment = (even + shortest - 1) / shortest * shortest;
     result.segments = (columns + result.segment - 1) / result.segment;
     return result;
+  }
+
+  /// Segment number `block`, row by row.
+  KOKKOS_FORCEINLINE_FUNCTION softmax_long_segment segment_of(std::int64_t block, std::int64_t columns) const {
+    const std::int64_t row = block / segments;
+    const std::int64_t begin = (block - row * segments) * segment;
+    const std::int64_t rest = columns - begin;
+    return {row, begin, rest < segment ? rest : segment};
   }
 };
 
@@ -190,11 +203,9 @@ class softmax_statistics_kernel {
     join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
     for (std::int64_t block = member.league_rank(); block < problem_.rows * cut_.segments;
          block += member.league_size()) {
-      const std::int64_t row = block / cut_.segments;
-      const std::int64_t begin = (block - row * cut_.segments) * cut_.segment;
-      const std::int64_t rest = problem_.columns - begin;
+      const softmax_long_segment own = cut_.segment_of(block, problem_.columns);
       softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
-          problem_, row, begin, rest < cut_.segment ? rest : cut_.segment, member.team_rank());
+          problem_, own.row, own.begin, own.count, member.team_rank());
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
       if (member.team_rank() == 0) partial_[block] = statistics;
     }
@@ -230,13 +241,10 @@ class softmax_write_kernel {
     join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
     const std::int64_t blocks = problem_.rows * cut_.segments;
     for (std::int64_t turn = member.league_rank(); turn < blocks; turn += member.league_size()) {
-      const std::int64_t block = blocks - 1 - turn;
-      const std::int64_t row = block / cut_.segments;
-      const std::int64_t begin = (block - row * cut_.segments) * cut_.segment;
-      const std::int64_t rest = problem_.columns - begin;
-      const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + row * cut_.segments);
+      const softmax_long_segment own = cut_.segment_of(blocks - 1 - turn, problem_.columns);
+      const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + own.row * cut_.segments);
       softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
-          problem_, row, begin, rest < cut_.segment ? rest : cut_.segment, member.team_rank());
+          problem_, own.row, own.begin, own.count, member.team_rank());
       stretch.write(finite_maximum(of_row.maximum), Formula::row_factor(of_row.total), false);
     }
   }
