@@ -46,15 +46,6 @@ struct uniform_formula {
   }
 };
 
-PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <class C, class T, std::size_t N>
-KOKKOS_FORCEINLINE_FUNCTION C polynomial_of(const T (&coefficients)[N], C x) {
-  C value(coefficients[N - 1]);
-  PRUMO_UNROLL
-  for (std::size_t degree = N - 1; degree > 0; --degree) value = prumo::fma(value, x, C(coefficients[degree - 1]));
-  return value;
-}
-
 /// (sin(pi x) - pi x) / x^3 for z = x^2 and |x| <= 1/4. Coefficients: core/tools/fit_polynomials.py; they stand in the
 /// functions because devices have no static members.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
@@ -64,10 +55,10 @@ KOKKOS_FORCEINLINE_FUNCTION C sine_tail(C z) {
     constexpr double tail[] = {-0x1.4abbce625be53p+2, 0x1.466bc6775aadcp+1,  -0x1.32d2cce62afa8p-1,
                                0x1.5078348614d32p-4,  -0x1.e3074bb34cb53p-8, 0x1.e8ef155305055p-12,
                                -0x1.6c6e188d8a881p-16};
-    return polynomial_of(tail, z);
+    return polynomial(tail, z);
   } else {
     constexpr float tail[] = {-0x1.4abbcep+2f, 0x1.466bbcp+1f, -0x1.32cb54p-1f, 0x1.4bf282p-4f};
-    return polynomial_of(tail, z);
+    return polynomial(tail, z);
   }
 }
 
@@ -79,10 +70,10 @@ KOKKOS_FORCEINLINE_FUNCTION C cosine_tail(C z) {
     constexpr double tail[] = {-0x1.3bd3cc9be45dep+2, 0x1.03c1f081b5ab3p+2,  -0x1.55d3c7e3c9a7fp+0,
                                0x1.e1f506841b353p-3,  -0x1.a6d1ecff5820bp-6, 0x1.f9cc9d3459de8p-10,
                                -0x1.b27dd475671d5p-14};
-    return polynomial_of(tail, z);
+    return polynomial(tail, z);
   } else {
     constexpr float tail[] = {-0x1.3bd3ccp+2f, 0x1.03c1e0p+2f, -0x1.55c6bap+0f, 0x1.da0c9ep-3f};
-    return polynomial_of(tail, z);
+    return polynomial(tail, z);
   }
 }
 

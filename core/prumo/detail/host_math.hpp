@@ -140,11 +140,15 @@ struct normal_tail<double> {
                              0x1.acc1a84d571e9p-11};
 };
 
-template <class T, std::size_t N>
-KOKKOS_FORCEINLINE_FUNCTION T polynomial(const T (&coefficients)[N], T x) {
-  T value = coefficients[N - 1];
+/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; C is T, or counts the operations on it.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C, class T, std::size_t N>
+KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
+  C value(coefficients[N - 1]);
   PRUMO_UNROLL
-  for (std::size_t degree = N - 1; degree > 0; --degree) value = prumo::fma(value, x, coefficients[degree - 1]);
+  for (std::size_t degree = N - 1; degree > 0; --degree) {
+    value = fma(value, x, C(coefficients[degree - 1]));  // unqualified: that of counted<T> is declared later
+  }
   return value;
 }
 
