@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/case/operation_case.hpp>
+#include <prumo/case/moving_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/error.hpp>
 #include <prumo/gather.hpp>
@@ -11,7 +11,7 @@ namespace prumo::cases {
 namespace {
 
 template <class Exec>
-class gather_rows_case final : public operation_case<Exec> {
+class gather_rows_case final : public moving_case<Exec> {
  public:
   case_info info() const override {
     case_info result;
@@ -70,10 +70,6 @@ class gather_rows_case final : public operation_case<Exec> {
       out.push_back({2, part * columns + column, static_cast<long double>(row[static_cast<std::size_t>(column)]), 0});
     }
   }
-
-  // Moves are free.
-  flop_counts count_kernel(const specification&) const override { return {}; }
-  flop_counts count_closed_form(const specification&) const override { return {}; }
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/case/operation_case.hpp>
+#include <prumo/case/moving_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/transpose.hpp>
 
@@ -7,7 +7,7 @@ namespace prumo::cases {
 namespace {
 
 template <class Exec>
-class transpose_case final : public operation_case<Exec> {
+class transpose_case final : public moving_case<Exec> {
  public:
   case_info info() const override {
     case_info result;
@@ -51,10 +51,6 @@ class transpose_case final : public operation_case<Exec> {
       out.push_back({1, column * rows + part, static_cast<long double>(row[static_cast<std::size_t>(column)]), 0});
     }
   }
-
-  // Moves are free.
-  flop_counts count_kernel(const specification&) const override { return {}; }
-  flop_counts count_closed_form(const specification&) const override { return {}; }
 };
 
 }  // namespace
