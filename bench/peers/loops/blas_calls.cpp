@@ -31,18 +31,18 @@ void gemm(const call& it, const Function& function) {
 void gemm_f32(const call& it) { gemm<float>(it, cblas_sgemm); }
 void gemm_f64(const call& it) { gemm<double>(it, cblas_dgemm); }
 
-constexpr implementation implementations[] = {{"gemm", "cblas", gemm_f32, gemm_f64, 0}};
+constexpr loop loops[] = {{"gemm", "cblas", gemm_f32, gemm_f64, 0}};
 
 }  // namespace
 
-std::span<const implementation> blas_calls() { return implementations; }
+std::span<const loop> blas_calls() { return loops; }
 
 }  // namespace prumo::peers
 
 #else
 
 namespace prumo::peers {
-std::span<const implementation> blas_calls() { return {}; }
+std::span<const loop> blas_calls() { return {}; }
 }  // namespace prumo::peers
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "loops_handler.hpp"
+#include "loops_framework.hpp"
+#include "peer_handler.hpp"
 #include <prumo/protocol/server.hpp>
 #include <prumo/protocol/surroundings.hpp>
 
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
       "stores past the caches, with the C library's vector mathematics, and the BLAS called directly.";
   program.example = R"({"request": "resolve", "op": "add", "dtype": "f32", "bytes_per_array": 1048576})";
   if (const auto exit_code = protocol::handle_arguments(program, argc, argv, channel)) return *exit_code;
-  peers::loops_handler handler;
+  peers::loops_framework loops;
+  peers::peer_handler handler(loops);
   return protocol::serve(handler, channel);
 }

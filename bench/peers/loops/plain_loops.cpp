@@ -153,7 +153,7 @@ void sum_simd(const call& it) {
   *static_cast<T*>(it.arrays[1]) = total;
 }
 
-constexpr implementation implementations[] = {
+constexpr loop loops[] = {
     {"add", "plain", add<float>, add<double>, 0.5},
     {"mul", "plain", mul<float>, mul<double>, 0.5},
     {"scale", "plain", scale<float>, scale<double>, 0.5},
@@ -174,7 +174,7 @@ constexpr implementation implementations[] = {
 
 }  // namespace
 
-std::span<const implementation> plain_loops() { return implementations; }
+std::span<const loop> plain_loops() { return loops; }
 
 int thread_count() { return omp_get_max_threads(); }
 

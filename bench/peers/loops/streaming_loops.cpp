@@ -158,7 +158,7 @@ void fill(const call& it) {
       static_cast<T*>(it.arrays[0]), it.n, [=](std::int64_t) { return values; }, [=](std::int64_t) { return value; });
 }
 
-constexpr implementation implementations[] = {
+constexpr loop loops[] = {
     {"add", "streaming", add<float>, add<double>, 0.5},       {"mul", "streaming", mul<float>, mul<double>, 0.5},
     {"scale", "streaming", scale<float>, scale<double>, 0.5}, {"copy", "streaming", copy<float>, copy<double>, 0},
     {"axpby", "streaming", axpby<float>, axpby<double>, 1},   {"relu", "streaming", relu<float>, relu<double>, 0},
@@ -167,14 +167,14 @@ constexpr implementation implementations[] = {
 
 }  // namespace
 
-std::span<const implementation> streaming_loops() { return implementations; }
+std::span<const loop> streaming_loops() { return loops; }
 
 }  // namespace prumo::peers
 
 #else
 
 namespace prumo::peers {
-std::span<const implementation> streaming_loops() { return {}; }
+std::span<const loop> streaming_loops() { return {}; }
 }  // namespace prumo::peers
 
 #endif

@@ -96,7 +96,7 @@ void gelu_f64(const call& it) {
 }
 
 // The vector functions promise 4 units in the last place; the reciprocal of fast mathematics adds to that.
-constexpr implementation implementations[] = {
+constexpr loop loops[] = {
     {"exp", "libmvec", exp_f32, exp_f64, 4.5},    {"sigmoid", "libmvec", sigmoid_f32, sigmoid_f64, 8},
     {"tanh", "libmvec", tanh_f32, tanh_f64, 4.5}, {"log", "libmvec", log_f32, log_f64, 4.5},
     {"gelu", "libmvec", gelu_f32, gelu_f64, 8},
@@ -104,14 +104,14 @@ constexpr implementation implementations[] = {
 
 }  // namespace
 
-std::span<const implementation> vector_library_loops() { return implementations; }
+std::span<const loop> vector_library_loops() { return loops; }
 
 }  // namespace prumo::peers
 
 #else
 
 namespace prumo::peers {
-std::span<const implementation> vector_library_loops() { return {}; }
+std::span<const loop> vector_library_loops() { return {}; }
 }  // namespace prumo::peers
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "loop_case.hpp"
+#include "loops_framework.hpp"
+#include "peer_case.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +10,10 @@
 namespace prumo::peers {
 namespace {
 
-const operation& find(const std::string& op) {
-  return *std::ranges::find_if(operations(), [&](const operation& it) { return it.op == op; });
+/// A case of plain loops.
+protocol::verify_answer verified(const char* op, const implementation& how, const call& extents, dtype type) {
+  loops_framework loops;
+  return peer_case(loops, *find_operation(op), how, type, extents, 3, 2).verify(1e12);
 }
 
 call vector_of(std::int64_t n) {
@@ -23,24 +26,26 @@ call vector_of(std::int64_t n) {
 class every_length : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(every_length, is_computed_right_by_every_implementation) {
-  for (const operation& what : operations()) {
+  int verified_cases = 0;
+  for (const operation& what : all_operations()) {
     if (what.shape == operation_shape::product) continue;
-    for (const implementation& how : implementations_of(what.op)) {
-      for (const bool is_double : {false, true}) {
-        loop_case prepared(what, how, vector_of(GetParam()), is_double, 3, 2);
-        const protocol::verify_answer result = prepared.verify(1e12);
+    for (const implementation& how : loops_framework().implementations_of(what)) {
+      for (const dtype type : {dtype::f32, dtype::f64}) {
+        const protocol::verify_answer result = verified(what.op.c_str(), how, vector_of(GetParam()), type);
         EXPECT_TRUE(result.verified) << what.op << ' ' << how.name << ' ' << result.error << ' ' << result.message;
         EXPECT_EQ(result.method, "all");
+        ++verified_cases;
       }
     }
   }
+  EXPECT_GE(verified_cases, 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(loops, every_length, testing::Values(0, 1, 7, 15, 16, 17, 63, 64, 65, 1000, 4099, 100003));
 
 TEST(gemm, all_transposes_and_factors) {
-  if (implementations_of("gemm").empty()) GTEST_SKIP() << "no CBLAS";
-  const implementation how = implementations_of("gemm").front();
+  const std::vector<implementation> found = loops_framework().implementations_of(*find_operation("gemm"));
+  if (found.empty()) GTEST_SKIP() << "no CBLAS";
   for (const bool trans_a : {false, true}) {
     for (const bool trans_b : {false, true}) {
       for (const double beta : {0.0, 1.0, -0.5}) {
@@ -52,13 +57,38 @@ TEST(gemm, all_transposes_and_factors) {
         extents.beta = beta;
         extents.trans_a = trans_a;
         extents.trans_b = trans_b;
-        for (const bool is_double : {false, true}) {
-          const protocol::verify_answer result = loop_case(find("gemm"), how, extents, is_double, 1, 1).verify(1e12);
+        for (const dtype type : {dtype::f32, dtype::f64}) {
+          const protocol::verify_answer result = verified("gemm", found.front(), extents, type);
           EXPECT_TRUE(result.verified) << trans_a << trans_b << beta << ' ' << result.message;
         }
       }
     }
   }
+}
+
+/// Loops with a fault.
+class faulty_loops final : public framework {
+ public:
+  explicit faulty_loops(void (*run)(const call&)) : run_(run) {}
+  std::string name() const override { return "faulty loops"; }
+  protocol::worker_description worker() const override { return {}; }
+  protocol::device_summary device() const override { return {}; }
+  std::vector<implementation> implementations_of(const operation&) const override { return {{"faulty", 0, 0}}; }
+  std::string why_unsupported(const operation&, dtype) const override { return {}; }
+  std::vector<std::function<void()>> bind(const operation&, const implementation&, dtype,
+                                          std::span<const call> calls) override {
+    std::vector<std::function<void()>> functions;
+    for (const call& it : calls) functions.emplace_back([run = run_, it] { run(it); });
+    return functions;
+  }
+
+ private:
+  void (*run_)(const call&);
+};
+
+protocol::verify_answer copied_by(void (*run)(const call&)) {
+  faulty_loops faulty(run);
+  return peer_case(faulty, *find_operation("copy"), {"faulty", 0, 0}, dtype::f32, vector_of(1000), 1, 1).verify(1e12);
 }
 
 void off_by_a_little(const call& it) {
@@ -72,10 +102,8 @@ void writes_too_little(const call& it) {
 }
 
 TEST(verification, finds_what_is_wrong) {
-  const implementation wrong{"copy", "wrong", off_by_a_little, off_by_a_little, 0};
-  EXPECT_FALSE(loop_case(find("copy"), wrong, vector_of(1000), false, 1, 1).verify(1e12).verified);
-  const implementation lazy{"copy", "lazy", writes_too_little, writes_too_little, 0};
-  const protocol::verify_answer result = loop_case(find("copy"), lazy, vector_of(1000), false, 1, 1).verify(1e12);
+  EXPECT_FALSE(copied_by(off_by_a_little).verified);
+  const protocol::verify_answer result = copied_by(writes_too_little);
   EXPECT_FALSE(result.verified);
   EXPECT_NE(result.message.find("1 entries"), std::string::npos) << result.message;
 }

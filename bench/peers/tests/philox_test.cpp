@@ -38,12 +38,16 @@ TEST(philox, values_of_the_test_vectors) {
       EXPECT_EQ(uniform<float>(seed, stream, index), it.at("value").get<float>()) << it;
     } else if (it.at("dtype") == "f64") {
       EXPECT_EQ(uniform<double>(seed, stream, index), it.at("value").get<double>()) << it;
+    } else if (it.at("dtype") == "f16") {
+      EXPECT_EQ(uniform<f16>(seed, stream, index), it.at("value").get<float>()) << it;
+      EXPECT_EQ(widened(exactly<f16>(uniform<f16>(seed, stream, index))), it.at("value").get<float>()) << it;
     } else {
-      continue;
+      EXPECT_EQ(uniform<bf16>(seed, stream, index), it.at("value").get<float>()) << it;
+      EXPECT_EQ(widened(exactly<bf16>(uniform<bf16>(seed, stream, index))), it.at("value").get<float>()) << it;
     }
     ++compared;
   }
-  EXPECT_GE(compared, 20);
+  EXPECT_GE(compared, 40);
 }
 
 }  // namespace

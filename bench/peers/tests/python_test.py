@@ -259,6 +259,11 @@ class Missing(unittest.TestCase):
             self.assertIn(f"{peer} is not installed", result.stderr)
             self.assertRegex(result.stderr, "python3 -m venv /somewhere/prumo/python && .*pip install .*" + peer)
 
+    def test_onednn_tells_how_to_build_it(self):
+        result = subprocess.run([sys.executable, "-m", "prumo_peers.onednn"], capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stdout, len(result.stderr.splitlines())), (3, "", 1))
+        self.assertIn("libdnnl-dev", result.stderr)
+
     def test_every_operation_is_one_that_numpy_has(self):
         self.assertEqual(set(OPERATIONS), set(NumPy.calls))
 

@@ -10,10 +10,10 @@ namespace prumo::bench {
 void worker_arguments::add_to(CLI::App& app) {
   add_words(app, "--device", devices_, "devices to measure: ids or backends; all but peers unless told", "LIST")
       ->group("Where");
-  add_words(
-      app, "--peers", peers_,
-      "other frameworks beside prumo: numpy, torch, jax, cupy, loops, one of their devices (torch-cuda:0), or all",
-      "LIST")
+  add_words(app, "--peers", peers_,
+            "other frameworks beside prumo: numpy, torch, jax, cupy, onednn, loops, one of their devices "
+            "(torch-cuda:0), or all",
+            "LIST")
       ->group("Where");
   add_words(app, "--worker", workers_, "one more worker, for instance an older build", "NAME=COMMAND")->group("Where");
   app.add_flag("--no-search", no_search_, "take only the workers named by --worker and --peers")->group("Where");

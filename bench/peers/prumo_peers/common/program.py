@@ -11,25 +11,33 @@ import sys
 from prumo_peers import __version__
 
 
+ROOT_MARK = "/etc/prumo/root"  # there inside the Debian that ./dev makes
+
+
 def install_command(packages):
     """The command that makes packages importable for the workers that prumo starts."""
-    prefix = "./dev shell " if os.path.exists("/etc/prumo/root") else ""
+    prefix = "./dev shell " if os.path.exists(ROOT_MARK) else ""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
     folder = os.path.join(cache, "prumo", "python")
     return f"{prefix}python3 -m venv {folder} && {prefix}{folder}/bin/python3 -m pip install {packages}"
 
 
+def refuse(peer, why, command):
+    """Ends the program with exit code 3 and one line that holds the command to install what a peer needs."""
+    print(f"prumo_peers.{peer}: {why}: {command}".replace("\n", " "), file=sys.stderr)
+    raise SystemExit(3)
+
+
 def require(peer, packages, modules):
-    """Imports what a peer needs, before anything else of it does. Where a module is missing, the program ends with exit
-    code 3 and one line that holds the command to install it."""
+    """Imports what a peer needs, before anything else of it does, and refuses where a module is missing."""
     for module in modules:
         try:
             importlib.import_module(module)
+            continue
         except ImportError as problem:
             missing = isinstance(problem, ModuleNotFoundError) and problem.name == module
             why = f"{module} is not installed" if missing else f"{module} cannot be imported ({problem})"
-            print(f"prumo_peers.{peer}: {why}: {install_command(packages)}".replace("\n", " "), file=sys.stderr)
-            raise SystemExit(3) from None
+        refuse(peer, why, install_command(packages))
 
 
 def run(framework, description):

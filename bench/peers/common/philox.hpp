@@ -2,7 +2,9 @@
 #pragma once
 
 /// \file
-/// The generator of docs/random.md written anew, so that this program shares no code with what it is compared to.
+/// The generator of docs/random.md written anew, so that peers share no code with what they are compared to.
+
+#include "scalars.hpp"
 
 #include <array>
 #include <cstdint>
@@ -30,22 +32,25 @@ inline philox_block philox4x32_10(std::uint64_t seed, std::uint64_t stream, std:
 template <class T>
 inline constexpr int values_per_block = sizeof(T) == 8 ? 2 : 4;
 
-/// Value `lane` of a block: an odd multiple of 2^-24 (float) or 2^-53 (double) in (-1, 1).
+/// Value `lane` of a block: an odd multiple of 2^-p in (-1, 1), p the digits of T's significand. 16-bit types come as
+/// float, which holds each of their numbers.
 template <class T>
-T value_in(const philox_block& block, int lane) {
+auto value_in(const philox_block& block, int lane) {
+  constexpr int digits = format_of(dtype_of<T>).digits;
   if constexpr (sizeof(T) == 8) {
     const auto at = 2 * static_cast<std::size_t>(lane);
-    const std::uint64_t upper = (std::uint64_t{block[at + 1]} << 32 | block[at]) >> 11;
-    return static_cast<double>(static_cast<std::int64_t>(2 * upper + 1) - (std::int64_t{1} << 53)) * 0x1p-53;
+    const std::uint64_t upper = (std::uint64_t{block[at + 1]} << 32 | block[at]) >> (64 - digits);
+    return static_cast<double>(static_cast<std::int64_t>(2 * upper + 1) - (std::int64_t{1} << digits)) * 0x1p-53;
   } else {
-    const std::uint32_t upper = block[static_cast<std::size_t>(lane)] >> 8;
-    return static_cast<float>(static_cast<std::int32_t>(2 * upper + 1) - (1 << 24)) * 0x1p-24f;
+    const std::uint32_t upper = block[static_cast<std::size_t>(lane)] >> (32 - digits);
+    const std::int32_t odd = static_cast<std::int32_t>(2 * upper + 1) - (1 << digits);
+    return static_cast<float>(odd) / static_cast<float>(1 << digits);
   }
 }
 
 /// Element `index` of array `stream`.
 template <class T>
-T uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+auto uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   constexpr std::uint64_t lanes = values_per_block<T>;
   return value_in<T>(philox4x32_10(seed, stream, index / lanes), static_cast<int>(index % lanes));
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "framework.hpp"
+
+namespace prumo::peers {
+
+/// Plain loops on the host, device `loops:0`, and the BLAS called directly.
+class loops_framework final : public framework {
+ public:
+  std::string name() const override { return "plain loops"; }
+  protocol::worker_description worker() const override;
+  protocol::device_summary device() const override;
+  std::vector<implementation> implementations_of(const operation& what) const override;
+  std::string why_unsupported(const operation& what, dtype type) const override;
+  std::vector<std::function<void()>> bind(const operation& what, const implementation& how, dtype type,
+                                          std::span<const call> calls) override;
+};
+
+}  // namespace prumo::peers

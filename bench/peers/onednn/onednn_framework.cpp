@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "onednn_framework.hpp"
+
+#include "peer_handler.hpp"
+#include "primitives.hpp"
+#include <prumo/protocol/surroundings.hpp>
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <string_view>
+
+namespace prumo::peers {
+namespace {
+
+std::string version() {
+  const dnnl_version_t* const told = dnnl_version();
+  return std::to_string(told->major) + "." + std::to_string(told->minor) + "." + std::to_string(told->patch);
+}
+
+/// `avx512_core_bf16`: what kernels are generated for.
+std::string instruction_set() {
+  constexpr std::string_view prefix = "cpu_isa_";
+  const std::string_view told = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+  return std::string(told.starts_with(prefix) ? told.substr(prefix.size()) : told);
+}
+
+/// What oneDNN says of a refusal, without its advice to trace the program.
+std::string reason_of(const dnnl::error& refused) {
+  const std::string said = refused.what();
+  return "oneDNN " + version() + " with " + instruction_set() + " says: " + said.substr(0, said.find(". "));
+}
+
+protocol::request_error refusal_of(const std::string& op, const dnnl::error& refused) {
+  using protocol::error_kind;
+  const error_kind kind = refused.status == dnnl_unimplemented || refused.status == dnnl_invalid_arguments
+                              ? error_kind::unsupported
+                          : refused.status == dnnl_out_of_memory ? error_kind::memory
+                                                                 : error_kind::failed;
+  return {kind, op + ": " + reason_of(refused)};
+}
+
+/// A primitive with the arrays of one call. The C interface, because that of C++ makes a list of arguments anew each time.
+class bound_primitive {
+ public:
+  bound_primitive(dnnl::primitive made, const std::vector<primitive_argument>& arguments, const dnnl::engine& engine,
+                  dnnl::stream stream, const call& it)
+      : made_(std::move(made)), stream_(std::move(stream)) {
+    for (std::size_t which = 0; which < arguments.size(); ++which) {
+      arrays_.emplace_back(arguments[which].layout, engine, it.arrays[which]);
+      arguments_.push_back({arguments[which].role, arrays_.back().get()});
+    }
+  }
+
+  void operator()() const {
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(made_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
+        "could not execute a primitive");
+  }
+
+ private:
+  dnnl::primitive made_;
+  dnnl::stream stream_;
+  std::vector<dnnl::memory> arrays_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+}  // namespace
+
+onednn_framework::onednn_framework() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
+
+protocol::worker_description onednn_framework::worker() const {
+  protocol::worker_description told;
+  told.name = "prumo-worker-onednn";
+  told.version = protocol::prumo_version();
+  told.backend = "onednn";
+  told.versions = {{"onednn", version()}, {"compiler", protocol::compiler_version()}};
+  told.build = protocol::build_description();
+  told.environment = protocol::environment_that_matters();
+  told.warnings = protocol::surrounding_warnings(dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP);
+  return told;
+}
+
+protocol::device_summary onednn_framework::device() const {
+  protocol::device_summary told{"onednn:0", "onednn", processor_name(), std::nullopt, false};
+  const unsigned runtime = dnnl_version()->cpu_runtime;
+  if (runtime == DNNL_RUNTIME_OMP) told.threads = omp_get_max_threads();
+  if (runtime == DNNL_RUNTIME_SEQ) told.threads = 1;
+  return told;
+}
+
+protocol::json onednn_framework::facts() const {
+  return {{"instruction_set", instruction_set()}, {"thread_runtime", dnnl_runtime2str(dnnl_version()->cpu_runtime)}};
+}
+
+std::vector<implementation> onednn_framework::implementations_of(const operation& what) const {
+  if (!has_primitive(what)) return {};
+  implementation found{"onednn", 0, 0};
+  // oneDNN promises no accuracy. Its own tests (tests/benchdnn/eltwise) ask for a relative error of 4e-6 of most
+  // functions in f32, and of 4e-5 of these three.
+  const bool is_loose = what.op == "log" || what.op == "tanh" || what.op == "gelu";
+  if (what.op != "copy" && what.op != "relu") found.ulps = is_loose ? 4e-5 * 0x1p23 : 4e-6 * 0x1p23;
+  if (what.op == "add" || what.op == "mul" || what.op == "scale" || what.op == "sqrt") found.ulps = 0.5;
+  if (what.op == "axpby") found.ulps = 2;  // two products and their sum, each rounded
+  // Near 1 the logarithm is a difference of larger numbers; of results near 0 the tests ask for 4e-5, not relative.
+  if (what.op == "log") found.absolute = 4e-5;
+  return {found};
+}
+
+std::string onednn_framework::why_unsupported(const operation& what, dtype type) const {
+  const auto [entry, is_new] = known_.try_emplace({what.op, type});
+  if (is_new) {
+    constexpr std::int64_t few = 8;
+    call small;
+    small.m = small.n = small.k = few;
+    for (const auto& parameter : what.parameters) {
+      if (parameter.name == "beta") small.beta = parameter.fallback.value_or(0);
+    }
+    try {
+      describe_primitive(engine_, what, type, small);
+      // Its reductions accept f64 and write NaN (seen in 3.12.1).
+      if (type == dtype::f64) entry->second = "oneDNN has f64 on GPUs only, by its documentation";
+    } catch (const dnnl::error& refused) {
+      entry->second = reason_of(refused);
+    }
+  }
+  return entry->second;
+}
+
+std::vector<std::function<void()>> onednn_framework::bind(const operation& what, const implementation&, dtype type,
+                                                          std::span<const call> calls) {
+  std::vector<std::function<void()>> functions;
+  if (calls.empty()) return functions;
+  try {
+    const described_primitive described = describe_primitive(engine_, what, type, calls.front());
+    const dnnl::primitive made(described.description.get());
+    for (const call& it : calls) functions.emplace_back(bound_primitive(made, described.arguments, engine_, stream_, it));
+  } catch (const dnnl::error& refused) {
+    throw refusal_of(what.op, refused);
+  }
+  return functions;
+}
+
+}  // namespace prumo::peers

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "framework.hpp"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace prumo::peers {
+
+/// oneDNN on its CPU engine, device `onednn:0`.
+class onednn_framework final : public framework {
+ public:
+  onednn_framework();
+
+  std::string name() const override { return "oneDNN"; }
+  protocol::worker_description worker() const override;
+  protocol::device_summary device() const override;
+  protocol::json facts() const override;
+  std::vector<implementation> implementations_of(const operation& what) const override;
+  /// Found by asking the engine for a small primitive, once.
+  std::string why_unsupported(const operation& what, dtype type) const override;
+  std::vector<std::function<void()>> bind(const operation& what, const implementation& how, dtype type,
+                                          std::span<const call> calls) override;
+  void fence() override { stream_.wait(); }
+
+ private:
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  mutable std::map<std::pair<std::string, dtype>, std::string> known_;
+};
+
+}  // namespace prumo::peers

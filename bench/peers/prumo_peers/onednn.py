@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stands in for ``prumo-worker-onednn``, a program in C++, where prumo was built without oneDNN: it tells how to get it."""
+
+import os
+
+from prumo_peers.common import program
+
+
+def install_command():
+    if os.path.exists(program.ROOT_MARK):
+        return "echo libdnnl-dev >> scripts/packages, then ./dev bench again, which makes a new root"
+    return "sudo apt-get install libdnnl-dev (or oneDNN 3 in CMAKE_PREFIX_PATH), then configure and build prumo again"
+
+
+if __name__ == "__main__":
+    program.refuse("onednn", "prumo was built without oneDNN", install_command())
