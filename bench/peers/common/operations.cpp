@@ -87,7 +87,7 @@ protocol::cost_model model_of(const operation& what, const call& it, dtype type)
       const int read = inputs_read(what, it);
       const auto written = static_cast<double>(bytes_of(what.output_type.value_or(type)));
       const double flops = what.op == "axpby"                   ? std::max(0, 2 * read - 1)
-                           : what.op == "gelu" && it.alpha != 0 ? 10
+                           : what.op == "gelu" && it.alpha != 0 ? 8
                                                                 : what.flops_per_element;
       return {n * (read * size + written), n * flops, n, "vector"};
     }

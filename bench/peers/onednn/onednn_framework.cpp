@@ -39,7 +39,8 @@ protocol::request_error refusal_of(const std::string& op, const dnnl::error& ref
   return {kind, op + ": " + reason_of(refused)};
 }
 
-/// A primitive with the arrays of one call. The C interface, because that of C++ makes a list of arguments anew each time.
+/// A primitive with the arrays of one call. The C interface, because that of C++ makes a list of arguments anew each
+/// time.
 class bound_primitive {
  public:
   bound_primitive(dnnl::primitive made, const std::vector<primitive_argument>& arguments, const dnnl::engine& engine,
@@ -133,7 +134,8 @@ std::vector<std::function<void()>> onednn_framework::bind(const operation& what,
   try {
     const described_primitive described = describe_primitive(engine_, what, type, calls.front());
     const dnnl::primitive made(described.description.get());
-    for (const call& it : calls) functions.emplace_back(bound_primitive(made, described.arguments, engine_, stream_, it));
+    for (const call& it : calls)
+      functions.emplace_back(bound_primitive(made, described.arguments, engine_, stream_, it));
   } catch (const dnnl::error& refused) {
     throw refusal_of(what.op, refused);
   }

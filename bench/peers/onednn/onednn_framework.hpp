@@ -3,9 +3,8 @@
 
 #include "framework.hpp"
 
-#include <oneapi/dnnl/dnnl.hpp>
-
 #include <map>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <utility>
 

@@ -128,8 +128,8 @@ described_primitive describe_primitive(const dnnl::engine& engine, const operati
     case operation_shape::rows: {
       const memory::desc x = matrix_of(type, it.m, it.n);
       const algorithm kind = what.logarithm ? algorithm::softmax_log : algorithm::softmax_accurate;
-      return from_one(
-          dnnl::softmax_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, x, 1), x, x);
+      return from_one(dnnl::softmax_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, x, 1),
+                      x, x);
     }
     case operation_shape::product: break;
   }

@@ -7,7 +7,6 @@
 #include "operations.hpp"
 
 #include <oneapi/dnnl/dnnl.hpp>
-
 #include <vector>
 
 namespace prumo::peers {
@@ -28,6 +27,7 @@ bool has_primitive(const operation& what);
 
 /// The primitive that computes an operation with these extents and parameters. Throws dnnl::error where the engine has
 /// none for them.
-described_primitive describe_primitive(const dnnl::engine& engine, const operation& what, dtype type, const call& extents);
+described_primitive describe_primitive(const dnnl::engine& engine, const operation& what, dtype type,
+                                       const call& extents);
 
 }  // namespace prumo::peers

@@ -6,6 +6,7 @@ no function for is written as its users write it: sigmoid as an element-wise ker
 kernel, both kinds of softmax by steps.
 """
 
+import functools
 import sys
 
 from prumo_peers.common import program
@@ -18,9 +19,38 @@ import numpy as np  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 _TYPES = {"f32": np.float32, "f64": np.float64}
+_ARRAY_TYPES = {**_TYPES, "f16": np.float16, "i64": np.int64}  # f16 is what cast_f16 makes
 
 _sigmoid = cupy.ElementwiseKernel("T x", "T y", "y = T(1) / (T(1) + exp(-x))", "prumo_peers_sigmoid")
+_relu = cupy.ElementwiseKernel("T x", "T y", "y = x > T(0) ? x : T(0)", "prumo_peers_relu")
+_gelu_by_erf = cupy.ElementwiseKernel("T x", "T y", "y = T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)))",
+                                      "prumo_peers_gelu_by_erf")
+_gelu_by_tanh = cupy.ElementwiseKernel(
+    "T x", "T y", "y = T(0.5) * x * (T(1) + tanh(T(0.79788456080286535588) * x * (T(1) + T(0.044715) * x * x)))",
+    "prumo_peers_gelu_by_tanh")
+_rsqrt = cupy.ElementwiseKernel("T x", "T y", "y = rsqrt(x)", "prumo_peers_rsqrt")
+_axpby = cupy.ElementwiseKernel("T x, T y, T alpha, T beta", "T z", "z = alpha * x + beta * y", "prumo_peers_axpby")
+_scaled = cupy.ElementwiseKernel("T factor, T summand", "T y", "y = factor * y + summand", "prumo_peers_scaled")
 _sum_of_squares = cupy.ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "prumo_peers_sum_of_squares")
+
+
+def _gelu(x, y, it):
+    (_gelu_by_tanh if it["tanh"] else _gelu_by_erf)(x, y)
+
+
+@functools.lru_cache(maxsize=None)
+def _generator_of(device):
+    return cupy.random.default_rng()
+
+
+def _random_uniform(y, it):
+    _generator_of(cupy.cuda.runtime.getDevice()).random(y.shape, y.dtype, out=y)
+    _scaled(y.dtype.type(it["high"] - it["low"]), y.dtype.type(it["low"]), y)
+
+
+def _random_normal(y, it):
+    _generator_of(cupy.cuda.runtime.getDevice()).standard_normal(y.shape, y.dtype, out=y)
+    _scaled(y.dtype.type(it["deviation"]), y.dtype.type(it["mean"]), y)
 
 
 def _softmax(x, y, _):
@@ -65,6 +95,16 @@ class CuPy(Framework):
         "scale": lambda x, y, it: cupy.multiply(x, x.dtype.type(it["alpha"]), out=y),
         "sigmoid": lambda x, y, _: _sigmoid(x, y),
         "tanh": lambda x, y, _: cupy.tanh(x, out=y),
+        "relu": lambda x, y, _: _relu(x, y),
+        "gelu": _gelu,
+        "exp": lambda x, y, _: cupy.exp(x, out=y),
+        "log": lambda x, y, _: cupy.log(x, out=y),
+        "sqrt": lambda x, y, _: cupy.sqrt(x, out=y),
+        "rsqrt": lambda x, y, _: _rsqrt(x, y),
+        "axpby": lambda x, y, z, it: _axpby(x, y, x.dtype.type(it["alpha"]), x.dtype.type(it["beta"]), z),
+        **dict.fromkeys(("cast_f32", "cast_f64", "cast_f16"), lambda x, y, _: cupy.copyto(y, x, casting="same_kind")),
+        "random_uniform": _random_uniform,
+        "random_normal": _random_normal,
         "copy": lambda x, y, _: cupy.copyto(y, x),
         "fill": lambda y, it: y.fill(it["value"]),
         "sum": lambda x, y, _: cupy.sum(x, out=y),

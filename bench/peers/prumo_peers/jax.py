@@ -44,6 +44,20 @@ def _scale(x, y, it):
     return x.dtype.type(it["alpha"]) * x
 
 
+def _axpby(x, y, z, it):
+    x, y = _wide(x), _wide(y)
+    return x.dtype.type(it["alpha"]) * x + y.dtype.type(it["beta"]) * y
+
+
+def _random_uniform(key, y, it):
+    return jax.random.uniform(key, y.shape, y.dtype, it["low"], it["high"])
+
+
+def _random_normal(key, y, it):
+    number = y.dtype.type
+    return number(it["mean"]) + number(it["deviation"]) * jax.random.normal(key, y.shape, y.dtype)
+
+
 class Jax(Framework):
     name = "jax"
     dtypes = rounding.DTYPES
@@ -54,6 +68,16 @@ class Jax(Framework):
         "scale": _scale,
         "sigmoid": lambda x, y, _: jax.nn.sigmoid(_wide(x)),
         "tanh": lambda x, y, _: jnp.tanh(_wide(x)),
+        "relu": lambda x, y, _: jax.nn.relu(x),
+        "gelu": lambda x, y, it: jax.nn.gelu(_wide(x), approximate=bool(it["tanh"])),
+        "exp": lambda x, y, _: jnp.exp(_wide(x)),
+        "log": lambda x, y, _: jnp.log(_wide(x)),
+        "sqrt": lambda x, y, _: jnp.sqrt(_wide(x)),
+        "rsqrt": lambda x, y, _: jax.lax.rsqrt(_wide(x)),
+        "axpby": _axpby,
+        **dict.fromkeys((f"cast_{it}" for it in rounding.DTYPES), lambda x, y, _: x),  # to the type of y, as all are
+        "random_uniform": _random_uniform,
+        "random_normal": _random_normal,
         "copy": lambda x, y, _: jnp.copy(x),
         "fill": lambda y, it: jnp.full(y.shape, it["value"], y.dtype),
         "sum": lambda x, y, _: jnp.sum(_wide(x)),
@@ -120,9 +144,11 @@ class Jax(Framework):
 
     def bind(self, device, op, arrays, parameters, dtype, mode):
         function = self._compiled(device, op, tuple(parameters.items()))
+        # An argument: the numbers of a key that is known would be made once, by the compiler.
+        key = (jax.device_put(jax.random.key(1), device.handle),) if op.startswith("random_") else ()
 
         def call():
-            arrays[-1] = function(*arrays)
+            arrays[-1] = function(*key, *arrays)
             self._pending = arrays[-1:]
 
         return call

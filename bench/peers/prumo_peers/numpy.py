@@ -23,6 +23,39 @@ def _sigmoid(x, y, _):
     np.reciprocal(y, out=y)
 
 
+def _relu(x, y, _):
+    np.maximum(x, x.dtype.type(0), out=y)
+
+
+def _rsqrt(x, y, _):
+    np.sqrt(x, out=y)
+    np.reciprocal(y, out=y)
+
+
+def _axpby(x, y, z, it):
+    np.multiply(x, x.dtype.type(it["alpha"]), out=z)
+    np.add(z, x.dtype.type(it["beta"]) * y, out=z)
+
+
+def _cast(x, y, _):
+    np.copyto(y, x, casting="same_kind")
+
+
+_generator = np.random.default_rng()
+
+
+def _random_uniform(y, it):
+    _generator.random(out=y, dtype=y.dtype)
+    np.multiply(y, y.dtype.type(it["high"] - it["low"]), out=y)
+    np.add(y, y.dtype.type(it["low"]), out=y)
+
+
+def _random_normal(y, it):
+    _generator.standard_normal(out=y, dtype=y.dtype)
+    np.multiply(y, y.dtype.type(it["deviation"]), out=y)
+    np.add(y, y.dtype.type(it["mean"]), out=y)
+
+
 def _softmax(x, y, _):
     np.subtract(x, x.max(axis=1, keepdims=True, initial=-np.inf), out=y)
     np.exp(y, out=y)
@@ -54,6 +87,17 @@ class NumPy(Framework):
         "scale": lambda x, y, it: np.multiply(x, x.dtype.type(it["alpha"]), out=y),
         "sigmoid": _sigmoid,
         "tanh": lambda x, y, _: np.tanh(x, out=y),
+        "relu": _relu,
+        "exp": lambda x, y, _: np.exp(x, out=y),
+        "log": lambda x, y, _: np.log(x, out=y),
+        "sqrt": lambda x, y, _: np.sqrt(x, out=y),
+        "rsqrt": _rsqrt,
+        "axpby": _axpby,
+        "cast_f32": _cast,
+        "cast_f64": _cast,
+        "cast_f16": _cast,
+        "random_uniform": _random_uniform,
+        "random_normal": _random_normal,
         "copy": lambda x, y, _: np.copyto(y, x),
         "fill": lambda y, it: y.fill(it["value"]),
         "sum": lambda x, y, _: np.sum(x, out=y),
@@ -76,6 +120,12 @@ class NumPy(Framework):
         "gather_rows": lambda x, index, y, _: np.take(x, index, axis=0, out=y, mode="clip"),  # "raise" copies twice
         "gemm": _gemm,
     }
+
+    def array(self, device, numbers, dtype):
+        return numbers.astype(np.float16) if dtype == "f16" else numbers
+
+    def numbers(self, array):
+        return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def devices(self):
         return [Device("numpy:0", "numpy", machine.processor_name())]

@@ -35,6 +35,11 @@ def _sum_of_squares(x, y, _):
         y.copy_(torch.sum(x.float().square_(), -1))
 
 
+def _axpby(x, y, z, it):
+    torch.mul(x, it["alpha"], out=z)
+    z.add_(y, alpha=it["beta"])
+
+
 class EventMarks:
     """Marks by events, which tell milliseconds."""
 
@@ -155,13 +160,24 @@ class Xla(Host):
 class Torch(Framework):
     name = "torch"
     dtypes = rounding.DTYPES
-    storage_roundings = {"log_softmax": 1}  # the logarithm of the sum, on the host
+    # On the host: the logarithm of the sum; a square root, of which a quotient is made; alpha x and beta.
+    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2}
     calls = {
         "add": lambda x, y, z, _: torch.add(x, y, out=z),
         "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
         "scale": lambda x, y, it: torch.mul(x, it["alpha"], out=y),
         "sigmoid": lambda x, y, _: torch.sigmoid(x, out=y),
         "tanh": lambda x, y, _: torch.tanh(x, out=y),
+        "relu": lambda x, y, _: torch.clamp_min(x, 0, out=y),
+        "gelu": lambda x, y, it: torch.ops.aten.gelu.out(x, approximate="tanh" if it["tanh"] else "none", out=y),
+        "exp": lambda x, y, _: torch.exp(x, out=y),
+        "log": lambda x, y, _: torch.log(x, out=y),
+        "sqrt": lambda x, y, _: torch.sqrt(x, out=y),
+        "rsqrt": lambda x, y, _: torch.rsqrt(x, out=y),
+        "axpby": _axpby,
+        **dict.fromkeys((f"cast_{it}" for it in rounding.DTYPES), lambda x, y, _: y.copy_(x)),
+        "random_uniform": lambda y, it: y.uniform_(it["low"], it["high"]),
+        "random_normal": lambda y, it: y.normal_(it["mean"], it["deviation"]),
         "copy": lambda x, y, _: y.copy_(x),
         "fill": lambda y, it: y.fill_(it["value"]),
         "sum": lambda x, y, _: torch.sum(x, 0, out=y),

@@ -24,6 +24,7 @@ from prumo_peers.common import philox, rounding  # noqa: E402
 from prumo_peers.common.case import Case  # noqa: E402
 from prumo_peers.common.framework import Framework  # noqa: E402
 from prumo_peers.common.operations import OPERATIONS  # noqa: E402
+from prumo_peers.common.random_operations import RandomNumbers  # noqa: E402
 
 FRAMEWORK = next(it for it in vars(module).values()
                  if isinstance(it, type) and issubclass(it, Framework) and it is not Framework)()
@@ -33,7 +34,7 @@ SHAPES = ({"n": 1}, {"n": 1000}, {"rows": 3, "columns": 1}, {"rows": 7, "columns
 
 
 def choices():
-    """Every device, type, operation and shape."""
+    """Every device, type, operation and shape, with the parameters that users get unless they ask for others."""
     for device in FRAMEWORK.devices():
         for dtype, op in itertools.product(device.dtypes or FRAMEWORK.dtypes, FRAMEWORK.calls):
             axes = {it["name"] for it in OPERATIONS[op].axes}
@@ -42,9 +43,12 @@ def choices():
                     yield device, dtype, OPERATIONS[op], shape
 
 
+def defaults_of(operation):
+    return {it["name"]: it["default"] for it in operation.parameters}
+
+
 def case_of(device, dtype, operation, shape, copies=1, mode="strict", **values):
-    defaults = {it["name"]: it["default"] for it in operation.parameters}
-    case = Case(operation, dtype, shape, {**defaults, **values}, 5, mode)
+    case = Case(operation, dtype, shape, {**defaults_of(operation), **values}, 5, mode)
     case.allocate(FRAMEWORK, device, copies)
     return case
 
@@ -63,7 +67,8 @@ class Adaptor(unittest.TestCase):
             def wrong():
                 call()
                 numbers = np.array(FRAMEWORK.numbers(arrays[-1]))
-                arrays[-1] = FRAMEWORK.array(device, change(numbers), "i64" if numbers.dtype == np.int64 else dtype)
+                written = "i64" if numbers.dtype == np.int64 else OPERATIONS[op].target or dtype
+                arrays[-1] = FRAMEWORK.array(device, change(numbers), written)
 
             return wrong
 
@@ -73,7 +78,27 @@ class Adaptor(unittest.TestCase):
         for device, dtype, operation, shape in choices():
             with self.subTest(device=device.id, dtype=dtype, op=operation.op, shape=shape):
                 answer = case_of(device, dtype, operation, shape).verify(1e9)
-                self.assertEqual((answer["verified"], answer["method"]), (True, "all"), answer)
+                method = "moments" if isinstance(operation, RandomNumbers) else "all"
+                self.assertEqual((answer["verified"], answer["method"]), (True, method), answer)
+
+    def test_other_parameters(self):
+        others = {"gelu": ({"tanh": 1}, {"tanh": 0}), "axpby": ({"alpha": -1.3, "beta": 0.7}, {"alpha": 0, "beta": 1}),
+                  "scale": ({"alpha": -0.3},), "random_uniform": ({"low": 0, "high": 1}, {"low": 5, "high": 5.5}),
+                  "random_normal": ({"mean": 0, "deviation": 1}, {"mean": -3, "deviation": 0.25})}
+        for device in FRAMEWORK.devices():
+            for dtype, (op, choices_of_op) in itertools.product(device.dtypes or FRAMEWORK.dtypes, others.items()):
+                for values in choices_of_op if op in FRAMEWORK.calls else ():
+                    with self.subTest(device=device.id, dtype=dtype, op=op, **values):
+                        answer = case_of(device, dtype, OPERATIONS[op], {"n": 20000}, **values).verify(1e9)
+                        self.assertTrue(answer["verified"], answer)
+
+    def test_random_numbers_with_other_moments_are_found(self):
+        for change in (lambda it: it + 0.5, lambda it: it * 1.25):
+            self.plant(lambda numbers, change=change: change(numbers).astype(numbers.dtype))
+            for device in FRAMEWORK.devices():
+                for dtype, op in itertools.product(device.dtypes or FRAMEWORK.dtypes, FRAMEWORK.calls):
+                    if isinstance(OPERATIONS[op], RandomNumbers):
+                        self.assertFalse(case_of(device, dtype, OPERATIONS[op], {"n": 20000}).verify(1e9)["verified"])
 
     def test_data_are_those_of_the_generator(self):
         for device in FRAMEWORK.devices():
@@ -91,6 +116,8 @@ class Adaptor(unittest.TestCase):
 
         self.plant(spoil)
         for device, dtype, operation, shape in choices():
+            if isinstance(operation, RandomNumbers):
+                continue
             with self.subTest(device=device.id, dtype=dtype, op=operation.op, shape=shape):
                 self.assertFalse(case_of(device, dtype, operation, shape).verify(1e9)["verified"])
 

@@ -58,7 +58,8 @@ TEST_P(onednn, computes_what_prumo_does) {
   for (const operation& what : all_operations()) {
     if (computes_.implementations_of(what).empty()) continue;
     for (const bool others : {false, true}) {
-      for (call extents : {extents_of(1, 1, 1), extents_of(7, 15, 3), extents_of(3, 1003, 65), extents_of(65, 33, 300)}) {
+      for (call extents :
+           {extents_of(1, 1, 1), extents_of(7, 15, 3), extents_of(3, 1003, 65), extents_of(65, 33, 300)}) {
         set_parameters(what, extents, others);
         if (holds(what, extents)) computed.insert(what.op);
       }
@@ -66,9 +67,10 @@ TEST_P(onednn, computes_what_prumo_does) {
   }
   // f32 is what every processor has; the other types are up to it.
   if (GetParam() != dtype::f32) return;
-  for (const char* op : {"add", "mul", "scale", "axpby", "sigmoid", "tanh", "relu", "gelu", "exp", "log", "sqrt",
-                         "rsqrt", "copy", "cast_bf16", "sum", "mean_rows", "max", "min_rows", "sum_of_squares",
-                         "softmax", "log_softmax", "transpose", "gemm"}) {
+  for (const char* op :
+       {"add", "mul",      "scale",          "axpby",   "sigmoid",     "tanh",      "relu", "gelu",
+        "exp", "log",      "sqrt",           "rsqrt",   "copy",        "cast_bf16", "sum",  "mean_rows",
+        "max", "min_rows", "sum_of_squares", "softmax", "log_softmax", "transpose", "gemm"}) {
     EXPECT_TRUE(computed.contains(op)) << op << ": " << computes_.why_unsupported(*find_operation(op), dtype::f32);
   }
 }

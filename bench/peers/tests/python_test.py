@@ -2,9 +2,11 @@
 """What all Python peers share, tested with NumPy: ``python3 python_test.py docs/random.vectors.json``."""
 
 import json
+import math
 import os
 import subprocess
 import sys
+import types
 import unittest
 
 try:
@@ -13,8 +15,8 @@ except ImportError:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-from prumo_peers.common import philox, random_numbers, rounding
-from prumo_peers.common.case import chosen_indices, compare
+from prumo_peers.common import philox, random_numbers, rounding, special
+from prumo_peers.common.comparison import chosen_indices, compare
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.framework import Device
 from prumo_peers.common.operations import OPERATIONS
@@ -95,6 +97,17 @@ class Bounds(unittest.TestCase):
         exact = np.longdouble(1) + np.longdouble(2)**-20
         self.assertGreaterEqual(rounding.stored_bound("f16", exact, np.longdouble(0)), abs(exact - 1))
         self.assertEqual(rounding.stored_bound("f32", exact, np.longdouble(0.25)), 0.25)
+
+    def test_the_error_function(self):
+        for x in (-1, -0.3, 0, 2**-20, 0.5, 1):
+            self.assertAlmostEqual(float(special.erf(x)), math.erf(x), delta=2**-53)
+
+    def test_results_of_another_type_have_room_or_are_rounded_once(self):
+        for dtype, target, value, bound in (("f16", "f32", 0.3, 0), ("f32", "f16", 0.75, 2.0**-12),
+                                            ("f32", "f16", 2.0**-20, 2.0**-25), ("bf16", "f16", 0.5, 0),
+                                            ("f64", "bf16", 0.5, 2.0**-9 + 2.0**-25)):
+            choice = types.SimpleNamespace(dtype=dtype, entries=lambda *_, value=value: np.array([value], np.longdouble))
+            self.assertEqual(OPERATIONS[f"cast_{target}"].expected(choice, np.array([0]))[1], bound, (dtype, target))
 
     def test_samples_hold_both_ends(self):
         for count, affordable in ((100000, 16), (100000, 5000), (1 << 20, 300000)):
@@ -265,7 +278,7 @@ class Missing(unittest.TestCase):
         self.assertIn("libdnnl-dev", result.stderr)
 
     def test_every_operation_is_one_that_numpy_has(self):
-        self.assertEqual(set(OPERATIONS), set(NumPy.calls))
+        self.assertEqual(set(OPERATIONS), set(NumPy.calls) | {"cast_bf16", "gelu"})  # it has neither bf16 nor erf
 
 
 if __name__ == "__main__":

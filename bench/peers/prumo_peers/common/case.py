@@ -9,8 +9,6 @@ from prumo_peers.common import philox, rounding
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.sampling import Calls, Sampler
 
-STRETCH = 4096  # neighbouring entries that are checked together
-
 
 class Case:
     def __init__(self, operation, dtype, shape, values, seed=1, mode="strict"):
@@ -26,8 +24,9 @@ class Case:
     def dtype_of(self, which):
         """The type of an array's elements: the case's, or that of indices."""
         role = self.arrays[which][1]
-        is_index = role == "indices" or role == "output" and self.operation.finds_index
-        return "i64" if is_index else self.dtype
+        if role == "indices" or role == "output" and self.operation.finds_index:
+            return "i64"
+        return self.operation.target or self.dtype if role == "output" else self.dtype
 
     def moves(self, direction):
         """The numbers of the arrays that go to the device ("h2d") or come back."""
@@ -53,12 +52,12 @@ class Case:
         if role == "output" and self.dtype_of(which) == "i64":
             return np.full(extents, -1, np.int64)
         if role == "output":
-            return np.full(extents, np.nan, rounding.carrier(self.dtype))
+            return np.full(extents, np.nan, rounding.carrier(self.dtype_of(which)))
         if role == "indices":
             return philox.indices(self.seed, which, 0, math.prod(extents), self.operation.indices_below(self.shape))
         numbers = np.empty(extents, rounding.carrier(self.dtype))
         philox.fill(numbers, self.seed, which, self.dtype)
-        return numbers
+        return np.abs(numbers, out=numbers) if self.operation.positive else numbers
 
     def _fence(self):
         self.framework.fence(self.device)
@@ -94,7 +93,8 @@ class Case:
     # What references ask for
     def entries(self, which, indices):
         """Elements of an input by index, from the generator."""
-        return philox.uniform_at(self.seed, which, indices, self.dtype).astype(np.longdouble)
+        numbers = philox.uniform_at(self.seed, which, indices, self.dtype).astype(np.longdouble)
+        return np.abs(numbers) if self.operation.positive else numbers
 
     def rounded_parameters(self):
         return {name: rounding.as_computed(self.dtype, value) for name, value in self.values.items()}
@@ -117,42 +117,4 @@ class Case:
         self.run()
         self._fence()
         result = framework.numbers(self.copies[0][-1]).reshape(-1)
-        affordable = int(max(16, budget / self.operation.reference_cost(self.shape)))
-        return compare(result, affordable, lambda indices: self.operation.expected(self, indices))
-
-
-def chosen_indices(count, affordable):
-    """Stretches of indices: all, or evenly spread ones with the first and the last among them."""
-    if affordable >= count:
-        for first in range(0, count, STRETCH):
-            yield np.arange(first, min(count, first + STRETCH))
-        return
-    length = min(STRETCH, max(1, affordable // 16))
-    stretches = max(2, affordable // length)
-    for which in range(stretches):
-        first = which * (count - length) // (stretches - 1)
-        yield np.arange(first, first + length)
-
-
-def compare(result, affordable, expected):
-    """The answer to ``verify``: so many entries that the reference can afford, held against their bounds."""
-    worst, checked, message = 0.0, 0, ""
-    for indices in chosen_indices(result.size, affordable):
-        value, bound = expected(indices)
-        found = result[indices].astype(np.longdouble)
-        off = np.abs(found - value)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            errors = np.where(off == 0, 0, off / bound)
-        checked += len(indices)
-        at = int(errors.argmax()) if len(errors) else 0
-        if len(errors) and not errors[at] <= worst:
-            worst = float(errors[at])
-            if not worst <= 1:
-                message = f"entry {indices[at]} is {found[at]}, expected {value[at]} within {bound[at]}"
-    # What no call wrote is NaN, and -1 where indices belong.
-    missing = int((result < 0).sum() if result.dtype == np.int64 else np.isnan(result).sum())
-    if missing:
-        message = f"{missing} of {result.size} entries are NaN or were not written"
-    return {"verified": missing == 0 and worst <= 1, "error": None if missing or not math.isfinite(worst) else worst,
-            "error_bound": 1.0, "checked": checked, "method": "all" if checked == result.size else "sampled",
-            "message": message}
+        return self.operation.check(self, result, int(max(16, budget / self.operation.reference_cost(self.shape))))

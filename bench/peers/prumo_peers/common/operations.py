@@ -13,46 +13,10 @@ import math
 import numpy as np
 
 from prumo_peers.common import philox, rounding
+from prumo_peers.common.elementwise import Axpby, Cast, Gelu, Operation, parameter
+from prumo_peers.common.random_operations import RandomNormal, RandomUniform
 
 ROW = 1024  # elements of a row where nobody says otherwise
-
-
-def parameter(name, description, default):
-    return {"name": name, "description": description, "default": default}
-
-
-class Operation:
-    """An element-wise operation, and what the others differ from. ``exact`` takes inputs and parameters."""
-
-    axes = ({"name": "n", "description": "elements of each array"},)
-    finds_index = False  # whether the output holds integers of 64 bits
-
-    def __init__(self, op, description, inputs, flops, exact=None, ulps=0.5, parameters=(), default=True):
-        self.op, self.description, self.inputs, self.flops = op, description, inputs, flops
-        self.exact, self.ulps, self.parameters, self.default = exact, ulps, parameters, default
-
-    def fitting(self, elements, given):
-        """The axes that are not given, for arrays of so many elements."""
-        return {"n": elements}
-
-    def arrays(self, shape, values):
-        """Extents and role of each array; the output comes last."""
-        return [((shape["n"],), "input")] * self.inputs + [((shape["n"],), "output")]
-
-    def model(self, shape, values, size):
-        n = shape["n"]
-        return {"bytes": (self.inputs + 1) * n * size, "flops": self.flops * n, "elements": n, "unit": "vector"}
-
-    def reference_cost(self, shape):
-        """Operations that the reference of one entry costs, roughly."""
-        return 100
-
-    def expected(self, choice, indices):
-        """Values and bounds of entries of the output."""
-        inputs = [choice.entries(which, indices) for which in range(self.inputs)]
-        value = self.exact(*inputs, choice.rounded_parameters()) + np.zeros(len(indices), np.longdouble)
-        bound = choice.ulps(self) * rounding.ulp(choice.compute_type, value)
-        return value, rounding.stored_bound(choice.dtype, value, bound)
 
 
 class Rows(Operation):
@@ -367,8 +331,24 @@ OPERATIONS = {it.op: it for it in (
     Operation("scale", "y = alpha x", 1, 1, lambda x, it: it["alpha"] * x,
               parameters=(parameter("alpha", "the factor", 2.5),)),
     # exp within 4 ulp, two roundings, and a little for what they add to one another
-    Operation("sigmoid", "y = 1 / (1 + exp(-x))", 1, 4, lambda x, _: 1 / (1 + np.exp(-x)), ulps=6),
+    Operation("sigmoid", "y = 1 / (1 + exp(-x))", 1, 3, lambda x, _: 1 / (1 + np.exp(-x)), ulps=6),
     Operation("tanh", "y = tanh(x)", 1, 1, lambda x, _: np.tanh(x), ulps=4.5),
+    Operation("relu", "y = max(x, 0)", 1, 0, lambda x, _: np.maximum(x, 0), ulps=0, default=False),
+    Gelu(),
+    Operation("exp", "y = exp(x)", 1, 1, lambda x, _: np.exp(x), ulps=4, default=False),
+    Operation("log", "y = ln x, of x in (0, 1)", 1, 1, lambda x, _: np.log(x), ulps=4, default=False, positive=True),
+    Operation("sqrt", "y = sqrt(x), of x in (0, 1)", 1, 1, lambda x, _: np.sqrt(x), ulps=1, default=False,
+              positive=True),
+    # a square root within 1 ulp and a quotient, or a function within 2
+    Operation("rsqrt", "y = 1 / sqrt(x), of x in (0, 1)", 1, 2, lambda x, _: 1 / np.sqrt(x), ulps=2.5, default=False,
+              positive=True),
+    # two products and their sum, each rounded
+    Axpby("axpby", "z = alpha x + beta y", 2, 3, lambda x, y, it: it["alpha"] * x + it["beta"] * y, ulps=2,
+          parameters=(parameter("alpha", "the factor of x", 2.5), parameter("beta", "the factor of y", -1.5)),
+          default=False, scale=lambda x, y, it: np.abs(it["alpha"] * x) + np.abs(it["beta"] * y)),
+    *map(Cast, rounding.DTYPES),
+    RandomUniform(),
+    RandomNormal(),
     Operation("copy", "y = x", 1, 0, lambda x, _: x, ulps=0, default=False),
     Operation("fill", "y = value", 0, 0, lambda it: it["value"], ulps=0, default=False,
               parameters=(parameter("value", "the value", 0.75),)),

@@ -50,6 +50,12 @@ def ulp(dtype, value):
     return np.ldexp(np.ones(np.shape(value), np.longdouble), exponent - bits + 1)
 
 
+def holds(target, dtype, value):
+    """Whether a type has room for values of another: for their digits, and for the size of each."""
+    bits, lowest = _FORMATS[target]
+    return (_FORMATS[dtype][0] <= bits) & (np.abs(value) >= np.ldexp(np.longdouble(1), lowest))
+
+
 def stored_bound(dtype, value, absolute):
     """The bound of results within ``absolute`` of the exact ones before they are rounded to their type in memory."""
     if compute_type(dtype) == dtype:
