@@ -14,6 +14,7 @@ from prumo_peers.common import program
 program.require("cupy", "numpy cupy-cuda13x", ("numpy", "cupy"))
 
 import cupy  # noqa: E402
+import cupyx  # noqa: E402
 import numpy as np  # noqa: E402
 
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
@@ -22,15 +23,13 @@ _TYPES = {"f32": np.float32, "f64": np.float64}
 _ARRAY_TYPES = {**_TYPES, "f16": np.float16, "i64": np.int64}  # f16 is what cast_f16 makes
 
 _sigmoid = cupy.ElementwiseKernel("T x", "T y", "y = T(1) / (T(1) + exp(-x))", "prumo_peers_sigmoid")
-_relu = cupy.ElementwiseKernel("T x", "T y", "y = x > T(0) ? x : T(0)", "prumo_peers_relu")
 _gelu_by_erf = cupy.ElementwiseKernel("T x", "T y", "y = T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)))",
                                       "prumo_peers_gelu_by_erf")
 _gelu_by_tanh = cupy.ElementwiseKernel(
     "T x", "T y", "y = T(0.5) * x * (T(1) + tanh(T(0.79788456080286535588) * x * (T(1) + T(0.044715) * x * x)))",
     "prumo_peers_gelu_by_tanh")
-_rsqrt = cupy.ElementwiseKernel("T x", "T y", "y = rsqrt(x)", "prumo_peers_rsqrt")
 _axpby = cupy.ElementwiseKernel("T x, T y, T alpha, T beta", "T z", "z = alpha * x + beta * y", "prumo_peers_axpby")
-_scaled = cupy.ElementwiseKernel("T factor, T summand", "T y", "y = factor * y + summand", "prumo_peers_scaled")
+_affine = cupy.ElementwiseKernel("T x, T factor, T summand", "T y", "y = factor * x + summand", "prumo_peers_affine")
 _sum_of_squares = cupy.ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "prumo_peers_sum_of_squares")
 
 
@@ -45,12 +44,12 @@ def _generator_of(device):
 
 def _random_uniform(y, it):
     _generator_of(cupy.cuda.runtime.getDevice()).random(y.shape, y.dtype, out=y)
-    _scaled(y.dtype.type(it["high"] - it["low"]), y.dtype.type(it["low"]), y)
+    _affine(y, y.dtype.type(it["high"] - it["low"]), y.dtype.type(it["low"]), y)
 
 
 def _random_normal(y, it):
     _generator_of(cupy.cuda.runtime.getDevice()).standard_normal(y.shape, y.dtype, out=y)
-    _scaled(y.dtype.type(it["deviation"]), y.dtype.type(it["mean"]), y)
+    _affine(y, y.dtype.type(it["deviation"]), y.dtype.type(it["mean"]), y)
 
 
 def _softmax(x, y, _):
@@ -88,6 +87,7 @@ class EventMarks:
 
 class CuPy(Framework):
     name = "cupy"
+    compiles = True
     dtypes = tuple(_TYPES)
     calls = {
         "add": lambda x, y, z, _: cupy.add(x, y, out=z),
@@ -95,12 +95,12 @@ class CuPy(Framework):
         "scale": lambda x, y, it: cupy.multiply(x, x.dtype.type(it["alpha"]), out=y),
         "sigmoid": lambda x, y, _: _sigmoid(x, y),
         "tanh": lambda x, y, _: cupy.tanh(x, out=y),
-        "relu": lambda x, y, _: _relu(x, y),
+        "relu": lambda x, y, _: cupy.maximum(x, x.dtype.type(0), out=y),
         "gelu": _gelu,
         "exp": lambda x, y, _: cupy.exp(x, out=y),
         "log": lambda x, y, _: cupy.log(x, out=y),
         "sqrt": lambda x, y, _: cupy.sqrt(x, out=y),
-        "rsqrt": lambda x, y, _: _rsqrt(x, y),
+        "rsqrt": lambda x, y, _: cupyx.rsqrt(x, out=y),
         "axpby": lambda x, y, z, it: _axpby(x, y, x.dtype.type(it["alpha"]), x.dtype.type(it["beta"]), z),
         **dict.fromkeys(("cast_f32", "cast_f64", "cast_f16"), lambda x, y, _: cupy.copyto(y, x, casting="same_kind")),
         "random_uniform": _random_uniform,
@@ -155,19 +155,23 @@ class CuPy(Framework):
         self._streams[device.handle].synchronize()
 
     def array(self, device, numbers, dtype):
-        return cupy.asarray(numbers)
+        return cupy.asarray(numbers.astype(_ARRAY_TYPES[dtype], copy=False))
 
     def fill(self, device, arrays, which, numbers, dtype):
-        arrays[which].set(numbers)
+        # On the stream of the calls: a copy on the default one would not wait for them, nor they for it.
+        arrays[which].set(numbers.astype(_ARRAY_TYPES[dtype], copy=False), stream=self._streams[device.handle])
+        self.fence(device)
 
     def numbers(self, array):
-        return cupy.asnumpy(array)
+        numbers = cupy.asnumpy(array)
+        return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
 
     def duplicate(self, array):
         return array.copy()
 
     def trim(self, device):
         cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_pinned_memory_pool().free_all_blocks()
 
     def available_memory(self, device):
         with cupy.cuda.Device(device.handle):
@@ -187,13 +191,23 @@ class CuPy(Framework):
             stream.begin_capture()
             try:
                 make_calls()
-            finally:
                 graph = stream.end_capture()
+            except cupy.cuda.runtime.CUDARuntimeError:  # a call that waits, say: then all are launched one by one
+                self._abandon_capture(stream)
+                return None
 
         def replay(memory=pool):
             graph.launch(stream)
 
         return replay
+
+    @staticmethod
+    def _abandon_capture(stream):
+        if stream.is_capturing():
+            try:
+                stream.end_capture()
+            except cupy.cuda.runtime.CUDARuntimeError:  # it says that the capture failed, which is known
+                pass
 
     def host_buffer(self, array, pinned):
         if not pinned:

@@ -60,6 +60,7 @@ def _random_normal(key, y, it):
 
 class Jax(Framework):
     name = "jax"
+    compiles = True
     dtypes = rounding.DTYPES
     # Functions of all arrays that return the result; what the output held is read by gemm alone.
     calls = {

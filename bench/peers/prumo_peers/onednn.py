@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stands in for ``prumo-worker-onednn``, a program in C++, where prumo was built without oneDNN, and tells how to get it."""
+"""Stands in for the program ``prumo-worker-onednn`` where prumo was built without oneDNN: it tells how to get it."""
 
 import os
 

@@ -37,6 +37,7 @@ class Framework:
     ulps = {}  # errors of operations whose authors promise less than operations.py asks for
     storage_roundings = {}  # how often operations on 16-bit types round to them on the way to the result
     warnings = ()
+    compiles = False  # whether the first call of a case compiles it, for seconds perhaps
 
     def devices(self):
         raise NotImplementedError

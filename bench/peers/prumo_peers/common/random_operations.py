@@ -53,7 +53,8 @@ class RandomNumbers(Operation):
 class RandomUniform(RandomNumbers):
     def __init__(self):
         super().__init__("random_uniform", "y = uniform numbers of the framework's own generator, low <= y < high", 2,
-                         (parameter("low", "the lowest number", -2), parameter("high", "what all numbers are below", 3)))
+                         (parameter("low", "the lowest number", -2),
+                          parameter("high", "what all numbers are below", 3)))
 
     @staticmethod
     def distribution(values):
@@ -65,7 +66,8 @@ class RandomUniform(RandomNumbers):
 class RandomNormal(RandomNumbers):
     def __init__(self):
         super().__init__("random_normal", "y = normal numbers of the framework's own generator", 17,
-                         (parameter("mean", "their mean", 0.25), parameter("deviation", "their standard deviation", 1.5)))
+                         (parameter("mean", "their mean", 0.25),
+                          parameter("deviation", "their standard deviation", 1.5)))
 
     @staticmethod
     def distribution(values):

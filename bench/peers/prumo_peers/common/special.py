@@ -7,8 +7,8 @@ TERMS = 30  # the last of them is below 2^-64 of the sum for every |x| <= 1
 
 
 def erf(x):
-    """erf(x) of |x| <= 1: 2 / sqrt(pi) exp(-x^2) times the sum of 2^k x^(2k+1) / (1 * 3 * ... * (2k+1)), whose terms have
-    one sign (Abramowitz and Stegun 7.1.6)."""
+    """erf(x) of |x| <= 1: 2 / sqrt(pi) exp(-x^2) times the sum of 2^k x^(2k+1) / (1 * 3 * ... * (2k+1)), whose terms
+    have one sign (Abramowitz and Stegun 7.1.6)."""
     x = np.asarray(x, np.longdouble)
     term = x
     total = x
