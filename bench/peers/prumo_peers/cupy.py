@@ -203,11 +203,10 @@ class CuPy(Framework):
 
     @staticmethod
     def _abandon_capture(stream):
-        if stream.is_capturing():
-            try:
-                stream.end_capture()
-            except cupy.cuda.runtime.CUDARuntimeError:  # it says that the capture failed, which is known
-                pass
+        try:
+            stream.end_capture()
+        except cupy.cuda.runtime.CUDARuntimeError:  # it says that the capture failed, which is known
+            pass
 
     def host_buffer(self, array, pinned):
         if not pinned:
