@@ -31,17 +31,19 @@ json to_json(const std::vector<named_number>& described) {
 }
 
 json to_json(const case_description& described) {
-  return {{"op", described.op},
-          {"kind", described.kind},
-          {"description", described.description},
-          {"default", described.in_default_sweep},
-          {"dtypes", described.dtypes},
-          {"layouts", described.layouts},
-          {"axes", to_json(described.axes)},
-          {"parameters", to_json(described.parameters)},
-          {"implementations", described.implementations},
-          {"compute_modes", described.compute_modes},
-          {"arrays", described.arrays}};
+  json fields = {{"op", described.op},
+                 {"kind", described.kind},
+                 {"description", described.description},
+                 {"default", described.in_default_sweep},
+                 {"dtypes", described.dtypes},
+                 {"layouts", described.layouts},
+                 {"axes", to_json(described.axes)},
+                 {"parameters", to_json(described.parameters)},
+                 {"implementations", described.implementations},
+                 {"compute_modes", described.compute_modes},
+                 {"arrays", described.arrays}};
+  for (const auto& [dtype, why] : described.missing_dtypes) fields["missing_dtypes"][dtype] = why;
+  return fields;
 }
 
 json to_json(const device_summary& device) {

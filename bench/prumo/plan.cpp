@@ -64,6 +64,8 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
     outcome = settled_outcome{"unsupported", device.fixed_threads};
   } else if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) {
     outcome = settled_outcome{"unsupported", fmt::format("{} has no {} for {}", device.id, group.dtype, group.op)};
+    const auto told = described->missing_dtypes.find(group.dtype);
+    if (told != described->missing_dtypes.end()) outcome->reason += ": " + told->second;
   } else {
     outcome = memory_outcome(group, device);
   }

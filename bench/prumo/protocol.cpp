@@ -124,6 +124,12 @@ case_description parse_case(const json& entry) {
   }
   described.dtypes = optional_strings(entry, "dtypes");
   if (described.dtypes.empty()) wrong("dtypes", "a list of types that is not empty", member(entry, "dtypes"));
+  if (entry.contains("missing_dtypes")) {
+    const json& missing = object_member(entry, "missing_dtypes");
+    for (const auto& it : missing.items()) {
+      described.missing_dtypes[it.key()] = string_member(missing, it.key().c_str());
+    }
+  }
   described.layouts = optional_strings(entry, "layouts");
   described.axes = named_numbers(entry, "axes");
   described.parameters = named_numbers(entry, "parameters");

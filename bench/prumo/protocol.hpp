@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -34,6 +35,7 @@ struct case_description {
   std::string description;
   bool in_default_sweep = false;
   std::vector<std::string> dtypes;
+  std::map<std::string, std::string> missing_dtypes;  ///< why a type is not there, where the worker tells
   std::vector<std::string> layouts;
   std::vector<named_number> axes;
   std::vector<named_number> parameters;

@@ -44,7 +44,12 @@ protocol::hello_answer peer_handler::hello() {
     for (const implementation& it : computes_.implementations_of(what)) described.implementations.push_back(it.name);
     if (described.implementations.empty()) continue;
     for (const dtype type : all_dtypes) {
-      if (computes_.why_unsupported(what, type).empty()) described.dtypes.emplace_back(name_of(type));
+      std::string why = computes_.why_unsupported(what, type);
+      if (why.empty()) {
+        described.dtypes.emplace_back(name_of(type));
+      } else {
+        described.missing_dtypes.emplace_back(name_of(type), std::move(why));
+      }
     }
     if (described.dtypes.empty()) continue;
     described.op = what.op;

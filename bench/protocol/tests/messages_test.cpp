@@ -99,6 +99,15 @@ TEST(answers, unknown_is_null) {
   EXPECT_TRUE(to_json(sample_answer{}).at("clock_mhz").is_null());
 }
 
+TEST(answers, cases_tell_why_a_type_is_missing) {
+  hello_answer hello;
+  hello.cases.resize(2);
+  hello.cases[1].missing_dtypes = {{"f64", "for GPUs only"}};
+  const json cases = to_json(hello).at("cases");
+  EXPECT_FALSE(cases.at(0).contains("missing_dtypes"));
+  EXPECT_EQ(cases.at(1).at("missing_dtypes").dump(), R"({"f64":"for GPUs only"})");
+}
+
 TEST(answers, whole_numbers_stay_whole) {
   resolve_answer resolved;
   resolved.parameters = {{"alpha", 1}, {"beta", 0.5}};

@@ -54,6 +54,8 @@ def make_cases(gpu):
                       implementations=["library", "portable"], arrays=3))
     if gpu:
         cases[-1]["dtypes"] = ["f32", "f64", "f16"]
+    else:
+        cases[-1]["missing_dtypes"] = {"f16": "this processor multiplies none"}
     for op, arrays in (("copy", 2), ("triad", 3), ("read", 2), ("fma", 2), ("launch", 1)):
         cases.append(dict(common, op=op, kind="probe", description="fake " + op, default=False, axes=elements,
                           implementations=["kernel"], arrays=arrays))

@@ -66,6 +66,7 @@ struct case_description {
   std::string description;
   bool in_default_sweep = false;
   std::vector<std::string> dtypes;
+  std::vector<std::pair<std::string, std::string>> missing_dtypes;  ///< types that are not there, and why
   std::vector<std::string> layouts;
   std::vector<named_number> axes;
   std::vector<named_number> parameters;

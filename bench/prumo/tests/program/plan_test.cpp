@@ -96,6 +96,24 @@ TEST_F(planning, filters_multiply) {
   EXPECT_EQ(made.groups[0].shape, (nlohmann::json{{"m", 512}, {"n", 512}, {"k", 512}}));
 }
 
+TEST_F(planning, a_type_that_a_device_lacks_is_unsupported_in_the_words_of_its_worker) {
+  worker_fleet fleet(std::vector{fake_worker({}), fake_worker({"--backend", "cuda"})}, worker_client::options{});
+  fleet.start();
+  fleet.read_facts();
+  options.ops = {"gemm"};
+  options.dtypes = {"f16"};
+  options.sizes = {1U << 20};
+  options.data = {"resident"};
+  const bench_plan made = make_plan(options, fleet);
+  ASSERT_EQ(made.groups.size(), 1U);
+  std::vector<std::string> reasons;
+  for (const planned_case& it : made.groups[0].cases) {
+    if (it.outcome) reasons.push_back(it.outcome->status + ": " + it.outcome->reason);
+  }
+  EXPECT_THAT(reasons, testing::ElementsAre(
+                           HasSubstr("unsupported: fake:0 has no f16 for gemm: this processor multiplies none")));
+}
+
 TEST_F(planning, a_complete_shape_needs_no_size) {
   options.ops = {"softmax"};
   options.shape = {{"rows", 100}};
