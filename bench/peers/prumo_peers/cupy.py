@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The worker of CuPy: ``python3 -m prumo_peers.cupy``. Never run: no machine with CuPy was at hand.
+"""The worker of CuPy: ``python3 -m prumo_peers.cupy``.
 
 Timed by events around a captured graph of many calls, or around the calls themselves where they are long. What CuPy has
 no function for is written as its users write it: sigmoid as an element-wise kernel, a sum of squares as a reduction
@@ -115,8 +115,9 @@ class CuPy(Framework):
         "mean_rows": lambda x, y, _: cupy.mean(x, axis=1, out=y),
         "max": lambda x, y, _: cupy.max(x, out=y),
         "max_rows": lambda x, y, _: cupy.max(x, axis=1, out=y),
-        "min": lambda x, y, _: cupy.min(x, out=y),
-        "min_rows": lambda x, y, _: cupy.min(x, axis=1, out=y),
+        # The CuPy of CUDA 13 takes the out of min(), though not of max(), for a type.
+        "min": lambda x, y, _: cupy.copyto(y, cupy.min(x)),
+        "min_rows": lambda x, y, _: cupy.copyto(y, cupy.min(x, axis=1)),
         "argmax": lambda x, y, _: cupy.argmax(x, out=y),
         "argmax_rows": lambda x, y, _: cupy.argmax(x, axis=1, out=y),
         "argmin": lambda x, y, _: cupy.argmin(x, out=y),
@@ -192,7 +193,8 @@ class CuPy(Framework):
             try:
                 make_calls()
                 graph = stream.end_capture()
-            except cupy.cuda.runtime.CUDARuntimeError:  # a call that waits, say: then all are launched one by one
+            except (cupy.cuda.runtime.CUDARuntimeError, NotImplementedError):
+                # A call that waits, or that CuPy does not let be captured, as those of cuBLAS: all are launched one by one.
                 self._abandon_capture(stream)
                 return None
 
