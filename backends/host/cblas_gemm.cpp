@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cblas_gemm.hpp"
 
+#include "cblas_integer.hpp"
 #include <prumo/backend/blas_form.hpp>
 
-#include <cblas.h>
-
-#include <limits>
 #include <type_traits>
 
 namespace prumo::backend {
 namespace {
-
-/// The integer of this BLAS: the type of argument m.
-template <class Function>
-struct integer_of;
-template <class Order, class Transpose, class Integer, class... Rest>
-struct integer_of<void(Order, Transpose, Transpose, Integer, Rest...)> {
-  using type = Integer;
-};
-using blas_integer = integer_of<decltype(cblas_sgemm)>::type;
-// The enumerations' own names differ between libraries.
-using blas_order = decltype(CblasRowMajor);
-using blas_transpose = decltype(CblasNoTrans);
 
 void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m, blas_integer n,
               blas_integer k, float alpha, const float* a, blas_integer lda, const float* b, blas_integer ldb,
@@ -33,13 +19,6 @@ void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, 
               double beta, double* c, blas_integer ldc) {
   cblas_dgemm(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-
-std::string integer_refused(std::string_view name, std::int64_t value) {
-  return std::string(name) + " = " + std::to_string(value) + " exceeds the " +
-         std::to_string(8 * sizeof(blas_integer)) + "-bit integers of the BLAS";
-}
-
-blas_integer narrowed(std::int64_t value) { return static_cast<blas_integer>(value); }
 
 }  // namespace
 
@@ -53,11 +32,7 @@ std::string why_not_cblas(const gemm_problem<T>& problem) {
     }
     std::string reason;
     const auto form = to_blas_form(problem, reason);
-    if (!form) return reason;
-    for (const auto& [name, value] : form->integers()) {
-      if (value > std::numeric_limits<blas_integer>::max()) return integer_refused(name, value);
-    }
-    return {};
+    return form ? why_integers_do_not_fit(*form) : reason;
   }
 }
 
