@@ -7,7 +7,8 @@ namespace prumo::backend {
 
 bool dispatch_is_verbose() {
   const char* const value = std::getenv("PRUMO_VERBOSE");
-  const std::string topics = "," + std::string(value != nullptr ? value : "") + ",";
+  std::string topics(",");
+  topics.append(value != nullptr ? value : "").append(",");
   return topics.find(",dispatch,") != std::string::npos;
 }
 

@@ -167,7 +167,30 @@ class gemv_rows_host_kernel {
   static constexpr int lanes = prumo::detail::reduction_lanes<C>;
   static constexpr int few_lanes = 8;
 
+  /// Elements that are converted to the compute type by a loop of their own, which compilers vectorise; conversions
+  /// between unrolled lanes they do not.
+  static constexpr std::int64_t converted_at_once = 1024;
+  static constexpr bool converts = Contiguous && !std::is_same_v<T, C>;
+
   C product_of(const T* row, const C* x, std::int64_t count) const {
+    if constexpr (converts) {
+      C converted[converted_at_once];
+      C sum = 0;
+      for (std::int64_t begin = 0; begin < count; begin += converted_at_once) {
+        const std::int64_t here = std::min(converted_at_once, count - begin);
+        const T* const from = row + begin;
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t j = 0; j < here; ++j) converted[j] = static_cast<C>(from[j]);
+        sum += product_of_elements(converted, x + begin, here);
+      }
+      return sum;
+    } else {
+      return product_of_elements(row, x, count);
+    }
+  }
+
+  template <class Element>
+  C product_of_elements(const Element* row, const C* x, std::int64_t count) const {
     if (count >= 4 * lanes) return product_in_lanes<lanes>(row, x, count);
     if (count >= 2 * few_lanes) return product_in_lanes<few_lanes>(row, x, count);
     C sum = 0;
@@ -175,12 +198,13 @@ class gemv_rows_host_kernel {
     return sum;
   }
 
-  C element(const T* row, std::int64_t j) const {
+  template <class Element>
+  C element(const Element* row, std::int64_t j) const {
     return static_cast<C>(row[Contiguous ? j : j * problem_.a.column_stride]);
   }
 
-  template <int Lanes>
-  C product_in_lanes(const T* row, const C* x, std::int64_t count) const {
+  template <int Lanes, class Element>
+  C product_in_lanes(const Element* row, const C* x, std::int64_t count) const {
     C lane[Lanes] = {};
     std::int64_t j = 0;
     for (; j + Lanes <= count; j += Lanes) {
@@ -205,8 +229,8 @@ class gemv_rows_host_kernel {
   std::int64_t row_blocks_ = 0;
 };
 
-/// How columns are shared out: blocks of rows whose sums stay in the nearest cache, and parts of the columns where there
-/// are few blocks.
+/// How columns are shared out: blocks of rows whose sums stay in the nearest cache, and parts of the columns where
+/// there are few blocks.
 struct gemv_columns_partition {
   static constexpr std::int64_t most_rows = 1024;
   std::int64_t block_rows = 1;
@@ -218,8 +242,7 @@ struct gemv_columns_partition {
     constexpr std::int64_t blocks_wanted = 256;
     gemv_columns_partition result = whole(m, n);
     const std::int64_t parts_wanted = gemv_blocks_of(blocks_wanted, result.row_blocks);
-    result.columns =
-        std::max(gemv_blocks_of(n, parts_wanted), gemv_blocks_of(gemv_block_elements, result.block_rows));
+    result.columns = std::max(gemv_blocks_of(n, parts_wanted), gemv_blocks_of(gemv_block_elements, result.block_rows));
     result.parts = gemv_blocks_of(n, result.columns);
     return result;
   }

@@ -34,9 +34,10 @@ backend::gemv_problem<T> problem_of(const product& what, array_layout layout, co
   using parameter_type = typename backend::gemv_problem<T>::parameter_type;
   const std::int64_t rows = what.trans_a ? what.n : what.m;
   const std::int64_t columns = what.trans_a ? what.m : what.n;
-  backend::gemm_matrix<const T> matrix{a, columns, 1, 0};
-  if (layout == array_layout::left) matrix = {a, 1, rows, 0};
-  if (layout == array_layout::strided) matrix = {a, 2 * columns + 3, 2, 0};
+  using matrix_type = backend::gemm_matrix<const T>;
+  const matrix_type matrix = layout == array_layout::left      ? matrix_type{a, 1, rows, 0}
+                             : layout == array_layout::strided ? matrix_type{a, 2 * columns + 3, 2, 0}
+                                                               : matrix_type{a, columns, 1, 0};
   const std::int64_t stride = layout == array_layout::strided ? 2 : 1;
   backend::gemv_problem<T> problem;
   problem.m = what.m;
@@ -112,7 +113,8 @@ class gemv_case final : public operation_case<Exec> {
     const auto n = static_cast<double>(what.n);
     const double inputs = what.alpha == 0 ? 0 : m * n + n;
     const double outputs = (what.beta == 0 ? 1 : 2) * m;
-    return {(inputs + outputs) * static_cast<double>(dtype_size(type)), static_cast<double>(what.counts().total()), m * n};
+    return {(inputs + outputs) * static_cast<double>(dtype_size(type)), static_cast<double>(what.counts().total()),
+            m * n};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
