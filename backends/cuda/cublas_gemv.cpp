@@ -21,7 +21,8 @@ cublasStatus_t multiply(cublasHandle_t handle, cublasOperation_t operation, cons
                         form.x_increment, &p.beta, p.y, form.y_increment);
 }
 
-/// cuBLAS has no product of a matrix and a vector for the 16-bit types: they are a product of matrices with y for a row.
+/// cuBLAS has no product of a matrix and a vector for the 16-bit types: they are a product of matrices with y for a
+/// row.
 template <class T>
 std::string why_not_cublas_gemv(const Kokkos::Cuda& instance, const gemv_problem<T>& problem) {
   if constexpr (sizeof(T) == 2) {

@@ -47,8 +47,7 @@ const compute_t<T>* vector_on_host(const Exec& instance, const gemv_problem<T>& 
     if (problem.x_stride == 1) return problem.x;
   }
   static const std::string label = "prumo::gemv::vector";
-  prumo::detail::launch_blocks(instance, label,
-                               gemv_vector_kernel<T>{problem.x, problem.x_stride, problem.n, copy});
+  prumo::detail::launch_blocks(instance, label, gemv_vector_kernel<T>{problem.x, problem.x_stride, problem.n, copy});
   return copy;
 }
 
@@ -106,9 +105,7 @@ template <class T, int Elements, class Exec>
 void enqueue_rows_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
   using C = compute_t<T>;
   const auto partition = gemv_rows_partition::of<T>(problem.m, problem.n, Elements);
-  const auto launch = [&](const auto& kernel) {
-    prumo::detail::launch_teams(ctx.instance(), rows_label(), kernel);
-  };
+  const auto launch = [&](const auto& kernel) { prumo::detail::launch_teams(ctx.instance(), rows_label(), kernel); };
   if (partition.rows_at_once > 1) {
     launch(gemv_rows_device_kernel<T, Elements, gemv_tuning::rows_at_once>(problem, partition, nullptr, nullptr));
   } else if (partition.parts == 1) {

@@ -251,8 +251,7 @@ struct gemv_columns_device_partition {
     result.column_lanes = tuning::team_threads / result.row_lanes;
     result.tiles = (packs + result.row_lanes - 1) / result.row_lanes;
     const std::int64_t chunks_wanted = (tuning::column_teams + result.tiles - 1) / result.tiles;
-    result.chunk =
-        std::max((n + chunks_wanted - 1) / chunks_wanted, tuning::shortest_columns * result.column_lanes);
+    result.chunk = std::max((n + chunks_wanted - 1) / chunks_wanted, tuning::shortest_columns * result.column_lanes);
     result.chunks = (n + result.chunk - 1) / result.chunk;
     return result;
   }
@@ -272,8 +271,8 @@ class gemv_columns_device_kernel {
   static constexpr int resident_teams = gemv_tuning::resident_teams;
 
   /// `partial`: a value for each row and chunk; `counters`: one for each tile; both where there are several chunks.
-  gemv_columns_device_kernel(const gemv_problem<T>& problem, const gemv_columns_device_partition& partition,
-                             C* partial, unsigned* counters)
+  gemv_columns_device_kernel(const gemv_problem<T>& problem, const gemv_columns_device_partition& partition, C* partial,
+                             unsigned* counters)
       : problem_(problem),
         partition_(partition),
         partial_(partial),

@@ -20,6 +20,21 @@ void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, 
   cblas_dgemm(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+#if defined(_OPENMP)
+/// Whether several threads of OpenMP may call it at a time, each for itself.
+bool follows_openmp() {
+#if defined(PRUMO_CBLAS_IS_OPENBLAS)
+  constexpr int with_openmp = 2;
+  return openblas_get_parallel() == with_openmp;
+#else
+  return false;
+#endif
+}
+
+/// Multiply-adds of a product that more threads would hardly speed up.
+constexpr std::int64_t largest_on_one_thread = std::int64_t{1} << 21;
+#endif
+
 }  // namespace
 
 template <class T>
@@ -45,13 +60,23 @@ void cblas_gemm(const gemm_problem<T>& given) {
     const auto transpose_of = [](const blas_operand& operand) {
       return operand.transposed ? CblasTrans : CblasNoTrans;
     };
-    for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
+    const auto multiply_one = [&](std::int64_t batch) {
       multiply(CblasRowMajor, transpose_of(form.a), transpose_of(form.b), narrowed(problem.m), narrowed(problem.n),
                narrowed(problem.k), problem.alpha, problem.a.data + batch * problem.a.batch_stride,
                narrowed(form.a.leading_dimension), problem.b.data + batch * problem.b.batch_stride,
                narrowed(form.b.leading_dimension), problem.beta, problem.c.data + batch * problem.c.batch_stride,
                narrowed(form.leading_dimension_of_c));
+    };
+    // Small products side by side, each on the thread that calls: a BLAS that follows OpenMP opens no second region.
+    // (cblas_?gemm_batch_strided is no part of the interface that all of them have.)
+#if defined(_OPENMP)
+    if (problem.batch > 1 && problem.m * problem.n * problem.k < largest_on_one_thread && follows_openmp()) {
+#pragma omp parallel for schedule(static)
+      for (std::int64_t batch = 0; batch < problem.batch; ++batch) multiply_one(batch);
+      return;
     }
+#endif
+    for (std::int64_t batch = 0; batch < problem.batch; ++batch) multiply_one(batch);
   }
 }
 

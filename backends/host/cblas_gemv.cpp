@@ -45,7 +45,7 @@ void cblas_gemv(const gemv_problem<T>& problem) {
   }
 }
 
-#define PRUMO_INSTANTIATE_CBLAS_GEMV(T)                         \
+#define PRUMO_INSTANTIATE_CBLAS_GEMV(T)                       \
   template std::string why_not_cblas(const gemv_problem<T>&); \
   template void cblas_gemv(const gemv_problem<T>&);
 PRUMO_INSTANTIATE_CBLAS_GEMV(float)

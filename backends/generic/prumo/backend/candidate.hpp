@@ -38,8 +38,8 @@ struct candidate {
 template <class Exec, class Problem, class Describe>
 const candidate<Exec, Problem>& choose_candidate(std::span<const candidate<Exec, Problem>> candidates,
                                                  std::string_view operation, std::string_view type,
-                                                 const Exec& instance, const Problem& problem,
-                                                 const Describe& describe, std::string_view named, std::string* log) {
+                                                 const Exec& instance, const Problem& problem, const Describe& describe,
+                                                 std::string_view named, std::string* log) {
   std::string refusals;
   bool is_known = named.empty();
   for (const candidate<Exec, Problem>& each : candidates) {
