@@ -107,12 +107,12 @@ class gemv_rows_device_kernel {
   std::int64_t blocks_per_team() const { return most_threads / group_; }
   static constexpr int team_threads() { return most_threads; }
   static constexpr std::size_t scratch_bytes() {
-    return detail::join_scratch_bytes<C>(most_threads) + 2 * sizeof(std::int64_t);
+    return detail::join_scratch<C>::bytes_for(most_threads) + 2 * sizeof(std::int64_t);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    C* const scratch = detail::team_scratch_array<C>(member, most_threads / detail::exchange_threads);
+    detail::join_scratch<C> scratch = detail::team_join_scratch<C>(member, most_threads);
     int* const flag = detail::team_scratch_array<int>(member, 1);
     const int groups = most_threads / group_;
     const int group = member.team_rank() / group_;
@@ -304,6 +304,7 @@ class gemv_columns_device_kernel {
       join_column_lanes(member, scratch, row_lane, column_lane, sums);
       if (partition_.chunks > 1) {
         for (int e = 0; e < rows && column_lane == 0; ++e) partial_[chunk * problem_.m + row + e] = sums[e];
+        member.team_barrier();  // the first thread's arrival tells of what all have written
         if (!detail::arrive_last(member, flag, counters_ + tile, partition_.chunks)) continue;
         PRUMO_UNROLL
         for (int e = 0; e < Elements; ++e) sums[e] = e < rows ? sum_of_chunks(row + e, column_lane) : C(0);

@@ -46,7 +46,8 @@ class arrival_counters {
 /// The first thread's increment releases its writes to the device and acquires what the increments before it released
 /// (acquire and release are cumulative, and increments of one counter are one sequence); the barrier after it hands
 /// that on to the team. The last team leaves the counter at 0 for the next kernel, which the order of the instance puts
-/// after this one.
+/// after this one. Where other threads have written, too, the team meets at a barrier before; between two arrivals of a
+/// team there has to be one in any case.
 template <class Member>
 KOKKOS_FORCEINLINE_FUNCTION bool arrive_last(const Member& member, int* flag, unsigned* counter, std::int64_t teams) {
   if (member.team_rank() == 0) {
