@@ -27,7 +27,9 @@ constexpr std::int64_t long_extents[] = {4095, 4096, 4097, 16384, 16385, 50001};
 /// places of the others.
 std::vector<shape> shapes_of(const case_info& info) {
   std::vector<shape> shapes;
-  constexpr std::size_t count = std::size(interesting_extents);
+  // Four axes that are all long multiply to more than a reference checks in time: up to 127, and around one block.
+  const bool has_many_axes = info.axes.size() > 3;
+  const std::size_t count = std::size(interesting_extents) - (has_many_axes ? 3 : 0);
   for (std::size_t step = 0; step < 2 * count; ++step) {
     shape extents;
     for (std::size_t axis = 0; axis < info.axes.size(); ++axis) {
@@ -40,6 +42,7 @@ std::vector<shape> shapes_of(const case_info& info) {
   // One axis long, the others short.
   for (const axis& longest : info.axes) {
     for (const std::int64_t extent : long_extents) {
+      if (has_many_axes && extent > 5000) break;
       shape extents;
       for (const axis& each : info.axes) extents.set(each.name, each.name == longest.name ? extent : 3);
       shapes.push_back(extents);

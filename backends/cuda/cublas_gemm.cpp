@@ -11,32 +11,6 @@ namespace prumo::backend {
 namespace cuda {
 namespace {
 
-/// What a call needs of a handle that may be the caller's: alpha and beta on the host, and sums that are never rounded
-/// to a narrower type than they are computed in. Put back afterwards.
-class handle_state_scope {
- public:
-  explicit handle_state_scope(cublasHandle_t handle) : handle_(handle) {
-    require_success(cublasGetPointerMode(handle, &pointers_), "cublasGetPointerMode");
-    require_success(cublasGetMathMode(handle, &math_), "cublasGetMathMode");
-    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
-    if (math_ != wanted_math) cublasSetMathMode(handle, wanted_math);
-  }
-  ~handle_state_scope() {
-    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_, pointers_);
-    if (math_ != wanted_math) cublasSetMathMode(handle_, math_);
-  }
-  handle_state_scope(const handle_state_scope&) = delete;
-  handle_state_scope& operator=(const handle_state_scope&) = delete;
-
- private:
-  static constexpr auto wanted_math =
-      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
-
-  cublasHandle_t handle_;
-  cublasPointerMode_t pointers_ = CUBLAS_POINTER_MODE_HOST;
-  cublasMath_t math_ = CUBLAS_DEFAULT_MATH;
-};
-
 cublasOperation_t operation_of(const blas_operand& operand) { return operand.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
 }  // namespace
@@ -125,9 +99,9 @@ template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
   // cuBLAS first: the first proposal of cuBLASLt's heuristic is 4 % faster for some shapes, and 5 % slower for others.
   static constexpr std::array<gemm_candidate<Exec, T>, 3> candidates{
-      {{"cublas", cuda::why_not_cublas<T>, cuda::run_cublas<T>},
-       {"cublasLt", cuda::why_not_cublaslt<T>, cuda::run_cublaslt<T>},
-       {"tuned", cuda::why_not_cublaslt<T>, cuda::run_tuned<T>, true}}};
+      {{"cublas", cuda::why_not_cublas<T>, cuda::run_cublas<T>, false, true},
+       {"cublasLt", cuda::why_not_cublaslt<T>, cuda::run_cublaslt<T>, false, true},
+       {"tuned", cuda::why_not_cublaslt<T>, cuda::run_tuned<T>, true, true}}};
   return candidates;
 }
 

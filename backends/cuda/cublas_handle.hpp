@@ -56,6 +56,32 @@ class cublas_handle {
   bool is_owned_ = true;
 };
 
+/// What a call needs of a handle that may be the caller's: alpha and beta on the host, and sums that are never rounded
+/// to a narrower type than they are computed in. Put back afterwards.
+class handle_state_scope {
+ public:
+  explicit handle_state_scope(cublasHandle_t handle) : handle_(handle) {
+    require_success(cublasGetPointerMode(handle, &pointers_), "cublasGetPointerMode");
+    require_success(cublasGetMathMode(handle, &math_), "cublasGetMathMode");
+    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+    if (math_ != wanted_math) cublasSetMathMode(handle, wanted_math);
+  }
+  ~handle_state_scope() {
+    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_, pointers_);
+    if (math_ != wanted_math) cublasSetMathMode(handle_, math_);
+  }
+  handle_state_scope(const handle_state_scope&) = delete;
+  handle_state_scope& operator=(const handle_state_scope&) = delete;
+
+ private:
+  static constexpr auto wanted_math =
+      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+
+  cublasHandle_t handle_;
+  cublasPointerMode_t pointers_ = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math_ = CUBLAS_DEFAULT_MATH;
+};
+
 /// The workspace and the handle of a context, made at the first request.
 library_workspace& workspace_of(context<Kokkos::Cuda>& owner);
 cublas_handle& cublas_of(context<Kokkos::Cuda>& owner);

@@ -70,13 +70,14 @@ inline void set_memory_peak(peak& result, const device_facts& facts, int transfe
 }
 
 /// The peaks of a tensor unit at both clocks; `flops` of one multiprocessor and clock, of the kind that `unit` names.
-/// Where they are not known, `rate_source` tells why.
+/// Where they are not known, `rate_source` tells why. `inputs` as in backend::peak.
 inline void add_tensor_peaks(std::vector<peak>& peaks, const device_facts& facts, const multiprocessor_name& name,
                              dtype type, std::optional<int> flops, const std::string& unit,
-                             const std::string& rate_source) {
+                             const std::string& rate_source, std::string_view inputs = {}) {
   for (const peak_clock clock : {peak_clock::max, peak_clock::measured}) {
     peak result = blank_peak(peak_unit::tensor, type, clock);
     if (dtype_size(type) == 2) result.accumulator = dtype::f32;
+    result.inputs = inputs;
     if (flops) {
       set_flop_peak(result, facts, name, *flops, std::to_string(*flops) + " " + unit,
                     "dense; flop a clock by " + rate_source);

@@ -64,13 +64,21 @@ template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
   static const std::string label = "prumo::gemm::portable";
   using large_tiles = portable_gemm_device_kernel<T, 8>;
+  using middle_tiles = portable_gemm_device_kernel<T, 4>;
+  using small_tiles = portable_gemm_device_kernel<T, 4, 8>;
+  if (problem.m <= small_tiles::tile_extent && problem.n <= small_tiles::tile_extent) {
+    detail::launch_teams(ctx.instance(), label, small_tiles(problem));
+    return;
+  }
   const large_tiles kernel(problem);
+  const middle_tiles finer(problem);
   // Large tiles read less, but must be so many that each multiprocessor has one or two: of its 2048 threads, mostly, a
-  // team takes an eighth.
-  if (kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance())) {
+  // team takes an eighth. A large one is four of the others: much more than that many would be empty.
+  const bool are_many = kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance());
+  if (are_many && 4 * kernel.blocks() * 2 <= finer.blocks() * 3) {
     detail::launch_teams(ctx.instance(), label, kernel);
   } else {
-    detail::launch_teams(ctx.instance(), label, portable_gemm_device_kernel<T, 4>(problem));
+    detail::launch_teams(ctx.instance(), label, finer);
   }
 }
 

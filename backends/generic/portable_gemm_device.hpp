@@ -13,11 +13,11 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C = alpha A B + beta C for k > 0. A team computes Tile x Tile entries of C, each of its 256 threads PerThread x
-/// PerThread of them: blocks of four rows by four columns, since scratch memory is read in packs of four. While the
-/// products of one step are summed up, the elements of the next one are on their way to registers, and scratch memory
-/// holds both, so that a step costs one barrier.
-template <class T, int PerThread>
+/// C = alpha A B + beta C for k > 0. A team of Across x Across threads computes a square tile of C, each of them
+/// PerThread x PerThread entries: blocks of four rows by four columns, since scratch memory is read in packs of four.
+/// While the products of one step are summed up, the elements of the next one are on their way to registers, and
+/// scratch memory holds both, so that a step costs one barrier.
+template <class T, int PerThread, int Across = 16>
 class portable_gemm_device_kernel {
   using C = compute_t<T>;
   static constexpr int pack_elements = 4;
@@ -25,7 +25,8 @@ class portable_gemm_device_kernel {
   using scratch_pack = detail::device_pack<C, pack_elements>;
   static_assert(PerThread % pack_elements == 0);
 
-  static constexpr int threads_across = 16;
+  static constexpr int threads_across = Across;
+  static_assert(Across % 8 == 0, "a warp is a block of four threads by eight");
   static constexpr int tile = threads_across * PerThread;
   static constexpr int threads = threads_across * threads_across;
   /// So deep that each thread brings one pack of A and one of B a step.
@@ -35,9 +36,10 @@ class portable_gemm_device_kernel {
   static constexpr int buffer_elements = step * pitch;
 
  public:
+  static constexpr int tile_extent = tile;
   static constexpr int most_threads = threads;
   /// Left alone, compilers keep so much in registers that a multiprocessor holds one team, and waits with it.
-  static constexpr int resident_teams = sizeof(C) * PerThread > 32 ? 1 : 2;
+  static constexpr int resident_teams = (sizeof(C) * PerThread > 32 ? 1 : 2) * (256 / threads);
 
   explicit portable_gemm_device_kernel(const gemm_problem<T>& problem)
       : problem_(problem),
@@ -111,8 +113,9 @@ class portable_gemm_device_kernel {
     const T* b = problem_.b.data + batch * problem_.b.batch_stride + (column + at_b.width) * b_.width_stride +
                  at_b.depth * b_.depth_stride;
     // Threads of a warp form a block of four by eight, which reads the fewest different words of scratch memory.
-    const int thread_row = (thread / 64) * 4 + thread % 32 / 8;
-    const int thread_column = (thread / 32 % 2) * 8 + thread % 8;
+    constexpr int warps_across = threads_across / 8;
+    const int thread_row = thread / 32 / warps_across * 4 + thread % 32 / 8;
+    const int thread_column = thread / 32 % warps_across * 8 + thread % 8;
 
     C sums[PerThread][PerThread] = {};
     pack next_a = fetch(a_, at_a, a, rows, problem_.k);

@@ -15,7 +15,7 @@ template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
 #if defined(PRUMO_HAS_ROCBLAS)
   static constexpr std::array<gemm_candidate<Exec, T>, 1> candidates{
-      {{"rocblas", hip::why_not_rocblas<T>, hip::run_rocblas<T>}}};
+      {{"rocblas", hip::why_not_rocblas<T>, hip::run_rocblas<T>, false, true}}};
   return candidates;
 #else
   return {};

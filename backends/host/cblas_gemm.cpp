@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cblas_gemm.hpp"
 
+#include "cblas_integer.hpp"
 #include <prumo/backend/blas_form.hpp>
 
-#include <cblas.h>
-
-#include <limits>
 #include <type_traits>
 
 namespace prumo::backend {
 namespace {
-
-/// The integer of this BLAS: the type of argument m.
-template <class Function>
-struct integer_of;
-template <class Order, class Transpose, class Integer, class... Rest>
-struct integer_of<void(Order, Transpose, Transpose, Integer, Rest...)> {
-  using type = Integer;
-};
-using blas_integer = integer_of<decltype(cblas_sgemm)>::type;
-// The enumerations' own names differ between libraries.
-using blas_order = decltype(CblasRowMajor);
-using blas_transpose = decltype(CblasNoTrans);
 
 void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m, blas_integer n,
               blas_integer k, float alpha, const float* a, blas_integer lda, const float* b, blas_integer ldb,
@@ -34,12 +20,20 @@ void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, 
   cblas_dgemm(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-std::string integer_refused(std::string_view name, std::int64_t value) {
-  return std::string(name) + " = " + std::to_string(value) + " exceeds the " +
-         std::to_string(8 * sizeof(blas_integer)) + "-bit integers of the BLAS";
+#if defined(_OPENMP)
+/// Whether several threads of OpenMP may call it at a time, each for itself.
+bool follows_openmp() {
+#if defined(PRUMO_CBLAS_IS_OPENBLAS)
+  constexpr int with_openmp = 2;
+  return openblas_get_parallel() == with_openmp;
+#else
+  return false;
+#endif
 }
 
-blas_integer narrowed(std::int64_t value) { return static_cast<blas_integer>(value); }
+/// Multiply-adds of a product that more threads would hardly speed up.
+constexpr std::int64_t largest_on_one_thread = std::int64_t{1} << 21;
+#endif
 
 }  // namespace
 
@@ -53,11 +47,7 @@ std::string why_not_cblas(const gemm_problem<T>& problem) {
     }
     std::string reason;
     const auto form = to_blas_form(problem, reason);
-    if (!form) return reason;
-    for (const auto& [name, value] : form->integers()) {
-      if (value > std::numeric_limits<blas_integer>::max()) return integer_refused(name, value);
-    }
-    return {};
+    return form ? why_integers_do_not_fit(*form) : reason;
   }
 }
 
@@ -70,13 +60,23 @@ void cblas_gemm(const gemm_problem<T>& given) {
     const auto transpose_of = [](const blas_operand& operand) {
       return operand.transposed ? CblasTrans : CblasNoTrans;
     };
-    for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
+    const auto multiply_one = [&](std::int64_t batch) {
       multiply(CblasRowMajor, transpose_of(form.a), transpose_of(form.b), narrowed(problem.m), narrowed(problem.n),
                narrowed(problem.k), problem.alpha, problem.a.data + batch * problem.a.batch_stride,
                narrowed(form.a.leading_dimension), problem.b.data + batch * problem.b.batch_stride,
                narrowed(form.b.leading_dimension), problem.beta, problem.c.data + batch * problem.c.batch_stride,
                narrowed(form.leading_dimension_of_c));
+    };
+    // Small products side by side, each on the thread that calls: a BLAS that follows OpenMP opens no second region.
+    // (cblas_?gemm_batch_strided is no part of the interface that all of them have.)
+#if defined(_OPENMP)
+    if (problem.batch > 1 && problem.m * problem.n * problem.k < largest_on_one_thread && follows_openmp()) {
+#pragma omp parallel for schedule(static)
+      for (std::int64_t batch = 0; batch < problem.batch; ++batch) multiply_one(batch);
+      return;
     }
+#endif
+    for (std::int64_t batch = 0; batch < problem.batch; ++batch) multiply_one(batch);
   }
 }
 

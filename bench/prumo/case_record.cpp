@@ -33,6 +33,7 @@ void append(std::vector<double>& to, const std::vector<double>& from) { to.inser
 
 void case_record::set_prepared(const prepare_answer& prepared) {
   result_["implementation"] = prepared.implementation;
+  if (prepared.unit) result_["unit"] = *prepared.unit;
   clock_ = prepared.clock;
 }
 
@@ -125,13 +126,17 @@ void derive_figures(json& result, const planned_group& group, const json& peaks,
   if (counted.is_object()) input.counted_flops = counted.at("total").get<double>();
   input.roof = memory_roof_of(group);
   const bool resident = result.at("data") == "resident";
+  const compute_unit unit = find_compute_unit(peaks, result.value("unit", json(input.model.unit)).get<std::string>(),
+                                              group.dtype, group.compute_mode);
+  result["unit"] = unit.unit;
   if (resident) {
-    const std::string unit = input.model.unit.empty() ? "vector" : input.model.unit;
     const json& clock = result.at("clock_mhz");
-    input.peaks = find_compute_peaks(peaks, unit, group.dtype, tensor_accumulator(peaks, unit, group.dtype),
-                                     clock.is_number() ? std::optional(clock.get<double>()) : std::nullopt);
+    input.peaks =
+        find_compute_peaks(peaks, unit, clock.is_number() ? std::optional(clock.get<double>()) : std::nullopt);
     input.ceilings = ceilings;
     input.fastest_ceilings = fastest;
+    // What the vector unit does bounds no work of a tensor unit.
+    if (unit.is_tensor()) input.ceilings.fma = input.fastest_ceilings.fma = std::nullopt;
   }
   derived_figures figures = derive(input);
   if (!resident) figures.bound.reset();

@@ -93,7 +93,12 @@ std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
   for (const planned_case& it : group.cases) {
     if (it.outcome || it.data != "resident") continue;
     const fleet_device& device = fleet_.devices()[it.device];
-    const measured_ceilings known = find(group, it);
+    // An implementation that is asked for by name may be one that leaves the tensor unit alone.
+    const json peaks = device.entry.value("peaks", json::array());
+    const bool may_be_vector =
+        it.implementation || !find_compute_unit(peaks, model.unit, group.dtype, group.compute_mode).is_tensor();
+    measured_ceilings known = find(group, it);
+    if (!may_be_vector) known.fma = std::nullopt;
     const auto memory = find_memory_ceiling(known, memory_roof_of(group));
     const double memory_seconds = memory ? model.bytes.value_or(0) / memory->value : 0;
     const double compute_seconds = known.fma ? model.flops.value_or(0) / *known.fma : 0;
@@ -106,7 +111,7 @@ std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
     if (!memory || memory_seconds >= clearly * roof_seconds) {
       for (const char* probe : memory_probes(device, group)) add(probe);
     }
-    const bool computes = model.flops.value_or(0) > 0 && model.unit != "tensor";
+    const bool computes = model.flops.value_or(0) > 0 && may_be_vector;
     if (computes && (!known.fma || compute_seconds >= clearly * roof_seconds)) add("fma");
     if (!known.launch || *known.launch >= clearly * roof_seconds) add("launch");
   }
@@ -270,8 +275,6 @@ measured_ceilings ceiling_store::find(const planned_group& group, const planned_
     const auto own = of_group_.find(key_of(probe, device, group, which.cache));
     if (own != of_group_.end()) value_of(found, probe) = own->second.typical;
   }
-  // Products on a tensor unit are not bound by what the vector unit does.
-  if (cost_model::from_json(group.model).unit == "tensor") found.fma = std::nullopt;
   return found;
 }
 

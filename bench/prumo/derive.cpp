@@ -67,6 +67,13 @@ std::optional<double> giga_per_second(std::optional<double> amount, double secon
 
 json or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
+/// Whether an entry of a `peaks` list is of that unit.
+bool is_of(const json& peak, const compute_unit& unit) {
+  return peak.is_object() && text(peak, "unit") == unit.unit && text(peak, "dtype") == unit.dtype &&
+         text(peak, "inputs") == unit.inputs &&
+         (unit.accumulator.empty() || text(peak, "accumulator") == unit.accumulator);
+}
+
 }  // namespace
 
 cost_model cost_model::from_json(const json& model) {
@@ -74,13 +81,35 @@ cost_model cost_model::from_json(const json& model) {
   return {number(model, "bytes"), number(model, "flops"), number(model, "elements"), text(model, "unit")};
 }
 
-compute_peaks find_compute_peaks(const json& peaks, std::string_view unit, std::string_view dtype,
-                                 std::string_view accumulator, std::optional<double> clock_mhz) {
+compute_unit find_compute_unit(const json& peaks, std::string_view unit, std::string_view dtype,
+                               std::string_view compute_mode) {
+  compute_unit vector;
+  vector.dtype = dtype;
+  if (unit != "tensor") return vector;
+  compute_unit tensor = vector;
+  tensor.unit = "tensor";
+  if (compute_mode == "fast_tf32") {
+    tensor.inputs = "tf32";
+  } else if (compute_mode == "fast_bf16" || compute_mode == "fast_f16") {
+    tensor.dtype = compute_mode.substr(std::string_view("fast_").size());
+  }
+  const auto is_listed = [&](const compute_unit& wanted) {
+    return std::ranges::any_of(peaks, [&](const json& peak) { return is_of(peak, wanted); });
+  };
+  if (!is_listed(tensor)) return compute_mode == "strict" ? vector : tensor;
+  if (tensor.dtype == "f16" || tensor.dtype == "bf16") {
+    compute_unit exact = tensor;
+    exact.accumulator = "f32";
+    if (is_listed(exact)) return exact;
+  }
+  return tensor;
+}
+
+compute_peaks find_compute_peaks(const json& peaks, const compute_unit& unit, std::optional<double> clock_mhz) {
   compute_peaks found;
   std::optional<double> at_clock;
   for (const json& peak : peaks) {
-    if (!peak.is_object() || text(peak, "unit") != unit || text(peak, "dtype") != dtype) continue;
-    if (!accumulator.empty() && text(peak, "accumulator") != accumulator) continue;
+    if (!is_of(peak, unit)) continue;
     const auto value = number(peak, "value");
     if (text(peak, "clock") == "measured") found.measured_clock = higher(found.measured_clock, value);
     if (text(peak, "clock") != "max") continue;
@@ -92,12 +121,6 @@ compute_peaks find_compute_peaks(const json& peaks, std::string_view unit, std::
   }
   if (at_clock) found.measured_clock = at_clock;
   return found;
-}
-
-std::string tensor_accumulator(const json& peaks, std::string_view unit, std::string_view dtype) {
-  if (unit != "tensor" || (dtype != "f16" && dtype != "bf16")) return {};
-  const compute_peaks told = find_compute_peaks(peaks, unit, dtype, "f32");
-  return told.max_clock || told.measured_clock ? "f32" : "";
 }
 
 measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, std::string_view cache,

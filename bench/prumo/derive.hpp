@@ -16,7 +16,7 @@ struct cost_model {
   std::optional<double> bytes;
   std::optional<double> flops;
   std::optional<double> elements;
-  std::string unit;  ///< whose peak applies: `vector` or `tensor`
+  std::string unit;  ///< whose peak applies: `vector`, or `tensor` where the device has one for the type and mode
 
   /// From the protocol's `model` object (null gives an empty model).
   [[nodiscard]] static cost_model from_json(const nlohmann::json& model);
@@ -28,17 +28,27 @@ struct compute_peaks {
   std::optional<double> measured_clock;
 };
 
-/// The peaks of `unit` for `dtype` in a device's `peaks` list; where several accumulators are listed,
-/// `accumulator` chooses (empty: the highest, so that a share is never flattered). Where `clock_mhz`, the clock during
-/// the case, is known, the peak at the measured clock is the one at the maximum clock scaled to it.
-[[nodiscard]] compute_peaks find_compute_peaks(const nlohmann::json& peaks, std::string_view unit,
-                                               std::string_view dtype, std::string_view accumulator = {},
-                                               std::optional<double> clock_mhz = std::nullopt);
+/// A unit of a device and how it is used.
+struct compute_unit {
+  std::string unit = "vector";  ///< `vector` or `tensor`
+  std::string dtype;            ///< of the numbers that it multiplies
+  std::string accumulator;      ///< what it sums in; empty: the highest peak, so that a share is never flattered
+  std::string inputs;           ///< what it rounds its inputs to, `tf32`; empty: nothing
 
-/// What products sum in on a tensor unit: prumo's own and its peers' strict mode never sum f16 or bf16 in less than
-/// f32. Empty for other units and types, or where the list does not tell.
-[[nodiscard]] std::string tensor_accumulator(const nlohmann::json& peaks, std::string_view unit,
-                                             std::string_view dtype);
+  [[nodiscard]] bool is_tensor() const { return unit == "tensor"; }
+};
+
+/// The unit whose peak bounds work of `dtype` in a compute mode, where `unit` is what the work, or its implementation,
+/// can use: a tensor unit for the inputs that the mode makes, if `peaks` list one (of unknown speed, perhaps), else the
+/// vector unit. Fast modes are the tensor unit's in any case: no vector unit rounds its inputs. prumo's own products
+/// and its peers' strict ones never sum f16 or bf16 in less than f32.
+[[nodiscard]] compute_unit find_compute_unit(const nlohmann::json& peaks, std::string_view unit, std::string_view dtype,
+                                             std::string_view compute_mode);
+
+/// The peaks of a unit in a device's `peaks` list. Where `clock_mhz`, the clock during the case, is known, the peak at
+/// the measured clock is the one at the maximum clock scaled to it.
+[[nodiscard]] compute_peaks find_compute_peaks(const nlohmann::json& peaks, const compute_unit& unit,
+                                               std::optional<double> clock_mhz = std::nullopt);
 
 /// Ceilings measured by the probes at the size and in the cache state of the case: bytes/s (algorithmic),
 /// flop/s; seconds for `launch`.

@@ -197,6 +197,9 @@ prepare_answer parse_prepare(const json& answer) {
   prepared.footprint_bytes = optional_non_negative(answer, "footprint_bytes").value_or(0);
   prepared.clock = string_member(answer, "clock");
   if (prepared.clock != "wall" && prepared.clock != "device") wrong("clock", "'wall' or 'device'", answer.at("clock"));
+  const json unit = answer.value("unit", json());
+  if (!unit.is_null() && unit != "vector" && unit != "tensor") wrong("unit", "'vector', 'tensor' or null", unit);
+  if (unit.is_string()) prepared.unit = unit.get<std::string>();
   return prepared;
 }
 

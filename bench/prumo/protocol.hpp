@@ -75,7 +75,8 @@ struct prepare_answer {
   std::string implementation;
   double copies = 1;
   double footprint_bytes = 0;
-  std::string clock;  ///< `wall` or `device`
+  std::string clock;                ///< `wall` or `device`
+  std::optional<std::string> unit;  ///< of the implementation; absent: the model's
 };
 
 struct verify_answer {

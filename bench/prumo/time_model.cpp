@@ -93,7 +93,8 @@ double time_model::flops_per_second(const planned_group& group, const planned_ca
     if (is_gpu(other) != is_gpu(device) || (is_gpu(device) && other.id != device.id)) continue;
     if (other.threads != device.threads) continue;
     const json peaks = other.entry.value("peaks", json::array());
-    const compute_peaks peak = find_compute_peaks(peaks, unit.empty() ? "vector" : unit, group.dtype);
+    const compute_peaks peak =
+        find_compute_peaks(peaks, find_compute_unit(peaks, unit, group.dtype, group.compute_mode));
     best = std::max({best, peak.max_clock.value_or(0), peak.measured_clock.value_or(0)});
   }
   return best > 0 ? usual_share_of_peak * best : rates_of(device).flops;

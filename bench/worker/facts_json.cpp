@@ -38,6 +38,7 @@ json to_json(const backend::peak& peak) {
   return {{"unit", std::string(backend::peak_unit_name(peak.unit))},
           {"dtype", to_json(peak.type)},
           {"accumulator", to_json(peak.accumulator)},
+          {"inputs", peak.inputs.empty() ? json() : json(std::string(peak.inputs))},
           {"value", to_json(peak.value)},
           {"clock", std::string(backend::peak_clock_name(peak.clock))},
           {"clock_mhz", to_json(peak.clock_mhz)},

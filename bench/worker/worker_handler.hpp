@@ -106,6 +106,7 @@ class worker_handler final : public protocol::request_handler {
     answer.copies = static_cast<std::int64_t>(copies);
     answer.footprint_bytes = static_cast<std::int64_t>(prepared->prepared.footprint_bytes());
     answer.clock = prepared->calls->has_device_clock() ? "device" : "wall";
+    answer.unit = std::string(operation.unit(choice));
     open_.emplace(id, std::move(prepared));
     return answer;
   }

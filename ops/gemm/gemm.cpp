@@ -4,8 +4,9 @@
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <span>
 #include <vector>
 
 namespace prumo::detail {
@@ -34,45 +35,12 @@ std::string product_text(const backend::gemm_problem<T>& problem) {
          std::string(gemm_mode_name(problem.mode));
 }
 
-template <class Exec, class T>
-[[noreturn]] void throw_unknown(std::string_view name) {
-  std::string known;
-  for (const std::string_view each : gemm_implementations<Exec, T>()) {
-    known += (known.empty() ? "" : ", ") + std::string(each);
-  }
-  throw argument_error("prumo::gemm: no implementation is called '" + std::string(name) + "' in " + Exec::name() +
-                       " for " + std::string(scalar_traits<T>::name) + "; there are: " + known);
-}
-
-/// The first candidate that can, or the one named. Throws where there is none. With `log`, says why, a line
-/// each.
+/// The first candidate that can, or the one named. With `log`, says why, a line each.
 template <class Exec, class T>
 const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_problem<T>& problem,
                                  const gemm_options& options, std::string* log) {
-  std::string refusals;
-  bool known = options.implementation.empty();
-  for (const candidate<Exec, T>& each : candidates<Exec, T>()) {
-    if (options.implementation.empty() ? each.on_request : each.name != options.implementation) continue;
-    known = true;
-    std::string reason = each.why_not(instance, problem);
-    if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
-    if (reason.empty()) return each;
-    refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
-  }
-  if (!known) throw_unknown<Exec, T>(options.implementation);
-  throw unsupported_error("prumo::gemm: nothing computes " + product_text(problem) + " in " + Exec::name() + " (" +
-                          refusals + ")");
-}
-
-/// Whether a context's products tell how they were dispatched; read from the environment once a context.
-struct dispatch_verbosity {
-  bool on = false;
-};
-
-dispatch_verbosity read_verbosity() {
-  const char* const value = std::getenv("PRUMO_VERBOSE");
-  const std::string topics = "," + std::string(value != nullptr ? value : "") + ",";
-  return {topics.find(",dispatch,") != std::string::npos};
+  return backend::choose_candidate(std::span(candidates<Exec, T>()), "prumo::gemm", scalar_traits<T>::name, instance,
+                                   problem, product_text<T>, options.implementation, log);
 }
 
 /// `prumo::gemm[cblas,f32,strict]`
@@ -123,8 +91,15 @@ std::string_view gemm_implementation(const Exec& instance, const backend::gemm_p
 }
 
 template <class Exec, class T>
+bool gemm_uses_matrix_units(std::string_view implementation) {
+  return std::ranges::any_of(candidates<Exec, T>(), [&](const candidate<Exec, T>& each) {
+    return each.name == implementation && each.uses_matrix_units;
+  });
+}
+
+template <class Exec, class T>
 void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, const gemm_options& options) {
-  const bool verbose = ctx.template attachment<dispatch_verbosity>(read_verbosity).on;
+  const bool verbose = backend::prints_dispatch(ctx);
   std::string log;
   if (verbose) log = "prumo::gemm: " + product_text(problem) + " in " + Exec::name() + "\n";
 
@@ -148,6 +123,7 @@ void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, 
 
 #define PRUMO_INSTANTIATE_GEMM(Space, T)                                                                 \
   template std::vector<std::string_view> gemm_implementations<Space, T>();                               \
+  template bool gemm_uses_matrix_units<Space, T>(std::string_view);                                      \
   template std::string_view gemm_implementation<Space, T>(const Space&, const backend::gemm_problem<T>&, \
                                                           const gemm_options&);                          \
   template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&, const gemm_options&);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "gemm_reference.hpp"
 #include <prumo/case/operation_case.hpp>
+#include <prumo/case/product_reference.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
 #include <prumo/gemm.hpp>
@@ -13,12 +13,13 @@ namespace {
 
 /// The extents and parameters of a choice.
 struct product {
-  std::int64_t m, n, k;
+  std::int64_t batch, m, n, k;
   double alpha, beta;
   bool trans_a, trans_b;
 
   product(const shape& extents, const parameters& values)
-      : m(extents.at("m")),
+      : batch(extents.contains("batch") ? extents.at("batch") : 1),
+        m(extents.at("m")),
         n(extents.at("n")),
         k(extents.at("k")),
         alpha(values.at("alpha")),
@@ -27,36 +28,45 @@ struct product {
         trans_b(values.at("trans_b") != 0) {}
   explicit product(const specification& choice) : product(choice.shape, choice.values) {}
 
-  flop_counts counts() const { return backend::canonical_gemm_counts(m, n, k, 1, alpha, beta); }
+  flop_counts counts() const { return backend::canonical_gemm_counts(m, n, k, batch, alpha, beta); }
 };
 
-/// The matrix behind row-major memory of rows x columns, perhaps transposed.
-template <class T>
-backend::gemm_matrix<T> row_major(T* data, std::int64_t columns, bool transposed) {
-  const backend::gemm_matrix<T> matrix{data, columns, 1, 0};
-  return transposed ? matrix.transposed() : matrix;
-}
-
-/// The problem of a choice in arrays of one layout at the given addresses.
+/// The problem of a choice in arrays of one layout at the given addresses. The matrices of a batch are stacked: the
+/// rows of one follow those of another.
 template <class T>
 backend::gemm_problem<T> problem_of(const product& what, array_layout layout, const T* a, const T* b, T* c) {
   using parameter_type = typename backend::gemm_problem<T>::parameter_type;
   const auto placed = [&]<class Element>(Element* data, std::int64_t rows, std::int64_t columns, bool transposed) {
-    if (layout == array_layout::left) return row_major(data, rows, !transposed);
-    backend::gemm_matrix<Element> matrix = row_major(data, columns, false);
-    if (layout == array_layout::strided) matrix = {data, 2 * columns + 3, 2, 0};
+    const std::int64_t stored_rows = transposed ? columns : rows;
+    const std::int64_t stored_columns = transposed ? rows : columns;
+    backend::gemm_matrix<Element> matrix{data, stored_columns, 1, 0};
+    if (layout == array_layout::left) matrix = {data, 1, what.batch * stored_rows, 0};
+    if (layout == array_layout::strided) matrix = {data, 2 * stored_columns + 3, 2, 0};
+    matrix.batch_stride = stored_rows * matrix.row_stride;
     return transposed ? matrix.transposed() : matrix;
   };
   backend::gemm_problem<T> problem;
   problem.m = what.m;
   problem.n = what.n;
   problem.k = what.k;
+  problem.batch = what.batch;
   problem.alpha = static_cast<parameter_type>(what.alpha);
   problem.beta = static_cast<parameter_type>(what.beta);
-  problem.a = placed(a, what.trans_a ? what.k : what.m, what.trans_a ? what.m : what.k, what.trans_a);
-  problem.b = placed(b, what.trans_b ? what.n : what.k, what.trans_b ? what.k : what.n, what.trans_b);
+  problem.a = placed(a, what.m, what.k, what.trans_a);
+  problem.b = placed(b, what.k, what.n, what.trans_b);
   problem.c = placed(c, what.m, what.n, false);
   return problem;
+}
+
+/// Matrices of `rows` rows each, stacked in an array.
+template <class T, class Exec>
+auto as_batch(const case_arrays<Exec>& arrays, std::size_t which, std::int64_t batch, std::int64_t rows) {
+  const auto& entry = arrays.entries[which];
+  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
+  return Kokkos::View<T***, Kokkos::LayoutStride, typename Exec::memory_space, Kokkos::MemoryUnmanaged>(
+      static_cast<T*>(entry.data),
+      Kokkos::LayoutStride(size(batch), size(rows * entry.strides[0]), size(rows), size(entry.strides[0]),
+                           size(entry.extents[1]), size(entry.strides[1])));
 }
 
 constexpr gemm_mode fast_modes[] = {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16};
@@ -82,81 +92,111 @@ gemm_options options_of(const specification& choice) {
   return options;
 }
 
-template <class Exec>
-class gemm_case final : public operation_case<Exec> {
+/// One product, or a batch of many small ones.
+template <class Exec, bool IsBatched>
+class product_case final : public operation_case<Exec> {
  public:
   case_info info() const override {
     case_info result;
-    result.op = "gemm";
-    result.description = "C = alpha op(A) op(B) + beta C";
-    result.axes = {{"m", "rows of C", 0}, {"n", "columns of C", 0}, {"k", "columns of op(A), rows of op(B)", 0}};
+    result.op = name;
+    result.description = IsBatched ? "C_i = alpha op(A_i) op(B_i) + beta C_i" : "C = alpha op(A) op(B) + beta C";
+    if (IsBatched) result.axes.push_back({"batch", "products", 0});
+    constexpr std::int64_t extent = IsBatched ? batched_extent : 0;
+    result.axes.push_back({"m", "rows of C", extent});
+    result.axes.push_back({"n", "columns of C", extent});
+    result.axes.push_back({"k", "columns of op(A), rows of op(B)", extent});
     result.values = {{"alpha", "the factor of the product", 1},
                      {"beta", "the factor of the old C", 0},
                      {"trans_a", "1 where A is stored transposed", 0},
                      {"trans_b", "1 where B is stored transposed", 0}};
     result.implementations = {"auto"};
-    for (const std::string_view name : prumo::detail::gemm_implementations<Exec, float>()) {
-      result.implementations.emplace_back(name);
+    for (const std::string_view each : prumo::detail::gemm_implementations<Exec, float>()) {
+      result.implementations.emplace_back(each);
     }
     if (!is_host_space<Exec>) {
       for (const gemm_mode mode : fast_modes) result.compute_modes.emplace_back(gemm_mode_name(mode));
     }
-    result.in_default_sweep = true;
+    result.in_default_sweep = !IsBatched;
     return result;
   }
 
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    shape extents;
-    for (const auto& [name, extent] : given) {
-      if (name != "m" && name != "n" && name != "k")
-        throw argument_error("gemm: there is no axis '" + name + "'; the axes are m, n, k");
-      if (extent < 0) throw argument_error("gemm: axis " + name + " is negative");
+    const case_info own = info();
+    for (const auto& [axis_name, extent] : given) {
+      const auto is_it = [&](const axis& each) { return each.name == axis_name; };
+      if (std::ranges::none_of(own.axes, is_it)) {
+        throw argument_error(std::string(name) + ": there is no axis '" + axis_name + "'; the axes are " +
+                             (IsBatched ? "batch, m, n, k" : "m, n, k"));
+      }
+      if (extent < 0) throw argument_error(std::string(name) + ": axis " + axis_name + " is negative");
     }
     const std::int64_t elements = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
-    auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
-    while (side * side > elements) --side;
-    for (const char* const name : {"m", "n", "k"}) {
-      if (!given.contains(name) && bytes_per_array == 0) {
-        throw argument_error(std::string("gemm: axis ") + name + " is not given and neither is a size");
-      }
-      extents.set(name, given.contains(name) ? given.at(name) : side);
+    const auto need_size = [&](const char* axis_name) {
+      if (given.contains(axis_name) || bytes_per_array > 0) return;
+      throw argument_error(std::string(name) + ": axis " + axis_name + " is not given and neither is a size");
+    };
+    std::int64_t side = batched_extent;
+    if (!IsBatched) {
+      side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
+      while (side * side > elements) --side;
     }
-    return extents;
+    shape extents;
+    for (const char* const axis_name : {"m", "n", "k"}) {
+      if (!IsBatched) need_size(axis_name);
+      extents.set(axis_name, given.contains(axis_name) ? given.at(axis_name) : side);
+    }
+    if (!IsBatched) return extents;
+    need_size("batch");
+    const std::int64_t m = extents.at("m"), n = extents.at("n"), k = extents.at("k");
+    const std::int64_t largest = std::max({std::int64_t{1}, m * k, k * n, m * n});
+    const std::int64_t batch =
+        given.contains("batch") ? given.at("batch") : std::max<std::int64_t>(1, elements / largest);
+    return {{"batch", batch}, {"m", m}, {"n", n}, {"k", k}};
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters& values) const override {
     const product what(extents, values);
-    const auto stored = [](std::int64_t rows, std::int64_t columns, bool transposed) {
-      return transposed ? std::vector<std::int64_t>{columns, rows} : std::vector<std::int64_t>{rows, columns};
+    const auto stored = [&](std::int64_t rows, std::int64_t columns, bool transposed) {
+      return transposed ? std::vector<std::int64_t>{what.batch * columns, rows}
+                        : std::vector<std::int64_t>{what.batch * rows, columns};
     };
     return {{"A", array_role::input, stored(what.m, what.k, what.trans_a)},
             {"B", array_role::input, stored(what.k, what.n, what.trans_b)},
-            {"C", what.beta == 0 ? array_role::output : array_role::input_output, {what.m, what.n}}};
+            {"C", what.beta == 0 ? array_role::output : array_role::input_output, stored(what.m, what.n, false)}};
   }
 
   cost model(dtype type, const shape& extents, const parameters& values) const override {
     const product what(extents, values);
+    const auto batch = static_cast<double>(what.batch);
     const auto m = static_cast<double>(what.m);
     const auto n = static_cast<double>(what.n);
     const auto k = static_cast<double>(what.k);
-    const double inputs = what.alpha == 0 ? 0 : m * k + k * n;
-    const double outputs = (what.beta == 0 ? 1 : 2) * m * n;
+    const double inputs = what.alpha == 0 ? 0 : batch * (m * k + k * n);
+    const double outputs = (what.beta == 0 ? 1 : 2) * batch * m * n;
     return {(inputs + outputs) * static_cast<double>(dtype_size(type)), static_cast<double>(what.counts().total()),
-            m * n};
+            batch * m * n, "tensor"};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     const product what(choice);
     const auto as_transpose = [](bool transposed) { return transposed ? transpose::yes : transpose::no; };
     with_type(choice.type, [&]<class T>(T) {
-      gemm(ctx, as_transpose(what.trans_a), as_transpose(what.trans_b), static_cast<compute_t<T>>(what.alpha),
-           arrays.template matrix<T>(0), arrays.template matrix<T>(1), static_cast<compute_t<T>>(what.beta),
-           arrays.template matrix<T>(2), options_of(choice));
+      const auto multiply = [&](const auto& a, const auto& b, const auto& c) {
+        gemm(ctx, as_transpose(what.trans_a), as_transpose(what.trans_b), static_cast<compute_t<T>>(what.alpha), a, b,
+             static_cast<compute_t<T>>(what.beta), c, options_of(choice));
+      };
+      if constexpr (IsBatched) {
+        multiply(as_batch<T>(arrays, 0, what.batch, what.trans_a ? what.k : what.m),
+                 as_batch<T>(arrays, 1, what.batch, what.trans_b ? what.n : what.k),
+                 as_batch<T>(arrays, 2, what.batch, what.m));
+      } else {
+        multiply(arrays.template matrix<T>(0), arrays.template matrix<T>(1), arrays.template matrix<T>(2));
+      }
     });
   }
 
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return product_reference::parts(extents.at("m"), extents.at("n"));
+  std::int64_t reference_parts(const shape& extents, const parameters& values) const override {
+    return product(extents, values).batch * product_reference::parts(extents.at("m"), extents.at("n"));
   }
   double reference_part_cost(const shape& extents, const parameters&) const override {
     return product_reference::part_cost(extents.at("m"), extents.at("n"), extents.at("k"));
@@ -173,10 +213,13 @@ class gemm_case final : public operation_case<Exec> {
     const long double beta = as_computed(choice.type, what.beta);
     const long double e = input_error(options_of(choice).mode);
     const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + 2);
-    const product_reference tile(choice.type, inputs, part, {what.m, what.n, what.k, what.trans_a, what.trans_b});
+    const std::int64_t parts = product_reference::parts(what.m, what.n);
+    const std::int64_t which = part / parts;
+    const product_reference tile(choice.type, inputs, part % parts,
+                                 {what.m, what.n, what.k, what.trans_a, what.trans_b, which});
     std::vector<double> old(static_cast<std::size_t>(tile.columns()));
     for (std::int64_t i = 0; i < tile.rows(); ++i) {
-      const std::int64_t first = (tile.first_row() + i) * what.n + tile.first_column();
+      const std::int64_t first = (which * what.m + tile.first_row() + i) * what.n + tile.first_column();
       if (beta != 0) inputs.read(2, first, old);
       for (std::int64_t j = 0; j < tile.columns(); ++j) {
         const long double addend = beta * static_cast<long double>(old[static_cast<std::size_t>(j)]);
@@ -205,6 +248,12 @@ class gemm_case final : public operation_case<Exec> {
     });
   }
 
+  std::string_view unit(const specification& choice) const override {
+    return with_type(choice.type, [&]<class T>(T) -> std::string_view {
+      return prumo::detail::gemm_uses_matrix_units<Exec, T>(implementation_name(choice)) ? "tensor" : "vector";
+    });
+  }
+
   flop_counts count_kernel(const specification& choice) const override {
     return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
   }
@@ -212,6 +261,10 @@ class gemm_case final : public operation_case<Exec> {
   flop_counts count_closed_form(const specification& choice) const override { return product(choice).counts(); }
 
  private:
+  static constexpr const char* name = IsBatched ? "batched_gemm" : "gemm";
+  /// Of matrices that are small as users' are: elements, blocks of a preconditioner, heads of attention.
+  static constexpr std::int64_t batched_extent = 32;
+
   template <class T>
   static flop_counts count_with(const specification& choice) {
     const product what(choice);
@@ -224,9 +277,9 @@ class gemm_case final : public operation_case<Exec> {
                      [](double number) { return counted<T>(static_cast<T>(number)); });
       return values;
     };
-    const auto a = read(0, what.m * what.k);
-    const auto b = read(1, what.k * what.n);
-    auto c = read(2, what.m * what.n);
+    const auto a = read(0, what.batch * what.m * what.k);
+    const auto b = read(1, what.batch * what.k * what.n);
+    auto c = read(2, what.batch * what.m * what.n);
     const auto problem = problem_of<counted<T>>(what, array_layout::right, a.data(), b.data(), c.data());
     flop_counts counts;
     const counting_scope scope(counts);
@@ -235,7 +288,12 @@ class gemm_case final : public operation_case<Exec> {
   }
 };
 
+template <class Exec>
+using gemm_case = product_case<Exec, false>;
+template <class Exec>
+using batched_gemm_case = product_case<Exec, true>;
+
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(gemm, prumo::cases::gemm_case)
+PRUMO_REGISTER_CASES(gemm, prumo::cases::gemm_case, prumo::cases::batched_gemm_case)

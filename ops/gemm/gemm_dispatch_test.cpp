@@ -182,5 +182,17 @@ TEST(gemm_counts, tiles_do_not_change_the_count) {
   }
 }
 
+TEST(gemm_dispatch, only_vendors_of_devices_take_units_for_matrix_products) {
+  EXPECT_FALSE((detail::gemm_uses_matrix_units<space, f16>("portable")));
+  EXPECT_FALSE((detail::gemm_uses_matrix_units<space, f16>("scale")));
+  for (const std::string_view name : detail::gemm_implementations<host, bf16>()) {
+    EXPECT_FALSE((detail::gemm_uses_matrix_units<host, bf16>(name))) << name << ": no AMX and no AVX512-BF16 here";
+  }
+  for (const std::string_view name : detail::gemm_implementations<space, f16>()) {
+    const bool is_vendor_of_a_device = !is_host_space<space> && name != "portable";
+    EXPECT_EQ((detail::gemm_uses_matrix_units<space, f16>(name)), is_vendor_of_a_device) << name;
+  }
+}
+
 }  // namespace
 }  // namespace prumo

@@ -2,13 +2,11 @@
 #pragma once
 
 /// \file
-/// What the reductions of a device have in common: how work is shared out, how a group of threads reduces a stretch of
-/// memory, and how the last team to arrive finishes what all teams of a kernel have begun, so that one launch is
-/// enough.
+/// What the reductions of a device have in common: how work is shared out, and how a group of threads reduces a stretch
+/// of memory.
 
 #include "reduction_policy.hpp"
-#include <prumo/context.hpp>
-#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/arrival_counters.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
 #include <climits>
@@ -55,36 +53,6 @@ int device_group(std::int64_t count) {
   constexpr std::int64_t at_once = std::int64_t{device_pack_elements<T>} * reduction_tuning::loads_at_once;
   return group_threads((count + at_once - 1) / at_once, reduction_tuning::team_threads);
 }
-
-/// How many counters a context has: so many rows can be shared out among teams.
-inline constexpr std::int64_t arrival_counters_of_a_context = 4096;
-
-struct clear_counters_kernel {
-  unsigned* counters;
-  static std::int64_t blocks() { return arrival_counters_of_a_context; }
-  KOKKOS_FUNCTION void operator()(std::int64_t which) const { counters[which] = 0; }
-};
-
-/// Counters by which teams know that they are the last to arrive: all 0 between kernels, which the last team sees to.
-/// They belong to a context and to nothing else in it: any operation may write to the workspace, and it moves when it
-/// grows.
-template <class Exec>
-class arrival_counters {
- public:
-  /// Those of a context. The first call allocates them.
-  static unsigned* of(context<Exec>& ctx) {
-    return ctx.template attachment<arrival_counters>([&] { return arrival_counters(ctx.instance()); }).counters_.data();
-  }
-
- private:
-  explicit arrival_counters(const Exec& instance)
-      : counters_(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::reduction::arrival_counters"),
-                  arrival_counters_of_a_context) {
-    launch_blocks(instance, "prumo::reduction::clear_counters", clear_counters_kernel{counters_.data()});
-  }
-
-  Kokkos::View<unsigned*, typename Exec::memory_space> counters_;
-};
 
 template <class Policy>
 KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator join_at(const Policy& policy,
@@ -284,27 +252,6 @@ KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(
     }
   }
   return join_group(member, scratch, threads, found, combine_on_device<Policy>{policy});
-}
-
-/// Whether this team is the last of `teams` that arrive at a counter; the same for all its threads. What the first
-/// threads of all teams wrote before is visible to the threads of the last one after.
-///
-/// The first thread's increment releases its writes to the device and acquires what the increments before it released
-/// (acquire and release are cumulative, and increments of one counter are one sequence); the barrier after it hands
-/// that on to the team. The last team leaves the counter at 0 for the next kernel, which the order of the instance puts
-/// after this one.
-template <class Member>
-KOKKOS_FORCEINLINE_FUNCTION bool arrive_last(const Member& member, int* flag, unsigned* counter, std::int64_t teams) {
-  if (member.team_rank() == 0) {
-    const unsigned before =
-        desul::atomic_fetch_add(counter, 1u, desul::MemoryOrderAcqRel(), desul::MemoryScopeDevice());
-    const bool last = static_cast<std::int64_t>(before) + 1 == teams;
-    // No other team of this kernel looks at it any more. desul's atomic store is a loop of comparing and swapping.
-    if (last) *counter = 0;
-    *flag = last ? 1 : 0;
-  }
-  member.team_barrier();
-  return *flag != 0;
 }
 
 }  // namespace prumo::detail

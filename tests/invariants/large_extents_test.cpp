@@ -142,5 +142,40 @@ TYPED_TEST(large_extents, strided_offsets) {
   EXPECT_EQ(static_cast<float>(this->x_(static_cast<std::size_t>(boundary - 1))), 4.0f);
 }
 
+/// Rows that lie so far apart that the last one crosses 2^31: a matrix times a vector, and a batch of products.
+TYPED_TEST(large_extents, products_of_rows_far_apart) {
+  using T = TypeParam;
+  fill(this->ctx_, 0.0f, this->x_);
+  this->ctx_.fence();
+  this->place_marks();
+  constexpr std::size_t rows = 65535, columns = 7, distance = 32769;
+  static_assert((rows - 1) * distance + columns == static_cast<std::size_t>(count));
+  const Kokkos::View<T**, Kokkos::LayoutStride, Kokkos::HostSpace> matrix(
+      this->x_.data(), Kokkos::LayoutStride(rows, distance, columns, 1));
+  const Kokkos::View<T*, Kokkos::HostSpace> ones("ones", rows), of_rows("of_rows", rows),
+      of_columns("columns", columns);
+  fill(this->ctx_, 1.0f, ones);
+  const auto first_ones = Kokkos::subview(ones, std::pair<std::size_t, std::size_t>{0, columns});
+  gemv(this->ctx_, transpose::no, 1, matrix, first_ones, 0, of_rows);
+  gemv(this->ctx_, transpose::yes, 1, matrix, ones, 0, of_columns);
+  this->ctx_.fence();
+  EXPECT_EQ(static_cast<float>(of_rows(0)), 1.0f);
+  EXPECT_EQ(static_cast<float>(of_rows(32767)), 2.0f);
+  EXPECT_EQ(static_cast<float>(of_rows(rows - 1)), 4.0f + 8.0f + 16.0f);
+  EXPECT_EQ(static_cast<float>(of_columns(1)), 2.0f + 4.0f);
+  EXPECT_EQ(static_cast<float>(of_columns(2)), 8.0f);
+  EXPECT_EQ(static_cast<float>(of_columns(columns - 1)), 16.0f);
+
+  const Kokkos::View<T***, Kokkos::LayoutStride, Kokkos::HostSpace> batch(
+      this->x_.data(), Kokkos::LayoutStride(rows, distance, 1, columns, columns, 1));
+  const Kokkos::View<T***, Kokkos::LayoutStride, Kokkos::HostSpace> shared(
+      ones.data(), Kokkos::LayoutStride(rows, 0, columns, 1, 1, 1));
+  const Kokkos::View<T***, Kokkos::LayoutRight, Kokkos::HostSpace> products("products", rows, 1, 1);
+  gemm(this->ctx_, transpose::no, transpose::no, 1, batch, shared, 0, products);
+  this->ctx_.fence();
+  EXPECT_EQ(static_cast<float>(products(32767, 0, 0)), 2.0f);
+  EXPECT_EQ(static_cast<float>(products(rows - 1, 0, 0)), 4.0f + 8.0f + 16.0f);
+}
+
 }  // namespace
 }  // namespace prumo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prints the bits of reductions and softmaxes. The test runs it with one thread and with several: the lines must be the
-// same.
+// Prints the bits of reductions, softmaxes and products with vectors. The test runs it with one thread and with
+// several: the lines must be the same.
 
 #include <prumo/prumo.hpp>
 #include <prumo/random.hpp>
@@ -113,6 +113,35 @@ void print_softmax(const char* type) {
   }
 }
 
+/// Wide and tall matrices, by rows and by columns.
+template <class T>
+void print_gemv(const char* type) {
+  prumo::context<exec> ctx;
+  for (const auto& [rows, columns] :
+       {std::pair{3, 100003}, std::pair{100003, 3}, std::pair{900, 1001}, std::pair{40, 40009}}) {
+    const std::int64_t count = std::int64_t{rows} * columns;
+    const Kokkos::View<T*, Kokkos::HostSpace> a("a", count), x("x", columns), y("y", rows);
+    for (std::int64_t index = 0; index < count; ++index) {
+      a(index) = prumo::random::uniform<T>(20261121, 2, static_cast<std::uint64_t>(index));
+    }
+    for (std::int64_t index = 0; index < columns; ++index) {
+      x(index) = prumo::random::uniform<T>(20261121, 3, static_cast<std::uint64_t>(index));
+    }
+    std::printf("%s ", type);
+    using prumo::transpose;
+    prumo::gemv(ctx, transpose::no, 1,
+                Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace>(a.data(), rows, columns), x, 0, y,
+                {.implementation = "portable"});
+    ctx.fence();
+    print_checksum("gemv by rows", y);
+    prumo::gemv(ctx, transpose::no, 1,
+                Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace>(a.data(), rows, columns), x, 0, y,
+                {.implementation = "portable"});
+    ctx.fence();
+    print_checksum("gemv by columns", y);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -123,7 +152,11 @@ int main(int argc, char** argv) {
   print_reductions<prumo::f16>("f16");
   print_reductions<prumo::bf16>("bf16");
   print_softmax<float>("f32");
+  print_gemv<float>("f32");
   print_softmax<double>("f64");
+  print_gemv<double>("f64");
   print_softmax<prumo::f16>("f16");
+  print_gemv<prumo::f16>("f16");
   print_softmax<prumo::bf16>("bf16");
+  print_gemv<prumo::bf16>("bf16");
 }

@@ -71,7 +71,9 @@ std::vector<peak> peaks_of_cuda(const device_facts& facts) {
   }
   for (const dtype type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
     if (const auto flops = tensor_rate(capability, type, facts.name)) {
-      add_tensor_peaks(peaks, facts, sm, type, flops->value, type == dtype::f32 ? "TF32 flop" : "flop", flops->source);
+      const bool rounds = type == dtype::f32;
+      add_tensor_peaks(peaks, facts, sm, type, flops->value, rounds ? "TF32 flop" : "flop", flops->source,
+                       rounds ? "tf32" : "");
     }
   }
   for (const peak_clock clock : {peak_clock::max, peak_clock::measured}) peaks.push_back(memory_peak(facts, clock));

@@ -60,6 +60,9 @@ TEST(cuda_peaks, h100_and_h200) {
   EXPECT_NEAR(vector_tera(h200, dtype::bf16), 133.8, 0.1);
   EXPECT_NEAR(tensor_tera(h200, dtype::f64), 66.9, 0.05);
   EXPECT_NEAR(tensor_tera(h200, dtype::f16), 1070.5, 0.1);
+  const auto peaks = peaks_of_cuda(h200);
+  EXPECT_EQ(find(peaks, peak_unit::tensor, dtype::f32)->inputs, "tf32");
+  EXPECT_EQ(find(peaks, peak_unit::tensor, dtype::f16)->inputs, "");
   EXPECT_NEAR(memory_tera(h200), 4.814, 0.001);
   // The datasheet's figures for the tensor units are at another clock than those for the vector units.
   const auto at_tensor_clock = gpu("NVIDIA H100 80GB HBM3", "9.0", 132, 1830);

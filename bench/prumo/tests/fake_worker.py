@@ -129,8 +129,8 @@ class Worker:
             peaks = [{"unit": unit, "dtype": dtype, "accumulator": accumulator, "value": value, "clock": "max",
                       "clock_mhz": MAX_CLOCK, "source": "made up"}
                      for unit, dtype, accumulator, value in
-                     (("vector", "f32", None, 4e11), ("vector", "f64", None, 2e11), ("tensor", "f16", "f32", 8e11),
-                      ("tensor", "f16", "f16", 1.6e12))]
+                     (("vector", "f32", None, 4e11), ("vector", "f64", None, 2e11), ("vector", "f16", None, 5e11),
+                      ("tensor", "f16", "f32", 8e11), ("tensor", "f16", "f16", 1.6e12))]
             peaks.append({"unit": "memory", "dtype": None, "accumulator": None, "value": 3e10, "clock": "max",
                           "clock_mhz": 3200.0, "source": "made up"})
         return {"device": {"id": request["device"], "backend": self.options.backend,
@@ -173,11 +173,10 @@ class Worker:
         parameters = {p["name"]: p["default"] for p in case["parameters"]}
         parameters.update(request.get("parameters") or {})
         streams = 1 if case["op"] in ("sum", "read") else case["arrays"]
-        tensor = product and request["dtype"] == "f16"
         return {"shape": shape, "bytes_per_array": bytes_per_array, "footprint_bytes": bytes_per_array * streams,
                 "parameters": parameters,
                 "model": {"bytes": bytes_per_array * streams, "flops": flops, "elements": elements,
-                          "unit": "tensor" if tensor else "vector"}}
+                          "unit": "tensor" if product else "vector"}}
 
     def prepare(self, request):
         if request["data"] == "transferred" and self.host:
@@ -203,7 +202,8 @@ class Worker:
                                  "data": request["data"], "device": request["device"], "samples": 0,
                                  "host_memory": request["host_memory"], "bytes_per_array": resolved["bytes_per_array"]}
         return {"case": number, "implementation": implementation, "copies": 2,
-                "footprint_bytes": resolved["footprint_bytes"] * 2, "clock": "wall" if self.host else "device"}
+                "footprint_bytes": resolved["footprint_bytes"] * 2, "clock": "wall" if self.host else "device",
+                "unit": "vector" if implementation == "portable" else None}
 
     def verify(self, request):
         return {"verified": True, "error": 0.25, "error_bound": 0.5, "checked": 100, "method": "all", "message": ""}

@@ -41,6 +41,10 @@ std::string_view gemm_implementation(const Exec& instance, const backend::gemm_p
 template <class Exec, class T>
 std::vector<std::string_view> gemm_implementations();
 
+/// Whether the implementation of that name computes in units for matrix products where the device has them.
+template <class Exec, class T>
+bool gemm_uses_matrix_units(std::string_view implementation);
+
 /// Throws unless op(A) is m x k, op(B) is k x n and C is m x n, all of one batch, and C is apart from A and
 /// B.
 void check_gemm(bool transposed_a, bool transposed_b, const array_description& a, const array_description& b,

@@ -154,6 +154,7 @@ struct peak {
   peak_unit unit = peak_unit::vector;
   std::optional<dtype> type;         ///< none for memory
   std::optional<dtype> accumulator;  ///< where the unit computes in another type than `type`
+  std::string_view inputs;           ///< what the unit rounds inputs of `type` to first: `tf32`; empty: nothing
   std::optional<double> value;       ///< unknown where `source` says why
   peak_clock clock = peak_clock::max;
   std::optional<double> clock_mhz;

@@ -5,6 +5,7 @@
 /// The matrix product as implementations see it: a plain problem, and a list of candidates for each execution
 /// space. `prumo/gemm.hpp` is the operation.
 
+#include <prumo/backend/candidate.hpp>
 #include <prumo/context.hpp>
 #include <prumo/counted.hpp>
 #include <prumo/types.hpp>
@@ -80,20 +81,9 @@ struct gemm_problem {
   }
 };
 
-/// One implementation of the product for a space and type.
+/// One implementation of the product for a space and type. Its problems are neither empty nor a mere scaling.
 template <class Exec, class T>
-struct gemm_candidate {
-  std::string_view name;
-
-  /// Empty where the implementation computes this problem, else the reason why it does not.
-  std::string (*why_not)(const Exec& instance, const gemm_problem<T>& problem);
-
-  /// Enqueues the product on the context's instance. Neither empty nor a mere scaling.
-  void (*run)(context<Exec>& ctx, const gemm_problem<T>& problem);
-
-  /// Taken only where it is asked for by name.
-  bool on_request = false;
-};
+using gemm_candidate = candidate<Exec, gemm_problem<T>>;
 
 /// The implementations that the space's own backend has, best first; each backend's folder defines it for its
 /// spaces and every type.

@@ -131,6 +131,7 @@ struct prepare_answer {
   std::int64_t copies = 1;
   std::int64_t footprint_bytes = 0;  ///< of all copies
   std::string clock = "wall";
+  std::optional<std::string> unit = {};  ///< of the implementation, where the model's is not its own
 };
 
 struct verify_request {

@@ -72,7 +72,19 @@ TEST(gpu, products_of_f16_are_held_against_the_tensor_unit_that_sums_in_f32) {
   ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
   EXPECT_NEAR(result.at("percent").at("peak_max_clock").get<double>(), 25, 1);
   EXPECT_TRUE(result.at("percent").at("roofline").is_null()) << "the fma probe is of the vector unit";
+  EXPECT_EQ(result.at("unit"), "tensor");
   EXPECT_EQ(result.at("warnings"), json::array());
+}
+
+TEST(gpu, products_that_leave_the_tensor_unit_alone_are_held_against_the_vector_unit) {
+  const json portable =
+      measure({"--op", "gemm", "--size", "2MB", "--dtype", "f16", "--data", "resident", "--impl", "portable"});
+  const json& result = portable.at("results").at(0);
+  EXPECT_EQ(result.at("unit"), "vector");
+  EXPECT_NEAR(result.at("percent").at("peak_max_clock").get<double>(), 10, 1) << "a quarter of 2e11 of 5e11 flop/s";
+  EXPECT_FALSE(result.at("percent").at("roofline").is_null());
+  const json strict = measure({"--op", "gemm", "--size", "2MB", "--data", "resident"});
+  EXPECT_EQ(strict.at("results").at(0).at("unit"), "vector") << "there is no tensor unit for f32";
 }
 
 TEST(gpu, transferred_cases_tell_their_copies) {

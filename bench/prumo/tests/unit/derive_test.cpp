@@ -173,31 +173,65 @@ TEST(cost_model, from_the_protocol) {
   EXPECT_FALSE(cost_model::from_json(nullptr).bytes);
 }
 
-TEST(find_compute_peaks, of_unit_type_and_accumulator) {
-  const json peaks = json::parse(R"([
+/// What an H200 tells, and a host whose matrix unit is not modelled.
+json some_peaks() {
+  return json::parse(R"([
     {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 1e12, "clock": "max"},
     {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 9e11, "clock": "measured"},
     {"unit": "tensor", "dtype": "f16", "accumulator": "f32", "value": 5e12, "clock": "max"},
     {"unit": "tensor", "dtype": "f16", "accumulator": "f16", "value": 1e13, "clock": "max"},
+    {"unit": "tensor", "dtype": "f32", "accumulator": null, "inputs": "tf32", "value": 3e12, "clock": "max"},
+    {"unit": "vector", "dtype": "bf16", "accumulator": "f32", "value": 1e12, "clock": "max"},
+    {"unit": "tensor", "dtype": "bf16", "accumulator": "f32", "value": null, "clock": "max"},
     {"unit": "vector", "dtype": "f64", "accumulator": null, "value": null, "clock": "max"},
     {"unit": "memory", "dtype": null, "accumulator": null, "value": 4e12, "clock": "max"}])");
-  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32").max_clock, 1e12);
-  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32").measured_clock, 9e11);
-  EXPECT_EQ(find_compute_peaks(peaks, "tensor", "f16").max_clock, 1e13);
-  EXPECT_EQ(find_compute_peaks(peaks, "tensor", "f16", "f32").max_clock, 5e12);
-  EXPECT_FALSE(find_compute_peaks(peaks, "vector", "f64").max_clock);
-  EXPECT_FALSE(find_compute_peaks(json::array(), "vector", "f32").max_clock);
-  EXPECT_EQ(tensor_accumulator(peaks, "tensor", "f16"), "f32");
-  EXPECT_EQ(tensor_accumulator(peaks, "vector", "f16"), "");
-  EXPECT_EQ(tensor_accumulator(json::array(), "tensor", "f16"), "");
+}
+
+TEST(find_compute_peaks, of_unit_type_and_accumulator) {
+  const json peaks = some_peaks();
+  EXPECT_EQ(find_compute_peaks(peaks, {"vector", "f32", "", ""}).max_clock, 1e12);
+  EXPECT_EQ(find_compute_peaks(peaks, {"vector", "f32", "", ""}).measured_clock, 9e11);
+  EXPECT_EQ(find_compute_peaks(peaks, {"tensor", "f16", "", ""}).max_clock, 1e13);
+  EXPECT_EQ(find_compute_peaks(peaks, {"tensor", "f16", "f32", ""}).max_clock, 5e12);
+  EXPECT_EQ(find_compute_peaks(peaks, {"tensor", "f32", "", "tf32"}).max_clock, 3e12);
+  EXPECT_FALSE(find_compute_peaks(peaks, {"tensor", "f32", "", ""}).max_clock) << "TF32 is not f32";
+  EXPECT_FALSE(find_compute_peaks(peaks, {"vector", "f64", "", ""}).max_clock);
+  EXPECT_FALSE(find_compute_peaks(json::array(), {"vector", "f32", "", ""}).max_clock);
 }
 
 TEST(find_compute_peaks, at_the_clock_of_the_samples) {
   const json peaks = json::parse(R"([
     {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 1e12, "clock": "max", "clock_mhz": 2000},
     {"unit": "vector", "dtype": "f32", "accumulator": null, "value": 9e11, "clock": "measured", "clock_mhz": 1800}])");
-  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32", {}, 1500.0).measured_clock, 7.5e11);
-  EXPECT_EQ(find_compute_peaks(peaks, "vector", "f32").measured_clock, 9e11);
+  EXPECT_EQ(find_compute_peaks(peaks, {"vector", "f32", "", ""}, 1500.0).measured_clock, 7.5e11);
+  EXPECT_EQ(find_compute_peaks(peaks, {"vector", "f32", "", ""}).measured_clock, 9e11);
+}
+
+TEST(find_compute_unit, is_the_tensor_unit_where_the_device_has_one_of_the_type) {
+  const json peaks = some_peaks();
+  const compute_unit f16 = find_compute_unit(peaks, "tensor", "f16", "strict");
+  EXPECT_TRUE(f16.is_tensor());
+  EXPECT_EQ(f16.accumulator, "f32");
+  EXPECT_FALSE(find_compute_unit(peaks, "tensor", "f64", "strict").is_tensor()) << "it has none";
+  EXPECT_FALSE(find_compute_unit(peaks, "vector", "f16", "strict").is_tensor()) << "the work uses none";
+  EXPECT_FALSE(find_compute_unit(peaks, "", "f16", "strict").is_tensor());
+  EXPECT_FALSE(find_compute_unit(json::array(), "tensor", "f16", "strict").is_tensor());
+}
+
+TEST(find_compute_unit, of_unknown_speed_is_no_vector_unit) {
+  const compute_unit bf16 = find_compute_unit(some_peaks(), "tensor", "bf16", "strict");
+  EXPECT_TRUE(bf16.is_tensor());
+  EXPECT_FALSE(find_compute_peaks(some_peaks(), bf16).max_clock);
+}
+
+TEST(find_compute_unit, follows_what_a_mode_rounds_its_inputs_to) {
+  const json peaks = some_peaks();
+  EXPECT_FALSE(find_compute_unit(peaks, "tensor", "f32", "strict").is_tensor());
+  EXPECT_EQ(find_compute_peaks(peaks, find_compute_unit(peaks, "tensor", "f32", "fast_tf32")).max_clock, 3e12);
+  EXPECT_EQ(find_compute_peaks(peaks, find_compute_unit(peaks, "tensor", "f32", "fast_f16")).max_clock, 5e12);
+  const compute_unit unknown = find_compute_unit(json::array(), "tensor", "f32", "fast_tf32");
+  EXPECT_TRUE(unknown.is_tensor()) << "no vector unit rounds to TF32";
+  EXPECT_FALSE(find_compute_peaks(json::array(), unknown).max_clock);
 }
 
 TEST(find_ceilings, of_the_nearest_size_and_the_same_cache_state) {

@@ -113,6 +113,10 @@ class operation_case {
   /// What the implementation that the choice ends at is called in results: the path that a dispatching operation took.
   virtual std::string implementation_name(const specification& choice) const { return choice.implementation; }
 
+  /// The unit that the implementation which the choice ends at computes with, among those that the device may have:
+  /// `tensor` where it takes a unit for matrix products if there is one of the type and mode, else `vector`.
+  virtual std::string_view unit(const specification&) const { return "vector"; }
+
   /// Whether the flops of this operation can be counted.
   virtual bool countable() const { return true; }
 

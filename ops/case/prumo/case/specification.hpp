@@ -106,7 +106,9 @@ struct cost {
   double bytes = 0;
   double flops = 0;
   double elements = 0;
-  std::string_view unit = "vector";  ///< the unit whose peak applies
+  /// The unit whose peak applies: `tensor` for what units for matrix products can compute, where a device has one of
+  /// the type and mode and the implementation takes it (operation_case::unit()).
+  std::string_view unit = "vector";
 };
 
 /// One choice of everything, complete.

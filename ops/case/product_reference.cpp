@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "gemm_reference.hpp"
-
+#include <prumo/case/product_reference.hpp>
 #include <prumo/detail/compiler.hpp>
 
 #include <algorithm>
@@ -14,18 +13,18 @@ constexpr std::int64_t tile_columns = 64;
 
 std::int64_t tiles_along(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
 
-/// Rows begin ... begin + count - 1 of a matrix of `depth` columns, each in order; the matrix is array
-/// `which`, stored row-major with `total` rows, or transposed.
-std::vector<double> read_rows(const input_values& inputs, std::size_t which, bool stored_transposed, std::int64_t total,
-                              std::int64_t begin, std::int64_t count, std::int64_t depth) {
+/// Rows begin ... begin + count - 1 of a matrix of `depth` columns, each in order; the matrix lies in array `which`
+/// from element `first` on, stored row-major with `total` rows, or transposed.
+std::vector<double> read_rows(const input_values& inputs, std::size_t which, std::int64_t first, bool stored_transposed,
+                              std::int64_t total, std::int64_t begin, std::int64_t count, std::int64_t depth) {
   std::vector<double> rows(static_cast<std::size_t>(count * depth));
   if (!stored_transposed) {
-    inputs.read(which, begin * depth, rows);
+    inputs.read(which, first + begin * depth, rows);
     return rows;
   }
   std::vector<double> line(static_cast<std::size_t>(count));
   for (std::int64_t p = 0; p < depth; ++p) {
-    inputs.read(which, p * total + begin, line);
+    inputs.read(which, first + p * total + begin, line);
     for (std::int64_t i = 0; i < count; ++i) {
       rows[static_cast<std::size_t>(i * depth + p)] = line[static_cast<std::size_t>(i)];
     }
@@ -81,9 +80,11 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
       corrections_(sums_.size()),
       magnitudes_(sums_.size()) {
   const std::int64_t k = whole.k;
-  const std::vector<double> a = read_rows(inputs, 0, whole.trans_a, whole.m, first_row_, rows_, k);
+  const std::vector<double> a =
+      read_rows(inputs, 0, whole.which * whole.m * k, whole.trans_a, whole.m, first_row_, rows_, k);
   // Columns of op(B) as rows, then turned so that the innermost loop runs along a row of C.
-  const std::vector<double> turned = read_rows(inputs, 1, !whole.trans_b, whole.n, first_column_, columns_, k);
+  const std::vector<double> turned =
+      read_rows(inputs, 1, whole.which * k * whole.n, !whole.trans_b, whole.n, first_column_, columns_, k);
   std::vector<double> b(turned.size());
   for (std::int64_t j = 0; j < columns_; ++j) {
     for (std::int64_t p = 0; p < k; ++p)

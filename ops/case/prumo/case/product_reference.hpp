@@ -18,6 +18,7 @@ class product_reference {
   struct extents {
     std::int64_t m, n, k;
     bool trans_a, trans_b;
+    std::int64_t which = 0;  ///< of a batch, whose matrices are stacked: the rows of one follow those of another
   };
 
   /// Tile number `part` of parts(), row by row of tiles; A is array 0 of the inputs and B array 1.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cublas_gemm.hpp"
+#include "cublas_handle.hpp"
+#include <prumo/backend/blas_vector_form.hpp>
+#include <prumo/backend/gemv.hpp>
+
+#include <array>
+
+namespace prumo::backend {
+namespace cuda {
+namespace {
+
+cublasStatus_t multiply(cublasHandle_t handle, cublasOperation_t operation, const blas_vector_form<float>& form,
+                        const gemv_problem<float>& p) {
+  return cublasSgemv_64(handle, operation, form.rows, form.columns, &p.alpha, p.a.data, form.leading_dimension, p.x,
+                        form.x_increment, &p.beta, p.y, form.y_increment);
+}
+cublasStatus_t multiply(cublasHandle_t handle, cublasOperation_t operation, const blas_vector_form<double>& form,
+                        const gemv_problem<double>& p) {
+  return cublasDgemv_64(handle, operation, form.rows, form.columns, &p.alpha, p.a.data, form.leading_dimension, p.x,
+                        form.x_increment, &p.beta, p.y, form.y_increment);
+}
+
+/// cuBLAS has no product of a matrix and a vector for the 16-bit types: they are a product of matrices with y for a
+/// row.
+template <class T>
+std::string why_not_cublas_gemv(const Kokkos::Cuda& instance, const gemv_problem<T>& problem) {
+  if constexpr (sizeof(T) == 2) {
+    return why_not_cublas(instance, problem.as_product());
+  } else {
+    std::string reason;
+    to_blas_vector_form(problem, reason);
+    return reason;
+  }
+}
+
+template <class T>
+void run_cublas_gemv(context<Kokkos::Cuda>& ctx, const gemv_problem<T>& problem) {
+  if constexpr (sizeof(T) == 2) {
+    run_cublas(ctx, problem.as_product());
+  } else {
+    std::string reason;
+    const blas_vector_form<T> form = *to_blas_vector_form(problem, reason);
+    const current_device device(ctx.instance().cuda_device());
+    cublasHandle_t handle = cublas_of(ctx).get();
+    const handle_state_scope state(handle);
+    require_success(multiply(handle, form.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, form, problem),
+                    "prumo::gemv: cublas gemv");
+  }
+}
+
+}  // namespace
+}  // namespace cuda
+
+template <class Exec, class T>
+std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates() {
+  static constexpr std::array<gemv_candidate<Exec, T>, 1> candidates{
+      {{"cublas", cuda::why_not_cublas_gemv<T>, cuda::run_cublas_gemv<T>}}};
+  return candidates;
+}
+
+#define PRUMO_INSTANTIATE_CUDA_GEMV(T) \
+  template std::span<const gemv_candidate<Kokkos::Cuda, T>> vendor_gemv_candidates<Kokkos::Cuda, T>();
+PRUMO_INSTANTIATE_CUDA_GEMV(float)
+PRUMO_INSTANTIATE_CUDA_GEMV(double)
+PRUMO_INSTANTIATE_CUDA_GEMV(f16)
+PRUMO_INSTANTIATE_CUDA_GEMV(bf16)
+
+}  // namespace prumo::backend

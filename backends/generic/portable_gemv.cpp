@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "portable_gemv_device.hpp"
+#include "portable_gemv_host.hpp"
+#include <prumo/backend/gemv.hpp>
+#include <prumo/spaces.hpp>
+
+#include <cstdint>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// y = beta y, an entry an iteration.
+template <class T>
+struct gemv_scaling_kernel {
+  using C = compute_t<T>;
+  T* y;
+  std::int64_t stride;
+  std::int64_t m;
+  typename gemv_problem<T>::parameter_type beta;
+
+  std::int64_t blocks() const { return m; }
+
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    T& entry = y[i * stride];
+    entry = beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(beta) * static_cast<C>(entry));
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+
+namespace {
+
+const std::string& rows_label() {
+  static const std::string label = "prumo::gemv::rows";
+  return label;
+}
+const std::string& columns_label() {
+  static const std::string label = "prumo::gemv::columns";
+  return label;
+}
+
+/// x in the compute type and without gaps: itself, or a copy at the workspace's begin.
+template <class Exec, class T>
+const compute_t<T>* vector_on_host(const Exec& instance, const gemv_problem<T>& problem, compute_t<T>* copy) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
+    if (problem.x_stride == 1) return problem.x;
+  }
+  static const std::string label = "prumo::gemv::vector";
+  prumo::detail::launch_blocks(instance, label, gemv_vector_kernel<T>{problem.x, problem.x_stride, problem.n, copy});
+  return copy;
+}
+
+template <class Exec, class T>
+void add_parts_on_host(const Exec& instance, const gemv_problem<T>& problem, std::int64_t parts,
+                       const compute_t<T>* partial) {
+  if (parts == 1) return;
+  static const std::string label = "prumo::gemv::parts";
+  prumo::detail::launch_blocks(instance, label, gemv_combination_kernel<T>(problem, parts, partial));
+}
+
+template <class Exec, class T>
+void enqueue_columns_on_host(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  using C = compute_t<T>;
+  const auto partition = gemv_columns_partition::of(problem.m, problem.n);
+  C* partial = nullptr;
+  if (partition.parts > 1) {
+    partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(partition.parts * problem.m) * sizeof(C)));
+  }
+  if (problem.a.row_stride == 1) {
+    prumo::detail::launch_blocks(ctx.instance(), columns_label(),
+                                 gemv_columns_host_kernel<T, true>(problem, partition, partial));
+  } else {
+    prumo::detail::launch_blocks(ctx.instance(), columns_label(),
+                                 gemv_columns_host_kernel<T, false>(problem, partition, partial));
+  }
+  add_parts_on_host(ctx.instance(), problem, partition.parts, partial);
+}
+
+template <class Exec, class T>
+void enqueue_rows_on_host(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  using C = compute_t<T>;
+  const std::int64_t parts = gemv_rows_host_kernel<T, true>::parts_of(problem);
+  const bool copies_x = !std::is_same_v<T, C> || problem.x_stride != 1;
+  const std::int64_t kept = copies_x ? problem.n : 0;
+  const std::int64_t elements = kept + (parts > 1 ? parts * problem.m : 0);
+  C* const memory =
+      elements > 0 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(C))) : nullptr;
+  const C* const x = vector_on_host(ctx.instance(), problem, memory);
+  C* const partial = parts > 1 ? memory + kept : nullptr;
+  if (problem.a.column_stride == 1 || problem.n == 1) {
+    prumo::detail::launch_blocks(ctx.instance(), rows_label(), gemv_rows_host_kernel<T, true>(problem, x, partial));
+  } else {
+    prumo::detail::launch_blocks(ctx.instance(), rows_label(), gemv_rows_host_kernel<T, false>(problem, x, partial));
+  }
+  add_parts_on_host(ctx.instance(), problem, parts, partial);
+}
+
+template <class T>
+bool loads_packs(const T* data, std::int64_t inner_stride, std::int64_t outer_stride, std::int64_t outer_extent) {
+  return inner_stride == 1 && prumo::detail::can_load_packs(data, outer_extent == 1 ? 0 : outer_stride);
+}
+
+template <class T, int Elements, class Exec>
+void enqueue_rows_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  using C = compute_t<T>;
+  const auto partition = gemv_rows_partition::of<T>(problem.m, problem.n, Elements);
+  const auto launch = [&](const auto& kernel) { prumo::detail::launch_teams(ctx.instance(), rows_label(), kernel); };
+  if (partition.rows_at_once > 1) {
+    launch(gemv_rows_device_kernel<T, Elements, gemv_tuning::rows_at_once>(problem, partition, nullptr, nullptr));
+  } else if (partition.parts == 1) {
+    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, nullptr, nullptr));
+  } else {
+    const auto bytes = static_cast<std::size_t>(problem.m * partition.parts) * sizeof(C);
+    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, static_cast<C*>(ctx.workspace(bytes)),
+                                                   prumo::detail::arrival_counters<Exec>::of(ctx)));
+  }
+}
+
+template <class T, int Elements, class Exec>
+void enqueue_columns_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  using C = compute_t<T>;
+  const auto partition = gemv_columns_device_partition::of<T>(problem.m, problem.n, Elements);
+  C* partial = nullptr;
+  unsigned* counters = nullptr;
+  if (partition.chunks > 1) {
+    partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(problem.m * partition.chunks) * sizeof(C)));
+    counters = prumo::detail::arrival_counters<Exec>::of(ctx);
+  }
+  prumo::detail::launch_teams(ctx.instance(), columns_label(),
+                              gemv_columns_device_kernel<T, Elements>(problem, partition, partial, counters));
+}
+
+/// Whole packs where the matrix allows them, in the direction in which its elements lie closer together.
+template <class Exec, class T>
+void enqueue_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  constexpr int pack = prumo::detail::device_pack_elements<T>;
+  const gemm_matrix<const T>& a = problem.a;
+  const bool by_columns = problem.m > 1 && (problem.n == 1 || a.row_stride < a.column_stride);
+  if (by_columns && loads_packs(a.data, a.row_stride, a.column_stride, problem.n)) {
+    enqueue_columns_on_device<T, pack>(ctx, problem);
+  } else if (by_columns) {
+    enqueue_columns_on_device<T, 1>(ctx, problem);
+  } else if (loads_packs(a.data, a.column_stride, a.row_stride, problem.m)) {
+    enqueue_rows_on_device<T, pack>(ctx, problem);
+  } else {
+    enqueue_rows_on_device<T, 1>(ctx, problem);
+  }
+}
+
+}  // namespace
+
+template <class Exec, class T>
+gemv_candidate<Exec, T> portable_gemv_candidate() {
+  return {"portable", [](const Exec&, const gemv_problem<T>&) { return std::string(); },
+          [](context<Exec>& ctx, const gemv_problem<T>& problem) {
+            if constexpr (!is_host_space<Exec>) {
+              enqueue_on_device(ctx, problem);
+            } else if (takes_columns(problem)) {
+              enqueue_columns_on_host(ctx, problem);
+            } else {
+              enqueue_rows_on_host(ctx, problem);
+            }
+          }};
+}
+
+template <class Exec, class T>
+void enqueue_gemv_scaling(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  if (problem.is_empty() || problem.beta == 1) return;
+  static const std::string label = "prumo::gemv::scale";
+  prumo::detail::launch_blocks(ctx.instance(), label,
+                               gemv_scaling_kernel<T>{problem.y, problem.y_stride, problem.m, problem.beta});
+}
+
+template <class T>
+void run_canonical_gemv(const gemv_problem<T>& problem) {
+  if (problem.is_empty()) return;
+  if (problem.is_scaling()) {
+    const gemv_scaling_kernel<T> kernel{problem.y, problem.y_stride, problem.m, problem.beta};
+    for (std::int64_t i = 0; problem.beta != 1 && i < kernel.blocks(); ++i) kernel(i);
+    return;
+  }
+  const auto partition = gemv_columns_partition::whole(problem.m, problem.n);
+  const gemv_columns_host_kernel<T, false> kernel(problem, partition, nullptr);
+  for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+}
+
+template void run_canonical_gemv(const gemv_problem<counted<float>>&);
+template void run_canonical_gemv(const gemv_problem<counted<double>>&);
+
+#define PRUMO_INSTANTIATE_PORTABLE_GEMV(Space, T)                        \
+  template gemv_candidate<Space, T> portable_gemv_candidate<Space, T>(); \
+  template void enqueue_gemv_scaling<Space, T>(context<Space>&, const gemv_problem<T>&);
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, float)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, double)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, f16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, bf16)
+
+}  // namespace prumo::backend

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The types of the BLAS that prumo was built with, and whether numbers fit into its integers.
+
+#include <cblas.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace prumo::backend {
+
+/// The integer of this BLAS: the type of argument m.
+template <class Function>
+struct integer_of;
+template <class Order, class Transpose, class Integer, class... Rest>
+struct integer_of<void(Order, Transpose, Transpose, Integer, Rest...)> {
+  using type = Integer;
+};
+using blas_integer = integer_of<decltype(cblas_sgemm)>::type;
+// The enumerations' own names differ between libraries.
+using blas_order = decltype(CblasRowMajor);
+using blas_transpose = decltype(CblasNoTrans);
+
+inline blas_integer narrowed(std::int64_t value) { return static_cast<blas_integer>(value); }
+
+/// The first of a form's integers that the BLAS cannot hold, in words; empty where all fit.
+template <class Form>
+std::string why_integers_do_not_fit(const Form& form) {
+  for (const auto& [name, value] : form.integers()) {
+    if (value <= std::numeric_limits<blas_integer>::max()) continue;
+    return std::string(name) + " = " + std::to_string(value) + " exceeds the " +
+           std::to_string(8 * sizeof(blas_integer)) + "-bit integers of the BLAS";
+  }
+  return {};
+}
+
+}  // namespace prumo::backend
