@@ -60,16 +60,24 @@ KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distanc
 }
 
 /// Scratch memory of a team for join_group(): a value for every exchange_threads threads, twice. Joins take turns with
-/// the halves, so that one barrier is enough: before a half is written again, all threads have met at the barrier of
-/// the other one's join, and none still reads the first.
+/// the halves, so that one barrier is enough: before a half is written again, all threads have met at the barrier of the
+/// other one's join, and none still reads the first.
 template <class C>
 struct join_scratch {
-  C* now = nullptr;
-  C* next = nullptr;
+  C* values = nullptr;
+  int half = 0;
+  int taken = 0;  ///< where the half begins that the next join takes
 
   static constexpr int elements_for(int threads) { return 2 * ((threads + exchange_threads - 1) / exchange_threads); }
   static constexpr std::size_t bytes_for(int threads) {
     return static_cast<std::size_t>(elements_for(threads)) * sizeof(C);
+  }
+
+  /// The half of this join.
+  KOKKOS_FORCEINLINE_FUNCTION C* take() {
+    C* const result = values + taken;
+    taken = half - taken;
+    return result;
   }
 };
 
@@ -85,13 +93,11 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
   const int thread = member.team_rank();
   const int stretches = group / exchange_threads;
   const int lane = thread & (exchange_threads - 1);
-  if (lane == 0) scratch.now[thread / exchange_threads] = value;
+  C* const values = scratch.take();
+  if (lane == 0) values[thread / exchange_threads] = value;
   member.team_barrier();
-  value = scratch.now[(thread & ~(group - 1)) / exchange_threads + (lane & (stretches - 1))];
+  value = values[(thread & ~(group - 1)) / exchange_threads + (lane & (stretches - 1))];
   for (int distance = 1; distance < stretches; distance *= 2) value = join(value, value_across(value, distance));
-  C* const used = scratch.now;
-  scratch.now = scratch.next;
-  scratch.next = used;
   return value;
 }
 
@@ -123,8 +129,7 @@ KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elem
 template <class C, class Member>
 KOKKOS_FORCEINLINE_FUNCTION join_scratch<C> team_join_scratch(const Member& member, int threads) {
   const int elements = join_scratch<C>::elements_for(threads);
-  C* const values = team_scratch_array<C>(member, elements);
-  return {values, values + elements / 2};
+  return {team_scratch_array<C>(member, elements), elements / 2, 0};
 }
 
 }  // namespace prumo::detail
