@@ -20,8 +20,8 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// device.
 struct gemv_tuning {
   static constexpr int team_threads = 256;
-  /// Teams a multiprocessor: what registers are limited for.
-  static constexpr int resident_teams = 4;
+  /// Teams a multiprocessor: what registers are limited for. With one more, packs of several rows or columns spill.
+  static constexpr int resident_teams = 3;
   /// Threads that are enough for rows of several at a time.
   static constexpr std::int64_t many_threads = std::int64_t{1} << 17;
   static constexpr int rows_at_once = 4;
@@ -303,7 +303,11 @@ class gemv_columns_device_kernel {
       if (rows > 0) add_chunk(row, rows, chunk * partition_.chunk, column_lane, sums);
       join_column_lanes(member, scratch, row_lane, column_lane, sums);
       if (partition_.chunks > 1) {
-        for (int e = 0; e < rows && column_lane == 0; ++e) partial_[chunk * problem_.m + row + e] = sums[e];
+        // By constants alone: an index that is known only at run time would send the sums to memory.
+        PRUMO_UNROLL
+        for (int e = 0; e < Elements; ++e) {
+          if (e < rows && column_lane == 0) partial_[chunk * problem_.m + row + e] = sums[e];
+        }
         member.team_barrier();  // the first thread's arrival tells of what all have written
         if (!detail::arrive_last(member, flag, counters_ + tile, partition_.chunks)) continue;
         PRUMO_UNROLL

@@ -68,7 +68,9 @@ struct join_scratch {
   int half = 0;
   int taken = 0;  ///< where the half begins that the next join takes
 
-  static constexpr int elements_for(int threads) { return 2 * ((threads + exchange_threads - 1) / exchange_threads); }
+  KOKKOS_FUNCTION static constexpr int elements_for(int threads) {
+    return 2 * ((threads + exchange_threads - 1) / exchange_threads);
+  }
   static constexpr std::size_t bytes_for(int threads) {
     return static_cast<std::size_t>(elements_for(threads)) * sizeof(C);
   }
