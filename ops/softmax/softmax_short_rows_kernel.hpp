@@ -119,10 +119,9 @@ class softmax_tile_kernel {
       const int own_count = own_row < rows_here ? columns_ : 0;
       softmax_share<T, packs, false> share;
       share.load_from(tile + own_row * columns_, own_count, 1, lane, group_);
-      join_scratch<C> no_scratch;  // groups exchange registers
-      const C shift = finite_maximum(join_group(member, no_scratch, group_, share.largest(), join_maxima{}));
+      const C shift = finite_maximum(join_neighbours(group_, share.largest(), join_maxima{}));
       const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
-      const C total = join_group(member, no_scratch, group_, own, join_sums{});
+      const C total = join_neighbours(group_, own, join_sums{});
       share.template finish_kept<Formula>(shift, Formula::row_factor(total));
       share.store_to(tile + own_row * columns_, own_count, 1, lane, group_);
       member.team_barrier();

@@ -60,8 +60,8 @@ KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distanc
 }
 
 /// Scratch memory of a team for join_group(): a value for every exchange_threads threads, twice. Joins take turns with
-/// the halves, so that one barrier is enough: before a half is written again, all threads have met at the barrier of the
-/// other one's join, and none still reads the first.
+/// the halves, so that one barrier is enough: before a half is written again, all threads have met at the barrier of
+/// the other one's join, and none still reads the first.
 template <class C>
 struct join_scratch {
   C* values = nullptr;
@@ -83,14 +83,22 @@ struct join_scratch {
   }
 };
 
-/// Joins one value of each of `group` neighbouring threads of a team, a power of two, in a tree; every one of them gets
-/// the result. Join is commutative. All threads of the team must call; groups up to exchange_threads want no scratch.
-template <class Member, class C, class Join>
-KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& scratch, int group, C value,
-                                         const Join& join) {
+/// Joins one value of each of `group` neighbouring threads, a power of two up to exchange_threads, in a tree; every one
+/// of them gets the result. Of larger groups, so many of their threads. Join is commutative. All threads of a stretch
+/// of exchange_threads must call.
+template <class C, class Join>
+KOKKOS_FORCEINLINE_FUNCTION C join_neighbours(int group, C value, const Join& join) {
   for (int distance = 1; distance < group && distance < exchange_threads; distance *= 2) {
     value = join(value, value_across(value, distance));
   }
+  return value;
+}
+
+/// The same for groups of any size; all threads of the team must call.
+template <class Member, class C, class Join>
+KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& scratch, int group, C value,
+                                         const Join& join) {
+  value = join_neighbours(group, value, join);
   if (group <= exchange_threads) return value;
   const int thread = member.team_rank();
   const int stretches = group / exchange_threads;
