@@ -133,6 +133,9 @@ counted<T> abs(counted<T> x) {
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
+  if constexpr (std::is_floating_point_v<C>) {
+    KOKKOS_IF_ON_HOST((return detail::sigmoid_on_host(x);))
+  }
   const C decay = prumo::exp(-prumo::abs(x));
   return (x < C(0) ? decay : C(1)) / (C(1) + decay);
 }
@@ -157,12 +160,12 @@ KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
 /// would make much of its rounding.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T normal_tail_of(T y, T smooth, const normal_tail<T>& tail) {
-  using constants = math_constants<T>;
   const T half = T(-0.5) * y;
   const T exponent = half * y;
   const T lost = prumo::fma(half, y, -exponent);
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   if constexpr (std::is_same_v<T, float>) {
+    using constants = math_constants<float>;
     const float binary = exponent * constants::log2_e;
     float beyond = prumo::fma(exponent, constants::log2_e, -binary);
     beyond = prumo::fma(exponent, constants::log2_e_low, beyond);
@@ -170,19 +173,13 @@ KOKKOS_FORCEINLINE_FUNCTION T normal_tail_of(T y, T smooth, const normal_tail<T>
     return approximate_exp2(binary) * prumo::fma(smooth, beyond, smooth);
   }
 #endif
-  using word = typename constants::word;
   constexpr exp_tail<T> series;
-  const T factor = prumo::fma(smooth, lost, smooth);
-  // exp(exponent) as exp_on_host() has it, but for 2^n: it is made so much larger that it is a normal number for every
-  // y, and the product is made smaller again at its end.
-  const T shifted = prumo::fma(exponent, constants::log2_e, constants::rounding_magic);
-  const T n = shifted - constants::rounding_magic;
-  T r = prumo::fma(n, -constants::ln2_high, exponent);
-  r = prumo::fma(n, -constants::ln2_low, r);
+  // 2^n is made so much larger that it is a normal number for every y, and the product smaller again at its end.
+  exp_argument<T> argument(exponent);
+  argument.shifted += static_cast<T>(tail.exponent_shift);
+  const T r = argument.r;
   const T beyond_one = prumo::fma(r * r, polynomial(series.coefficients, r), r);
-  const word biased =
-      static_cast<word>(bit_cast<word>(shifted) + static_cast<word>(constants::exponent_bias + tail.exponent_shift));
-  const T scaled = factor * bit_cast<T>(static_cast<word>(biased << constants::significand_shift));
+  const T scaled = argument.scaled_at_once(prumo::fma(smooth, lost, smooth));
   return prumo::fma(beyond_one, scaled, scaled) * tail.smaller;
 }
 

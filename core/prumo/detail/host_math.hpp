@@ -152,42 +152,89 @@ KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
   return value;
 }
 
-/// exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software Manual for the
-/// Elementary Functions", 1980, chapter 6, with a minimax polynomial in place of theirs).
+/// x = n ln 2 + r with n = round(x / ln 2) and |r| <= ln(2) / 2, so that exp(x) = 2^n exp(r) (Cody and Waite, "Software
+/// Manual for the Elementary Functions", 1980, chapter 6).
+template <class T>
+struct exp_argument {
+  T shifted;  ///< n in the last places of a large number
+  T r;
+
+  KOKKOS_FORCEINLINE_FUNCTION explicit exp_argument(T x) {
+    using constants = math_constants<T>;
+    shifted = prumo::fma(x, constants::log2_e, constants::rounding_magic);
+    const T n = shifted - constants::rounding_magic;
+    r = prumo::fma(n, -constants::ln2_high, x);
+    r = prumo::fma(n, -constants::ln2_low, r);
+  }
+
+  /// 2^n y. In two factors: the first product is exact, so a subnormal result is rounded once only.
+  KOKKOS_FORCEINLINE_FUNCTION T scaled(T y) const {
+    using constants = math_constants<T>;
+    using integer = typename constants::integer;
+    const auto n = static_cast<integer>(bit_cast<integer>(shifted) - bit_cast<integer>(constants::rounding_magic));
+    const integer half = n >> 1;
+    return y * power_of_two(half) * power_of_two(n - half);
+  }
+
+  /// 2^n y for an n that is an exponent of normal numbers.
+  KOKKOS_FORCEINLINE_FUNCTION T scaled_at_once(T y) const {
+    using constants = math_constants<T>;
+    using word = typename constants::word;
+    const auto biased = static_cast<word>(bit_cast<word>(shifted) + static_cast<word>(constants::exponent_bias));
+    return y * bit_cast<T>(static_cast<word>(biased << constants::significand_shift));
+  }
+
+ private:
+  template <class Integer>
+  KOKKOS_FORCEINLINE_FUNCTION static T power_of_two(Integer n) {
+    using constants = math_constants<T>;
+    return bit_cast<T>(static_cast<Integer>((n + constants::exponent_bias) << constants::significand_shift));
+  }
+};
+
+/// exp(x), a minimax polynomial in place of Cody's and Waite's.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   using constants = math_constants<T>;
-  using integer = typename constants::integer;
   constexpr exp_tail<T> rest_of_series;
   // Written so that a NaN fails both comparisons and stays.
   T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
   bounded = bounded > constants::highest_exp ? constants::highest_exp : bounded;
-  const T shifted = prumo::fma(bounded, constants::log2_e, constants::rounding_magic);
-  const T n = shifted - constants::rounding_magic;
-  T r = prumo::fma(n, -constants::ln2_high, bounded);
-  r = prumo::fma(n, -constants::ln2_low, r);
+  const exp_argument<T> argument(bounded);
+  const T r = argument.r;
   const T tail = polynomial(rest_of_series.coefficients, r);
   // What 1 + r loses is exact (Dekker 1971) and goes into the rest, a tenth of the whole: so the result is one of the
   // two numbers next to the exact one.
   const T head = T(1) + r;
-  const T fraction = head + prumo::fma(r * r, tail, (T(1) - head) + r);
-  const integer exponent =
-      static_cast<integer>(bit_cast<integer>(shifted) - bit_cast<integer>(constants::rounding_magic));
-  // 2^n in two factors: the first product is exact, so a subnormal result is rounded once only.
-  const integer half = exponent >> 1;
-  const T scale = bit_cast<T>(static_cast<integer>((half + constants::exponent_bias) << constants::significand_shift));
-  const T rest =
-      bit_cast<T>(static_cast<integer>((exponent - half + constants::exponent_bias) << constants::significand_shift));
-  return fraction * scale * rest;
+  return argument.scaled(head + prumo::fma(r * r, tail, (T(1) - head) + r));
+}
+
+/// 1 / (1 + exp(-x)) of exp(-|x|), which is at most 1 and goes into a quotient: its last place is worth less than the
+/// time that exp_on_host() has for it.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T sigmoid_on_host(T x) {
+  using constants = math_constants<T>;
+  constexpr exp_tail<T> rest_of_series;
+  const T exponent = -Kokkos::fabs(x);
+  const exp_argument<T> argument(exponent < constants::lowest_exp ? constants::lowest_exp : exponent);
+  const T r = argument.r;
+  const T decay = argument.scaled(T(1) + prumo::fma(r * r, polynomial(rest_of_series.coefficients, r), r));
+  return (x < T(0) ? decay : T(1)) / (T(1) + decay);
 }
 
 /// tanh(x): an odd polynomial up to 0.625, beyond it 1 - 2 / (1 + exp(2 |x|)); of |x|, so that -0 stays -0.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T tanh_on_host(T x) {
+  constexpr exp_tail<T> rest_of_series;
   const T magnitude = Kokkos::fabs(x);
   const T square = magnitude * magnitude;
   const T near_zero = prumo::fma(magnitude * square, polynomial(math_constants<T>::tanh_tail, square), magnitude);
-  const T far = T(1) - T(2) / (T(1) + exp_on_host(T(2) * magnitude));
+  // From here on the result is 1; a NaN fails the comparison and stays.
+  constexpr T enough = 20;
+  const exp_argument<T> argument(T(2) * (magnitude > enough ? enough : magnitude));
+  const T r = argument.r;
+  const T growth = argument.scaled_at_once(T(1) + prumo::fma(r * r, polynomial(rest_of_series.coefficients, r), r));
+  const T far = T(1) - T(2) / (T(1) + growth);
   return Kokkos::copysign(magnitude < T(0.625) ? near_zero : far, x);
 }
 
