@@ -33,12 +33,14 @@ struct script {
   bool captured = false;
 
   double now = 0;
+  int devices_current = 0;
   int plans_made = 0;
   std::vector<int> runs;  ///< proposals, and -1 for the other library
 };
 script played;
 
 void multiply(const gemm_plan_shape& shape, const gemm_plan_operands& of) {
+  EXPECT_GE(played.devices_current, 1);
   const auto [m, n, k, batch] = shape.extents;
   const auto* const a = static_cast<const float*>(of.a);
   const auto* const b = static_cast<const float*>(of.b);
@@ -101,6 +103,14 @@ class made_up_plans {
   recent_plans<made_up_plan> plans_;
 };
 
+/// Counts the calls for which a device is current.
+struct made_up_device {
+  made_up_device() { ++played.devices_current; }
+  ~made_up_device() { --played.devices_current; }
+  made_up_device(const made_up_device&) = delete;
+  made_up_device& operator=(const made_up_device&) = delete;
+};
+
 struct made_up_library {
   using execution_space = host;
   using types = gemm_library_types<type_name, sum_name>;
@@ -122,7 +132,7 @@ struct made_up_library {
   static std::unique_ptr<device_clock> make_clock(const host&, std::size_t) {
     return std::make_unique<made_up_clock>();
   }
-  static int make_current(const host&) { return 0; }
+  static made_up_device make_current(const host&) { return made_up_device(); }
   template <class T>
   static void run_otherwise(context<host>&, const gemm_problem<T>& problem) {
     played.runs.push_back(-1);
