@@ -47,6 +47,15 @@ if(Kokkos_ENABLE_HIP)
                    "(Debian: apt-get install librocblas-dev)"
     )
   endif()
+  # Beside rocBLAS, which takes what hipBLASLt has no kernel for.
+  set(PRUMO_HAS_HIPBLASLT OFF)
+  if(PRUMO_ENABLE_HIPBLASLT AND PRUMO_HAS_ROCBLAS)
+    find_package(hipblaslt CONFIG QUIET HINTS ENV ROCM_PATH PATHS /opt/rocm)
+    if(TARGET roc::hipblaslt AND hipblaslt_VERSION VERSION_GREATER_EQUAL 0.8)
+      set(PRUMO_HAS_HIPBLASLT ON)
+      message(STATUS "prumo: hipBLASLt ${hipblaslt_VERSION} from ${hipblaslt_DIR}")
+    endif()
+  endif()
 endif()
 
 include(PrumoFindCblas)

@@ -2,7 +2,6 @@
 #include "cublas_gemm.hpp"
 
 #include "cublas_handle.hpp"
-#include <prumo/backend/gemm_accumulation.hpp>
 
 #include <array>
 #include <type_traits>
@@ -34,17 +33,6 @@ std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_n
 }
 
 template <class T>
-library_result result_of(context<Kokkos::Cuda>& ctx, const blas_form<T>& form, const library_types& types) {
-  const gemm_problem<T>& problem = form.problem;
-  if (!needs_accumulation(problem)) {
-    return {problem.c.data, types.element, form.leading_dimension_of_c, problem.c.batch_stride, &problem.beta};
-  }
-  static constexpr float nothing = 0;
-  const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
-  return {ctx.workspace(entries * sizeof(float)), CUDA_R_32F, problem.n, problem.m * problem.n, &nothing};
-}
-
-template <class T>
 std::string why_not_cublas(const Kokkos::Cuda&, const gemm_problem<T>& problem) {
   std::string reason;
   if (!library_types_of<T>(problem.mode, reason)) return reason;
@@ -60,7 +48,7 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T>& problem = form.problem;
   const current_device device(ctx.instance().cuda_device());
   cublasHandle_t handle = cublas_of(ctx).get();
-  const library_result result = result_of(ctx, form, types);
+  const gemm_library_result<cudaDataType_t> result = library_result_of(ctx, form, types.element, CUDA_R_32F);
   const handle_state_scope state(handle);
   // Columns for rows: C' = B' A'.
   if (problem.batch == 1) {
@@ -83,10 +71,9 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   }
 }
 
-#define PRUMO_INSTANTIATE_CUBLAS(T)                                                                        \
-  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);                      \
-  template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&);                     \
-  template library_result result_of<T>(context<Kokkos::Cuda>&, const blas_form<T>&, const library_types&); \
+#define PRUMO_INSTANTIATE_CUBLAS(T)                                                    \
+  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);  \
+  template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&); \
   template void run_cublas<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);
 PRUMO_INSTANTIATE_CUBLAS(float)
 PRUMO_INSTANTIATE_CUBLAS(double)

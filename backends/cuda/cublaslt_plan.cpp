@@ -20,26 +20,28 @@ matrix_layout::matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_
                   "cublasLtMatrixLayoutSetAttribute");
 }
 
-matmul_plan::matmul_plan(cublasLtHandle_t handle, const plan_key& of, std::size_t workspace_bytes)
+matmul_plan::matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes)
     : key(of),
-      first_(layout_of(key, key.transposed[1], key.extents[1], key.extents[2], 1)),
-      second_(layout_of(key, key.transposed[0], key.extents[2], key.extents[0], 0)),
-      result_(key.result_type, key.extents[1], key.extents[0], key.leading[2], key.extents[3], key.batch_strides[2]) {
-  require_success(cublasLtMatmulDescCreate(&operation_, key.compute_type, key.scale_type), "cublasLtMatmulDescCreate");
-  const cublasOperation_t operations[] = {key.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                          key.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N};
+      first_(layout_of(key, key.shape.extents[1], key.shape.extents[2], 1)),
+      second_(layout_of(key, key.shape.extents[2], key.shape.extents[0], 0)),
+      result_(key.result_type, key.shape.extents[1], key.shape.extents[0], key.shape.leading[2], key.shape.extents[3],
+              key.shape.batch_strides[2]) {
+  require_success(cublasLtMatmulDescCreate(&operation_, key.types.compute, key.types.scale),
+                  "cublasLtMatmulDescCreate");
+  const cublasOperation_t operations[] = {key.shape.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                          key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N};
   cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &operations[0], sizeof(operations[0]));
   cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &operations[1], sizeof(operations[1]));
   ask_heuristic(handle, workspace_bytes);
 }
 
-matrix_layout matmul_plan::layout_of(const plan_key& key, bool transposed, std::int64_t rows, std::int64_t columns,
-                                     int which) {
-  return {key.element_type, transposed ? columns : rows, transposed ? rows : columns, key.leading[which],
-          key.extents[3],   key.batch_strides[which]};
+matrix_layout matmul_plan::layout_of(const plan_key& key, std::int64_t rows, std::int64_t columns, int which) {
+  const bool transposed = key.shape.transposed[which];
+  return {key.types.element,        transposed ? columns : rows, transposed ? rows : columns,
+          key.shape.leading[which], key.shape.extents[3],        key.shape.batch_strides[which]};
 }
 
-void matmul_plan::run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const operands& of,
+void matmul_plan::run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const gemm_plan_operands& of,
                       const library_workspace& workspace, cudaStream_t stream) const {
   require_success(
       cublasLtMatmul(handle, operation_, of.alpha, of.b, first_.get(), of.a, second_.get(), of.beta, of.c,
@@ -71,18 +73,6 @@ void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_b
   for (const cublasLtMatmulHeuristicResult_t& it : std::span(proposed.get(), static_cast<std::size_t>(found))) {
     if (it.state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back({it.algo});
   }
-}
-
-matmul_plan& cublaslt_plans::find(const plan_key& key, std::size_t workspace_bytes) {
-  for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {
-    if (plan->key != key) continue;
-    plans_.splice(plans_.begin(), plans_, plan);
-    return plans_.front();
-  }
-  constexpr std::size_t most_plans = 64;
-  if (plans_.size() == most_plans) plans_.pop_back();
-  plans_.emplace_front(handle_, key, workspace_bytes);
-  return plans_.front();
 }
 
 }  // namespace prumo::backend::cuda

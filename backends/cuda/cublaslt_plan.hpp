@@ -5,30 +5,15 @@
 /// Products as cuBLASLt knows them: descriptors, and the algorithms that its heuristic proposes.
 
 #include "cublas_handle.hpp"
+#include <prumo/backend/gemm_plan.hpp>
 
 #include <cstdint>
-#include <list>
 #include <optional>
 #include <vector>
 
 namespace prumo::backend::cuda {
 
-/// Everything that cuBLASLt's choice of an algorithm depends on.
-struct plan_key {
-  cudaDataType_t element_type;
-  cudaDataType_t scale_type;
-  cublasComputeType_t compute_type;
-  cudaDataType_t result_type;
-  std::int64_t extents[4];  ///< m, n, k, batch
-  std::int64_t leading[3];  ///< of A, B, C; so are the others
-  std::int64_t batch_strides[3];
-  bool transposed[2];
-  bool reads_c;
-  int alignments[3];
-  int most_algorithms;  ///< how many the heuristic is asked for
-
-  bool operator==(const plan_key&) const = default;
-};
+using plan_key = gemm_plan_key<cudaDataType_t, cublasComputeType_t>;
 
 class matrix_layout {
  public:
@@ -52,16 +37,7 @@ struct matmul_algorithm {
 /// A problem's descriptors and what can compute it. Columns for rows: C' = B' A', so the first operand is B.
 class matmul_plan {
  public:
-  /// Addresses and factors of one product.
-  struct operands {
-    const void* alpha;
-    const void* a;
-    const void* b;
-    const void* beta;
-    void* c;
-  };
-
-  matmul_plan(cublasLtHandle_t handle, const plan_key& of, std::size_t workspace_bytes);
+  matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes);
   ~matmul_plan() { cublasLtMatmulDescDestroy(operation_); }
   matmul_plan(const matmul_plan&) = delete;
   matmul_plan& operator=(const matmul_plan&) = delete;
@@ -69,7 +45,7 @@ class matmul_plan {
   /// Best first, as the heuristic thinks.
   const std::vector<matmul_algorithm>& algorithms() const { return algorithms_; }
 
-  void run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const operands& of,
+  void run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const gemm_plan_operands& of,
            const library_workspace& workspace, cudaStream_t stream) const;
 
   const plan_key key;
@@ -79,8 +55,7 @@ class matmul_plan {
 
  private:
   /// rows x columns is what the operation sees; memory holds its transpose where it is transposed.
-  static matrix_layout layout_of(const plan_key& key, bool transposed, std::int64_t rows, std::int64_t columns,
-                                 int which);
+  static matrix_layout layout_of(const plan_key& key, std::int64_t rows, std::int64_t columns, int which);
   void ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_bytes);
 
   matrix_layout first_;
@@ -90,8 +65,7 @@ class matmul_plan {
   std::vector<matmul_algorithm> algorithms_;
 };
 
-/// The context's cuBLASLt: a handle and the plans of the products that it has computed, the latest first. Asking the
-/// heuristic takes tens of microseconds, more than a small product.
+/// The context's cuBLASLt: a handle and plans.
 class cublaslt_plans {
  public:
   cublaslt_plans() { require_success(cublasLtCreate(&handle_), "cublasLtCreate"); }
@@ -108,11 +82,13 @@ class cublaslt_plans {
   cublasLtHandle_t handle() const { return handle_; }
 
   /// Makes the plan where there is none yet.
-  matmul_plan& find(const plan_key& key, std::size_t workspace_bytes);
+  matmul_plan& find(const plan_key& key, std::size_t workspace_bytes) {
+    return plans_.find(key, handle_, workspace_bytes);
+  }
 
  private:
   cublasLtHandle_t handle_ = nullptr;
-  std::list<matmul_plan> plans_;
+  recent_plans<matmul_plan> plans_;
 };
 
 }  // namespace prumo::backend::cuda

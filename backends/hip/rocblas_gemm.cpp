@@ -2,8 +2,7 @@
 #include "rocblas_gemm.hpp"
 
 #include "rocblas_handle.hpp"
-#include <prumo/backend/blas_form.hpp>
-#include <prumo/backend/gemm_accumulation.hpp>
+#include <prumo/backend/gemm_plan.hpp>
 
 #include <limits>
 #include <type_traits>
@@ -57,7 +56,7 @@ std::string why_not_mode(const Kokkos::HIP& instance, gemm_mode mode) {
   if (mode == gemm_mode::strict) return {};
   const std::string text = "mode " + std::string(gemm_mode_name(mode));
   if (!std::is_same_v<T, float>) return text + " is for f32, not for " + std::string(scalar_traits<T>::name);
-  if (mode != gemm_mode::fast_tf32) return "rocBLAS has no " + text;
+  if (mode != gemm_mode::fast_tf32) return "AMD's libraries have no " + text;
   if (!has_xf32(instance)) return text + " needs a device with XF32 units (gfx942)";
   return {};
 }
@@ -102,27 +101,6 @@ rocblas_operation operation_of(const blas_operand& operand) {
   return operand.transposed ? rocblas_operation_transpose : rocblas_operation_none;
 }
 
-/// Where the library writes its result, and what it adds to it.
-struct library_result {
-  void* data;
-  rocblas_datatype type;
-  std::int64_t leading_dimension;
-  std::int64_t batch_stride;
-  const void* beta;  ///< on the host, of the compute type
-};
-
-/// C itself, or f32 in the context's workspace where C has to be accumulated afterwards.
-template <class T>
-library_result result_of(context<Kokkos::HIP>& ctx, const blas_form<T>& form) {
-  const gemm_problem<T>& problem = form.problem;
-  if (!needs_accumulation(problem)) {
-    return {problem.c.data, element_type<T>(), form.leading_dimension_of_c, problem.c.batch_stride, &problem.beta};
-  }
-  static constexpr float nothing = 0;
-  const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
-  return {ctx.workspace(entries * sizeof(float)), rocblas_datatype_f32_r, problem.n, problem.m * problem.n, &nothing};
-}
-
 }  // namespace
 
 template <class T>
@@ -142,7 +120,7 @@ void run_rocblas(context<Kokkos::HIP>& ctx, const gemm_problem<T>& given) {
   constexpr rocblas_datatype compute = std::is_same_v<T, double> ? rocblas_datatype_f64_r : rocblas_datatype_f32_r;
   const current_device device(ctx.instance().hip_device());
   rocblas_handle handle = rocblas_of(ctx).get();
-  const library_result result = result_of(ctx, form);
+  const gemm_library_result<rocblas_datatype> result = library_result_of(ctx, form, element, rocblas_datatype_f32_r);
   const handle_state_scope state(
       handle, problem.mode == gemm_mode::fast_tf32 ? rocblas_xf32_xdl_math_op : rocblas_default_math);
   const library_integer m = narrowed(problem.m), n = narrowed(problem.n), k = narrowed(problem.k);

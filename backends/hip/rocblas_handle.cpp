@@ -17,26 +17,27 @@ std::size_t default_workspace_bytes(const Kokkos::HIP& instance) {
 
 }  // namespace
 
-rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner) {
-  const current_device scope(owner.instance().hip_device());
+library_workspace::library_workspace(const Kokkos::HIP& instance) : bytes(default_workspace_bytes(instance)) {
   // Kokkos gives memory that lies behind a header of its own.
   constexpr std::size_t alignment = 256;
-  const std::size_t bytes = default_workspace_bytes(owner.instance());
   try {
-    workspace_ = Kokkos::View<std::byte*, Kokkos::HIPSpace>(
-        Kokkos::view_alloc(owner.instance(), Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"),
-        bytes + alignment);
+    memory_ = Kokkos::View<std::byte*, Kokkos::HIPSpace>(
+        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
   } catch (const std::exception& cause) {
     throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) +
                        " bytes for rocBLAS cannot be had: " + cause.what());
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(workspace_.data());
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+  data = memory_.data() + (alignment - address % alignment) % alignment;
+}
+
+rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner) {
+  const current_device scope(owner.instance().hip_device());
+  const library_workspace& workspace = workspace_of(owner);
   require_success(rocblas_create_handle(&handle_), "rocblas_create_handle");
   try {
     require_success(rocblas_set_stream(handle_, owner.instance().hip_stream()), "rocblas_set_stream");
-    require_success(
-        rocblas_set_workspace(handle_, workspace_.data() + (alignment - address % alignment) % alignment, bytes),
-        "rocblas_set_workspace");
+    require_success(rocblas_set_workspace(handle_, workspace.data, workspace.bytes), "rocblas_set_workspace");
   } catch (...) {
     rocblas_destroy_handle(handle_);
     throw;
@@ -56,6 +57,10 @@ rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner, rocb
 
 rocblas_context_handle::~rocblas_context_handle() {
   if (is_owned_ && handle_ != nullptr) rocblas_destroy_handle(handle_);
+}
+
+library_workspace& workspace_of(context<Kokkos::HIP>& owner) {
+  return owner.attachment<library_workspace>([&] { return library_workspace(owner.instance()); });
 }
 
 rocblas_context_handle& rocblas_of(context<Kokkos::HIP>& owner) {

@@ -22,8 +22,19 @@ inline void require_success(rocblas_status status, std::string_view call) {
   throw backend_error(message);
 }
 
-/// A rocBLAS handle bound to the context's stream, and memory for the library's own temporaries: of its own, because
-/// rocBLAS keeps the address, and allocated before anything is captured in a graph.
+/// Memory for the libraries' own temporaries: of its own, because rocBLAS keeps the address, and allocated before
+/// anything is captured in a graph.
+struct library_workspace {
+  explicit library_workspace(const Kokkos::HIP& instance);
+
+  void* data = nullptr;
+  std::size_t bytes = 0;
+
+ private:
+  Kokkos::View<std::byte*, Kokkos::HIPSpace> memory_;
+};
+
+/// A rocBLAS handle bound to the context's stream.
 class rocblas_context_handle {
  public:
   explicit rocblas_context_handle(context<Kokkos::HIP>& owner);
@@ -31,8 +42,7 @@ class rocblas_context_handle {
   /// argument_error otherwise.
   rocblas_context_handle(context<Kokkos::HIP>& owner, rocblas_handle adopted);
   ~rocblas_context_handle();
-  rocblas_context_handle(rocblas_context_handle&& other) noexcept
-      : workspace_(other.workspace_), handle_(other.handle_), is_owned_(other.is_owned_) {
+  rocblas_context_handle(rocblas_context_handle&& other) noexcept : handle_(other.handle_), is_owned_(other.is_owned_) {
     other.handle_ = nullptr;
   }
   rocblas_context_handle(const rocblas_context_handle&) = delete;
@@ -42,12 +52,12 @@ class rocblas_context_handle {
   rocblas_handle get() const { return handle_; }
 
  private:
-  Kokkos::View<std::byte*, Kokkos::HIPSpace> workspace_;
   rocblas_handle handle_ = nullptr;
   bool is_owned_ = true;
 };
 
-/// The handle of a context, made at the first request.
+/// The workspace and the handle of a context, made at the first request.
+library_workspace& workspace_of(context<Kokkos::HIP>& owner);
 rocblas_context_handle& rocblas_of(context<Kokkos::HIP>& owner);
 
 }  // namespace prumo::backend::hip

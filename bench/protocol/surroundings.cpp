@@ -27,7 +27,7 @@ constexpr std::string_view sanitizers(PRUMO_SANITIZERS);
 constexpr std::string_view prefixes_that_matter[] = {
     "OMP_",    "GOMP_",           "KMP_",        "KOKKOS_", "OPENBLAS_", "GOTO_", "BLIS_",    "MKL_",
     "CUDA_",   "CUBLAS_",         "NVIDIA_",     "HIP_",    "HSA_",      "ROCR_", "ROCBLAS_", "HIPBLASLT_",
-    "MALLOC_", "GLIBC_TUNABLES=", "LD_PRELOAD=", "PRUMO_",  "ONEDNN_",   "DNNL_"};
+    "MALLOC_", "GLIBC_TUNABLES=", "LD_PRELOAD=", "PRUMO_",  "ONEDNN_",   "DNNL_", "TENSILE_"};
 
 /// Where a toolkit is installed changes no measurement.
 bool tells_a_place(std::string_view name) {

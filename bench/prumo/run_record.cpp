@@ -127,9 +127,10 @@ json power_record() {
 }
 
 json environment_record() {
-  constexpr std::array<std::string_view, 15> prefixes{
-      "OMP_",      "GOMP_", "KMP_",  "KOKKOS_", "CUDA_",    "CUBLAS_", "CUBLASLT_", "NVIDIA_TF32_OVERRIDE",
-      "OPENBLAS_", "MKL_",  "BLIS_", "HIP_",    "ROCBLAS_", "HSA_",    "PRUMO_"};
+  constexpr std::array<std::string_view, 17> prefixes{
+      "OMP_",      "GOMP_", "KMP_",  "KOKKOS_", "CUDA_",    "CUBLAS_",    "CUBLASLT_", "NVIDIA_TF32_OVERRIDE",
+      "OPENBLAS_", "MKL_",  "BLIS_", "HIP_",    "ROCBLAS_", "HIPBLASLT_", "TENSILE_",  "HSA_",
+      "PRUMO_"};
   json environment = json::object();
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

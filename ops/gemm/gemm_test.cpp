@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,14 @@ TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
   constexpr std::size_t m = 37;
   constexpr std::size_t n = 45;
   constexpr std::size_t k = 29;
+  // A library may have kernels for some devices only; the first is the one that takes what the others do not.
+  std::set<std::string_view> at_home{"portable", this->implementations.front()};
+  const auto plain = place<T>(m, m, placing::right);
+  fill(plain, 1);
+  for (const std::string_view implementation : this->implementations) {
+    const auto c = place<T>(m, m, placing::right);
+    if (this->run(implementation, false, false, 1, plain, plain, 0, c)) at_home.insert(implementation);
+  }
   int vendor_runs = 0;
   for (const placing pa : all_placings) {
     for (const placing pb : all_placings) {
@@ -140,7 +149,8 @@ TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
               const auto c = place<T>(m, n, pc);  // NaN, which beta = 0 may not read
               const bool ran = this->run(implementation, trans_a, trans_b, 0.5, a, b, 0, c);
               const bool strided = pa == placing::strided || pb == placing::strided || pc == placing::strided;
-              const bool must_run = implementation == "portable" || (sizeof(T) > 2 && !strided);
+              const bool must_run =
+                  implementation == "portable" || (sizeof(T) > 2 && !strided && at_home.contains(implementation));
               ASSERT_TRUE(ran || !must_run) << implementation;
               if (!ran) continue;
               vendor_runs += implementation != "portable";

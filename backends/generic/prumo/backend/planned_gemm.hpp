@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Products through a library that proposes algorithms, and the choice of the fastest of them by trial.
+///
+/// Library, a struct, tells what is the vendor's own:
+///
+///     execution_space, plans        plans: handle(), find(key, workspace bytes) -> plan, an attachment of the context
+///     f32                           the library's name of the type
+///     types_of<T>(mode, why_not)    an optional gemm_library_types
+///     workspace_of(ctx)             an object with `data` and `bytes`
+///     stream_of(instance), is_captured(instance), make_clock(instance, marks)
+///     make_current(instance)        makes the instance's device current for a scope
+///     run_otherwise<T>(ctx, problem)  the vendor's other library, which takes every problem that this one is given
+///
+/// A plan has algorithms(), best first as the library thinks, run(handle, algorithm, operands, workspace, stream), and
+/// `fastest`, an optional place among them.
+
+#include <prumo/backend/gemm_plan.hpp>
+#include <prumo/backend/timing.hpp>
+#include <prumo/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace prumo::backend {
+
+/// Algorithms that a tuned product chooses from, the vendor's other library apart. cuBLASLt's heuristic knows no more
+/// for most problems.
+inline constexpr int most_tuned_algorithms = 32;
+
+/// A product on its way to the library.
+template <class Library, class T>
+class planned_product {
+ public:
+  using context_type = context<typename Library::execution_space>;
+
+  planned_product(context_type& ctx, const gemm_problem<T>& given, int most_algorithms)
+      : ctx_(ctx),
+        types_(*Library::template types_of<T>(given.mode, reason_)),
+        form_(*to_blas_form(given, reason_)),
+        workspace_(Library::workspace_of(ctx)),
+        result_(library_result_of(ctx, form_, types_.element, Library::f32)),
+        plans_(ctx.template attachment<plans_type>([] { return plans_type(); })),
+        plan_(plans_.find(plan_key_of(form_, types_, result_, most_algorithms), workspace_.bytes)) {}
+
+  auto& plan() { return plan_; }
+
+  template <class Algorithm>
+  void run(const Algorithm& algorithm) const {
+    const gemm_problem<T>& problem = form_.problem;
+    plan_.run(plans_.handle(), algorithm, {&problem.alpha, problem.a.data, problem.b.data, result_.beta, result_.data},
+              workspace_, Library::stream_of(ctx_.instance()));
+    if (needs_accumulation(problem)) {
+      enqueue_accumulation(ctx_.instance(), problem, static_cast<const float*>(result_.data));
+    }
+  }
+
+ private:
+  using plans_type = typename Library::plans;
+  using plan_type = typename Library::plan;
+
+  context_type& ctx_;
+  std::string reason_;
+  typename Library::types types_;
+  blas_form<T> form_;
+  const typename Library::workspace& workspace_;
+  gemm_library_result<decltype(Library::types::element)> result_;
+  plans_type& plans_;
+  plan_type& plan_;
+};
+
+/// Memory of C's size and alignment, so that trials do not add to what beta keeps of C.
+template <class Exec, class T>
+Kokkos::View<std::byte*, typename Exec::memory_space> result_for_trials(const Exec& instance,
+                                                                        const gemm_problem<T>& problem) {
+  const gemm_matrix<T>& c = problem.c;
+  const std::int64_t elements =
+      (problem.m - 1) * c.row_stride + (problem.n - 1) * c.column_stride + (problem.batch - 1) * c.batch_stride + 1;
+  constexpr std::size_t alignment = 256;
+  return Kokkos::View<std::byte*, typename Exec::memory_space>(
+      Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::tuning"),
+      static_cast<std::size_t>(elements) * sizeof(T) + alignment);
+}
+
+/// Seconds of one product: the best of `times`, after `warm_ups` that do not count. Infinite where the library refuses.
+template <class Run>
+double seconds_of(device_clock& clock, int warm_ups, int times, const Run& run) {
+  double best = std::numeric_limits<double>::infinity();
+  try {
+    for (int i = 0; i < warm_ups; ++i) run();
+    for (int i = 0; i < times; ++i) {
+      clock.mark(0);
+      run();
+      clock.mark(1);
+      best = std::min(best, clock.seconds_between(0, 1));
+    }
+  } catch (const backend_error&) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return best;
+}
+
+/// Which of `count` takes the least time, by `seconds(which, warm_ups, times)`. Each is tried once, the best few more
+/// often, so that a product of tenths of a second takes seconds to tune and not a minute.
+template <class Seconds>
+std::size_t find_fastest(std::size_t count, const Seconds& seconds) {
+  struct trial {
+    std::size_t which;
+    double seconds;
+  };
+  std::vector<trial> trials;
+  for (std::size_t which = 0; which < count; ++which) trials.push_back({which, seconds(which, 1, 1)});
+  std::ranges::sort(trials, {}, &trial::seconds);
+  constexpr std::size_t finalists = 5;
+  constexpr double enough_seconds = 0.2;
+  if (trials.size() > finalists) trials.resize(finalists);
+  for (trial& it : trials) {
+    const int times = std::clamp(static_cast<int>(enough_seconds / finalists / it.seconds), 2, 50);
+    it.seconds = seconds(it.which, 0, times);
+  }
+  return std::ranges::min_element(trials, {}, &trial::seconds)->which;
+}
+
+/// The place of what computes the product fastest; the one after the last algorithm is the vendor's other library.
+template <class Library, class T>
+std::size_t find_fastest_algorithm(context<typename Library::execution_space>& ctx, const gemm_problem<T>& given) {
+  gemm_problem<T> problem = given;
+  Kokkos::View<std::byte*, typename Library::execution_space::memory_space> own_result;
+  if (given.beta != 0) {
+    own_result = result_for_trials(ctx.instance(), given);
+    constexpr std::uintptr_t alignment = 256;
+    const auto address = reinterpret_cast<std::uintptr_t>(own_result.data());
+    const auto wanted = reinterpret_cast<std::uintptr_t>(given.c.data) % alignment;
+    problem.c.data = reinterpret_cast<T*>(own_result.data() + (alignment + wanted - address % alignment) % alignment);
+  }
+  planned_product<Library, T> product(ctx, problem, most_tuned_algorithms);
+  const auto& algorithms = product.plan().algorithms();
+  const auto clock = Library::make_clock(ctx.instance(), 2);
+  return find_fastest(algorithms.size() + 1, [&](std::size_t which, int warm_ups, int times) {
+    return seconds_of(*clock, warm_ups, times, [&] {
+      which < algorithms.size() ? product.run(algorithms[which]) : Library::template run_otherwise<T>(ctx, problem);
+    });
+  });
+}
+
+/// By what the library proposes first, and by the vendor's other library where it proposes nothing.
+template <class Library, class T>
+void run_first_proposal(context<typename Library::execution_space>& ctx, const gemm_problem<T>& given) {
+  const auto device = Library::make_current(ctx.instance());
+  planned_product<Library, T> product(ctx, given, 1);
+  if (product.plan().algorithms().empty()) return Library::template run_otherwise<T>(ctx, given);
+  product.run(product.plan().algorithms().front());
+}
+
+/// By the fastest of what the library proposes and of what the vendor's other library takes. The first product of a
+/// problem in a context measures them all, which waits for the device, tenths of a second and more; where the instance
+/// is being captured in a graph and nothing was measured before, it is run_first_proposal().
+template <class Library, class T>
+void run_fastest(context<typename Library::execution_space>& ctx, const gemm_problem<T>& given) {
+  const auto device = Library::make_current(ctx.instance());
+  planned_product<Library, T> product(ctx, given, most_tuned_algorithms);
+  auto& plan = product.plan();
+  if (!plan.fastest) {
+    if (Library::is_captured(ctx.instance())) return run_first_proposal<Library>(ctx, given);
+    plan.fastest = find_fastest_algorithm<Library>(ctx, given);
+  }
+  if (*plan.fastest >= plan.algorithms().size()) return Library::template run_otherwise<T>(ctx, given);
+  product.run(plan.algorithms()[*plan.fastest]);
+}
+
+}  // namespace prumo::backend

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Products as hipBLASLt knows them: descriptors, and the algorithms that it proposes.
+
+#include "rocblas_handle.hpp"
+#include <prumo/backend/gemm_plan.hpp>
+
+#include <cstdint>
+#include <hipblaslt/hipblaslt.h>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace prumo::backend::hip {
+
+using plan_key = gemm_plan_key<hipDataType, hipblasComputeType_t>;
+
+/// Throws backend_error, or memory_error, that names the call and the status.
+void require_success(hipblasStatus_t status, std::string_view call);
+
+class matrix_layout {
+ public:
+  matrix_layout(hipDataType type, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t batch,
+                std::int64_t batch_stride);
+  ~matrix_layout() { (void)hipblasLtMatrixLayoutDestroy(layout_); }
+  matrix_layout(const matrix_layout&) = delete;
+  matrix_layout& operator=(const matrix_layout&) = delete;
+
+  hipblasLtMatrixLayout_t get() const { return layout_; }
+
+ private:
+  hipblasLtMatrixLayout_t layout_ = nullptr;
+};
+
+/// What a product does with its operands: types and transposes. hipBLASLt keeps the last product in it.
+class matmul_operation {
+ public:
+  explicit matmul_operation(const plan_key& key);
+  ~matmul_operation() { (void)hipblasLtMatmulDescDestroy(operation_); }
+  matmul_operation(const matmul_operation&) = delete;
+  matmul_operation& operator=(const matmul_operation&) = delete;
+
+  hipblasLtMatmulDesc_t get() const { return operation_; }
+
+ private:
+  hipblasLtMatmulDesc_t operation_ = nullptr;
+};
+
+/// A problem's descriptors and what can compute it. Columns for rows: C' = B' A', so the first operand is B.
+class matmul_plan {
+ public:
+  matmul_plan(const plan_key& of, hipblasLtHandle_t handle, std::size_t workspace_bytes);
+
+  /// Best first, as hipBLASLt thinks; none where it has no kernel for the types.
+  const std::vector<hipblasLtMatmulAlgo_t>& algorithms() const { return algorithms_; }
+
+  void run(hipblasLtHandle_t handle, const hipblasLtMatmulAlgo_t& algorithm, const gemm_plan_operands& of,
+           const library_workspace& workspace, hipStream_t stream) const;
+
+  const plan_key key;
+
+  /// What measuring found fastest; the place after the last algorithm is rocBLAS. Absent: not measured.
+  std::optional<std::size_t> fastest;
+
+ private:
+  /// rows x columns is what the operation sees; memory holds its transpose where it is transposed.
+  static matrix_layout layout_of(const plan_key& key, std::int64_t rows, std::int64_t columns, int which);
+  void ask_for_algorithms(hipblasLtHandle_t handle, std::size_t workspace_bytes);
+
+  matrix_layout first_;
+  matrix_layout second_;
+  matrix_layout result_;
+  matmul_operation operation_;
+  std::vector<hipblasLtMatmulAlgo_t> algorithms_;
+};
+
+/// The context's hipBLASLt: a handle and plans.
+class hipblaslt_plans {
+ public:
+  hipblaslt_plans() { require_success(hipblasLtCreate(&handle_), "hipblasLtCreate"); }
+  ~hipblaslt_plans() {
+    if (handle_ != nullptr) (void)hipblasLtDestroy(handle_);
+  }
+  hipblaslt_plans(hipblaslt_plans&& other) noexcept : handle_(other.handle_), plans_(std::move(other.plans_)) {
+    other.handle_ = nullptr;
+  }
+  hipblaslt_plans(const hipblaslt_plans&) = delete;
+  hipblaslt_plans& operator=(const hipblaslt_plans&) = delete;
+  hipblaslt_plans& operator=(hipblaslt_plans&&) = delete;
+
+  hipblasLtHandle_t handle() const { return handle_; }
+
+  /// Makes the plan where there is none yet.
+  matmul_plan& find(const plan_key& key, std::size_t workspace_bytes) {
+    return plans_.find(key, handle_, workspace_bytes);
+  }
+
+ private:
+  hipblasLtHandle_t handle_ = nullptr;
+  recent_plans<matmul_plan> plans_;
+};
+
+}  // namespace prumo::backend::hip
