@@ -14,14 +14,15 @@ namespace {
 template <class Exec, class T>
 using candidate = backend::gemv_candidate<Exec, T>;
 
-/// Best first. The product is bound by the matrix's way through the memory, which the portable kernels read once
-/// whatever its shape is.
+/// Best first. The product is bound by the matrix's way through the memory. On the host the portable kernels read it
+/// once whatever its shape is; on devices the vendors' do so at least where it is large, and ours are yet to be
+/// measured.
 template <class Exec, class T>
 const std::vector<candidate<Exec, T>>& candidates() {
   static const std::vector<candidate<Exec, T>> list = [] {
-    std::vector<candidate<Exec, T>> all{backend::portable_gemv_candidate<Exec, T>()};
     const auto vendor = backend::vendor_gemv_candidates<Exec, T>();
-    all.insert(all.end(), vendor.begin(), vendor.end());
+    std::vector<candidate<Exec, T>> all(vendor.begin(), vendor.end());
+    all.insert(is_host_space<Exec> ? all.begin() : all.end(), backend::portable_gemv_candidate<Exec, T>());
     return all;
   }();
   return list;

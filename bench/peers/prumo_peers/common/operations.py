@@ -298,7 +298,7 @@ class Gemm(Operation):
         scaling = 0 if values["alpha"] in (0, 1) else m * n
         adding = {0: 0, 1: 1}.get(values["beta"], 2) * m * n
         return {"bytes": (inputs + (2 if values["beta"] else 1) * m * n) * size,
-                "flops": 2 * m * n * k + scaling + adding, "elements": m * n, "unit": "vector"}
+                "flops": 2 * m * n * k + scaling + adding, "elements": m * n, "unit": "tensor"}
 
     def reference_cost(self, shape):
         return 200 * (shape["k"] + 200)
