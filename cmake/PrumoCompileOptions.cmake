@@ -60,8 +60,8 @@ if(PRUMO_NATIVE)
 endif()
 
 # prumo_precompile_headers(TARGET (HEADER... | REUSE_FROM OTHER)): the libraries' headers that most of a target's sources
-# include are read once for all of them; a third of the time of a build goes there otherwise. The sources include what
-# they need all the same: builds without (for a device, or through a compiler launcher such as ccache, which keeps no
+# include are read once for all of them; a third of the time of a build goes there otherwise. REUSE_FROM wants a target
+# with the same definitions and flags. The sources include what they need all the same: builds without (for a device, or through a compiler launcher such as ccache, which keeps no
 # results of such compilations) would fail.
 if(CMAKE_CXX_COMPILER_LAUNCHER OR Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP)
   set(_prumo_precompiled_headers_default OFF)
