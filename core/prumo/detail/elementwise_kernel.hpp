@@ -35,9 +35,9 @@ struct input_pointers {
   }
 
   /// Those of the elements from `begin` on.
-  input_pointers from(std::int64_t begin) const {
+  input_pointers from([[maybe_unused]] std::int64_t begin) const {
     input_pointers result;
-    std::size_t which = 0;
+    [[maybe_unused]] std::size_t which = 0;
     ((result.base[which] = static_cast<const In*>(base[which]) + begin, ++which), ...);
     return result;
   }
