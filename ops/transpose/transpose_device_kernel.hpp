@@ -36,10 +36,6 @@ class transpose_device_kernel {
 
   /// Neighbouring threads that take packs of a line of 128 bytes together.
   static constexpr int packs_of_line = 8;
-  /// Rows of tiles that are walked together, a column of them after the other: the tiles of all teams that run at a
-  /// time make a square, so that memory sees stretches of several tiles' lines on both sides, not on the source's
-  /// alone.
-  static constexpr int band = 16;
 
  public:
   static constexpr int most_threads = 256;
@@ -47,10 +43,10 @@ class transpose_device_kernel {
 
   explicit transpose_device_kernel(const transpose_problem<Word>& problem)
       : problem_(problem),
-        tiles_down_((problem.rows + side - 1) / side),
-        tiles_across_((problem.columns + side - 1) / side) {}
+        tiles_across_((problem.columns + side - 1) / side),
+        tiles_((problem.rows + side - 1) / side * tiles_across_) {}
 
-  KOKKOS_FUNCTION std::int64_t blocks() const { return tiles_down_ * tiles_across_; }
+  std::int64_t blocks() const { return tiles_; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
   std::size_t scratch_bytes() const { return scratch_cells * sizeof(cell); }
@@ -59,7 +55,7 @@ class transpose_device_kernel {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     cell* const tile = team_scratch_array<cell>(member, scratch_cells);
     const int thread = member.team_rank();
-    for (std::int64_t which = member.league_rank(); which < blocks(); which += member.league_size()) {
+    for (std::int64_t which = member.league_rank(); which < tiles_; which += member.league_size()) {
       if (which >= member.league_size()) member.team_barrier();  // this tile must not overtake the last one's readers
       const auto [row, column] = corner_of(which);
       const int rows = problem_.rows - row < side ? static_cast<int>(problem_.rows - row) : side;
@@ -95,14 +91,9 @@ class transpose_device_kernel {
   /// them.
   KOKKOS_FORCEINLINE_FUNCTION corner corner_of(std::int64_t which) const {
     const auto tile = static_cast<std::uint32_t>(which);
-    const auto band_tiles = static_cast<std::uint32_t>(band * tiles_across_);
-    const std::uint32_t first = tile / band_tiles;
-    const std::uint32_t in_band = tile - first * band_tiles;
-    const auto rows_left = static_cast<std::uint32_t>(tiles_down_) - first * band;
-    const std::uint32_t height = rows_left < band ? rows_left : band;
-    const std::uint32_t across = in_band / height;
-    const std::uint32_t down = first * band + in_band - across * height;
-    return {static_cast<std::int64_t>(down) * side, static_cast<std::int64_t>(across) * side};
+    const auto across = static_cast<std::uint32_t>(tiles_across_);
+    const std::uint32_t down = tile / across;
+    return {static_cast<std::int64_t>(down) * side, static_cast<std::int64_t>(tile - down * across) * side};
   }
 
   /// Where pack number `which` of a thread lies in a tile: eight threads take a line, the next eight the next row,
@@ -216,8 +207,8 @@ class transpose_device_kernel {
   }
 
   transpose_problem<Word> problem_;
-  std::int64_t tiles_down_;
   std::int64_t tiles_across_;
+  std::int64_t tiles_;
 };
 
 }  // namespace prumo::detail
