@@ -269,17 +269,9 @@ class product_case final : public operation_case<Exec> {
   static flop_counts count_with(const specification& choice) {
     const product what(choice);
     const input_values inputs(choice);
-    const auto read = [&](std::size_t which, std::int64_t count) {
-      std::vector<double> numbers(static_cast<std::size_t>(count));
-      inputs.read(which, 0, numbers);
-      std::vector<counted<T>> values(numbers.size());
-      std::transform(numbers.begin(), numbers.end(), values.begin(),
-                     [](double number) { return counted<T>(static_cast<T>(number)); });
-      return values;
-    };
-    const auto a = read(0, what.batch * what.m * what.k);
-    const auto b = read(1, what.batch * what.k * what.n);
-    auto c = read(2, what.batch * what.m * what.n);
+    const auto a = counted_values<T>(inputs, 0, what.batch * what.m * what.k);
+    const auto b = counted_values<T>(inputs, 1, what.batch * what.k * what.n);
+    auto c = counted_values<T>(inputs, 2, what.batch * what.m * what.n);
     const auto problem = problem_of<counted<T>>(what, array_layout::right, a.data(), b.data(), c.data());
     flop_counts counts;
     const counting_scope scope(counts);

@@ -5,7 +5,6 @@
 #include <prumo/case/rounding.hpp>
 #include <prumo/gemv.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 namespace prumo::cases {
@@ -180,17 +179,9 @@ class gemv_case final : public operation_case<Exec> {
   static flop_counts count_with(const specification& choice) {
     const product what(choice);
     const input_values inputs(choice);
-    const auto read = [&](std::size_t which, std::int64_t count) {
-      std::vector<double> numbers(static_cast<std::size_t>(count));
-      inputs.read(which, 0, numbers);
-      std::vector<counted<T>> values(numbers.size());
-      std::transform(numbers.begin(), numbers.end(), values.begin(),
-                     [](double number) { return counted<T>(static_cast<T>(number)); });
-      return values;
-    };
-    const auto a = read(0, what.m * what.n);
-    const auto x = read(1, what.n);
-    auto y = read(2, what.m);
+    const auto a = counted_values<T>(inputs, 0, what.m * what.n);
+    const auto x = counted_values<T>(inputs, 1, what.n);
+    auto y = counted_values<T>(inputs, 2, what.m);
     flop_counts counts;
     const counting_scope scope(counts);
     backend::run_canonical_gemv(problem_of<counted<T>>(what, array_layout::right, a.data(), x.data(), y.data()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "random_numbers_kernel.hpp"
+#include <prumo/detail/word.hpp>
 #include <prumo/error.hpp>
 
 #include <cmath>
@@ -9,17 +10,13 @@
 namespace prumo::detail {
 namespace {
 
-template <std::size_t Bytes>
-using word_of =
-    std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
-
 const std::string uniform_label = "prumo::random_uniform::numbers";
 const std::string normal_label = "prumo::random_normal::numbers";
 
 /// The largest value of T below `value`, which is finite.
 template <class T>
 T value_below(T value) {
-  using bits = word_of<sizeof(T)>;
+  using bits = word_of_bytes<sizeof(T)>;
   const auto pattern = Kokkos::bit_cast<bits>(value);
   constexpr auto sign = static_cast<bits>(bits(1) << (8 * sizeof(T) - 1));
   // Magnitudes are ordered as their bits are.

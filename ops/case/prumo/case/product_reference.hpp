@@ -5,7 +5,9 @@
 /// The matrix product in higher precision, a tile of C at a time, from the numbers that made the inputs.
 
 #include <prumo/case/operation_case.hpp>
+#include <prumo/counted.hpp>
 
+#include <algorithm>
 #include <vector>
 
 namespace prumo::cases {
@@ -50,5 +52,16 @@ class product_reference {
   std::vector<double> corrections_;
   std::vector<double> magnitudes_;
 };
+
+/// The first `count` elements of array number `which`, as scalars that count.
+template <class T>
+std::vector<counted<T>> counted_values(const input_values& inputs, std::size_t which, std::int64_t count) {
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  inputs.read(which, 0, numbers);
+  std::vector<counted<T>> values(numbers.size());
+  std::transform(numbers.begin(), numbers.end(), values.begin(),
+                 [](double number) { return counted<T>(static_cast<T>(number)); });
+  return values;
+}
 
 }  // namespace prumo::cases
