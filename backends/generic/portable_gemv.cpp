@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "portable_gemv_device.hpp"
+#include "portable_gemv_device_columns.hpp"
+#include "portable_gemv_device_rows.hpp"
 #include "portable_gemv_host.hpp"
 #include <prumo/backend/gemv.hpp>
 #include <prumo/spaces.hpp>
@@ -120,15 +121,15 @@ void enqueue_rows_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) 
 template <class T, int Elements, class Exec>
 void enqueue_columns_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
   using C = compute_t<T>;
-  const auto partition = gemv_columns_device_partition::of<T>(problem.m, problem.n, Elements);
+  const prumo::detail::row_tiles tiles = gemv_row_tiles<T>(problem.m, problem.n, Elements);
   C* partial = nullptr;
   unsigned* counters = nullptr;
-  if (partition.chunks > 1) {
-    partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(problem.m * partition.chunks) * sizeof(C)));
+  if (tiles.chunks > 1) {
+    partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(problem.m * tiles.chunks) * sizeof(C)));
     counters = prumo::detail::arrival_counters<Exec>::of(ctx);
   }
   prumo::detail::launch_teams(ctx.instance(), columns_label(),
-                              gemv_columns_device_kernel<T, Elements>(problem, partition, partial, counters));
+                              gemv_columns_device_kernel<T, Elements>(problem, tiles, partial, counters));
 }
 
 /// Whole packs where the matrix allows them, in the direction in which its elements lie closer together.

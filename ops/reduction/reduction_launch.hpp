@@ -113,11 +113,11 @@ class reduction_launcher {
   }
 
   void reduce_column_major_on_device(const row_problem& problem) {
-    const auto partition = column_major_device_partition::of(problem.rows, problem.columns);
-    const bool whole = partition.chunks == 1;
+    const row_tiles tiles = reduction_row_tiles(problem.rows, problem.columns);
+    const bool whole = tiles.chunks == 1;
     launch_teams(context_.instance(), labels_.columns,
-                 column_major_device_kernel<Policy>(policy_, problem, partition,
-                                                    whole ? nullptr : partial_results(problem.rows * partition.chunks),
+                 column_major_device_kernel<Policy>(policy_, problem, tiles,
+                                                    whole ? nullptr : partial_results(problem.rows * tiles.chunks),
                                                     whole ? nullptr : counters()));
   }
 
