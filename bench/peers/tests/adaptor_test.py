@@ -68,7 +68,8 @@ class Adaptor(unittest.TestCase):
                 call()
                 numbers = np.array(FRAMEWORK.numbers(arrays[-1]))
                 written = "i64" if numbers.dtype == np.int64 else OPERATIONS[op].target or dtype
-                arrays[-1] = FRAMEWORK.array(device, change(numbers), written)
+                # Into the array itself: the next call may write there again.
+                FRAMEWORK.fill(device, arrays, len(arrays) - 1, change(numbers), written)
 
             return wrong
 
