@@ -16,12 +16,16 @@ cublasOperation_t operation_of(const blas_operand& operand) { return operand.tra
 
 template <class T>
 std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not) {
-  if (mode != gemm_mode::strict && !std::is_same_v<T, float>) {
-    why_not =
-        "mode " + std::string(gemm_mode_name(mode)) + " is for f32, not for " + std::string(scalar_traits<T>::name);
+  const bool is_fast_f8 = mode == gemm_mode::fast_accumulation;
+  constexpr bool is_f8 = std::is_same_v<T, f8_e4m3>;
+  if (mode != gemm_mode::strict && (is_fast_f8 ? !is_f8 : !std::is_same_v<T, float>)) {
+    why_not = "mode " + std::string(gemm_mode_name(mode)) + " is for " + (is_fast_f8 ? "f8_e4m3" : "f32") +
+              ", not for " + std::string(scalar_traits<T>::name);
     return std::nullopt;
   }
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (is_f8) {
+    return library_types{CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_16BF, is_fast_f8};
+  } else if constexpr (std::is_same_v<T, float>) {
     constexpr cublasComputeType_t by_mode[] = {CUBLAS_COMPUTE_32F_PEDANTIC, CUBLAS_COMPUTE_32F_FAST_TF32,
                                                CUBLAS_COMPUTE_32F_FAST_16BF, CUBLAS_COMPUTE_32F_FAST_16F};
     return library_types{CUDA_R_32F, CUDA_R_32F, by_mode[static_cast<std::size_t>(mode)]};
@@ -71,6 +75,18 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   }
 }
 
+template <>
+std::string why_not_cublas<f8_e4m3>(const Kokkos::Cuda&, const gemm_problem<f8_e4m3>&) {
+  return "cuBLAS has no product for f8_e4m3; cuBLASLt has";
+}
+
+template <>
+void run_cublas<f8_e4m3>(context<Kokkos::Cuda>&, const gemm_problem<f8_e4m3>& problem) {
+  throw unsupported_error("prumo::gemm: cuBLASLt proposes no algorithm for f8_e4m3 m = " + std::to_string(problem.m) +
+                          ", n = " + std::to_string(problem.n) + ", k = " + std::to_string(problem.k) +
+                          ", batch = " + std::to_string(problem.batch) + " on this device");
+}
+
 #define PRUMO_INSTANTIATE_CUBLAS(T)                                                    \
   template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);  \
   template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&); \
@@ -79,6 +95,7 @@ PRUMO_INSTANTIATE_CUBLAS(float)
 PRUMO_INSTANTIATE_CUBLAS(double)
 PRUMO_INSTANTIATE_CUBLAS(f16)
 PRUMO_INSTANTIATE_CUBLAS(bf16)
+template std::optional<library_types> library_types_of<f8_e4m3>(gemm_mode, std::string&);
 
 }  // namespace cuda
 
@@ -98,5 +115,6 @@ PRUMO_INSTANTIATE_CUDA_GEMM(float)
 PRUMO_INSTANTIATE_CUDA_GEMM(double)
 PRUMO_INSTANTIATE_CUDA_GEMM(f16)
 PRUMO_INSTANTIATE_CUDA_GEMM(bf16)
+PRUMO_INSTANTIATE_CUDA_GEMM(f8_e4m3)
 
 }  // namespace prumo::backend

@@ -18,14 +18,15 @@ using library_types = gemm_library_types<cudaDataType_t, cublasComputeType_t>;
 ///
 /// Strict f32 is the pedantic computation: plain COMPUTE_32F would follow NVIDIA_TF32_OVERRIDE and the emulation that
 /// CUBLAS_EMULATE_SINGLE_PRECISION asks for. f64 and the 16-bit types lose nothing in tensor units: products of f16 and
-/// bf16 are exact in f32.
+/// bf16 are exact in f32, and so are those of f8; the sums of f8 products are not, as cublaslt_limits.hpp says.
 template <class T>
 std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not);
 
-/// Empty where the libraries can compute the problem as it lies in memory.
+/// Empty where the libraries can compute the problem as it lies in memory; cuBLAS has nothing for f8.
 template <class T>
 std::string why_not_cublas(const Kokkos::Cuda& instance, const gemm_problem<T>& problem);
 
+/// For f8 it throws unsupported_error: cuBLASLt turned out to have nothing either.
 template <class T>
 void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cublas_gemm.hpp"
 #include "cublaslt_plan.hpp"
+#include "portable/cublaslt_limits.hpp"
 #include <prumo/backend/planned_gemm.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 namespace prumo::backend::cuda {
 namespace {
@@ -41,9 +43,31 @@ struct cublaslt {
 
 }  // namespace
 
+namespace {
+
+/// Empty where cuBLASLt multiplies the problem's f8 on the instance's device.
+std::string why_not_f8(const Kokkos::Cuda& instance, const gemm_problem<f8_e4m3>& problem) {
+  const cudaDeviceProp& device = instance.cuda_device_prop();
+  std::string reason = why_not_f8_device({device.major, device.minor});
+  if (!reason.empty() || !library_types_of<f8_e4m3>(problem.mode, reason)) return reason;
+  const auto form = to_blas_form(problem, reason);
+  if (!form) return reason;
+  reason = why_not_f8_shape(plan_shape_of(*form), form->is_turned, sizeof(product_result_t<f8_e4m3>));
+  if (!reason.empty()) return reason;
+  return why_not_f8_alignments(
+      {alignment_of(problem.a.data), alignment_of(problem.b.data), alignment_of(problem.c.data)});
+}
+
+}  // namespace
+
 template <class T>
 std::string why_not_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>& problem) {
-  std::string reason = why_not_cublas(instance, problem);
+  std::string reason;
+  if constexpr (std::is_same_v<T, f8_e4m3>) {
+    reason = why_not_f8(instance, problem);
+  } else {
+    reason = why_not_cublas(instance, problem);
+  }
   if (!reason.empty()) return reason;
   constexpr std::int64_t most_matrices = INT32_MAX;
   if (problem.batch > most_matrices) return "batches of cuBLASLt have at most 2^31 - 1 matrices";
@@ -68,5 +92,6 @@ PRUMO_INSTANTIATE_CUBLASLT(float)
 PRUMO_INSTANTIATE_CUBLASLT(double)
 PRUMO_INSTANTIATE_CUBLASLT(f16)
 PRUMO_INSTANTIATE_CUBLASLT(bf16)
+PRUMO_INSTANTIATE_CUBLASLT(f8_e4m3)
 
 }  // namespace prumo::backend::cuda

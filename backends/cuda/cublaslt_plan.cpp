@@ -32,6 +32,10 @@ matmul_plan::matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_
                                           key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N};
   cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &operations[0], sizeof(operations[0]));
   cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &operations[1], sizeof(operations[1]));
+  if (key.types.accumulates_fast) {
+    const std::int8_t yes = 1;
+    cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &yes, sizeof(yes));
+  }
   ask_heuristic(handle, workspace_bytes);
 }
 

@@ -76,7 +76,7 @@ inline void add_tensor_peaks(std::vector<peak>& peaks, const device_facts& facts
                              const std::string& rate_source, std::string_view inputs = {}) {
   for (const peak_clock clock : {peak_clock::max, peak_clock::measured}) {
     peak result = blank_peak(peak_unit::tensor, type, clock);
-    if (dtype_size(type) == 2) result.accumulator = dtype::f32;
+    if (dtype_size(type) <= 2) result.accumulator = dtype::f32;
     result.inputs = inputs;
     if (flops) {
       set_flop_peak(result, facts, name, *flops, std::to_string(*flops) + " " + unit,

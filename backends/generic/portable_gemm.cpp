@@ -95,18 +95,28 @@ struct serial_member {
 
 template <class Exec, class T>
 gemm_candidate<Exec, T> portable_gemm_candidate() {
-  return {"portable",
-          [](const Exec&, const gemm_problem<T>& problem) -> std::string {
-            if (problem.mode == gemm_mode::strict) return {};
-            return "it computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
-          },
-          [](context<Exec>& ctx, const gemm_problem<T>& problem) {
-            if constexpr (is_host_space<Exec>) {
-              enqueue_on_host(ctx, with_fast_rows(problem));
-            } else {
-              enqueue_on_device(ctx, problem);
-            }
-          }};
+  if constexpr (!scalar<T>) {
+    // f8 is there for the rate of units for matrix products, which the portable kernel does not use.
+    return {"portable",
+            [](const Exec&, const gemm_problem<T>&) {
+              return std::string(scalar_traits<T>::name) +
+                     " is multiplied by cuBLASLt only, on NVIDIA GPUs of compute capability 8.9 and later";
+            },
+            [](context<Exec>&, const gemm_problem<T>&) {}};
+  } else {
+    return {"portable",
+            [](const Exec&, const gemm_problem<T>& problem) -> std::string {
+              if (problem.mode == gemm_mode::strict) return {};
+              return "it computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
+            },
+            [](context<Exec>& ctx, const gemm_problem<T>& problem) {
+              if constexpr (is_host_space<Exec>) {
+                enqueue_on_host(ctx, with_fast_rows(problem));
+              } else {
+                enqueue_on_device(ctx, problem);
+              }
+            }};
+  }
 }
 
 template <class Exec, class T>
@@ -167,5 +177,9 @@ PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, f16)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, bf16)
+
+#define PRUMO_INSTANTIATE_PORTABLE_F8_GEMM(Space) \
+  template gemm_candidate<Space, f8_e4m3> portable_gemm_candidate<Space, f8_e4m3>();
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_F8_GEMM)
 
 }  // namespace prumo::backend

@@ -14,6 +14,37 @@
 
 namespace prumo::backend {
 
+namespace {
+
+/// hipBLASLt multiplies f8 in the FNUZ format on gfx942, in the OCP format, which prumo has, on gfx950 and gfx12; none
+/// of them was at hand.
+[[maybe_unused]] std::string why_not_f8(const Kokkos::HIP&, const gemm_problem<f8_e4m3>&) {
+  return "f8_e4m3 through AMD's libraries was never tried and is left out; gfx942 has another f8, without a negative "
+         "zero";
+}
+
+[[maybe_unused]] void run_nothing(context<Kokkos::HIP>&, const gemm_problem<f8_e4m3>&) {}
+
+}  // namespace
+
+/// All of them refuse, each by its name.
+template <>
+std::span<const gemm_candidate<Kokkos::HIP, f8_e4m3>> vendor_gemm_candidates<Kokkos::HIP, f8_e4m3>() {
+#if defined(PRUMO_HAS_ROCBLAS)
+  static constexpr std::array<gemm_candidate<Kokkos::HIP, f8_e4m3>, 3> candidates{
+      {{"rocblas", why_not_f8, run_nothing},
+       {"hipblasLt", why_not_f8, run_nothing},
+       {"tuned", why_not_f8, run_nothing, true}}};
+#if defined(PRUMO_HAS_HIPBLASLT)
+  return candidates;
+#else
+  return std::span(candidates).first(1);
+#endif
+#else
+  return {};
+#endif
+}
+
 template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
 #if defined(PRUMO_HAS_HIPBLASLT)

@@ -84,10 +84,12 @@ template std::string why_not_cblas(const gemm_problem<float>&);
 template std::string why_not_cblas(const gemm_problem<double>&);
 template std::string why_not_cblas(const gemm_problem<f16>&);
 template std::string why_not_cblas(const gemm_problem<bf16>&);
+template std::string why_not_cblas(const gemm_problem<f8_e4m3>&);
 template void cblas_gemm(const gemm_problem<float>&);
 template void cblas_gemm(const gemm_problem<double>&);
 template void cblas_gemm(const gemm_problem<f16>&);
 template void cblas_gemm(const gemm_problem<bf16>&);
+template void cblas_gemm(const gemm_problem<f8_e4m3>&);
 
 std::string host_blas_description() {
 #if defined(PRUMO_CBLAS_IS_OPENBLAS)

@@ -97,7 +97,7 @@ compute_unit find_compute_unit(const json& peaks, std::string_view unit, std::st
     return std::ranges::any_of(peaks, [&](const json& peak) { return is_of(peak, wanted); });
   };
   if (!is_listed(tensor)) return compute_mode == "strict" ? vector : tensor;
-  if (tensor.dtype == "f16" || tensor.dtype == "bf16") {
+  if (tensor.dtype == "f16" || tensor.dtype == "bf16" || tensor.dtype == "f8_e4m3") {
     compute_unit exact = tensor;
     exact.accumulator = "f32";
     if (is_listed(exact)) return exact;

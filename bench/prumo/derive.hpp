@@ -41,7 +41,7 @@ struct compute_unit {
 /// The unit whose peak bounds work of `dtype` in a compute mode, where `unit` is what the work, or its implementation,
 /// can use: a tensor unit for the inputs that the mode makes, if `peaks` list one (of unknown speed, perhaps), else the
 /// vector unit. Fast modes are the tensor unit's in any case: no vector unit rounds its inputs. prumo's own products
-/// and its peers' strict ones never sum f16 or bf16 in less than f32.
+/// and its peers' strict ones never sum f16, bf16 or f8 in less than f32.
 [[nodiscard]] compute_unit find_compute_unit(const nlohmann::json& peaks, std::string_view unit, std::string_view dtype,
                                              std::string_view compute_mode);
 

@@ -15,7 +15,7 @@ namespace {
 using protocol::error_kind;
 using protocol::request_error;
 
-constexpr std::array all_types{dtype::f32, dtype::f64, dtype::f16, dtype::bf16};
+constexpr std::array all_types{dtype::f32, dtype::f64, dtype::f16, dtype::bf16, dtype::f8_e4m3};
 constexpr std::array all_layouts{cases::array_layout::right, cases::array_layout::left, cases::array_layout::strided};
 
 template <class Names>
@@ -101,7 +101,9 @@ cases::specification choose(const cases::case_info& info, const protocol::case_r
       find_named(info, "type", request.dtype, all_types, type_names(all_types), info.types, type_names(info.types));
   choice.layout = find_named(info, "layout", request.layout, all_layouts, layout_names(all_layouts), info.layouts,
                              layout_names(info.layouts));
-  for (const cases::parameter& parameter : info.values) choice.values.set(parameter.name, parameter.fallback);
+  for (const cases::parameter& parameter : info.values) {
+    choice.values.set(parameter.name, parameter.fallback_of(choice.type, choice.layout));
+  }
   for (const auto& [name, value] : request.parameters) {
     if (!choice.values.contains(name)) {
       refuse_unknown(info.op + " parameter", name, listed(names_of(info.values)));

@@ -65,8 +65,8 @@ namespace detail {
 template <class T, class View>
 array<T> lower_to(const View& view) {
   static_assert(Kokkos::is_view_v<View>, "prumo::lower: the argument is not a Kokkos::View");
-  static_assert(scalar<typename View::value_type>,
-                "prumo::lower: the value type is not float, double, prumo::f16 or prumo::bf16");
+  static_assert(stored_scalar<typename View::value_type>,
+                "prumo::lower: the value type is not float, double, prumo::f16, prumo::bf16 or prumo::f8_e4m3");
   array<T> result;
   result.data = view.data();
   result.rank = static_cast<int>(View::rank());

@@ -3,7 +3,7 @@
 
 /// \file
 /// The scalar types of prumo: `float`, `double`, and the 16-bit storage types `f16` and `bf16`, which are two bytes
-/// on every backend and are computed in `float`.
+/// on every backend and are computed in `float`. `f8_e4m3` is one byte, for the inputs of matrix products.
 
 #include <Kokkos_Core.hpp>
 
@@ -84,6 +84,30 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint16_t float_to_bf16_bits(float value) {
 #endif
 }
 
+/// E4M3 to binary32; exact.
+KOKKOS_FORCEINLINE_FUNCTION float f8_e4m3_bits_to_float(std::uint8_t code) {
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(code & 0x7fu) << 20;
+  const std::uint32_t sign = static_cast<std::uint32_t>(code & 0x80u) << 24;
+  // A product with 2^120 moves the exponent's bias from 7 to 127 and makes subnormals normal.
+  const float scaled = bit_cast<float>(magnitude) * 0x1p120f;
+  const std::uint32_t nan = magnitude == 0x07f00000u ? 0x7fc00000u : 0u;
+  return bit_cast<float>(bit_cast<std::uint32_t>(scaled) | nan | sign);
+}
+
+/// Binary32 to E4M3, to nearest even, saturating.
+KOKKOS_FORCEINLINE_FUNCTION std::uint8_t float_to_f8_e4m3_bits(float value) {
+  const std::uint32_t bits = bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 24) & 0x80u;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  // Normal range: re-bias the exponent and round the 20 bits that fall away.
+  const std::uint32_t rounded = (magnitude + 0x7ffffu + ((magnitude >> 20) & 1u) - 0x3c000000u) >> 20;
+  // Subnormal range: adding 2^14 lets the addition itself round to the grid of 2^-9.
+  const std::uint32_t subnormal = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0x1p14f) - 0x46800000u;
+  const std::uint32_t nearest = magnitude < 0x3c800000u ? subnormal : rounded;
+  const std::uint32_t finite = (nearest < 0x7eu ? nearest : 0x7eu) | sign;
+  return static_cast<std::uint8_t>(magnitude > 0x7f800000u ? 0x7fu : finite);
+}
+
 }  // namespace detail
 
 /// IEEE binary16 as it lies in memory. Arithmetic happens in `float`: convert, compute, convert back.
@@ -104,10 +128,22 @@ struct bf16 {
   KOKKOS_FORCEINLINE_FUNCTION operator float() const { return detail::bf16_bits_to_float(bits); }
 };
 
-static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
+/// E4M3 of the OCP 8-bit Floating Point Specification (OFP8, revision 1.0) as it lies in memory: 4 bits of exponent, 3
+/// of fraction, no infinities, NaN 0x7f and 0xff, at most 448 in magnitude. Only matrix products take it. From `float`,
+/// to nearest even in the specification's saturating mode, which is what GPUs' own conversions do: what is larger than
+/// 448, infinity included, becomes 448 with its sign; NaN becomes 0x7f.
+struct f8_e4m3 {
+  std::uint8_t bits = 0;
+
+  f8_e4m3() = default;
+  KOKKOS_FORCEINLINE_FUNCTION explicit f8_e4m3(float value) : bits(detail::float_to_f8_e4m3_bits(value)) {}
+  KOKKOS_FORCEINLINE_FUNCTION operator float() const { return detail::f8_e4m3_bits_to_float(bits); }
+};
+
+static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(f8_e4m3) == 1);
 
 /// The scalar types by name, for everything that chooses one at run time.
-enum class dtype : std::uint8_t { f32, f64, f16, bf16 };
+enum class dtype : std::uint8_t { f32, f64, f16, bf16, f8_e4m3 };
 
 /// Facts of a scalar type that an array may hold.
 template <class T>
@@ -141,28 +177,64 @@ struct scalar_traits<bf16> {
   static constexpr int significand_bits = 8;
   using compute_type = float;
 };
+template <>
+struct scalar_traits<f8_e4m3> {
+  static constexpr dtype type = dtype::f8_e4m3;
+  static constexpr std::string_view name = "f8_e4m3";
+  static constexpr int significand_bits = 4;
+  using compute_type = float;
+};
 
-/// The type that values of T are computed in: T itself, or `float` for the 16-bit types.
+/// The type that values of T are computed in: T itself, or `float` for the types of 16 bits and fewer.
 template <class T>
 using compute_t = typename scalar_traits<std::remove_cv_t<T>>::compute_type;
 
-/// Whether arrays of T are understood.
+/// Whether arrays of T are understood, by some operation at least.
 template <class T>
-concept scalar = requires { typename scalar_traits<std::remove_cv_t<T>>::compute_type; };
+concept stored_scalar = requires { typename scalar_traits<std::remove_cv_t<T>>::compute_type; };
 
-/// The name of a type as results and options spell it: `f32`, `f64`, `f16`, `bf16`.
+/// Whether T is one of the types that every operation takes.
+template <class T>
+concept scalar = stored_scalar<T> && !std::is_same_v<std::remove_cv_t<T>, f8_e4m3>;
+
+/// The type of a product's result for inputs of T: T itself. For f8, whose four digits are too few for a sum, bf16: it
+/// has the range of the f32 that sums are made in, and half its bytes.
+template <class T>
+struct product_result {
+  using type = T;
+};
+template <>
+struct product_result<f8_e4m3> {
+  using type = bf16;
+};
+template <class T>
+using product_result_t = typename product_result<T>::type;
+
+constexpr dtype product_result_type(dtype type) { return type == dtype::f8_e4m3 ? dtype::bf16 : type; }
+
+/// The name of a type as results and options spell it: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`.
 constexpr std::string_view dtype_name(dtype type) {
   switch (type) {
     case dtype::f32: return "f32";
     case dtype::f64: return "f64";
     case dtype::f16: return "f16";
     case dtype::bf16: return "bf16";
+    case dtype::f8_e4m3: return "f8_e4m3";
   }
   return "?";
 }
 
 /// Bytes of one value.
-constexpr std::size_t dtype_size(dtype type) { return type == dtype::f64 ? 8 : type == dtype::f32 ? 4 : 2; }
+constexpr std::size_t dtype_size(dtype type) {
+  switch (type) {
+    case dtype::f64: return 8;
+    case dtype::f32: return 4;
+    case dtype::f16:
+    case dtype::bf16: return 2;
+    case dtype::f8_e4m3: break;
+  }
+  return 1;
+}
 
 /// Half the distance from 1 to the next value of T: the largest relative error of one rounding.
 template <class T>

@@ -33,7 +33,7 @@ KOKKOS_FUNCTION T poison() {
     return Kokkos::bit_cast<T>(std::uint32_t{0x7fc0beefu});
   } else {
     T value;
-    value.bits = 0x7fe5u;
+    value.bits = sizeof(T) == 2 ? 0x7fe5u : 0x7fu;
     return value;
   }
 }

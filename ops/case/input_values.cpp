@@ -7,7 +7,7 @@
 namespace prumo::cases {
 
 double input_values::at(std::size_t which, std::int64_t index) const {
-  return with_type(type_, [&]<class T>(T) {
+  return with_stored_type(type_, [&]<class T>(T) {
     return static_cast<double>(random::uniform<T>(seed_, which, static_cast<std::uint64_t>(index)));
   });
 }
@@ -17,7 +17,7 @@ std::int64_t input_values::index_at(std::size_t which, std::int64_t index, std::
 }
 
 void input_values::read(std::size_t which, std::int64_t begin, std::span<double> out) const {
-  with_type(type_, [&]<class T>(T) {
+  with_stored_type(type_, [&]<class T>(T) {
     constexpr std::int64_t per_block = random::values_per_block<T>;
     const std::int64_t end = begin + static_cast<std::int64_t>(out.size());
     for (std::int64_t block = begin / per_block; block * per_block < end; ++block) {

@@ -58,6 +58,54 @@ inline void add_product(double a, double b, double& sum, double& correction) {
   correction += product_error + sum_error;
 }
 
+/// What a unit for products of f8 may cut off the sums of a row of C.
+class unit_sums {
+ public:
+  /// Products that are added at once.
+  static constexpr std::int64_t block = 32;
+
+  unit_sums(std::int64_t columns, std::int64_t stretch) : stretch_(stretch), rows_(static_cast<std::size_t>(columns)) {}
+
+  /// `sums` are those of the first `count` products; called after each block.
+  void add_block(const double* sums, std::int64_t count, double* cut_off) {
+    for (std::size_t j = 0; j < rows_.size(); ++j) {
+      entry& it = rows_[j];
+      const double running = sums[j] - it.begin;
+      const double largest = std::max(std::fabs(it.running), std::fabs(running)) + it.lost;
+      it.lost += lost_of_a_block(largest);
+      it.running = running;
+      if (count % stretch_ != 0) continue;
+      cut_off[j] += it.lost;
+      it = {sums[j], 0, 0};
+    }
+  }
+
+  /// Adds what the last stretch lost where it is shorter.
+  void finish(double* cut_off) const {
+    for (std::size_t j = 0; j < rows_.size(); ++j) cut_off[j] += rows_[j].lost;
+  }
+
+ private:
+  struct entry {
+    double begin = 0;    ///< the sum before this stretch
+    double running = 0;  ///< since then
+    double lost = 0;     ///< likewise
+  };
+
+  static double lost_of_a_block(double largest) {
+    constexpr double exact_below = 32;
+    constexpr double grid_of_products = 0x1p-8;
+    constexpr int bits = 14;
+    if (largest < exact_below) return 0;
+    // The highest bit of a product stands for twice the power of two that products are aligned by.
+    const double grid = std::ldexp(1.0, std::ilogb(largest) + 2 - bits);
+    return static_cast<double>(block + 2) * (grid - grid_of_products);
+  }
+
+  std::int64_t stretch_;
+  std::vector<entry> rows_;
+};
+
 }  // namespace
 
 std::int64_t product_reference::parts(std::int64_t m, std::int64_t n) {
@@ -78,7 +126,8 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
       columns_(std::min(tile_columns, whole.n - first_column_)),
       sums_(static_cast<std::size_t>(rows_ * columns_)),
       corrections_(sums_.size()),
-      magnitudes_(sums_.size()) {
+      magnitudes_(sums_.size()),
+      cut_off_(type == dtype::f8_e4m3 ? sums_.size() : 0) {
   const std::int64_t k = whole.k;
   const std::vector<double> a =
       read_rows(inputs, 0, whole.which * whole.m * k, whole.trans_a, whole.m, first_row_, rows_, k);
@@ -94,6 +143,8 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
     double* const sum = sums_.data() + i * columns_;
     double* const correction = corrections_.data() + i * columns_;
     double* const magnitude = magnitudes_.data() + i * columns_;
+    double* const cut_off = cut_off_.empty() ? nullptr : cut_off_.data() + i * columns_;
+    unit_sums in_unit(cut_off != nullptr ? columns_ : 0, whole.stretch);
     for (std::int64_t p = 0; p < k; ++p) {
       const double left = a[static_cast<std::size_t>(i * k + p)];
       const double* const right = b.data() + p * columns_;
@@ -106,7 +157,9 @@ product_reference::product_reference(dtype type, const input_values& inputs, std
           sum[j] += left * right[j];
         }
       }
+      if ((p + 1) % unit_sums::block == 0 || p + 1 == k) in_unit.add_block(sum, p + 1, cut_off);
     }
+    in_unit.finish(cut_off);
   }
 }
 

@@ -18,6 +18,7 @@ format format_of(dtype type) {
     case dtype::f64: return {53, -1022};
     case dtype::f16: return {11, -14};
     case dtype::bf16: return {8, -126};
+    case dtype::f8_e4m3: return {4, -6};
     case dtype::f32: break;
   }
   return {24, -126};

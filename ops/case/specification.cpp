@@ -32,8 +32,16 @@ void check_size(std::string_view op, std::string_view axis, std::int64_t bytes_p
 
 }  // namespace
 
+dtype element_type(const array_specification& array, dtype type) {
+  return array.is_product_result ? product_result_type(type) : array.type.value_or(type);
+}
+
 std::size_t element_bytes(const array_specification& array, dtype type) {
-  return array.indices_below ? sizeof(std::int64_t) : dtype_size(array.type.value_or(type));
+  return array.indices_below ? sizeof(std::int64_t) : dtype_size(element_type(array, type));
+}
+
+void refuse_product_type(dtype type) {
+  throw unsupported_error(std::string(dtype_name(type)) + " is a type of matrix products only");
 }
 
 shape resolve_vector(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {

@@ -15,7 +15,7 @@ namespace {
 template <class Exec, class T>
 using candidate = backend::gemm_candidate<Exec, T>;
 
-/// Best first; the last one computes everything in mode strict.
+/// Best first; the last one computes everything but f8 in mode strict.
 template <class Exec, class T>
 const std::vector<candidate<Exec, T>>& candidates() {
   static const std::vector<candidate<Exec, T>> list = [] {
@@ -48,6 +48,18 @@ template <class T>
 std::string region_name(std::string_view path, gemm_mode mode) {
   return "prumo::gemm[" + std::string(path) + "," + std::string(scalar_traits<T>::name) + "," +
          std::string(gemm_mode_name(mode)) + "]";
+}
+
+/// C = beta C, whatever A and B are.
+template <class T>
+backend::gemm_problem<product_result_t<T>> scaling_of(const backend::gemm_problem<T>& problem) {
+  backend::gemm_problem<product_result_t<T>> scaling;
+  scaling.m = problem.m;
+  scaling.n = problem.n;
+  scaling.batch = problem.batch;
+  scaling.beta = problem.beta;
+  scaling.c = problem.c;
+  return scaling;
 }
 
 bool equals_batch(const array_description& x, const array_description& c) {
@@ -117,7 +129,7 @@ void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, 
   if (chosen != nullptr) {
     chosen->run(ctx, problem);
   } else {
-    backend::enqueue_gemm_scaling(ctx, problem);
+    backend::enqueue_gemm_scaling(ctx, scaling_of(problem));
   }
 }
 
@@ -131,5 +143,6 @@ PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f16)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, bf16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f8_e4m3)
 
 }  // namespace prumo::detail

@@ -34,7 +34,8 @@ struct product {
 /// The problem of a choice in arrays of one layout at the given addresses. The matrices of a batch are stacked: the
 /// rows of one follow those of another.
 template <class T>
-backend::gemm_problem<T> problem_of(const product& what, array_layout layout, const T* a, const T* b, T* c) {
+backend::gemm_problem<T> problem_of(const product& what, array_layout layout, const T* a, const T* b,
+                                    product_result_t<T>* c) {
   using parameter_type = typename backend::gemm_problem<T>::parameter_type;
   const auto placed = [&]<class Element>(Element* data, std::int64_t rows, std::int64_t columns, bool transposed) {
     const std::int64_t stored_rows = transposed ? columns : rows;
@@ -69,13 +70,23 @@ auto as_batch(const case_arrays<Exec>& arrays, std::size_t which, std::int64_t b
                            size(entry.extents[1]), size(entry.strides[1])));
 }
 
-constexpr gemm_mode fast_modes[] = {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16};
+constexpr gemm_mode fast_modes[] = {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16,
+                                    gemm_mode::fast_accumulation};
+
+/// Units for f8 take operands that are contiguous along the sums.
+double trans_a_of(dtype type, array_layout layout) {
+  return type == dtype::f8_e4m3 && layout == array_layout::left ? 1 : 0;
+}
+double trans_b_of(dtype type, array_layout layout) {
+  return type == dtype::f8_e4m3 && layout != array_layout::left ? 1 : 0;
+}
 
 /// The largest relative error of an input that a mode rounds: of one unit in the last place, since units of some
 /// devices cut digits off.
 long double input_error(gemm_mode mode) {
   switch (mode) {
-    case gemm_mode::strict: return 0;
+    case gemm_mode::strict:
+    case gemm_mode::fast_accumulation: return 0;
     case gemm_mode::fast_tf32:
     case gemm_mode::fast_f16: return 0x1p-10L;
     case gemm_mode::fast_bf16: return 0x1p-7L;
@@ -107,8 +118,9 @@ class product_case final : public operation_case<Exec> {
     result.axes.push_back({"k", "columns of op(A), rows of op(B)", extent});
     result.values = {{"alpha", "the factor of the product", 1},
                      {"beta", "the factor of the old C", 0},
-                     {"trans_a", "1 where A is stored transposed", 0},
-                     {"trans_b", "1 where B is stored transposed", 0}};
+                     {"trans_a", "1 where A is stored transposed", 0, trans_a_of},
+                     {"trans_b", "1 where B is stored transposed", 0, trans_b_of}};
+    result.types.push_back(dtype::f8_e4m3);
     result.implementations = {"auto"};
     for (const std::string_view each : prumo::detail::gemm_implementations<Exec, float>()) {
       result.implementations.emplace_back(each);
@@ -139,6 +151,8 @@ class product_case final : public operation_case<Exec> {
     if (!IsBatched) {
       side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
       while (side * side > elements) --side;
+      // What cuBLASLt takes: lines of 16 bytes.
+      if (type == dtype::f8_e4m3 && side > 16) side -= side % 16;
     }
     shape extents;
     for (const char* const axis_name : {"m", "n", "k"}) {
@@ -162,7 +176,10 @@ class product_case final : public operation_case<Exec> {
     };
     return {{"A", array_role::input, stored(what.m, what.k, what.trans_a)},
             {"B", array_role::input, stored(what.k, what.n, what.trans_b)},
-            {"C", what.beta == 0 ? array_role::output : array_role::input_output, stored(what.m, what.n, false)}};
+            {.name = "C",
+             .role = what.beta == 0 ? array_role::output : array_role::input_output,
+             .extents = stored(what.m, what.n, false),
+             .is_product_result = true}};
   }
 
   cost model(dtype type, const shape& extents, const parameters& values) const override {
@@ -173,14 +190,15 @@ class product_case final : public operation_case<Exec> {
     const auto k = static_cast<double>(what.k);
     const double inputs = what.alpha == 0 ? 0 : batch * (m * k + k * n);
     const double outputs = (what.beta == 0 ? 1 : 2) * batch * m * n;
-    return {(inputs + outputs) * static_cast<double>(dtype_size(type)), static_cast<double>(what.counts().total()),
-            batch * m * n, "tensor"};
+    const double bytes = inputs * static_cast<double>(dtype_size(type)) +
+                         outputs * static_cast<double>(dtype_size(product_result_type(type)));
+    return {bytes, static_cast<double>(what.counts().total()), batch * m * n, "tensor"};
   }
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     const product what(choice);
     const auto as_transpose = [](bool transposed) { return transposed ? transpose::yes : transpose::no; };
-    with_type(choice.type, [&]<class T>(T) {
+    with_stored_type(choice.type, [&]<class T>(T) {
       const auto multiply = [&](const auto& a, const auto& b, const auto& c) {
         gemm(ctx, as_transpose(what.trans_a), as_transpose(what.trans_b), static_cast<compute_t<T>>(what.alpha), a, b,
              static_cast<compute_t<T>>(what.beta), c, options_of(choice));
@@ -188,9 +206,10 @@ class product_case final : public operation_case<Exec> {
       if constexpr (IsBatched) {
         multiply(as_batch<T>(arrays, 0, what.batch, what.trans_a ? what.k : what.m),
                  as_batch<T>(arrays, 1, what.batch, what.trans_b ? what.n : what.k),
-                 as_batch<T>(arrays, 2, what.batch, what.m));
+                 as_batch<product_result_t<T>>(arrays, 2, what.batch, what.m));
       } else {
-        multiply(arrays.template matrix<T>(0), arrays.template matrix<T>(1), arrays.template matrix<T>(2));
+        multiply(arrays.template matrix<T>(0), arrays.template matrix<T>(1),
+                 arrays.template matrix<product_result_t<T>>(2));
       }
     });
   }
@@ -205,28 +224,35 @@ class product_case final : public operation_case<Exec> {
   /// The bound: each product reaches C through at most k additions (of k products and the old C, in whatever
   /// order and blocks), its own rounding, and those of alpha or beta, so the error is below gamma_{k+2}
   /// (|alpha| |A| |B| + |beta| |C|); Higham, section 3.5. Then C is rounded to its storage type. A mode that rounds
-  /// inputs by e at most adds (2 e + e^2) |alpha| |A| |B|.
+  /// inputs by e at most adds (2 e + e^2) |alpha| |A| |B|. Sums of f8 products pass through units that keep fewer bits:
+  /// product_reference::cut_off(), of 128 products at a time in mode strict, which is how often CUTLASS and others
+  /// promote them, and of all in mode fast_accumulation.
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
     const product what(choice);
     const long double alpha = as_computed(choice.type, what.alpha);
     const long double beta = as_computed(choice.type, what.beta);
-    const long double e = input_error(options_of(choice).mode);
+    const gemm_mode mode = options_of(choice).mode;
+    const long double e = input_error(mode);
     const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + 2);
     const std::int64_t parts = product_reference::parts(what.m, what.n);
     const std::int64_t which = part / parts;
-    const product_reference tile(choice.type, inputs, part % parts,
-                                 {what.m, what.n, what.k, what.trans_a, what.trans_b, which});
+    product_reference::extents whole{what.m, what.n, what.k, what.trans_a, what.trans_b, which};
+    if (mode == gemm_mode::fast_accumulation) whole.stretch = std::max<std::int64_t>(1, what.k);
+    const product_reference tile(choice.type, inputs, part % parts, whole);
+    const dtype result_type = product_result_type(choice.type);
+    const input_values results = inputs.of_type(result_type);
     std::vector<double> old(static_cast<std::size_t>(tile.columns()));
     for (std::int64_t i = 0; i < tile.rows(); ++i) {
       const std::int64_t first = (which * what.m + tile.first_row() + i) * what.n + tile.first_column();
-      if (beta != 0) inputs.read(2, first, old);
+      if (beta != 0) results.read(2, first, old);
       for (std::int64_t j = 0; j < tile.columns(); ++j) {
         const long double addend = beta * static_cast<long double>(old[static_cast<std::size_t>(j)]);
         const long double value = alpha * tile.sum(i, j) + addend;
         const long double products = std::fabs(alpha) * tile.sum_of_magnitudes(i, j);
-        const long double bound = growth * (products + std::fabs(addend)) + (2 * e + e * e) * products;
-        out.push_back({2, first + j, value, stored_bound(choice.type, value, bound)});
+        const long double bound = growth * (products + std::fabs(addend)) + (2 * e + e * e) * products +
+                                  std::fabs(alpha) * tile.cut_off(i, j);
+        out.push_back({2, first + j, value, stored_bound(result_type, value, bound)});
       }
     }
   }
@@ -241,7 +267,7 @@ class product_case final : public operation_case<Exec> {
   }
 
   std::string implementation_name(const specification& choice) const override {
-    return with_type(choice.type, [&]<class T>(T) {
+    return with_stored_type(choice.type, [&]<class T>(T) {
       auto problem = problem_of<T>(product(choice), choice.layout, nullptr, nullptr, nullptr);
       problem.mode = options_of(choice).mode;
       return std::string(prumo::detail::gemm_implementation(Exec{}, problem, options_of(choice)));
@@ -249,7 +275,7 @@ class product_case final : public operation_case<Exec> {
   }
 
   std::string_view unit(const specification& choice) const override {
-    return with_type(choice.type, [&]<class T>(T) -> std::string_view {
+    return with_stored_type(choice.type, [&]<class T>(T) -> std::string_view {
       return prumo::detail::gemm_uses_matrix_units<Exec, T>(implementation_name(choice)) ? "tensor" : "vector";
     });
   }

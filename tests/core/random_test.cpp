@@ -46,6 +46,16 @@ TYPED_TEST(random_types, values_are_odd_multiples_of_the_last_place_in_the_open_
   EXPECT_NEAR(sum_of_squares / count, 1.0 / 3, 5 * 0.001);
 }
 
+/// f8 holds the leading bits of what f32 holds.
+TEST(random, numbers_of_f8_are_odd_sixteenths) {
+  for (std::uint64_t index = 0; index < 1000; ++index) {
+    const auto value = static_cast<double>(static_cast<float>(uniform<f8_e4m3>(7, 3, index)));
+    ASSERT_EQ(std::fmod(std::fabs(value * 16), 2.0), 1.0);
+    ASSERT_LT(std::fabs(value), 1.0);
+    ASSERT_LT(std::fabs(value - static_cast<double>(uniform<float>(7, 3, index))), 0x1p-4);
+  }
+}
+
 TYPED_TEST(random_types, streams_and_seeds_differ) {
   int equal = 0;
   for (std::uint64_t index = 0; index < 64; ++index) {

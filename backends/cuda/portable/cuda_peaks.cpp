@@ -18,6 +18,7 @@ const char* lanes_name(dtype type) {
     case dtype::f64: return "FP64";
     case dtype::f16: return "FP16";
     case dtype::bf16: return "BF16";
+    case dtype::f8_e4m3: return "FP8";
   }
   return "?";
 }
@@ -69,7 +70,7 @@ std::vector<peak> peaks_of_cuda(const device_facts& facts) {
       peaks.push_back(vector_peak(facts, capability, type, clock));
     }
   }
-  for (const dtype type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
+  for (const dtype type : {dtype::f16, dtype::bf16, dtype::f8_e4m3, dtype::f32, dtype::f64}) {
     if (const auto flops = tensor_rate(capability, type, facts.name)) {
       const bool rounds = type == dtype::f32;
       add_tensor_peaks(peaks, facts, sm, type, flops->value, rounds ? "TF32 flop" : "flop", flops->source,

@@ -21,7 +21,8 @@ struct multiprocessor {
   int f64;
   int f16;
   int bf16;
-  int tensor_f16;  ///< summed in f32; of the products that do so at full rate. bf16 alike from 8.0, TF32 half of it
+  /// Summed in f32; of the products that do so at full rate. bf16 alike from 8.0, TF32 half of it, f8 twice from 8.9.
+  int tensor_f16;
   int tensor_f64;
 };
 
@@ -29,7 +30,8 @@ struct multiprocessor {
 // half-precision rates of 8.0 to 12.0 follow from the non-tensor FP16 and BF16 rates that NVIDIA states for products
 // (A100: 78 and 39 TFLOP/s, H100: 134 and 134, RTX 3090, 4090 and 5090: as FP32), tensor rates from those of datasheets
 // (V100 125 TFLOP/s, A100 312, H100 989, B200 2250; FP64: A100 19.5, H100 67, B200 37), divided by multiprocessors and
-// clock. Only the H200's FP32 rate was seen beside a measurement (a matrix product at 73 % of it).
+// clock; FP8, summed in f32, is twice FP16 (RTX 4090 330 and 165, L40S 733 and 362, H100 1979 and 989, B200 4500, RTX
+// 5090 419 and 209.5). Only the H200's FP32 rate was seen beside a measurement (a matrix product at 73 % of it).
 constexpr std::array table = {
     multiprocessor{{2, 0}, 32, 16, none, none, none, none},
     multiprocessor{{2, 1}, 48, 4, none, none, none, none},
@@ -148,6 +150,7 @@ int vector_entry(const multiprocessor& row, dtype type, const product_words& pro
       return row.f64;
     case dtype::f16: return row.f16;
     case dtype::bf16: return row.bf16;
+    case dtype::f8_e4m3: return none;
   }
   return unknown;
 }
@@ -155,6 +158,10 @@ int vector_entry(const multiprocessor& row, dtype type, const product_words& pro
 int tensor_entry(const multiprocessor& row, dtype type) {
   if (type == dtype::f64) return row.tensor_f64;
   if (type == dtype::f16) return row.tensor_f16;
+  if (type == dtype::f8_e4m3) {
+    if (!has_f8(row.capability)) return none;
+    return row.tensor_f16 > 0 ? 2 * row.tensor_f16 : row.tensor_f16;
+  }
   if (row.capability.major < 8) return none;
   return type == dtype::f32 && row.tensor_f16 > 0 ? row.tensor_f16 / 2 : row.tensor_f16;
 }
@@ -163,6 +170,10 @@ int tensor_entry(const multiprocessor& row, dtype type) {
 
 std::string text_of(compute_capability capability) {
   return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
+
+bool has_f8(compute_capability capability) {
+  return capability.major > 8 || (capability.major == 8 && capability.minor >= 9);
 }
 
 std::optional<compute_capability> parse_capability(const std::string& text) {
@@ -194,6 +205,7 @@ std::optional<rate> tensor_rate(compute_capability capability, dtype type, const
   // Everything newer than the table is taken to have tensor units, of unknown rate.
   if (row == nullptr) {
     if (capability.major < 7 || type == dtype::f64) return std::nullopt;
+    if (type == dtype::f8_e4m3 && !has_f8(capability)) return std::nullopt;
     return rate{std::nullopt, subject + " is not in the table"};
   }
   const int entry = tensor_entry(*row, type);

@@ -34,8 +34,11 @@ struct rate {
 /// that type.
 rate vector_rate(compute_capability capability, dtype type, const std::string& product);
 
-/// Flops (a fused multiply-add is two) a clock in the tensor units on dense matrices: f16 and bf16 summed in f32, TF32
-/// for `dtype::f32`, f64. None where there are no such units.
+/// Whether the tensor units of that capability take f8.
+bool has_f8(compute_capability capability);
+
+/// Flops (a fused multiply-add is two) a clock in the tensor units on dense matrices: f16, bf16 and f8 summed in f32,
+/// TF32 for `dtype::f32`, f64. None where there are no such units.
 std::optional<rate> tensor_rate(compute_capability capability, dtype type, const std::string& product);
 
 /// FP32 lanes of a multiprocessor; none where the compute capability is not in the table.

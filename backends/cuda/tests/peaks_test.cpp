@@ -161,6 +161,21 @@ TEST(cuda_peaks, blackwell) {
   EXPECT_NEAR(tensor_tera(b300, dtype::f16), 2463, 1);
 }
 
+TEST(cuda_peaks, f8_is_twice_as_fast_as_f16_where_there_is_any) {
+  EXPECT_NEAR(tensor_tera(gpu("NVIDIA GeForce RTX 4090", "8.9", 128, 2520), dtype::f8_e4m3), 330.3, 0.1);
+  EXPECT_NEAR(tensor_tera(gpu("NVIDIA L40S", "8.9", 142, 2490), dtype::f8_e4m3), 724, 0.5);
+  EXPECT_NEAR(tensor_tera(gpu("NVIDIA H100 80GB HBM3", "9.0", 132, 1830), dtype::f8_e4m3), 1979, 1);
+  EXPECT_NEAR(tensor_tera(gpu("NVIDIA GeForce RTX 5090", "12.0", 170, 2407), dtype::f8_e4m3), 419, 0.1);
+  EXPECT_EQ(tensor_tera(gpu("NVIDIA A100-SXM4-40GB", "8.0", 108, 1410), dtype::f8_e4m3), 0);
+  EXPECT_EQ(tensor_tera(gpu("NVIDIA A10", "8.6", 72, 1695), dtype::f8_e4m3), 0);
+  EXPECT_EQ(tensor_tera(gpu("Orin", "8.7", 16, 1300), dtype::f8_e4m3), 0);
+  EXPECT_TRUE(std::isnan(tensor_tera(gpu("NVIDIA GB10", "12.1", 48, 2400), dtype::f8_e4m3)));
+  EXPECT_TRUE(std::isnan(tensor_tera(gpu("NVIDIA of the future", "99.0", 100, 3000), dtype::f8_e4m3)));
+  const auto peaks = peaks_of_cuda(gpu("NVIDIA H200", "9.0", 132, 1980));
+  EXPECT_EQ(find(peaks, peak_unit::tensor, dtype::f8_e4m3)->accumulator, dtype::f32);
+  EXPECT_EQ(find(peaks, peak_unit::vector, dtype::f8_e4m3), nullptr);
+}
+
 TEST(cuda_peaks, half_precision_without_fast_units_of_its_own_is_computed_in_f32) {
   const auto peaks = peaks_of_cuda(gpu("NVIDIA GeForce GTX 1080", "6.1", 20, 1733));
   for (const dtype type : {dtype::f16, dtype::bf16}) {

@@ -30,6 +30,7 @@ using key_type = gemm_plan_key<type_name, sum_name>;
 struct script {
   std::vector<double> seconds;   ///< of each proposal; infinite: refused when it is run
   double otherwise_seconds = 1;  ///< of the vendor's other library
+  bool otherwise_refuses = false;
   bool captured = false;
 
   double now = 0;
@@ -135,6 +136,7 @@ struct made_up_library {
   static made_up_device make_current(const host&) { return made_up_device(); }
   template <class T>
   static void run_otherwise(context<host>&, const gemm_problem<T>& problem) {
+    if (played.otherwise_refuses) throw unsupported_error("no such product");
     played.runs.push_back(-1);
     played.now += played.otherwise_seconds;
     std::string reason;
@@ -190,6 +192,20 @@ TEST_F(planned_gemm, tuned_takes_the_fastest_and_measures_once) {
   played.runs.clear();
   run_tuned(0);
   EXPECT_THAT(played.runs, ElementsAre(2));
+}
+
+TEST_F(planned_gemm, tuned_does_without_the_other_library) {
+  played.seconds = {3, 2};
+  played.otherwise_refuses = true;
+  run_tuned(0);
+  EXPECT_EQ(played.runs.back(), 1);
+  EXPECT_THAT(c, ElementsAre(19, 22, 43, 50));
+}
+
+TEST_F(planned_gemm, without_any_library_it_is_refused) {
+  played.otherwise_refuses = true;
+  EXPECT_THROW(run_first(0), unsupported_error);
+  EXPECT_THROW(run_tuned(0), unsupported_error);
 }
 
 TEST_F(planned_gemm, tuned_takes_the_other_library_where_that_is_faster) {

@@ -5,6 +5,7 @@ On the host calls are done when they return. CUDA's are timed by events around a
 the calls themselves where they are long; Apple's by events; XLA's (a TPU) by the wall's clock, each call a step.
 """
 
+import functools
 import sys
 
 from prumo_peers.common import program
@@ -15,9 +16,10 @@ import torch  # noqa: E402
 
 from prumo_peers.common import machine, rounding  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
+from prumo_peers.common.protocol import RequestError  # noqa: E402
 
 _TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
-          "i64": torch.int64}
+          "f8_e4m3": getattr(torch, "float8_e4m3fn", None), "i64": torch.int64}
 
 
 def _gemm(a, b, c, it):
@@ -26,6 +28,23 @@ def _gemm(a, b, c, it):
         torch.mm(a, b, out=c)
     else:
         torch.addmm(c, a, b, alpha=it["alpha"], beta=it["beta"], out=c)
+
+
+def _has_f8(facts):
+    known = hasattr(torch, "_scaled_mm") and _TYPES["f8_e4m3"] is not None
+    return known and torch.version.hip is None and (facts.major, facts.minor) >= (8, 9)
+
+
+def _f8_gemm(a, b, c, it, mode):
+    """A call of the product that layers in f8 are made of; its scales of A and B are alpha and 1."""
+    if it["beta"] or it["trans_a"] or not it["trans_b"]:
+        raise RequestError("unsupported", "torch._scaled_mm multiplies f8_e4m3 by a transposed B only (trans_a=0, "
+                                          "trans_b=1), and adds nothing (beta=0)")
+    if a.shape[1] % 16 or b.shape[0] % 16:
+        raise RequestError("unsupported", "torch._scaled_mm needs k and n to be multiples of 16 for f8_e4m3")
+    scales = [torch.full((), value, dtype=torch.float32, device=a.device) for value in (it["alpha"], 1)]
+    return functools.partial(torch._scaled_mm, a, b.t(), *scales, out_dtype=c.dtype,
+                             use_fast_accum=mode == "fast_accumulation", out=c)
 
 
 def _sum_of_squares(x, y, _):
@@ -83,8 +102,10 @@ class Cuda(Host):
         modes = ("strict", "fast_tf32") if torch.version.hip is None else ("strict",)
         for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
             facts = torch.cuda.get_device_properties(index)
+            f8 = ("f8_e4m3",) if _has_f8(facts) else ()
             yield Device(f"torch-cuda:{index}", "torch-cuda", facts.name, torch.device("cuda", index), transfers=True,
-                         cache_bytes=getattr(facts, "L2_cache_size", None) or 64 << 20, modes=modes,
+                         cache_bytes=getattr(facts, "L2_cache_size", None) or 64 << 20, product_dtypes=f8,
+                         modes=modes + ("fast_accumulation",) if f8 else modes,
                          host_memory=("pinned", "pageable"),
                          facts={"memory_bytes": facts.total_memory, "cores": facts.multi_processor_count,
                                 "compute_capability": f"{facts.major}.{facts.minor}"})
@@ -232,6 +253,8 @@ class Torch(Framework):
         return array.clone()
 
     def bind(self, device, op, arrays, parameters, dtype, mode):
+        if dtype == "f8_e4m3":
+            return _f8_gemm(*arrays, parameters, mode)
         call = super().bind(device, op, arrays, parameters, dtype, mode)
         if device.handle.type != "xla":
             return call

@@ -24,6 +24,7 @@ from prumo_peers.common import philox, rounding  # noqa: E402
 from prumo_peers.common.case import Case  # noqa: E402
 from prumo_peers.common.framework import Framework  # noqa: E402
 from prumo_peers.common.operations import OPERATIONS  # noqa: E402
+from prumo_peers.common.protocol import RequestError  # noqa: E402
 from prumo_peers.common.random_operations import RandomNumbers  # noqa: E402
 
 FRAMEWORK = next(it for it in vars(module).values()
@@ -131,6 +132,18 @@ class Adaptor(unittest.TestCase):
         for device, dtype, operation, shape in choices():
             answer = case_of(device, dtype, operation, shape).verify(1e9)
             self.assertEqual((answer["verified"], answer["error"]), (False, None))
+
+    @has_products
+    def test_products_of_f8(self):
+        gemm, shapes = OPERATIONS["gemm"], ({"m": 64, "n": 48, "k": 128}, {"m": 33, "n": 32, "k": 1024})
+        for device in FRAMEWORK.devices():
+            for dtype, shape, alpha in itertools.product(device.product_dtypes, shapes, (1, -1.5)):
+                for mode in ("strict", "fast_accumulation"):
+                    with self.subTest(device=device.id, dtype=dtype, mode=mode, alpha=alpha, **shape):
+                        values = {**gemm.defaults(dtype), "alpha": alpha}
+                        self.assertTrue(case_of(device, dtype, gemm, shape, mode=mode, **values).verify(1e9)["verified"])
+                with self.assertRaises(RequestError):
+                    case_of(device, dtype, gemm, shape, trans_b=0)
 
     @has_products
     def test_products_with_factors_and_of_all_transposes(self):

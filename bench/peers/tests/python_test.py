@@ -16,10 +16,11 @@ except ImportError:
     sys.exit(77)
 
 from prumo_peers.common import philox, random_numbers, rounding, special
+from prumo_peers.common.case import Case
 from prumo_peers.common.comparison import chosen_indices, compare
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.framework import Device
-from prumo_peers.common.operations import OPERATIONS
+from prumo_peers.common.operations import OPERATIONS, cut_off
 from prumo_peers.common.protocol import RequestError
 from prumo_peers.common.sampling import Calls, Interval, Sampler
 from prumo_peers.common.worker import Worker
@@ -119,6 +120,34 @@ class Bounds(unittest.TestCase):
         answer = compare(result, 100, lambda indices: (np.arange(1.0, 5)[indices], np.full(len(indices), 0.25)))
         self.assertEqual((answer["verified"], answer["error"], answer["method"]), (False, 2.0, "all"))
         self.assertIn("entry 2 is 3.5, expected 3.0", answer["message"])
+
+
+class F8(unittest.TestCase):
+    shape, gemm = {"m": 2, "n": 3, "k": 1024}, OPERATIONS["gemm"]
+
+    def case(self, mode="strict", **values):
+        return Case(self.gemm, "f8_e4m3", self.shape, {**self.gemm.defaults("f8_e4m3"), **values}, mode=mode)
+
+    def test_products_are_of_bf16_and_b_is_transposed(self):
+        case = self.case(beta=1)
+        self.assertEqual([case.dtype_of(it) for it in range(3)], ["f8_e4m3", "f8_e4m3", "bf16"])
+        self.assertEqual(case.arrays[1][0], (3, 1024))
+        self.assertEqual(case.array_bytes, [2 * 1024, 3 * 1024, 2 * 2 * 3])
+        self.assertEqual(self.gemm.model(self.shape, self.case().values, 1)["bytes"], 5 * 1024 + 2 * 6)
+        self.assertEqual(self.gemm.defaults("f16")["trans_b"], 0)
+
+    def test_sums_of_few_products_lose_nothing(self):
+        indices = np.arange(6)
+        value, strict = self.gemm.expected(self.case(), indices)
+        _, fast = self.gemm.expected(self.case("fast_accumulation"), indices)
+        self.assertTrue((strict < rounding.ulp("bf16", np.abs(value) + 0.02) / 2 + 0.02).all())
+        self.assertTrue((fast >= strict).all())
+
+    def test_long_sums_lose_bits(self):
+        self.assertEqual(cut_off(np.full(64, 0.25), 128), 0)
+        # From 32 on the grid is twice that of the products, from 64 on four times.
+        self.assertEqual(cut_off(np.full(128, 0.5), 96), 2 * 34 * 2.0**-8)
+        self.assertEqual(cut_off(np.full(128, 0.5), 128), 2 * 34 * 2.0**-8 + 34 * 3 * 2.0**-8)
 
 
 class Sampling(unittest.TestCase):

@@ -60,7 +60,7 @@ void bench_call::add_options(CLI::App& app) {
   add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")
       ->excludes(suite)
       ->group("What");
-  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16 (default f32)", "LIST")
+  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16, f8_e4m3 (default f32)", "LIST")
       ->excludes(suite)
       ->group("What");
   add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");

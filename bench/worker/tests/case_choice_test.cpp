@@ -52,10 +52,24 @@ TEST(choose, completes_with_defaults) {
   EXPECT_EQ(given_shape(info(), wanted).at("n"), 10);
 }
 
+TEST(choose, defaults_may_depend_on_type_and_layout) {
+  cases::case_info products = info();
+  products.values[1].fallback_by_choice = [](dtype type, cases::array_layout) {
+    return type == dtype::f64 ? 7.0 : 0.0;
+  };
+  protocol::prepare_request wanted = request();
+  EXPECT_EQ(choose(products, wanted).values.at("beta"), 7);
+  wanted.parameters = {{"beta", 3}};
+  EXPECT_EQ(choose(products, wanted).values.at("beta"), 3);
+  wanted = request();
+  wanted.dtype = "f32";
+  EXPECT_EQ(choose(products, wanted).values.at("beta"), 0);
+}
+
 TEST(choose, tells_what_does_not_exist_from_what_is_lacking) {
   protocol::prepare_request wanted = request();
   wanted.dtype = "f99";
-  expect_refusal(error_kind::usage, "f32, f64, f16, bf16", [&] { choose(info(), wanted); });
+  expect_refusal(error_kind::usage, "f32, f64, f16, bf16, f8_e4m3", [&] { choose(info(), wanted); });
   wanted.dtype = "f16";
   expect_refusal(error_kind::unsupported, "axpby has no type f16; it has: f32, f64", [&] { choose(info(), wanted); });
   wanted = request();

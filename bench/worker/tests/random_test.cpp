@@ -39,7 +39,7 @@ int compare_values(const nlohmann::json& all) {
     if (it.at("dtype") != scalar_traits<T>::name) continue;
     const T value = random::uniform<T>(it.at("seed").get<std::uint64_t>(), it.at("stream").get<std::uint64_t>(),
                                        it.at("index").get<std::uint64_t>());
-    EXPECT_EQ(static_cast<double>(value), it.at("value").get<double>()) << it;
+    EXPECT_EQ(static_cast<double>(static_cast<compute_t<T>>(value)), it.at("value").get<double>()) << it;
     ++compared;
   }
   return compared;
@@ -51,6 +51,7 @@ TEST(random, values_of_the_test_vectors) {
   EXPECT_GE(compare_values<double>(all), 8);
   EXPECT_GE(compare_values<f16>(all), 8);
   EXPECT_GE(compare_values<bf16>(all), 8);
+  EXPECT_GE(compare_values<f8_e4m3>(all), 8);
 }
 
 /// The numbers that an operation fills an array with, of a vector's length.

@@ -70,7 +70,14 @@ backend::gemm_matrix<T> as_gemm_matrix(const array<T>& lowered, bool transposed)
 ///
 /// The views have the same value type (float, double, f16, bf16) and any layouts and strides, which are never
 /// copied. alpha and beta are of the compute type: float for f16 and bf16, whose products and sums are in
-/// float, rounded once on the way to C. beta == 0 never reads C, alpha == 0 never reads A or B, and with k ==
+/// float, rounded once on the way to C.
+///
+/// Or A and B are of f8_e4m3, C of bf16, alpha and beta float: for devices with units for it only, which are NVIDIA
+/// GPUs of compute capability 8.9 and later. There the rows of op(A) and the columns of op(B) must be contiguous
+/// (row-major arrays: transpose::no, transpose::yes), k a multiple of 16, C's extent along its lines of 8, and lines
+/// and matrices begin at multiples of 16 bytes. All else throws unsupported_error that says what is needed.
+///
+/// beta == 0 never reads C, alpha == 0 never reads A or B, and with k ==
 /// 0 C becomes beta C. Any extent may be 0.
 ///
 /// C may not overlap A or B (alias_error). Extents that do not fit throw shape_error. An implementation named
@@ -91,11 +98,13 @@ void gemm(context<Exec>& ctx, transpose trans_a, transpose trans_b,
       (A::rank() == 2 && B::rank() == 2 && C::rank() == 2) || (A::rank() == 3 && B::rank() == 3 && C::rank() == 3),
       "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch "
       "index first)");
-  using T = typename C::non_const_value_type;
-  static_assert(
-      std::is_same_v<T, typename A::non_const_value_type> && std::is_same_v<T, typename B::non_const_value_type>,
-      "prumo::gemm: A, B and C have the same value type");
-  static_assert(scalar<T>, "prumo::gemm: the value type is not float, double, prumo::f16 or prumo::bf16");
+  using T = typename A::non_const_value_type;
+  using R = typename C::non_const_value_type;
+  static_assert(stored_scalar<T>,
+                "prumo::gemm: the value type is not float, double, prumo::f16, prumo::bf16 or prumo::f8_e4m3");
+  static_assert(std::is_same_v<T, typename B::non_const_value_type> && std::is_same_v<R, product_result_t<T>>,
+                "prumo::gemm: A, B and C have the same value type, but for a C of prumo::bf16 where A and B are of "
+                "prumo::f8_e4m3");
   static_assert(!std::is_const_v<typename C::value_type>, "prumo::gemm: C is const");
   static_assert(accessible_from<A, Exec> && accessible_from<B, Exec> && accessible_from<C, Exec>,
                 "prumo::gemm: a view cannot be accessed from the context's execution space");
@@ -106,7 +115,7 @@ void gemm(context<Exec>& ctx, transpose trans_a, transpose trans_b,
 
   constexpr int row = static_cast<int>(C::rank()) - 2;
   const array<const T> lowered_a = lower_const(a);
-  const array<T> lowered_c = lower(c);
+  const array<R> lowered_c = lower(c);
   backend::gemm_problem<T> problem;
   problem.m = lowered_c.extents[row];
   problem.n = lowered_c.extents[row + 1];

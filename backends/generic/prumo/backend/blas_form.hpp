@@ -27,6 +27,7 @@ struct blas_form {
   blas_operand a;
   blas_operand b;
   std::int64_t leading_dimension_of_c = 1;
+  bool is_turned = false;  ///< the problem is the transpose: its A is the caller's B
 
   /// The integers that a library's own integer type has to hold.
   std::array<std::pair<std::string_view, std::int64_t>, 6> integers() const {
@@ -70,13 +71,12 @@ std::string strides_refused(std::string_view name, const gemm_matrix<T>& matrix)
 template <class T>
 std::optional<blas_form<T>> to_blas_form(const gemm_problem<T>& given, std::string& why_not) {
   blas_form<T> form;
-  bool is_turned = false;
   if (const auto straight = detail::leading_dimension(given.c, given.m, given.n)) {
     form.problem = given;
     form.leading_dimension_of_c = *straight;
   } else if (const auto turned = detail::leading_dimension(given.c.transposed(), given.n, given.m)) {
     form.problem = given.transposed();
-    is_turned = true;
+    form.is_turned = true;
     form.leading_dimension_of_c = *turned;
   } else {
     why_not = detail::strides_refused("C", given.c);
@@ -85,8 +85,8 @@ std::optional<blas_form<T>> to_blas_form(const gemm_problem<T>& given, std::stri
   const auto a = detail::as_blas_operand(form.problem.a, form.problem.m, form.problem.k);
   const auto b = detail::as_blas_operand(form.problem.b, form.problem.k, form.problem.n);
   if (!a || !b) {
-    why_not =
-        !a.has_value() != is_turned ? detail::strides_refused("A", given.a) : detail::strides_refused("B", given.b);
+    why_not = !a.has_value() != form.is_turned ? detail::strides_refused("A", given.a)
+                                               : detail::strides_refused("B", given.b);
     return std::nullopt;
   }
   form.a = *a;

@@ -19,13 +19,16 @@
 namespace prumo {
 
 /// How exactly a matrix product is computed. `strict`: every product and sum in the compute type (f32 for f16
-/// and bf16), whatever the environment of a library says. The others allow the inputs of an f32 product to be
-/// rounded to TF32 (11 bits), bf16 or f16 first, where the device has units for it.
-enum class gemm_mode : std::uint8_t { strict, fast_tf32, fast_bf16, fast_f16 };
+/// and bf16), whatever the environment of a library says; sums of f8 products in f32 but for short stretches of them
+/// that stay in a unit for matrix products. The next three allow the inputs of an f32 product to be rounded to TF32
+/// (11 bits), bf16 or f16 first, where the device has units for it. `fast_accumulation` lets all sums of an f8 product
+/// stay in the unit, which may keep fewer bits than f32 has.
+enum class gemm_mode : std::uint8_t { strict, fast_tf32, fast_bf16, fast_f16, fast_accumulation };
 
-/// The name of a mode as results and options spell it: `strict`, `fast_tf32`, `fast_bf16`, `fast_f16`.
+/// The name of a mode as results and options spell it: `strict`, `fast_tf32`, `fast_bf16`, `fast_f16`,
+/// `fast_accumulation`.
 constexpr std::string_view gemm_mode_name(gemm_mode mode) {
-  constexpr std::string_view names[] = {"strict", "fast_tf32", "fast_bf16", "fast_f16"};
+  constexpr std::string_view names[] = {"strict", "fast_tf32", "fast_bf16", "fast_f16", "fast_accumulation"};
   return names[static_cast<std::size_t>(mode)];
 }
 
@@ -49,7 +52,7 @@ struct gemm_matrix {
 /// A and B are not.
 template <class T>
 struct gemm_problem {
-  /// What alpha and beta are: the compute type, f32 for the 16-bit types; plain where T counts.
+  /// What alpha and beta are: the compute type, f32 for the narrower types; plain where T counts.
   using parameter_type = plain_scalar_t<compute_t<T>>;
 
   std::int64_t m = 0;
@@ -60,7 +63,7 @@ struct gemm_problem {
   parameter_type beta = 0;
   gemm_matrix<const T> a;
   gemm_matrix<const T> b;
-  gemm_matrix<T> c;
+  gemm_matrix<product_result_t<T>> c;
   gemm_mode mode = gemm_mode::strict;
 
   /// No entry of C exists.
@@ -90,11 +93,11 @@ using gemm_candidate = candidate<Exec, gemm_problem<T>>;
 template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates();
 
-/// The implementation in Kokkos alone, `portable`: every type, any strides and extents. It ends every list.
+/// The implementation in Kokkos alone, `portable`: every type but f8, any strides and extents. It ends every list.
 template <class Exec, class T>
 gemm_candidate<Exec, T> portable_gemm_candidate();
 
-/// Enqueues C = beta C; zeros for beta == 0, nothing for beta == 1.
+/// Enqueues C = beta C; zeros for beta == 0, nothing for beta == 1. T is C's type.
 template <class Exec, class T>
 void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem);
 

@@ -15,10 +15,10 @@ namespace prumo::backend {
 /// Whether a library's result has to go through f32 to be rounded once only.
 template <class T>
 bool needs_accumulation(const gemm_problem<T>& problem) {
-  return sizeof(T) == 2 && problem.beta != 0;
+  return sizeof(product_result_t<T>) == 2 && problem.beta != 0;
 }
 
-/// An entry of a row-major C an iteration; the product lies without gaps.
+/// An entry of a row-major C an iteration; the product lies without gaps. T is C's type.
 template <class T>
 struct gemm_accumulation_kernel {
   const float* product;
@@ -39,11 +39,11 @@ void enqueue_accumulation(const Exec& instance, const gemm_problem<T>& problem, 
   using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   const std::int64_t entries = problem.m * problem.n * problem.batch;
   static const std::string label = "prumo::gemm::accumulation";
-  Kokkos::parallel_for(
-      label,
-      Kokkos::Experimental::require(policy_type(instance, 0, entries),
-                                    Kokkos::Experimental::WorkItemProperty::HintLightWeight),
-      gemm_accumulation_kernel<T>{product, problem.c, problem.m, problem.n, static_cast<float>(problem.beta)});
+  Kokkos::parallel_for(label,
+                       Kokkos::Experimental::require(policy_type(instance, 0, entries),
+                                                     Kokkos::Experimental::WorkItemProperty::HintLightWeight),
+                       gemm_accumulation_kernel<product_result_t<T>>{product, problem.c, problem.m, problem.n,
+                                                                     static_cast<float>(problem.beta)});
 }
 
 }  // namespace prumo::backend

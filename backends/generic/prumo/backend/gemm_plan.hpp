@@ -20,6 +20,8 @@ struct gemm_library_types {
   DataType element;
   DataType scale;
   ComputeType compute;
+  DataType result = element;
+  bool accumulates_fast = false;  ///< gemm_mode::fast_accumulation
 
   bool operator==(const gemm_library_types&) const = default;
 };
@@ -34,13 +36,13 @@ struct gemm_library_result {
   const void* beta;  ///< on the host, of the scale type
 };
 
-/// C itself, of type `element`, or `f32` in the context's workspace where C has to be accumulated afterwards.
+/// C itself, of type `own`, or `f32` in the context's workspace where C has to be accumulated afterwards.
 template <class Exec, class T, class DataType>
-gemm_library_result<DataType> library_result_of(context<Exec>& ctx, const blas_form<T>& form, DataType element,
+gemm_library_result<DataType> library_result_of(context<Exec>& ctx, const blas_form<T>& form, DataType own,
                                                 DataType f32) {
   const gemm_problem<T>& problem = form.problem;
   if (!needs_accumulation(problem)) {
-    return {problem.c.data, element, form.leading_dimension_of_c, problem.c.batch_stride, &problem.beta};
+    return {problem.c.data, own, form.leading_dimension_of_c, problem.c.batch_stride, &problem.beta};
   }
   static constexpr float nothing = 0;
   const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);

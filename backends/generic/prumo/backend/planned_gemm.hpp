@@ -12,7 +12,8 @@
 ///     workspace_of(ctx)             an object with `data` and `bytes`
 ///     stream_of(instance), is_captured(instance), make_clock(instance, marks)
 ///     make_current(instance)        makes the instance's device current for a scope
-///     run_otherwise<T>(ctx, problem)  the vendor's other library, which takes every problem that this one is given
+///     run_otherwise<T>(ctx, problem)  the vendor's other library, which takes every problem that this one is given;
+///                                     throws unsupported_error where it has no product of T
 ///
 /// A plan has algorithms(), best first as the library thinks, run(handle, algorithm, operands, workspace, stream), and
 /// `fastest`, an optional place among them.
@@ -44,7 +45,7 @@ class planned_product {
         types_(*Library::template types_of<T>(given.mode, reason_)),
         form_(*to_blas_form(given, reason_)),
         workspace_(Library::workspace_of(ctx)),
-        result_(library_result_of(ctx, form_, types_.element, Library::f32)),
+        result_(library_result_of(ctx, form_, types_.result, Library::f32)),
         plans_(ctx.template attachment<plans_type>([] { return plans_type(); })),
         plan_(plans_.find(plan_key_of(form_, types_, result_, most_algorithms), workspace_.bytes)) {}
 
@@ -78,13 +79,13 @@ class planned_product {
 template <class Exec, class T>
 Kokkos::View<std::byte*, typename Exec::memory_space> result_for_trials(const Exec& instance,
                                                                         const gemm_problem<T>& problem) {
-  const gemm_matrix<T>& c = problem.c;
+  const auto& c = problem.c;
   const std::int64_t elements =
       (problem.m - 1) * c.row_stride + (problem.n - 1) * c.column_stride + (problem.batch - 1) * c.batch_stride + 1;
   constexpr std::size_t alignment = 256;
   return Kokkos::View<std::byte*, typename Exec::memory_space>(
       Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::tuning"),
-      static_cast<std::size_t>(elements) * sizeof(T) + alignment);
+      static_cast<std::size_t>(elements) * sizeof(*c.data) + alignment);
 }
 
 /// Seconds of one product: the best of `times`, after `warm_ups` that do not count. Infinite where the library refuses.
@@ -100,6 +101,8 @@ double seconds_of(device_clock& clock, int warm_ups, int times, const Run& run) 
       best = std::min(best, clock.seconds_between(0, 1));
     }
   } catch (const backend_error&) {
+    return std::numeric_limits<double>::infinity();
+  } catch (const unsupported_error&) {
     return std::numeric_limits<double>::infinity();
   }
   return best;
@@ -136,7 +139,8 @@ std::size_t find_fastest_algorithm(context<typename Library::execution_space>& c
     constexpr std::uintptr_t alignment = 256;
     const auto address = reinterpret_cast<std::uintptr_t>(own_result.data());
     const auto wanted = reinterpret_cast<std::uintptr_t>(given.c.data) % alignment;
-    problem.c.data = reinterpret_cast<T*>(own_result.data() + (alignment + wanted - address % alignment) % alignment);
+    problem.c.data = reinterpret_cast<product_result_t<T>*>(own_result.data() +
+                                                            (alignment + wanted - address % alignment) % alignment);
   }
   planned_product<Library, T> product(ctx, problem, most_tuned_algorithms);
   const auto& algorithms = product.plan().algorithms();

@@ -26,7 +26,7 @@ class Case:
         role = self.arrays[which][1]
         if role == "indices" or role == "output" and self.operation.finds_index:
             return "i64"
-        return self.operation.target or self.dtype if role == "output" else self.dtype
+        return self.dtype if role == "input" else self.operation.result_type(self.dtype)
 
     def moves(self, direction):
         """The numbers of the arrays that go to the device ("h2d") or come back."""
@@ -59,8 +59,8 @@ class Case:
             return np.full(extents, np.nan, rounding.carrier(self.dtype_of(which)))
         if role == "indices":
             return philox.indices(self.seed, which, 0, math.prod(extents), self.operation.indices_below(self.shape))
-        numbers = np.empty(extents, rounding.carrier(self.dtype))
-        philox.fill(numbers, self.seed, which, self.dtype)
+        numbers = np.empty(extents, rounding.carrier(self.dtype_of(which)))
+        philox.fill(numbers, self.seed, which, self.dtype_of(which))
         return np.abs(numbers, out=numbers) if self.operation.positive else numbers
 
     def _fence(self):
@@ -97,7 +97,7 @@ class Case:
     # What references ask for
     def entries(self, which, indices):
         """Elements of an input by index, from the generator."""
-        numbers = philox.uniform_at(self.seed, which, indices, self.dtype).astype(np.longdouble)
+        numbers = philox.uniform_at(self.seed, which, indices, self.dtype_of(which)).astype(np.longdouble)
         return np.abs(numbers) if self.operation.positive else numbers
 
     def rounded_parameters(self):

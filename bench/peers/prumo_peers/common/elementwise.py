@@ -25,6 +25,14 @@ class Operation:
         self.exact, self.ulps, self.parameters, self.default = exact, ulps, parameters, default
         self.positive, self.scale = positive, scale  # whether inputs are the generator's numbers without their signs
 
+    def defaults(self, dtype):
+        """The parameters where nobody says otherwise."""
+        return {it["name"]: it["default"] for it in self.parameters}
+
+    def result_type(self, dtype):
+        """The type of the output's elements in a case of that type."""
+        return self.target or dtype
+
     def inputs_read(self, values):
         return self.inputs
 

@@ -20,6 +20,7 @@ class Device:
     transfers: bool = False  # data have to be copied there and back
     cache_bytes: int | None = None  # its last-level cache; None: the host's
     dtypes: tuple = ()  # empty: those of the framework
+    product_dtypes: tuple = ()  # that gemm has besides
     modes: tuple = ("strict",)  # of gemm
     host_memory: tuple = ("pageable",)  # where transferred data may lie
     facts: dict = dataclasses.field(default_factory=dict)

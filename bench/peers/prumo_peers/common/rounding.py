@@ -8,14 +8,20 @@ float32 for the others.
 import numpy as np
 
 # Significand bits, and the exponent of the smallest normal number.
-_FORMATS = {"f32": (24, -126), "f64": (53, -1022), "f16": (11, -14), "bf16": (8, -126)}
-DTYPES = tuple(_FORMATS)
-BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2, "i64": 8}  # indices are 64-bit integers
+_FORMATS = {"f32": (24, -126), "f64": (53, -1022), "f16": (11, -14), "bf16": (8, -126), "f8_e4m3": (4, -6)}
+DTYPES = ("f32", "f64", "f16", "bf16")  # of every operation
+PRODUCT_DTYPES = ("f8_e4m3",)  # of matrix products only
+BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2, "f8_e4m3": 1, "i64": 8}  # indices are 64-bit integers
 
 
 def carrier(dtype):
     """NumPy's type that holds every value of ``dtype``."""
     return np.float64 if dtype == "f64" else np.float32
+
+
+def product_result(dtype):
+    """The type of a matrix product's result."""
+    return "bf16" if dtype in PRODUCT_DTYPES else dtype
 
 
 def compute_type(dtype):

@@ -99,11 +99,14 @@ class Worker:
 
     def _describe(self, operation):
         modes = dict.fromkeys(mode for it in self._devices.values() for mode in it.modes)
-        dtypes = dict.fromkeys(dtype for it in self._devices.values() for dtype in it.dtypes or self._framework.dtypes)
+        dtypes = dict.fromkeys(dtype for it in self._devices.values() for dtype in self._dtypes(it, operation))
         return {"op": operation.op, "kind": "op", "description": operation.description, "default": operation.default,
                 "dtypes": list(dtypes), "layouts": ["right"], "axes": list(operation.axes),
                 "parameters": list(operation.parameters), "implementations": [self._framework.name],
                 "compute_modes": list(modes) if operation.op == "gemm" else ["strict"], "arrays": operation.inputs + 1}
+
+    def _dtypes(self, device, operation):
+        return (device.dtypes or self._framework.dtypes) + (device.product_dtypes if operation.op == "gemm" else ())
 
     def _find_device(self, request):
         device = protocol.text(request, "device")
@@ -119,10 +122,11 @@ class Worker:
 
     def _require_support(self, case, device):
         name = self._framework.name
-        if case.dtype not in (device.dtypes or self._framework.dtypes):
+        if case.dtype not in self._dtypes(device, case.operation):
             raise RequestError("unsupported", f"{name} has no type {case.dtype} on {device.id}")
         modes = device.modes if case.operation.op == "gemm" else ("strict",)
-        if case.mode not in modes or (case.mode == "fast_tf32" and case.dtype != "f32"):
+        only = {"fast_tf32": ("f32",), "fast_accumulation": rounding.PRODUCT_DTYPES}.get(case.mode, (case.dtype,))
+        if case.mode not in modes or case.dtype not in only:
             raise RequestError("unsupported", f"{name} has no compute mode '{case.mode}' of {case.operation.op} in "
                                               f"{case.dtype} on {device.id}")
 
@@ -144,15 +148,16 @@ class Worker:
             raise usage(f"there is no operation '{op}'; there are: {', '.join(self._operations)}")
         operation = self._operations[op]
         dtype = protocol.text(request, "dtype")
-        if dtype not in rounding.DTYPES:
-            raise usage(f"there is no type '{dtype}'; there are: {', '.join(rounding.DTYPES)}")
-        if all(dtype not in (it.dtypes or self._framework.dtypes) for it in self._devices.values()):
-            raise RequestError("unsupported", f"{name} has no type {dtype}")
+        known = rounding.DTYPES + rounding.PRODUCT_DTYPES
+        if dtype not in known:
+            raise usage(f"there is no type '{dtype}'; there are: {', '.join(known)}")
+        if all(dtype not in self._dtypes(it, operation) for it in self._devices.values()):
+            raise RequestError("unsupported", f"{name} has no type {dtype} of {op}")
         layout = protocol.text(request, "layout", "right")
         if layout != "right":
             kind = "unsupported" if layout in ("left", "strided") else "usage"
             raise RequestError(kind, f"{name} has no layout {layout}")
-        return Case(operation, dtype, _shape(operation, dtype, request), _values(operation, request),
+        return Case(operation, dtype, _shape(operation, dtype, request), _values(operation, dtype, request),
                     protocol.whole_number(request, "seed", 0, 1))
 
 
@@ -169,7 +174,10 @@ def _shape(operation, dtype, request):
             raise usage(f"there is no {operation.op} axis '{axis}'; there are: {', '.join(names)}")
     size = protocol.whole_number(request, "bytes_per_array", 1, None)
     if size is not None:
-        shape = {**operation.fitting(size // rounding.BYTES[dtype], given), **given}
+        fitting = operation.fitting(size // rounding.BYTES[dtype], given)
+        if dtype in rounding.PRODUCT_DTYPES:  # units for them take lines of 16 bytes
+            fitting = {axis: extent - extent % 16 if extent > 16 else extent for axis, extent in fitting.items()}
+        shape = {**fitting, **given}
     else:
         shape = {**{it["name"]: it["default"] for it in operation.axes if "default" in it}, **given}
     for axis in names:
@@ -180,8 +188,8 @@ def _shape(operation, dtype, request):
     return {axis: shape[axis] for axis in names}
 
 
-def _values(operation, request):
-    values = {it["name"]: it["default"] for it in operation.parameters}
+def _values(operation, dtype, request):
+    values = operation.defaults(dtype)
     for name, value in protocol.numbers(request, "parameters").items():
         if name not in values:
             raise usage(f"there is no {operation.op} parameter '{name}'; there are: {', '.join(values) or 'none'}")

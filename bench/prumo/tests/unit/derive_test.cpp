@@ -218,6 +218,17 @@ TEST(find_compute_unit, is_the_tensor_unit_where_the_device_has_one_of_the_type)
   EXPECT_FALSE(find_compute_unit(json::array(), "tensor", "f16", "strict").is_tensor());
 }
 
+TEST(find_compute_unit, f8_has_a_peak_of_its_own_in_both_modes) {
+  const json peaks = json::parse(R"([
+    {"unit": "tensor", "dtype": "f16", "accumulator": "f32", "value": 1e12, "clock": "max"},
+    {"unit": "tensor", "dtype": "f8_e4m3", "accumulator": "f32", "value": 2e12, "clock": "max"}])");
+  for (const char* mode : {"strict", "fast_accumulation"}) {
+    const compute_unit f8 = find_compute_unit(peaks, "tensor", "f8_e4m3", mode);
+    EXPECT_TRUE(f8.is_tensor());
+    EXPECT_EQ(find_compute_peaks(peaks, f8).max_clock, 2e12) << mode;
+  }
+}
+
 TEST(find_compute_unit, of_unknown_speed_is_no_vector_unit) {
   const compute_unit bf16 = find_compute_unit(some_peaks(), "tensor", "bf16", "strict");
   EXPECT_TRUE(bf16.is_tensor());

@@ -19,6 +19,13 @@ class input_values {
  public:
   explicit input_values(const specification& choice) : type_(choice.type), seed_(choice.seed) {}
 
+  /// Of arrays of another type than the case's.
+  input_values of_type(dtype type) const {
+    input_values other = *this;
+    other.type_ = type;
+    return other;
+  }
+
   /// Element `index`, in row-major order of the extents, of array number `which`: the generator's number, whatever the
   /// array's domain.
   double at(std::size_t which, std::int64_t index) const;

@@ -54,16 +54,22 @@ struct axis {
   std::int64_t fallback = 0;  ///< 0: follows from the size of the arrays
 };
 
-struct parameter {
-  std::string name;
-  std::string description;
-  double fallback = 0;
-};
-
 /// How the elements of a case's arrays lie: row-major, column-major, or row-major with gaps between the elements and
 /// between the rows.
 enum class array_layout : std::uint8_t { right, left, strided };
 std::string_view layout_name(array_layout layout);
+
+struct parameter {
+  std::string name;
+  std::string description;
+  double fallback = 0;
+  /// Where some types or layouts have another one.
+  double (*fallback_by_choice)(dtype type, array_layout layout) = nullptr;
+
+  double fallback_of(dtype type, array_layout layout) const {
+    return fallback_by_choice != nullptr ? fallback_by_choice(type, layout) : fallback;
+  }
+};
 
 /// What an operation's case says of itself.
 struct case_info {
@@ -96,7 +102,12 @@ struct array_specification {
   input_domain domain = input_domain::symmetric;
   /// Set: the elements are no numbers but indices, std::int64_t in [0, indices_below).
   std::optional<std::int64_t> indices_below = {};
+  /// The result of a matrix product: of product_result_type() of the case's type.
+  bool is_product_result = false;
 };
+
+/// The type of the elements of an array, which holds no indices, in a case of that type.
+dtype element_type(const array_specification& array, dtype type);
 
 /// Bytes of one element of an array in a case of that type.
 std::size_t element_bytes(const array_specification& array, dtype type);
@@ -145,23 +156,34 @@ shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_arr
 /// into an array; else what is left of it for the other one.
 shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
-/// Calls `function(T{})` with the scalar type that `type` names.
+/// Throws unsupported_error: only matrix products take the type.
+[[noreturn]] void refuse_product_type(dtype type);
+
+/// Calls `function(T{})` with the scalar type that `type` names, of those that every operation takes.
 template <class Function>
 decltype(auto) with_type(dtype type, Function&& function) {
   switch (type) {
     case dtype::f64: return function(double{});
     case dtype::f16: return function(f16{});
     case dtype::bf16: return function(bf16{});
+    case dtype::f8_e4m3: refuse_product_type(type);
     case dtype::f32: break;
   }
   return function(float{});
+}
+
+/// As with_type(), with every type that an array may hold.
+template <class Function>
+decltype(auto) with_stored_type(dtype type, Function&& function) {
+  if (type == dtype::f8_e4m3) return function(f8_e4m3{});
+  return with_type(type, std::forward<Function>(function));
 }
 
 /// Calls `function` with a value of the type of an array's elements in a case of type `type`.
 template <class Function>
 decltype(auto) with_element_type(const array_specification& array, dtype type, Function&& function) {
   if (array.indices_below) return function(std::int64_t{});
-  return with_type(array.type.value_or(type), std::forward<Function>(function));
+  return with_stored_type(element_type(array, type), std::forward<Function>(function));
 }
 
 }  // namespace prumo::cases
