@@ -64,7 +64,7 @@ class gemv_columns_device_kernel {
   KOKKOS_FORCEINLINE_FUNCTION static C join(C a, C b) { return a + b; }
 
   KOKKOS_FORCEINLINE_FUNCTION void add_share(std::int64_t row, int rows, std::int64_t column, std::int64_t end,
-                                             int step, C (&sums)[Elements]) const {
+                                             std::int64_t step, C (&sums)[Elements]) const {
     const T* const first = problem_.a.data + row * problem_.a.row_stride;
     PRUMO_KEEP_LOOP
     for (; column + (loads - 1) * step < end; column += loads * step) {
@@ -81,7 +81,7 @@ class gemv_columns_device_kernel {
 
  private:
   template <int Loads>
-  KOKKOS_FORCEINLINE_FUNCTION void add_columns(const T* first, int rows, std::int64_t column, int step,
+  KOKKOS_FORCEINLINE_FUNCTION void add_columns(const T* first, int rows, std::int64_t column, std::int64_t step,
                                                C (&sums)[Elements]) const {
     pack loaded[Loads];
     PRUMO_UNROLL

@@ -142,9 +142,10 @@ class gemv_rows_device_kernel {
     const T* const x = problem_.x + column * problem_.x_stride;
     const std::int64_t count = problem_.n - column < part_ ? problem_.n - column : part_;
     const std::int64_t packs = count / Elements;
+    const std::int64_t group = group_;
     std::int64_t at = lane;
     PRUMO_KEEP_LOOP
-    for (; at + (loads - 1) * group_ < packs; at += loads * group_) add_packs<loads>(rows, x, at, sums);
+    for (; at + (loads - 1) * group < packs; at += loads * group) add_packs<loads>(rows, x, at, sums);
     PRUMO_KEEP_LOOP
     for (; at < packs; at += group_) add_packs<1>(rows, x, at, sums);
     if constexpr (Elements > 1) {
@@ -160,15 +161,16 @@ class gemv_rows_device_kernel {
   template <int Loads>
   KOKKOS_FORCEINLINE_FUNCTION void add_packs(const T* const (&rows)[Rows], const T* x, std::int64_t at,
                                              C (&sums)[Rows]) const {
+    const std::int64_t group = group_;
     pack loaded[Loads][Rows];
     PRUMO_UNROLL
     for (int load = 0; load < Loads; ++load) {
       PRUMO_UNROLL
-      for (int i = 0; i < Rows; ++i) loaded[load][i] = load_pack(rows[i], at + load * group_);
+      for (int i = 0; i < Rows; ++i) loaded[load][i] = load_pack(rows[i], at + load * group);
     }
     PRUMO_UNROLL
     for (int load = 0; load < Loads; ++load) {
-      const pack factors = load_factors(x, at + load * group_);
+      const pack factors = load_factors(x, at + load * group);
       PRUMO_UNROLL
       for (int e = 0; e < Elements; ++e) {
         const C factor = static_cast<C>(factors.values[e]);

@@ -191,8 +191,8 @@ class gemv_rows_host_kernel {
 
   template <class Element>
   C product_of_elements(const Element* row, const C* x, std::int64_t count) const {
-    if (count >= 4 * lanes) return product_in_lanes<lanes>(row, x, count);
-    if (count >= 2 * few_lanes) return product_in_lanes<few_lanes>(row, x, count);
+    if (count >= std::int64_t{4} * lanes) return product_in_lanes<lanes>(row, x, count);
+    if (count >= std::int64_t{2} * few_lanes) return product_in_lanes<few_lanes>(row, x, count);
     C sum = 0;
     for (std::int64_t j = 0; j < count; ++j) sum = prumo::fma(element(row, j), x[j], sum);
     return sum;

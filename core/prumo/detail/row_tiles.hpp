@@ -71,8 +71,8 @@ KOKKOS_FORCEINLINE_FUNCTION void join_column_lanes(const Member& member, const r
     if (column_lane < half) {
       PRUMO_UNROLL
       for (int e = 0; e < Rows; ++e) {
-        Value* const own = scratch + e * threads + rank;
-        own[0] = work.join(own[0], own[half * tiles.row_lanes]);
+        const int own = e * threads + rank;
+        scratch[own] = work.join(scratch[own], scratch[own + half * tiles.row_lanes]);
       }
     }
     member.team_barrier();
