@@ -52,9 +52,9 @@ std::vector<shape> shapes_of(const case_info& info) {
 }
 
 /// Parameter sets: the defaults, and for each parameter a few others that take other paths.
-std::vector<parameters> parameters_of(const case_info& info) {
+std::vector<parameters> parameters_of(const case_info& info, dtype type, array_layout layout) {
   parameters defaults;
-  for (const parameter& each : info.values) defaults.set(each.name, each.fallback);
+  for (const parameter& each : info.values) defaults.set(each.name, each.fallback_of(type, layout));
   std::vector<parameters> sets{defaults};
   for (const parameter& each : info.values) {
     for (const double value : {0.0, 1.0, -0.75}) {
@@ -67,10 +67,12 @@ std::vector<parameters> parameters_of(const case_info& info) {
   return sets;
 }
 
-specification base_choice(const case_info& info) {
+specification base_choice(const case_info& info, dtype type, array_layout layout = array_layout::right) {
   specification choice;
   choice.op = info.op;
-  choice.values = parameters_of(info).front();
+  choice.type = type;
+  choice.layout = layout;
+  choice.values = parameters_of(info, type, layout).front();
   choice.implementation = info.implementations.front();
   choice.compute_mode = info.compute_modes.front();
   choice.seed = 20261121;
@@ -96,9 +98,7 @@ class results_test : public testing::Test {
   void TestBody() override {
     const case_info info = operation_->info();
     context<Exec> ctx;
-    specification choice = base_choice(info);
-    choice.type = type_;
-    choice.layout = layout_;
+    specification choice = base_choice(info, type_, layout_);
     for (const std::string& mode : info.compute_modes) {
       choice.compute_mode = mode;
       for (const std::string& implementation : info.implementations) {
@@ -111,7 +111,7 @@ class results_test : public testing::Test {
 
  private:
   void run_shapes(context<Exec>& ctx, const case_info& info, specification choice) {
-    for (const parameters& values : parameters_of(info)) {
+    for (const parameters& values : parameters_of(info, type_, layout_)) {
       choice.values = values;
       for (const shape& extents : shapes_of(info)) {
         choice.shape = extents;
@@ -139,8 +139,7 @@ class recorded_test : public testing::Test {
     for (const std::string& implementation : info.implementations) {
       for (const shape& extents : shapes_of(info)) {
         context<Exec> ctx(instance);
-        specification choice = base_choice(info);
-        choice.type = info.types.front();
+        specification choice = base_choice(info, info.types.front());
         choice.implementation = implementation;
         choice.shape = extents;
         if (!operation_->why_unsupported(choice).empty()) continue;
@@ -171,10 +170,9 @@ class counts_test : public testing::Test {
     if (!operation_->countable()) GTEST_SKIP() << info.op << " has no count";
     int compared = 0;
     for (const dtype type : {dtype::f32, dtype::f64}) {
-      for (const parameters& values : parameters_of(info)) {
+      for (const parameters& values : parameters_of(info, type, array_layout::right)) {
         for (const shape& extents : shapes_of(info)) {
-          specification choice = base_choice(info);
-          choice.type = type;
+          specification choice = base_choice(info, type);
           choice.values = values;
           choice.shape = extents;
           if (operation_->model(type, extents, values).flops > 2e6) continue;
@@ -208,8 +206,7 @@ class streaming_test : public testing::Test {
     ctx.set_working_set(std::size_t{1} << 40);
     for (const dtype type : info.types) {
       for (const shape& extents : shapes_of(info)) {
-        specification choice = base_choice(info);
-        choice.type = type;
+        specification choice = base_choice(info, type);
         choice.shape = extents;
         expect_verified(ctx, *operation_, choice);
         if (testing::Test::HasFailure()) return;
