@@ -75,6 +75,21 @@ TEST(results_schema, accepts_unknown_values_and_fields_of_the_future) {
   EXPECT_EQ(describe(validate_results(document)), "");
 }
 
+TEST(results_schema, accepts_every_type_in_results_and_peaks) {
+  const auto refusals_of = [](const char* type) {
+    json document = sample_document();
+    document["results"][0]["dtype"] = type;
+    document["devices"][0]["peaks"][0]["dtype"] = type;
+    return validate_results(document);
+  };
+  for (const char* type : {"f32", "f64", "f16", "bf16", "f8_e4m3"}) EXPECT_EQ(describe(refusals_of(type)), "");
+  for (const char* type : {"f8_", "f8_e4", "e4m3", "f8_e4m3fnuz"}) {
+    const std::string refused = describe(refusals_of(type));
+    EXPECT_NE(refused.find("/results/0/dtype"), std::string::npos) << type;
+    EXPECT_NE(refused.find("/devices/0/peaks/0/dtype"), std::string::npos) << type;
+  }
+}
+
 TEST(results_schema, refuses_a_missing_field) {
   const json document = sample_document();
   std::size_t removed = 0;
