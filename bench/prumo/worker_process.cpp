@@ -139,7 +139,18 @@ worker_process::~worker_process() {
   close_descriptor(errors_);
 }
 
+void worker_process::let_run() noexcept {
+  if (std::exchange(held_, false)) signal_process(SIGCONT);
+}
+
+void worker_process::hold() noexcept {
+  if (!options_.own_process_group) return;  // the terminal's shell would take it for a job that was suspended
+  signal_process(SIGSTOP);
+  held_ = true;
+}
+
 void worker_process::write_line(std::string_view line) {
+  let_run();
   std::string text(line);
   text += '\n';
   std::string_view rest = text;
@@ -171,7 +182,11 @@ std::optional<std::string> worker_process::take_line() {
 std::optional<std::string> worker_process::read_line(clock::time_point deadline) {
   while (true) {
     throw_if_interrupted();
-    if (auto line = take_line()) return line;
+    if (auto line = take_line()) {
+      hold();
+      return line;
+    }
+    let_run();
     if (buffer_.size() > options_.line_limit) {
       throw process_error(fmt::format("sent a line of more than {} bytes", options_.line_limit));
     }
@@ -256,6 +271,7 @@ void worker_process::signal_process(int number) const noexcept {
 }
 
 void worker_process::stop(milliseconds grace) noexcept {
+  let_run();
   close_descriptor(input_);
   reap_within(grace);
   if (!ended_) {

@@ -22,6 +22,10 @@ class process_error : public std::runtime_error {
 /// A child process spoken with line by line over its standard input and output; its standard error is kept as the
 /// last lines. Destroying it ends the process: no child outlives this object, and where the system can arrange it
 /// (Linux) none outlives this program, however it ends.
+///
+/// A process in a group of its own runs only from write_line() until its line is read, and while read_line() waits; in
+/// between it is stopped. After their last work runtimes keep threads that spin (those of OpenMP some milliseconds,
+/// OpenBLAS' own a tenth of a second), and these would take the cores from the worker that is measured next.
 class worker_process {
  public:
   using clock = std::chrono::steady_clock;
@@ -74,6 +78,8 @@ class worker_process {
   void reap_within(std::chrono::milliseconds limit) noexcept;
   bool try_reap() noexcept;
   void signal_process(int number) const noexcept;
+  void let_run() noexcept;
+  void hold() noexcept;
   void read_errors();
   void keep_error_text(std::string_view text);
   std::optional<std::string> take_line();
@@ -82,6 +88,7 @@ class worker_process {
   pid_t id_ = -1;
   bool ended_ = false;
   bool group_ended_ = false;
+  bool held_ = false;
   int wait_status_ = 0;
   int input_ = -1;   // our end of its standard input
   int output_ = -1;  // ... output

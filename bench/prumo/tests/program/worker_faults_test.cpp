@@ -7,7 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
 
 namespace prumo::bench::test {
 namespace {
@@ -158,6 +162,30 @@ TEST(worker_process, leaves_no_process_behind) {
     EXPECT_EQ(::kill(child, 0), 0);
   }
   EXPECT_NE(::kill(child, 0), 0) << "the child still exists";
+}
+
+/// Whether a child was stopped, within seconds.
+bool is_stopped(pid_t child) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    int status = 0;
+    if (::waitpid(child, &status, WUNTRACED | WNOHANG) == child) return WIFSTOPPED(status);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+TEST(worker_process, stands_still_between_lines_and_ends_in_order) {
+  worker_process process({"/bin/sh", "-c", "while read -r line; do echo \"$line\"; echo more; done; exit 5"});
+  const auto read = [&] { return process.read_line(std::chrono::steady_clock::now() + std::chrono::seconds(10)); };
+  for (const char* line : {"one", "two"}) {
+    process.write_line(line);
+    EXPECT_EQ(read(), line);
+    EXPECT_TRUE(is_stopped(process.id()));
+    EXPECT_EQ(read(), "more");
+  }
+  process.stop(std::chrono::seconds(10));
+  EXPECT_EQ(process.exit_status(), 5);
 }
 
 TEST(worker_process, explains_a_program_that_is_not_there) {
