@@ -2,6 +2,7 @@
 // The values at the edges that ops/activation/README.md names, in every type.
 
 #include "applied.hpp"
+#include "message_of.hpp"
 #include <prumo/activation.hpp>
 #include <prumo/error.hpp>
 
@@ -100,18 +101,13 @@ TEST(activation_refuses, unequal_extents) {
   using space = Kokkos::DefaultExecutionSpace;
   const Kokkos::View<double*, space> x("potential", 10);
   const Kokkos::View<double*, space> y("y", 11);
-  const auto message_of = [&](const auto& call) -> std::string {
-    try {
-      call(space(), x, y);
-    } catch (const shape_error& refusal) {
-      return refusal.what();
-    }
-    return "no error";
+  const auto refusal_of = [&](const auto& call) {
+    return tests::message_of<shape_error>([&] { call(space(), x, y); });
   };
   const std::string rest = ": expected arrays of the same extents; got x 'potential': f64 [10]";
-  EXPECT_THAT(message_of(relu_of), testing::StartsWith("prumo::relu" + rest.substr(0, 45)));
-  EXPECT_THAT(message_of(gelu_of), testing::StartsWith("prumo::gelu" + rest.substr(0, 45)));
-  EXPECT_THAT(message_of(gelu_by_tanh_of), testing::HasSubstr("'potential': f64 [10]"));
+  EXPECT_THAT(refusal_of(relu_of), testing::StartsWith("prumo::relu" + rest.substr(0, 45)));
+  EXPECT_THAT(refusal_of(gelu_of), testing::StartsWith("prumo::gelu" + rest.substr(0, 45)));
+  EXPECT_THAT(refusal_of(gelu_by_tanh_of), testing::HasSubstr("'potential': f64 [10]"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // What the product refuses and how it says so, which implementation it takes, and what its count does not
 // depend on.
 
+#include "message_of.hpp"
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
@@ -20,18 +21,6 @@ using testing::HasSubstr;
 using space = Kokkos::DefaultExecutionSpace;
 using host = Kokkos::DefaultHostExecutionSpace;
 
-/// The message of what a call throws.
-template <class Error, class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& thrown) {
-    return thrown.what();
-  }
-  ADD_FAILURE() << "nothing of the expected type was thrown";
-  return {};
-}
-
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, space>;
 
 TEST(gemm_errors, extents_that_do_not_fit) {
@@ -39,11 +28,12 @@ TEST(gemm_errors, extents_that_do_not_fit) {
   const matrix a("my a", 3, 4);
   const matrix b("my b", 5, 6);
   const matrix c("my c", 3, 6);
-  const auto message = message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); });
+  const auto message = tests::message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); });
   EXPECT_THAT(message, testing::StartsWith("prumo::gemm: expected A [m x k], B [k x n], and C [m x n]; got "));
   EXPECT_THAT(message, AllOf(HasSubstr("A 'my a': f32 [3 x 4]"), HasSubstr("B 'my b': f32 [5 x 6]"),
                              HasSubstr("C 'my c': f32 [3 x 6]")));
-  const auto transposed = message_of<shape_error>([&] { gemm(ctx, transpose::yes, transpose::yes, 1, a, b, 0, c); });
+  const auto transposed =
+      tests::message_of<shape_error>([&] { gemm(ctx, transpose::yes, transpose::yes, 1, a, b, 0, c); });
   EXPECT_THAT(transposed, HasSubstr("expected A [k x m], transposed, B [n x k], transposed, and C [m x n]"));
   EXPECT_NO_THROW(gemm(ctx, transpose::yes, transpose::no, 1, a, matrix("", 3, 2), 0, matrix("", 4, 2)));
 }
@@ -53,7 +43,7 @@ TEST(gemm_errors, batches_that_do_not_fit) {
   const Kokkos::View<float***, Kokkos::LayoutRight, space> a("a", 2, 3, 4);
   const Kokkos::View<float***, Kokkos::LayoutRight, space> b("b", 3, 4, 5);
   const Kokkos::View<float***, Kokkos::LayoutRight, space> c("c", 2, 3, 5);
-  EXPECT_THAT(message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); }),
               HasSubstr("A [batch x m x k], B [batch x k x n], and C [batch x m x n]"));
 }
 
@@ -61,11 +51,11 @@ TEST(gemm_errors, overlap) {
   context<space> ctx;
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
-  const auto message = message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, b); });
+  const auto message = tests::message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, b); });
   EXPECT_THAT(message, AllOf(testing::StartsWith("prumo::gemm: "), HasSubstr("C 'b'"), HasSubstr("overlaps B 'b'")));
   EXPECT_THROW(gemm(ctx, transpose::no, transpose::no, 1, a, b, 1, a), alias_error);
   const Kokkos::View<float**, Kokkos::LayoutStride, space> flat(b.data(), Kokkos::LayoutStride(4, 0, 4, 1));
-  EXPECT_THAT(message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, a, 0, flat); }),
+  EXPECT_THAT(tests::message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, a, 0, flat); }),
               HasSubstr("addresses of their own"));
 }
 
@@ -74,7 +64,7 @@ TEST(gemm_dispatch, unknown_implementation) {
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
   const matrix c("c", 4, 4);
-  EXPECT_THAT(message_of<argument_error>(
+  EXPECT_THAT(tests::message_of<argument_error>(
                   [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "abacus"}); }),
               AllOf(HasSubstr("no implementation is called 'abacus'"), HasSubstr("portable")));
 }
@@ -84,7 +74,7 @@ TEST(gemm_dispatch, modes_that_nothing_computes) {
   const Kokkos::View<float**, host> a("a", 4, 4);
   const Kokkos::View<float**, host> b("b", 4, 4);
   const Kokkos::View<float**, host> c("c", 4, 4);
-  EXPECT_THAT(message_of<unsupported_error>(
+  EXPECT_THAT(tests::message_of<unsupported_error>(
                   [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32}); }),
               AllOf(HasSubstr("nothing computes f32 m = 4, n = 4, k = 4, mode fast_tf32"),
                     HasSubstr("portable: it computes in mode strict only")));
@@ -103,18 +93,18 @@ TEST(gemm_dispatch, a_forced_implementation_that_cannot_tells_why) {
   const Kokkos::View<bf16**, host> a("a", 4, 4);
   const Kokkos::View<bf16**, host> b("b", 4, 4);
   const Kokkos::View<bf16**, host> c("c", 4, 4);
-  EXPECT_THAT(message_of<unsupported_error>(
+  EXPECT_THAT(tests::message_of<unsupported_error>(
                   [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "cblas"}); }),
               HasSubstr("cblas: the BLAS has no product for bf16"));
   const Kokkos::View<float**, Kokkos::LayoutStride, host> gaps("gaps", Kokkos::LayoutStride(4, 9, 4, 2));
   const Kokkos::View<float**, host> d("d", 4, 4);
   const Kokkos::View<float**, host> e("e", 4, 4);
-  EXPECT_THAT(message_of<unsupported_error>(
+  EXPECT_THAT(tests::message_of<unsupported_error>(
                   [&] { gemm(ctx, transpose::no, transpose::no, 1, gaps, d, 0, e, {.implementation = "cblas"}); }),
               HasSubstr("cblas: the BLAS cannot express the strides of A (9, 2)"));
   // Rows that overlap: each begins one element after the last.
   const Kokkos::View<float**, Kokkos::LayoutStride, host> window("window", Kokkos::LayoutStride(4, 1, 4, 1));
-  EXPECT_THAT(message_of<unsupported_error>(
+  EXPECT_THAT(tests::message_of<unsupported_error>(
                   [&] { gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e, {.implementation = "cblas"}); }),
               HasSubstr("cannot express the strides of A (1, 1)"));
   EXPECT_NO_THROW(gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e));

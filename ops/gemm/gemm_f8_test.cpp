@@ -3,6 +3,7 @@
 // is where the operands lie and what C's type is.
 
 #include "host_copy.hpp"
+#include "message_of.hpp"
 #include "registered_cases.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/product_reference.hpp>
@@ -61,24 +62,14 @@ void expect_product(double alpha, const A& a, const B& b, double beta, double ol
   }
 }
 
-template <class Error, class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& thrown) {
-    return thrown.what();
-  }
-  ADD_FAILURE() << "nothing of the expected type was thrown";
-  return {};
-}
-
 TEST(gemm_f8, host_says_where_there_is_one) {
   context<host> ctx;
   const rows_of<f8_e4m3, host> a("a", 16, 16);
   const rows_of<f8_e4m3, host> b("b", 16, 16);
   const rows_of<bf16, host> c("c", 16, 16);
   const auto multiply = [&](const gemm_options& options) {
-    return message_of<unsupported_error>([&] { gemm(ctx, transpose::no, transpose::yes, 1, a, b, 0, c, options); });
+    return tests::message_of<unsupported_error>(
+        [&] { gemm(ctx, transpose::no, transpose::yes, 1, a, b, 0, c, options); });
   };
   EXPECT_THAT(multiply({}),
               AllOf(StartsWith("prumo::gemm: nothing computes f8_e4m3 m = 16, n = 16, k = 16, mode strict in"),
@@ -106,7 +97,7 @@ TEST(gemm_f8, shapes_are_checked_first) {
   const rows_of<f8_e4m3> a("a", 16, 32);
   const rows_of<f8_e4m3> b("b", 16, 16);
   const rows_of<bf16> c("c", 16, 16);
-  EXPECT_THAT(message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::yes, 1, a, b, 0, c); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::yes, 1, a, b, 0, c); }),
               AllOf(HasSubstr("A 'a': f8_e4m3 [16 x 32]"), HasSubstr("C 'c': bf16 [16 x 16]")));
 }
 
@@ -225,7 +216,7 @@ TEST_F(gemm_f8_device, what_it_does_not_take_is_refused_with_a_way_out) {
   const rows_of<bf16> c("c", 32, 32);
   const auto refusal = [&](transpose trans_a, transpose trans_b, const auto& left, const auto& right, const auto& out,
                            const gemm_options& options = {}) {
-    return message_of<unsupported_error>([&] { gemm(ctx, trans_a, trans_b, 1, left, right, 0, out, options); });
+    return tests::message_of<unsupported_error>([&] { gemm(ctx, trans_a, trans_b, 1, left, right, 0, out, options); });
   };
   EXPECT_THAT(refusal(transpose::no, transpose::no, a, b, c),
               AllOf(HasSubstr("cublas: cuBLAS has no product for f8_e4m3; cuBLASLt has"),

@@ -3,6 +3,7 @@
 // inputs, what is refused. Every implementation is called by name.
 
 #include "host_copy.hpp"
+#include "message_of.hpp"
 #include <prumo/gemv.hpp>
 #include <prumo/random.hpp>
 #include <prumo/spaces.hpp>
@@ -289,27 +290,15 @@ TYPED_TEST(gemv_typed, one_number_for_all_of_x) {
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, space>;
 using vector = Kokkos::View<float*, space>;
 
-/// The message of what a call throws.
-template <class Error, class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& thrown) {
-    return thrown.what();
-  }
-  ADD_FAILURE() << "nothing of the expected type was thrown";
-  return {};
-}
-
 TEST(gemv_errors, extents_that_do_not_fit) {
   context<space> ctx;
   const matrix a("my a", 3, 4);
   const vector x("my x", 5);
   const vector y("my y", 3);
-  EXPECT_THAT(message_of<shape_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, y); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, y); }),
               AllOf(testing::StartsWith("prumo::gemv: expected A [m x n], x [n], and y [m]; got "),
                     HasSubstr("A 'my a': f32 [3 x 4]"), HasSubstr("x 'my x': f32 [5]")));
-  EXPECT_THAT(message_of<shape_error>([&] { gemv(ctx, transpose::yes, 1, a, x, 0, y); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemv(ctx, transpose::yes, 1, a, x, 0, y); }),
               HasSubstr("expected A [n x m], transposed"));
   EXPECT_NO_THROW(gemv(ctx, transpose::yes, 1, a, y, 0, vector("", 4)));
 }
@@ -318,7 +307,8 @@ TEST(gemv_errors, overlap) {
   context<space> ctx;
   const matrix a("a", 4, 4);
   const vector x("x", 4);
-  EXPECT_THAT(message_of<alias_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, x); }), HasSubstr("prumo::gemv"));
+  EXPECT_THAT(tests::message_of<alias_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, x); }),
+              HasSubstr("prumo::gemv"));
   const vector row(a.data(), 4);
   EXPECT_THROW(gemv(ctx, transpose::no, 1, a, x, 0, row), alias_error);
 }
@@ -328,9 +318,9 @@ TEST(gemv_errors, implementations_that_there_are_not) {
   const matrix a("a", 3, 4);
   const vector x("x", 4);
   const vector y("y", 3);
-  EXPECT_THAT(
-      message_of<argument_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, y, {.implementation = "fastest"}); }),
-      AllOf(HasSubstr("prumo::gemv: no implementation is called 'fastest'"), HasSubstr("portable")));
+  EXPECT_THAT(tests::message_of<argument_error>(
+                  [&] { gemv(ctx, transpose::no, 1, a, x, 0, y, {.implementation = "fastest"}); }),
+              AllOf(HasSubstr("prumo::gemv: no implementation is called 'fastest'"), HasSubstr("portable")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Seeds are fixed, so a test that passes once passes always; the bounds are those of 5 standard deviations.
 
 #include "host_copy.hpp"
+#include "message_of.hpp"
 #include <prumo/error.hpp>
 #include <prumo/random_numbers.hpp>
 
@@ -208,20 +209,14 @@ TEST(random_numbers, refuse_parameters_that_make_no_numbers) {
   const Kokkos::View<float*, exec> y("y", 10);
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto message_of = [&](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const argument_error& caught) {
-      return caught.what();
-    }
-    return "nothing was thrown";
-  };
-  EXPECT_THAT(message_of([&] { random_uniform(ctx, {}, 2.0f, 1.0f, y); }),
+  EXPECT_THAT(tests::message_of<argument_error>([&] { random_uniform(ctx, {}, 2.0f, 1.0f, y); }),
               testing::StartsWith("prumo::random_uniform: low is 2.0"));
-  EXPECT_THAT(message_of([&] { random_uniform(ctx, {}, 0.0f, infinity, y); }), testing::HasSubstr("high is inf"));
-  EXPECT_THAT(message_of([&] { random_uniform(ctx, {}, nan, 1.0f, y); }), testing::HasSubstr("low <= high"));
+  EXPECT_THAT(tests::message_of<argument_error>([&] { random_uniform(ctx, {}, 0.0f, infinity, y); }),
+              testing::HasSubstr("high is inf"));
+  EXPECT_THAT(tests::message_of<argument_error>([&] { random_uniform(ctx, {}, nan, 1.0f, y); }),
+              testing::HasSubstr("low <= high"));
   EXPECT_THROW(random_uniform(ctx, {}, -3e38f, 3e38f, y), argument_error);
-  EXPECT_THAT(message_of([&] { random_normal(ctx, {}, 0.0f, infinity, y); }),
+  EXPECT_THAT(tests::message_of<argument_error>([&] { random_normal(ctx, {}, 0.0f, infinity, y); }),
               testing::StartsWith("prumo::random_normal: the mean is 0.0"));
 }
 

@@ -2,6 +2,7 @@
 // What the cases do not reach: shapes that take every kernel of a device, infinities and NaN, in place, refusals.
 
 #include "host_copy.hpp"
+#include "message_of.hpp"
 #include "registered_cases.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/error.hpp>
@@ -169,28 +170,19 @@ TYPED_TEST(softmax_types, in_place_gives_the_same_bits) {
   }
 }
 
-template <class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const error& caught) {
-    return caught.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(softmax, refuses_what_it_cannot_do) {
   using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
   context<exec> ctx;
   const matrix x("my x", 4, 6), y("my y", 4, 5);
-  const auto shape = message_of([&] { log_softmax(ctx, x, y); });
+  const auto shape = tests::message_of<shape_error>([&] { log_softmax(ctx, x, y); });
   EXPECT_THAT(shape, testing::StartsWith("prumo::log_softmax: "));
   EXPECT_THAT(shape, HasSubstr("'my x': f32 [4 x 6]"));
   EXPECT_THAT(shape, HasSubstr("'my y': f32 [4 x 5]"));
   const auto left = Kokkos::subview(x, Kokkos::ALL, std::pair{0, 4});
   const auto right = Kokkos::subview(x, Kokkos::ALL, std::pair{2, 6});
   EXPECT_THROW(softmax(ctx, left, right), alias_error);
-  EXPECT_THAT(message_of([&] { log_softmax(ctx, left, right); }), testing::StartsWith("prumo::log_softmax: "));
+  EXPECT_THAT(tests::message_of<alias_error>([&] { log_softmax(ctx, left, right); }),
+              testing::StartsWith("prumo::log_softmax: "));
 }
 
 TEST(softmax, rows_and_columns_of_none_are_nothing_to_do) {

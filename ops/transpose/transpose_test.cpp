@@ -2,6 +2,7 @@
 // What the case does not reach: layouts that differ, parts of matrices, bits that no arithmetic makes, refusals.
 
 #include "host_copy.hpp"
+#include "message_of.hpp"
 #include <prumo/error.hpp>
 #include <prumo/transpose.hpp>
 
@@ -104,15 +105,7 @@ TEST(transpose, refuses_shapes_and_overlap) {
   using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
   context<exec> ctx;
   const matrix x("my x", 4, 6), y("my y", 4, 6), square("square", 5, 5);
-  const auto message_of = [&](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const error& caught) {
-      return caught.what();
-    }
-    return "nothing was thrown";
-  };
-  const std::string message = message_of([&] { transpose(ctx, x, y); });
+  const std::string message = tests::message_of<shape_error>([&] { transpose(ctx, x, y); });
   EXPECT_THAT(message, testing::StartsWith("prumo::transpose: "));
   EXPECT_THAT(message, testing::HasSubstr("as many rows as x has columns"));
   EXPECT_THAT(message, testing::HasSubstr("'my y': f32 [4 x 6]"));
