@@ -129,21 +129,22 @@ counted<T> abs(counted<T> x) {
   return counted<T>(prumo::abs(x.value()));
 }
 
-/// 1 / (1 + e^-x), without overflow on the way: exp is taken of -|x| only.
-PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <class C>
-KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
-  if constexpr (std::is_floating_point_v<C>) {
-    KOKKOS_IF_ON_HOST((return detail::sigmoid_on_host(x);))
-  }
-  const C decay = prumo::exp(-prumo::abs(x));
-  return (x < C(0) ? decay : C(1)) / (C(1) + decay);
-}
-
 namespace detail {
 
-/// a / b for 1 <= b and a <= b: rounded correctly on the host, within a unit in the last place on a device, whose own
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+
+/// a / (b + rest) within a unit in the last place, for 1 <= b, a <= b and a rest below b's rounding. A device's own
 /// division takes as long as a polynomial.
+KOKKOS_FORCEINLINE_FUNCTION float quick_quotient(float a, float b, float rest) {
+  const float inverse = approximate_reciprocal(b);
+  const float quotient = a * inverse;
+  const float left = prumo::fma(-b, quotient, a);
+  return prumo::fma(prumo::fma(-rest, quotient, left), inverse, quotient);
+}
+
+#endif
+
+/// a / b for 1 <= b and a <= b: rounded correctly on the host, within a unit in the last place on a device.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -155,6 +156,29 @@ KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
 #endif
   return a / b;
 }
+
+}  // namespace detail
+
+/// 1 / (1 + e^-x), without overflow on the way: exp is taken of -|x| only.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
+  if constexpr (std::is_floating_point_v<C>) {
+    KOKKOS_IF_ON_HOST((return detail::sigmoid_on_host(x);))
+  }
+  const C decay = prumo::exp(-prumo::abs(x));
+  const C numerator = x < C(0) ? decay : C(1);
+  const C denominator = C(1) + decay;
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  // An exponential of two units in the last place leaves no room for the rounding of 1 + decay.
+  if constexpr (std::is_same_v<C, float>) {
+    return detail::quick_quotient(numerator, denominator, decay - (denominator - C(1)));
+  }
+#endif
+  return numerator / denominator;
+}
+
+namespace detail {
 
 /// exp(-y^2/2) S for 0 <= y <= tail.largest. y^2/2 is large where the tail is small, so it is taken as two numbers: exp
 /// would make much of its rounding.
