@@ -95,6 +95,10 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
         throw memory_error(choice_.op + ": array '" + array.name + "' of " + std::to_string(bytes) + " bytes (" +
                            std::to_string(footprint_) + " for the case) cannot be allocated: " + cause.what());
       }
+      if (choice_.layout == array_layout::strided) {
+        // What lies between the elements is no element: every type's bytes of ones are a NaN, or no index.
+        Kokkos::deep_copy(context_.instance(), allocations_.back(), std::byte{0xff});
+      }
       arrays.entries.push_back({allocations_.back().data(), array.extents, strides_of(array, choice_.layout)});
     }
     copies_.push_back(std::move(arrays));
