@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -26,6 +27,21 @@ template <class T, int Elements = device_pack_elements<T>>
 struct alignas(Elements * sizeof(T)) device_pack {
   T values[Elements];
 };
+
+/// Stores a pack at once, to an address aligned for it. An assignment may become a store for every element: where
+/// another branch stores some of them, or where the compiler takes scratch memory for what is stored to.
+template <class T, class Pack>
+KOKKOS_FORCEINLINE_FUNCTION void store_pack(T* to, const Pack& pack) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Pack) == sizeof(uint4)) {
+    uint4 bits;
+    memcpy(&bits, &pack, sizeof(bits));
+    __stwb(reinterpret_cast<uint4*>(to), bits);
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack*>(to) = pack;
+}
 
 /// Whether rows of unit stride can be read in packs.
 template <class T>
