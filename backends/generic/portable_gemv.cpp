@@ -104,17 +104,14 @@ bool loads_packs(const T* data, std::int64_t inner_stride, std::int64_t outer_st
 
 template <class T, int Elements, class Exec>
 void enqueue_rows_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
-  using C = compute_t<T>;
   const auto partition = gemv_rows_partition::of<T>(problem.m, problem.n, Elements);
   const auto launch = [&](const auto& kernel) { prumo::detail::launch_teams(ctx.instance(), rows_label(), kernel); };
   if (partition.rows_at_once > 1) {
-    launch(gemv_rows_device_kernel<T, Elements, gemv_tuning::rows_at_once>(problem, partition, nullptr, nullptr));
+    launch(gemv_rows_device_kernel<T, Elements, gemv_tuning::rows_at_once>(problem, partition, nullptr));
   } else if (partition.parts == 1) {
-    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, nullptr, nullptr));
+    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, nullptr));
   } else {
-    const auto bytes = static_cast<std::size_t>(problem.m * partition.parts) * sizeof(C);
-    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, static_cast<C*>(ctx.workspace(bytes)),
-                                                   prumo::detail::arrival_counters<Exec>::of(ctx)));
+    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, prumo::detail::published_words<Exec>::of(ctx)));
   }
 }
 

@@ -3,13 +3,13 @@
 
 /// \file
 /// The product of a matrix and a vector on a device, where rows lie in memory: groups of threads multiply rows by the
-/// vector. Where there are few rows, several teams share each, and the last of them adds up what all found, in the same
+/// vector. Where there are few rows, several teams share each, and the last of them adds up what all find, in the same
 /// order every time.
 
 #include "gemm_epilogue.hpp"
 #include "portable_gemv_tuning.hpp"
 #include <prumo/backend/gemv.hpp>
-#include <prumo/detail/arrival_counters.hpp>
+#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
 #include <algorithm>
@@ -41,7 +41,6 @@ struct gemv_rows_partition {
       return result;
     }
     result.group = group_for(1);
-    if (m > detail::arrival_counters_of_a_context) return result;
     std::int64_t bytes = tuning::shortest_part_bytes;
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
     while (bytes / size * tuning::most_parts < m * n) bytes *= 2;
@@ -65,16 +64,14 @@ class gemv_rows_device_kernel {
   static constexpr int most_threads = gemv_tuning::team_threads;
   static constexpr int resident_teams = gemv_tuning::resident_teams;
 
-  /// `partial` and `counters`: a value for each part of each row and a counter for each row, where there are several
-  /// parts; Rows is 1 then.
-  gemv_rows_device_kernel(const gemv_problem<T>& problem, const gemv_rows_partition& partition, C* partial,
-                          unsigned* counters)
+  /// `words`: the context's, where there are several parts; Rows is 1 then.
+  gemv_rows_device_kernel(const gemv_problem<T>& problem, const gemv_rows_partition& partition,
+                          detail::published_word* words)
       : problem_(problem),
         part_(partition.part),
         parts_(partition.parts),
         items_((problem.m + Rows - 1) / Rows * partition.parts),
-        partial_(partial),
-        counters_(counters),
+        words_(words),
         group_(partition.group),
         epilogue_(choose_epilogue(problem.alpha, problem.beta)),
         x_packs_(problem.x_stride == 1 && reinterpret_cast<std::uintptr_t>(problem.x) % sizeof(pack) == 0) {}
@@ -82,14 +79,11 @@ class gemv_rows_device_kernel {
   std::int64_t blocks() const { return items_; }
   std::int64_t blocks_per_team() const { return most_threads / group_; }
   static constexpr int team_threads() { return most_threads; }
-  static constexpr std::size_t scratch_bytes() {
-    return detail::join_scratch<C>::bytes_for(most_threads) + 2 * sizeof(std::int64_t);
-  }
+  static constexpr std::size_t scratch_bytes() { return detail::join_scratch<C>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     detail::join_scratch<C> scratch = detail::team_join_scratch<C>(member, most_threads);
-    int* const flag = detail::team_scratch_array<int>(member, 1);
     const int groups = most_threads / group_;
     const int group = member.team_rank() / group_;
     const int lane = member.team_rank() & (group_ - 1);
@@ -104,13 +98,13 @@ class gemv_rows_device_kernel {
       PRUMO_UNROLL
       for (int i = 0; i < Rows; ++i) sums[i] = detail::join_group(member, scratch, group_, sums[i], add{});
       if (parts_ > 1) {
-        if (lane == 0) partial_[begin] = sums[0];
-        if (!detail::arrive_last(member, flag, counters_ + row, parts_)) continue;
-        sums[0] = 0;
-        for (std::int64_t at = member.team_rank(); at < parts_; at += most_threads) {
-          sums[0] += partial_[row * parts_ + at];
+        constexpr int words = detail::words_of_published<C>;
+        if (part < parts_ - 1) {
+          if (lane == 0) detail::publish(words_ + begin * words, sums[0]);
+          continue;
         }
-        sums[0] = detail::join_group(member, scratch, most_threads, sums[0], add{});
+        sums[0] = detail::join_published<most_threads>(member, scratch, words_ + row * parts_ * words, parts_, C(0),
+                                                       sums[0], add{});
       }
       if (lane != 0) continue;
       PRUMO_UNROLL
@@ -202,8 +196,7 @@ class gemv_rows_device_kernel {
   std::int64_t part_;
   std::int64_t parts_;
   std::int64_t items_;
-  C* partial_;
-  unsigned* counters_;
+  detail::published_word* words_;
   int group_;
   gemm_epilogue epilogue_;
   bool x_packs_;

@@ -5,6 +5,7 @@
 /// What there is to tune about portable products of a matrix and a vector on a device.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/published_values.hpp>
 
 #include <cstdint>
 
@@ -22,7 +23,7 @@ struct gemv_tuning {
   static constexpr int rows_at_once = 4;
   /// Bytes of the shortest part of a long row, and how many parts there are at most.
   static constexpr std::int64_t shortest_part_bytes = 16384;
-  static constexpr std::int64_t most_parts = 512;
+  static constexpr std::int64_t most_parts = prumo::detail::most_parts_of_an_array;
   /// Teams for columns, and the fewest columns a thread takes.
   static constexpr std::int64_t column_teams = 2048;
   static constexpr std::int64_t shortest_columns = 16;

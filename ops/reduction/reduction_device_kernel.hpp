@@ -2,9 +2,8 @@
 #pragma once
 
 /// \file
-/// The kernels of reductions on a device, one launch each: rows, arrays of any strides, and column-major matrices. A
-/// long row is cut into segments, whose partial results the last of the row's teams combines, in the order of the
-/// segments.
+/// The kernels of reductions on a device, one launch each: rows, and arrays of any strides. A long row is cut into
+/// segments, whose results the team of the last one combines, in the same order every time.
 
 #include "reduction_device_team.hpp"
 #include "reduction_nest.hpp"
@@ -21,13 +20,7 @@ struct reduction_team {
 
   static int team_threads() { return most_threads; }
 
-  /// Scratch for so many accumulators and arrive_last()'s flag.
-  static constexpr std::size_t scratch_bytes_for(int accumulators) {
-    return static_cast<std::size_t>(accumulators) * sizeof(accumulator) + 2 * sizeof(std::int64_t);
-  }
-  static constexpr std::size_t scratch_bytes_for_joins() {
-    return scratch_bytes_for(join_scratch<accumulator>::elements_for(most_threads));
-  }
+  static constexpr std::size_t scratch_bytes_for_joins() { return join_scratch<accumulator>::bytes_for(most_threads); }
 
   /// A group of threads that take a stretch together, as divisions by a power of two: threads come to their first loads
   /// after few instructions.
@@ -59,15 +52,14 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
 
   /// How many segments the rows of a problem have: 1 where there are rows enough.
   static std::int64_t segments_of(const problem_type& problem) {
-    if (problem.rows > arrival_counters_of_a_context) return 1;
     const std::int64_t segment = device_segment(problem.rows * problem.columns, sizeof(stored));
     return std::max<std::int64_t>(1, (problem.columns + segment - 1) / segment);
   }
 
-  /// `partial` and `counters`: a value for every segment and a counter for every row, where there are several segments.
+  /// `words`: the context's, where there are several segments.
   row_reduction_device_kernel(const Policy& policy, const problem_type& problem, std::int64_t segments,
-                              accumulator* partial, unsigned* counters)
-      : policy_(policy), problem_(problem), segments_(segments), partial_(partial), counters_(counters) {
+                              published_word* words)
+      : policy_(policy), problem_(problem), segments_(segments), words_(words) {
     segment_ = segments == 1 ? problem.columns : device_segment(problem.rows * problem.columns, sizeof(stored));
     // A segment is as long as a whole team's loads at least: several segments mean a team for each.
     group_ = team::group::of(segments == 1 ? device_group<stored>(problem.columns) : most_threads);
@@ -80,7 +72,6 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     join_scratch<accumulator> scratch = team_join_scratch<accumulator>(member, most_threads);
-    int* const flag = team_scratch_array<int>(member, 1);
     const int lane = group_.lane_of(member.team_rank());
     const std::int64_t block_count = problem_.rows * segments_;
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * group_.of_team();
@@ -90,12 +81,17 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
       const std::int64_t block = begin + group_.number_of(member.team_rank());
       const bool is_there = block < block_count;
       const std::int64_t row = row_of(block);
-      const accumulator own = is_there ? share_of(row, block - row * segments_, lane) : policy_.identity();
+      const std::int64_t segment = block - row * segments_;
+      const accumulator own = is_there ? share_of(row, segment, lane) : policy_.identity();
       accumulator total = join_group(member, scratch, group_.threads(), own, combine_on_device<Policy>{policy_});
       if (segments_ > 1) {
-        if (lane == 0) partial_[block] = total;
-        if (!arrive_last(member, flag, counters_ + row, segments_)) continue;
-        total = combine_partial(policy_, member, scratch, partial_ + row * segments_, segments_);
+        constexpr int words = words_of_published<accumulator>;
+        if (segment < segments_ - 1) {
+          if (lane == 0) publish(words_ + block * words, total);
+          continue;
+        }
+        total = join_published<most_threads>(member, scratch, words_ + row * segments_ * words, segments_,
+                                             policy_.identity(), total, combine_on_device<Policy>{policy_});
       }
       if (is_there && lane == 0) {
         problem_.results[row * problem_.result_stride] = policy_.finish(total, problem_.columns);
@@ -123,13 +119,12 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
   problem_type problem_;
   std::int64_t segment_;
   std::int64_t segments_;
-  accumulator* partial_;
-  unsigned* counters_;
+  published_word* words_;
   typename team::group group_;
 };
 
 /// The reduction of an array of any strides. Its inner loops, in pieces where they are long, are dealt out to groups of
-/// threads; a thread combines what it finds in all of its pieces, and the last team what all teams found.
+/// threads; a thread combines what it finds in all of its pieces, and the last team what all teams find.
 template <class Policy>
 class nest_reduction_device_kernel : public reduction_team<Policy> {
   using team = reduction_team<Policy>;
@@ -153,11 +148,8 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
     teams_ = std::max<std::int64_t>(1, std::min((items_ + groups - 1) / groups, (total + segment - 1) / segment));
   }
 
-  /// `partial`: a value for each team.
-  void use(accumulator* partial, unsigned* counter) {
-    partial_ = partial;
-    counter_ = counter;
-  }
+  /// The context's words, where there are several teams.
+  void use(published_word* words) { words_ = words; }
 
   std::int64_t blocks() const { return teams_; }
   static std::int64_t blocks_per_team() { return 1; }
@@ -166,7 +158,6 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     join_scratch<accumulator> scratch = team_join_scratch<accumulator>(member, most_threads);
-    int* const flag = team_scratch_array<int>(member, 1);
     const int groups = group_.of_team();
     const int lane = group_.lane_of(member.team_rank());
     const std::int64_t step = teams_ * groups;
@@ -178,9 +169,12 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
     }
     total = join_group(member, scratch, most_threads, total, combine_on_device<Policy>{policy_});
     if (teams_ > 1) {
-      if (member.team_rank() == 0) partial_[member.league_rank()] = total;
-      if (!arrive_last(member, flag, counter_, teams_)) return;
-      total = combine_partial(policy_, member, scratch, partial_, teams_);
+      if (member.league_rank() < teams_ - 1) {
+        if (member.team_rank() == 0) publish(words_ + member.league_rank() * words_of_published<accumulator>, total);
+        return;
+      }
+      total = join_published<most_threads>(member, scratch, words_, teams_, policy_.identity(), total,
+                                           combine_on_device<Policy>{policy_});
     }
     if (member.team_rank() == 0) *result_ = policy_.finish(total, nest_.size());
   }
@@ -216,8 +210,7 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
   std::int64_t pieces_;
   std::int64_t items_;
   std::int64_t teams_;
-  accumulator* partial_ = nullptr;
-  unsigned* counter_ = nullptr;
+  published_word* words_ = nullptr;
   typename team::group group_;
 };
 

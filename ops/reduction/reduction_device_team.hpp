@@ -6,7 +6,7 @@
 /// of memory.
 
 #include "reduction_policy.hpp"
-#include <prumo/detail/arrival_counters.hpp>
+#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
 #include <climits>
@@ -26,10 +26,12 @@ struct reduction_tuning {
   static constexpr int loads_at_once = 8;
   /// The same where that would not leave registers enough: eight values a load, several loops.
   static constexpr int wide_loads_at_once = 4;
-  /// Bytes of the shortest segment of a long row: one round of loads of a team.
-  static constexpr std::int64_t shortest_segment = std::int64_t{team_threads} * loads_at_once * 16;
+  /// Bytes of a segment of a long row: one round of loads of a team, or half of it where that leaves multiprocessors
+  /// without a team.
+  static constexpr std::int64_t round_bytes = std::int64_t{team_threads} * loads_at_once * 16;
+  static constexpr std::int64_t few_segments = 128;
   /// There are no more segments than teams that run at the same time.
-  static constexpr std::int64_t most_segments = 512;
+  static constexpr std::int64_t most_segments = most_parts_of_an_array;
   /// Elements of a row of a column-major matrix that a thread has under way at a time.
   static constexpr int column_loads_at_once = 8;
   /// Teams for a column-major matrix.
@@ -42,7 +44,8 @@ struct reduction_tuning {
 inline std::int64_t device_segment(std::int64_t total, std::size_t element_bytes) {
   using tuning = reduction_tuning;
   const auto size = static_cast<std::int64_t>(element_bytes);
-  std::int64_t bytes = tuning::shortest_segment;
+  std::int64_t bytes = tuning::round_bytes;
+  if (bytes / 2 / size * tuning::few_segments >= total) bytes /= 2;
   while (bytes / size * tuning::most_segments < total) bytes *= 2;
   return bytes / size;
 }
@@ -81,15 +84,25 @@ struct combine_on_device {
   }
 };
 
+/// The threads of a team as a number that the compiler knows.
+struct whole_team {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return reduction_tuning::team_threads; }
+};
+
 /// A thread's share of `count` elements, which `group` threads reduce together; thread `lane` of them asks. The first
 /// element's position is `position`, the next one's `step` further.
-template <class Policy>
+///
+/// Group: int, or whole_team where a whole team reduces it, which spares a thread half of its instructions before the
+/// first load.
+template <class Policy, class Group = int>
 class share_of_stretch {
  public:
   using stored = typename Policy::stored;
   using accumulator = typename Policy::accumulator;
+  using pack = device_pack<stored>;
 
-  KOKKOS_FORCEINLINE_FUNCTION share_of_stretch(const Policy& policy, int lane, int group, std::int64_t position,
+  KOKKOS_FORCEINLINE_FUNCTION share_of_stretch(const Policy& policy, int lane, Group group, std::int64_t position,
                                                std::int64_t step)
       : policy_(policy), lane_(lane), group_(group), position_(position), step_(step) {
     PRUMO_UNROLL
@@ -102,6 +115,19 @@ class share_of_stretch {
     } else {
       take_elements(first, count, stride);
     }
+    return combined();
+  }
+
+  /// The same of packs, and `rest` elements behind them.
+  KOKKOS_FORCEINLINE_FUNCTION accumulator reduce_packs(const pack* first, std::int64_t packs, int rest) {
+    const stored* const elements = reinterpret_cast<const stored*>(first);
+    take_packs(elements, 0, packs);
+    if (lane_ < rest) take(0, elements[packs * pack_elements + lane_], packs * pack_elements + lane_);
+    return combined();
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION accumulator combined() {
     PRUMO_UNROLL
     for (int half = accumulators / 2; half > 0; half /= 2) {
       PRUMO_UNROLL
@@ -110,12 +136,10 @@ class share_of_stretch {
     return found_[0];
   }
 
- private:
   static constexpr int pack_elements = device_pack_elements<stored>;
   static constexpr int accumulators = Policy::indexed ? 1 : pack_elements;
   static constexpr bool is_wide = sizeof(stored) == 2;
   static constexpr int loads = is_wide ? reduction_tuning::wide_loads_at_once : reduction_tuning::loads_at_once;
-  using pack = device_pack<stored>;
 
   KOKKOS_FORCEINLINE_FUNCTION void take(int which, const stored& value, std::int64_t index) {
     accumulator& found = found_[which % accumulators];
@@ -224,34 +248,10 @@ class share_of_stretch {
 
   const Policy& policy_;
   int lane_;
-  int group_;
+  Group group_;
   std::int64_t position_;
   std::int64_t step_;
   accumulator found_[accumulators];
 };
-
-/// What `count` partial results amount to, for all threads of a team.
-template <class Policy, class Member>
-KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator combine_partial(
-    const Policy& policy, const Member& member, join_scratch<typename Policy::accumulator>& scratch,
-    const typename Policy::accumulator* partial, std::int64_t count) {
-  constexpr int threads = reduction_tuning::team_threads;
-  constexpr int loads = reduction_tuning::wide_loads_at_once;
-  typename Policy::accumulator found = policy.identity();
-  PRUMO_KEEP_LOOP
-  for (std::int64_t at = member.team_rank(); at < count; at += loads * threads) {
-    typename Policy::accumulator loaded[loads];
-    PRUMO_UNROLL
-    for (int load = 0; load < loads; ++load) {
-      const std::int64_t place = at + load * threads;
-      loaded[load] = partial[place < count ? place : at];
-    }
-    PRUMO_UNROLL
-    for (int load = 0; load < loads; ++load) {
-      if (at + load * threads < count) found = policy.combine(found, loaded[load]);
-    }
-  }
-  return join_group(member, scratch, threads, found, combine_on_device<Policy>{policy});
-}
 
 }  // namespace prumo::detail

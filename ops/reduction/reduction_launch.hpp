@@ -5,6 +5,7 @@
 /// For the sources of reductions: from a problem to kernels, and the instantiations of both functions for every space
 /// and type. A source names kinds that share kernels.
 
+#include "reduction_device_array.hpp"
 #include "reduction_device_columns.hpp"
 #include "reduction_host_layouts.hpp"
 #include "reduction_policies.hpp"
@@ -65,7 +66,7 @@ class reduction_launcher {
       combine_on_host({policy_, partial, 1, 0, count, 1, nest.size(), target, 1});
     } else {
       nest_reduction_device_kernel<Policy> kernel(policy_, source.data, nest, target);
-      if (kernel.blocks() > 1) kernel.use(partial_results(kernel.blocks()), counters());
+      if (kernel.blocks() > 1) kernel.use(published_words<Exec>::of(context_));
       launch_teams(context_.instance(), labels_.strided, kernel);
     }
   }
@@ -74,7 +75,6 @@ class reduction_launcher {
   accumulator* partial_results(std::int64_t count) {
     return static_cast<accumulator*>(context_.workspace(static_cast<std::size_t>(count) * sizeof(accumulator)));
   }
-  unsigned* counters() { return arrival_counters<Exec>::of(context_); }
 
   void reduce_rows_on_host(const row_problem& problem) {
     const std::int64_t segments = reduction_segments(problem.columns);
@@ -106,10 +106,13 @@ class reduction_launcher {
   void reduce_rows_on_device(const row_problem& problem) {
     using kernel = row_reduction_device_kernel<Policy>;
     const std::int64_t segments = kernel::segments_of(problem);
-    const bool whole = segments == 1;
-    launch_teams(context_.instance(), labels_.rows,
-                 kernel(policy_, problem, segments, whole ? nullptr : partial_results(problem.rows * segments),
-                        whole ? nullptr : counters()));
+    published_word* const words = segments == 1 ? nullptr : published_words<Exec>::of(context_);
+    if (segments > 1 && array_reduction_device_kernel<Policy>::can_reduce(problem)) {
+      launch_teams(context_.instance(), labels_.segments,
+                   array_reduction_device_kernel<Policy>(policy_, problem, segments, words));
+    } else {
+      launch_teams(context_.instance(), labels_.rows, kernel(policy_, problem, segments, words));
+    }
   }
 
   void reduce_column_major_on_device(const row_problem& problem) {
@@ -118,7 +121,7 @@ class reduction_launcher {
     launch_teams(context_.instance(), labels_.columns,
                  column_major_device_kernel<Policy>(policy_, problem, tiles,
                                                     whole ? nullptr : partial_results(problem.rows * tiles.chunks),
-                                                    whole ? nullptr : counters()));
+                                                    whole ? nullptr : arrival_counters<Exec>::of(context_)));
   }
 
   context<Exec>& context_;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace prumo {
 namespace {
@@ -49,6 +50,30 @@ TYPED_TEST(reductions_of_special_values, extremes_are_found_at_every_place) {
       const all_reductions low(this->ctx_, vector_of<TypeParam>(numbers));
       EXPECT_EQ(low.min, -3) << length;
       EXPECT_EQ(low.argmin, static_cast<std::int64_t>(place)) << length;
+    }
+  }
+}
+
+/// Devices read arrays in packs, rounds and segments of powers of two: before, behind and across their edges, from
+/// aligned and other addresses.
+TYPED_TEST(reductions_of_special_values, extremes_are_found_beside_the_edges_of_segments) {
+  constexpr std::size_t length = (std::size_t{3} << 18) + 9;
+  const auto x = vector_of<TypeParam>(std::vector<double>(length, 0.5));
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, x);
+  const index_view found("found");
+  for (const std::size_t begin : {0, 1, 8}) {
+    const auto part = Kokkos::subview(x, std::pair<std::size_t, std::size_t>(begin, length));
+    for (const std::size_t edge : {1 << 3, 1 << 11, 1 << 12, 1 << 13, 5 << 13, 1 << 17, 3 << 18}) {
+      for (const std::size_t place : {edge - 1, edge}) {
+        const auto one = Kokkos::subview(x, begin + place);
+        host(begin + place) = static_cast<TypeParam>(compute_t<TypeParam>(3));
+        Kokkos::deep_copy(one, host(begin + place));
+        argmax(this->ctx_, part, found);
+        this->ctx_.fence();
+        EXPECT_EQ(scalar_of(found), static_cast<std::int64_t>(place)) << begin;
+        host(begin + place) = static_cast<TypeParam>(compute_t<TypeParam>(0.5));
+        Kokkos::deep_copy(one, host(begin + place));
+      }
     }
   }
 }

@@ -3,7 +3,7 @@
 
 /// \file
 /// How the last team of a device's kernel to arrive finishes what all its teams have begun, so that one launch is
-/// enough.
+/// enough: where a team finds more values than published_values.hpp has words for.
 
 #include <prumo/context.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
