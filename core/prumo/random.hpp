@@ -5,7 +5,6 @@
 /// A counter-based random generator: value i of stream s under a seed is a pure function of (seed, s, i), the same on
 /// every backend and in Python. docs/random.md specifies it.
 
-#include <prumo/detail/compiler.hpp>
 #include <prumo/types.hpp>
 
 #include <cstdint>
@@ -56,35 +55,6 @@ KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::
     k1 += 0xBB67AE85u;
   }
   return {{c0, c1, c2, c3}};
-}
-
-/// Blocks number first ... first + Count - 1, word by word: a round is a loop over blocks, which a host vectorises.
-template <int Count>
-inline void philox4x32_10_side_by_side(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
-                                       std::uint32_t (&words)[4][Count]) {
-  for (int i = 0; i < Count; ++i) {
-    const std::uint64_t counter = first + static_cast<std::uint64_t>(i);
-    words[0][i] = static_cast<std::uint32_t>(counter);
-    words[1][i] = static_cast<std::uint32_t>(counter >> 32);
-    words[2][i] = static_cast<std::uint32_t>(stream);
-    words[3][i] = static_cast<std::uint32_t>(stream >> 32);
-  }
-  auto k0 = static_cast<std::uint32_t>(seed);
-  auto k1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (int i = 0; i < Count; ++i) {
-      const std::uint32_t c1 = words[1][i], c3 = words[3][i];
-      const std::uint64_t product0 = static_cast<std::uint64_t>(0xD2511F53u) * words[0][i];
-      const std::uint64_t product1 = static_cast<std::uint64_t>(0xCD9E8D57u) * words[2][i];
-      words[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ k0;
-      words[1][i] = static_cast<std::uint32_t>(product1);
-      words[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ k1;
-      words[3][i] = static_cast<std::uint32_t>(product0);
-    }
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
 }
 
 /// How many values of T one block holds: 2 of `double`, 4 of the others.

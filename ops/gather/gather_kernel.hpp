@@ -125,6 +125,8 @@ class gather_host_kernel {
     rows_per_block_ = stretches_ > 1 ? 1
                                      : std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
                                                                 most_words / (problem.columns + 1) + 1);
+    const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(Word));
+    rows_ahead_ = std::clamp<std::int64_t>(bytes_ahead / (row_bytes + 1), 1, 16);
   }
 
   std::int64_t blocks() const {
@@ -138,25 +140,31 @@ class gather_host_kernel {
     const std::int64_t end = std::min(problem_.columns, begin + stretch_);
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
     for (std::int64_t row = first; row < last; ++row) {
-      prefetch(row + rows_ahead < last ? row + rows_ahead : row);
+      if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, begin, end);
       copy_row(row, begin, end);
     }
     if (streaming_) streaming_fence();
   }
 
  private:
-  /// Rows come from anywhere: the processor cannot guess the next ones, but the indices tell.
-  static constexpr std::int64_t rows_ahead = 16;
+  /// Rows come from anywhere: the processor cannot guess the next ones, but the indices tell. So many bytes are asked
+  /// for before they are needed, of a row at most a page: from there on the processor sees that it is read in order.
+  static constexpr std::int64_t bytes_ahead = 16384, bytes_of_row = 4096;
+  static constexpr std::int64_t line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
 
   bool is_row(std::int64_t chosen) const { return chosen >= 0 && chosen < problem_.source_rows; }
   std::int64_t index_of(std::int64_t row) const {
     return static_cast<std::int64_t>(problem_.index[row * problem_.index_stride]);
   }
 
-  void prefetch([[maybe_unused]] std::int64_t row) const {
+  void prefetch([[maybe_unused]] std::int64_t row, [[maybe_unused]] std::int64_t begin,
+                [[maybe_unused]] std::int64_t end) const {
 #if defined(__GNUC__)
     const std::int64_t chosen = index_of(row);
-    if (is_row(chosen)) __builtin_prefetch(problem_.source + chosen * problem_.source_row_stride);
+    if (!is_row(chosen) || problem_.source_column_stride != 1) return;
+    const Word* const source = problem_.source + chosen * problem_.source_row_stride;
+    end = std::min(end, begin + bytes_of_row / static_cast<std::int64_t>(sizeof(Word)));
+    for (std::int64_t c = begin; c < end; c += line) __builtin_prefetch(source + c);
 #endif
   }
 
@@ -178,30 +186,18 @@ class gather_host_kernel {
   }
 
   void copy_run(const Word* from, Word* to, std::int64_t count) const {
-    constexpr auto line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
-    std::int64_t at = 0;
     if (streaming_) {
-      const auto beyond =
-          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % streaming_unit / sizeof(Word));
-      at = std::min(count, beyond == 0 ? 0 : line - beyond);
-      copy_words(from, to, at);
-      for (; at + line <= count; at += line) {
-        alignas(streaming_unit) Word held[line];
-        copy_words(from + at, held, line);
-        stream_bytes(to + at, held, sizeof(held));
-      }
+      stream_run(to, from, count);
+    } else {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
     }
-    copy_words(from + at, to + at, count - at);
-  }
-
-  static void copy_words(const Word* from, Word* to, std::int64_t count) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
   }
 
   gather_problem<Word, Index> problem_;
   std::int64_t stretches_ = 1;
   std::int64_t stretch_ = 0;
   std::int64_t rows_per_block_ = 1;
+  std::int64_t rows_ahead_ = 1;
   bool streaming_;
 };
 

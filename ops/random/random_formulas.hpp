@@ -9,6 +9,7 @@
 #include <prumo/random.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace prumo::detail {
 
@@ -26,23 +27,30 @@ KOKKOS_FORCEINLINE_FUNCTION auto random_word(const random::philox_block& block, 
 template <class T, class C = compute_t<T>>
 struct uniform_formula {
   using plain = plain_scalar_t<C>;
+  /// Whether a number depends on one word alone.
+  static constexpr bool word_by_word = true;
   plain low, range, highest;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION void values(const random::philox_block& block, C* out) const {
-    constexpr int bits = scalar_traits<T>::significand_bits;
-    constexpr int width = sizeof(T) == 8 ? 64 : 32;
-    constexpr plain step = plain(1) / static_cast<plain>(std::uint64_t{1} << bits);
     PRUMO_UNROLL
-    for (int lane = 0; lane < random::values_per_block<T>; ++lane) {
-      // Exact, so no operation of the formula. Devices convert integers of 32 bits faster.
-      using integer = std::conditional_t<width == 64, std::int64_t, std::int32_t>;
-      const auto whole = static_cast<integer>(random_word<sizeof(T)>(block, lane) >> (width - bits));
-      const C fraction(static_cast<plain>(whole) * step);
-      // Rounded twice, everywhere: prumo's sources are compiled without contraction.
-      const C value = C(range) * fraction + C(low);
-      out[lane] = prumo::minimum(value, C(highest));
-    }
+    for (int lane = 0; lane < random::values_per_block<T>; ++lane)
+      out[lane] = value(random_word<sizeof(T)>(block, lane));
+  }
+
+  /// The number that a word makes.
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class Word>
+  KOKKOS_FORCEINLINE_FUNCTION C value(Word word) const {
+    constexpr int bits = scalar_traits<T>::significand_bits;
+    constexpr int width = static_cast<int>(8 * sizeof(Word));
+    constexpr plain step = plain(1) / static_cast<plain>(std::uint64_t{1} << bits);
+    // Exact, so no operation of the formula. Devices convert integers of 32 bits faster.
+    using integer = std::make_signed_t<Word>;
+    const C fraction(static_cast<plain>(static_cast<integer>(word >> (width - bits))) * step);
+    // Rounded twice, everywhere: prumo's sources are compiled without contraction.
+    const C number = C(range) * fraction + C(low);
+    return prumo::minimum(number, C(highest));
   }
 };
 
@@ -82,18 +90,26 @@ KOKKOS_FORCEINLINE_FUNCTION C cosine_tail(C z) {
 template <class T, class C = compute_t<T>>
 struct normal_formula {
   using plain = plain_scalar_t<C>;
+  static constexpr bool word_by_word = false;
   plain mean, deviation;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION void values(const random::philox_block& block, C* out) const {
     PRUMO_UNROLL
     for (int lane = 0; lane < random::values_per_block<T>; lane += 2) {
-      C cosine, sine;
-      direction(random_word<sizeof(T)>(block, lane + 1), cosine, sine);
-      const C radius = radius_of(random_word<sizeof(T)>(block, lane));
-      out[lane] = prumo::fma(C(deviation), radius * cosine, C(mean));
-      out[lane + 1] = prumo::fma(C(deviation), radius * sine, C(mean));
+      pair(random_word<sizeof(T)>(block, lane), random_word<sizeof(T)>(block, lane + 1), out[lane], out[lane + 1]);
     }
+  }
+
+  /// The two numbers that two words make.
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class Word>
+  KOKKOS_FORCEINLINE_FUNCTION void pair(Word u, Word v, C& first, C& second) const {
+    C cosine, sine;
+    direction(v, cosine, sine);
+    const C radius = radius_of(u);
+    first = prumo::fma(C(deviation), radius * cosine, C(mean));
+    second = prumo::fma(C(deviation), radius * sine, C(mean));
   }
 
  private:

@@ -62,7 +62,9 @@ void launch_random(const Exec& instance, const random_problem<T>& problem) {
   const auto formula = Numbers::formula_for(problem);
   using formula_type = std::remove_const_t<decltype(formula)>;
   if constexpr (is_host_space<Exec>) {
-    launch_blocks(instance, Numbers::label(), random_host_kernel<T, formula_type>(problem, formula));
+    const std::size_t footprint = static_cast<std::size_t>(problem.target.size()) * sizeof(T);
+    const bool streaming = has_streaming_stores && should_stream(footprint, 0);
+    launch_blocks(instance, Numbers::label(), random_host_kernel<T, formula_type>(problem, formula, streaming));
   } else {
     launch_blocks(instance, Numbers::label(), random_device_kernel<T, formula_type>(problem, formula));
   }

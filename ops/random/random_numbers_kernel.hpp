@@ -4,12 +4,15 @@
 /// \file
 /// The kernels of random_uniform and random_normal: a stretch of the generator's blocks an iteration.
 
+#include "philox_blocks.hpp"
 #include "random_formulas.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/streaming_store.hpp>
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/random_numbers.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -134,53 +137,76 @@ class random_device_kernel {
   std::int64_t whole_blocks_;
 };
 
-/// On a host: every step of the generator and of the formula is a loop over blocks, for whole vectors.
+/// On a host: blocks of the generator as vectors, then the formula as a loop over their words.
 template <class T, class Formula>
 class random_host_kernel {
   using C = compute_t<T>;
+  using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   static constexpr int per_block = random_target<T>::per_block;
-  static constexpr int side_by_side = 64;
-  static constexpr std::int64_t stretch = 16 * side_by_side;
+  static constexpr int at_once = 64;
+  static constexpr std::int64_t stretch = 16 * at_once;
 
  public:
-  random_host_kernel(const random_problem<T>& problem, const Formula& formula)
+  random_host_kernel(const random_problem<T>& problem, const Formula& formula, bool streaming)
       : target_(problem),
         position_(problem.position),
         formula_(formula),
-        first_block_(problem.position.offset / per_block) {}
+        first_block_(problem.position.offset / per_block),
+        streaming_(streaming) {}
 
   std::int64_t blocks() const { return (target_.blocks() + stretch - 1) / stretch; }
 
   void operator()(std::int64_t item) const {
     const std::int64_t end = std::min(target_.blocks(), (item + 1) * stretch);
-    for (std::int64_t block = item * stretch; block < end; block += side_by_side) make(block);
+    const philox_blocks generator(position_.seed, position_.stream);
+    for (std::int64_t block = item * stretch; block < end; block += at_once) make(generator, block);
+    if (streaming_) streaming_fence();
   }
 
  private:
-  void make(std::int64_t block) const {
-    constexpr int n = side_by_side;
-    std::uint32_t words[4][n];
-    random::philox4x32_10_side_by_side<n>(position_.seed, position_.stream,
-                                          first_block_ + static_cast<std::uint64_t>(block), words);
-    C values[n * per_block];
-    const Formula formula = formula_;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (int i = 0; i < n; ++i) {
+  static constexpr int numbers = at_once * per_block;
+
+  void make(const philox_blocks& generator, std::int64_t block) const {
+    alignas(streaming_unit) word words[numbers];
+    const std::uint64_t first = first_block_ + static_cast<std::uint64_t>(block);
+    if constexpr (sizeof(T) != 8) {
+      generator.template make<at_once>(first, words);
+    } else {
+      // A word's lower half comes first, as it does in the memory of most machines; the loop is a copy there.
+      std::uint32_t halves[4 * at_once];
+      generator.template make<at_once>(first, halves);
+      for (int i = 0; i < numbers; ++i) words[i] = (static_cast<word>(halves[2 * i + 1]) << 32) | halves[2 * i];
+    }
+    T* const target = target_.in_order(block, at_once);
+    if (target != nullptr && !streaming_) return apply_formula(words, target);
+    alignas(streaming_unit) T made[numbers];
+    apply_formula(words, made);
+    if (target != nullptr) return stream_run(target, made, numbers);
+    for (int i = 0; i < at_once; ++i) {
       C of_block[per_block];
-      formula.values(random::philox_block{{words[0][i], words[1][i], words[2][i], words[3][i]}}, of_block);
-      for (int lane = 0; lane < per_block; ++lane) values[i * per_block + lane] = of_block[lane];
+      for (int lane = 0; lane < per_block; ++lane) of_block[lane] = static_cast<C>(made[i * per_block + lane]);
+      target_.store(block + i, of_block);
     }
-    if (T* const target = target_.in_order(block, n)) {
-      for (int i = 0; i < n * per_block; ++i) target[i] = static_cast<T>(values[i]);
-      return;
+  }
+
+  void apply_formula(const word* words, T* target) const {
+    const Formula formula = formula_;
+    if constexpr (Formula::word_by_word) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int i = 0; i < numbers; ++i) target[i] = static_cast<T>(formula.value(words[i]));
+    } else {
+      C values[numbers];
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int i = 0; i < numbers; i += 2) formula.pair(words[i], words[i + 1], values[i], values[i + 1]);
+      for (int i = 0; i < numbers; ++i) target[i] = static_cast<T>(values[i]);
     }
-    for (int i = 0; i < n; ++i) target_.store(block + i, values + i * per_block);
   }
 
   random_target<T> target_;
   random_position position_;
   Formula formula_;
   std::uint64_t first_block_;
+  bool streaming_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -5,6 +5,7 @@
 #include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/error.hpp>
+#include <prumo/random.hpp>
 #include <prumo/random_numbers.hpp>
 
 #include <gmock/gmock.h>
@@ -169,6 +170,29 @@ TYPED_TEST(random_numbers, sequences_go_on) {
   ctx.fence();
   EXPECT_EQ(on_host(whole), on_host(parts));
   EXPECT_EQ(on_host(normal), on_host(others));
+}
+
+/// Many numbers at once are those of the blocks that they stand in, where the counter's lower half overflows, too.
+TYPED_TEST(random_numbers, are_those_of_their_blocks) {
+  constexpr std::uint64_t seed = 0xFEDCBA9876543210, stream = 0x123456789ABCDEF0;
+  constexpr int bits = scalar_traits<TypeParam>::significand_bits;
+  constexpr auto per_block = static_cast<std::uint64_t>(random::values_per_block<TypeParam>);
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{3}, (std::uint64_t{1} << 32) * per_block - 2001}) {
+    for (const std::int64_t n : {1, 255, 256, 5003}) {
+      const auto made = uniform_numbers<TypeParam>({seed, stream, offset}, 0, 1, n);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::uint64_t index = offset + static_cast<std::uint64_t>(i);
+        const random::philox_block block = random::philox4x32_10(seed, stream, index / per_block);
+        const auto lane = static_cast<int>(index % per_block);
+        std::uint64_t word = block.words[per_block == 2 ? 2 * lane + 1 : lane];
+        if (per_block == 2) word = (word << 32) | block.words[2 * lane];
+        const auto whole = static_cast<double>(word >> ((per_block == 2 ? 64 : 32) - bits));
+        wrong += made[static_cast<std::size_t>(i)] != std::ldexp(whole, -bits) ? 1 : 0;
+      }
+      EXPECT_EQ(wrong, 0) << n << " numbers from " << offset;
+    }
+  }
 }
 
 TYPED_TEST(random_numbers, elements_take_numbers_in_row_major_order) {

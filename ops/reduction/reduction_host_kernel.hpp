@@ -5,13 +5,12 @@
 /// The kernels of reductions on the host. Long rows are cut into segments of fixed length; a first kernel reduces
 /// segments to partial results, a second one combines those of each row. Short rows need one kernel only.
 
-#include "reduction_policy.hpp"
+#include "reduction_positions.hpp"
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>
 #include <prumo/reduction.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -24,135 +23,6 @@ inline constexpr std::int64_t reduction_segment = 16384;
 /// How many segments a row of so many columns has; a row of none has one.
 inline std::int64_t reduction_segments(std::int64_t columns) {
   return std::max<std::int64_t>(1, (columns + reduction_segment - 1) / reduction_segment);
-}
-
-/// Rows that are too short for all lanes: below `chained` elements one after the other, many rows under way at a time
-/// thanks to the processor; from there on in so many lanes and a remainder.
-struct short_rows {
-  static constexpr std::int64_t chained = 16;
-  static constexpr int lanes = 8;
-  /// Where all lanes begin to pay.
-  template <class Accumulator>
-  static constexpr std::int64_t longest = 4 * reduction_lanes<Accumulator>;
-};
-
-/// join() of a policy as reduce_lanes() takes it.
-template <class Policy>
-struct join_elements {
-  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
-  const Policy& policy;
-  typename Policy::accumulator operator()(typename Policy::accumulator found, typename Policy::element value) const {
-    return policy.join(found, value);
-  }
-};
-
-/// combine() of a policy, likewise.
-template <class Policy>
-struct combine_accumulators {
-  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
-  const Policy& policy;
-  typename Policy::accumulator operator()(typename Policy::accumulator a, typename Policy::accumulator b) const {
-    return policy.combine(a, b);
-  }
-};
-
-/// The elements that `load` gives, 0 ... count - 1, reduced in an order that follows from their number.
-template <class Policy, class Load>
-typename Policy::accumulator reduce_in_lanes(const Policy& policy, std::int64_t count, const Load& load) {
-  using accumulator = typename Policy::accumulator;
-  if (count < short_rows::chained) {
-    accumulator found = policy.identity();
-    for (std::int64_t index = 0; index < count; ++index) found = policy.join(found, load(index));
-    return found;
-  }
-  if (count < short_rows::longest<accumulator>) {
-    constexpr int lanes = short_rows::lanes;
-    accumulator lane[lanes];
-    for (int which = 0; which < lanes; ++which) lane[which] = policy.identity();
-    std::int64_t index = 0;
-    for (; index + lanes <= count; index += lanes) {
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
-    }
-    accumulator rest = policy.identity();
-    if constexpr (Policy::idempotent) {
-      // The last elements once more, those that were joined already included, take no loop over a few.
-      index = count - lanes;
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
-    } else {
-      for (; index < count; ++index) rest = policy.join(rest, load(index));
-    }
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      for (int which = 0; which < half; ++which) lane[which] = policy.combine(lane[which], lane[which + half]);
-    }
-    return Policy::idempotent ? lane[0] : policy.combine(lane[0], rest);
-  }
-  return reduce_lanes(count, policy.identity(), join_elements<Policy>{policy}, combine_accumulators<Policy>{policy},
-                      load);
-}
-
-/// Of keys alone: the largest.
-template <class Integer>
-struct largest_key {
-  using element = Integer;
-  using accumulator = Integer;
-  static constexpr bool keeps_lanes_in_registers = true;
-  static constexpr bool idempotent = true;
-  accumulator identity() const { return std::numeric_limits<Integer>::min(); }
-  accumulator join(accumulator largest, element key) const { return largest > key ? largest : key; }
-  accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
-};
-
-/// The first index with that key among 0 ... count - 1, of which there is one.
-template <class Element, class Load>
-std::int64_t find_key(Element wanted, std::int64_t count, const Load& load) {
-  constexpr std::int64_t at_once = 64, few = 8 * at_once;
-  if (count < few) {
-    // Without a branch that the data decide, and in a form that compilers vectorise.
-    const auto length = static_cast<Element>(count);
-    Element first = length;
-    for (Element index = 0; index < length; ++index) {
-      const Element candidate = load(index) == wanted ? index : length;
-      first = candidate < first ? candidate : first;
-    }
-    return first;
-  }
-  std::int64_t at = 0;
-  for (; at + at_once <= count; at += at_once) {
-    Element differing = 1;
-    for (std::int64_t index = 0; index < at_once; ++index) {
-      differing = static_cast<Element>(differing & (load(at + index) != wanted ? 1 : 0));
-    }
-    if (differing == 0) break;
-  }
-  while (load(at) != wanted) ++at;
-  return at;
-}
-
-/// The first of the largest among 0 ... count - 1, in stretches that stay in the nearest cache: where a stretch holds a
-/// larger one than those before, it is looked through once more.
-template <class Policy, class Load>
-typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_t count, const Load& load) {
-  using element = typename Policy::element;
-  constexpr std::int64_t stretch = 4096;
-  typename Policy::accumulator found = policy.identity();
-  if (count < short_rows::chained) {
-    for (std::int64_t index = 0; index < count; ++index) {
-      const element key = load(index);
-      const bool is_larger = index == 0 || key > found.key;
-      found.key = is_larger ? key : found.key;
-      found.position = is_larger ? index : found.position;
-    }
-    return found;
-  }
-  for (std::int64_t begin = 0; begin < count; begin += stretch) {
-    const std::int64_t length = std::min(stretch, count - begin);
-    const auto load_here = [&](std::int64_t index) { return load(begin + index); };
-    const element largest = reduce_in_lanes(largest_key<element>{}, length, load_here);
-    if (begin == 0 || largest > found.key) found = {largest, begin + find_key(largest, length, load_here)};
-  }
-  return found;
 }
 
 /// The elements that `load` gives, the first of them at `position` where they have one, the next `step` further.
@@ -175,6 +45,13 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
                                            std::int64_t count, std::int64_t stride, std::int64_t position = 0,
                                            std::int64_t step = 1) {
   if (stride == 1) {
+    if constexpr (Policy::indexed) {
+      if (count >= short_rows::chained) {
+        auto found = find_in_memory(policy, first, count);
+        found.position = position + found.position * step;
+        return found;
+      }
+    }
     return reduce_elements(
         policy, count, [&](std::int64_t index) { return policy.lift(first[index]); }, position, step);
   }

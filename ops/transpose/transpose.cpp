@@ -25,7 +25,7 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, streaming));
+    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, concurrency_of(instance), streaming));
   } else if (can_use_packs(problem)) {
     launch_teams(instance, tiles_label, transpose_device_kernel<Word, true>(problem));
   } else {

@@ -2,132 +2,200 @@
 #pragma once
 
 /// \file
-/// The transpose on the host: tiles that stay in the nearest cache, made of squares whose rows are a cache line.
+/// The transpose on the host. What bounds it is not the exchange of words but how memory is asked for; the shapes below
+/// follow from that:
+/// - writing whole lines past the caches is equally fast wherever they go, as long as their pages are known to the
+///   processor (its translation buffers): a *band* of rows gives each row of the target several lines at a time, and
+///   a *strip* of columns is so narrow that bands below one another find the pages of the one before;
+/// - reading is as fast as copying only while the lines of a row are asked for early, several at a time. The processor
+///   cannot guess the order, so each *tile* asks for the next one;
+/// - rows a power of two apart share sets of the nearest cache: their lines are copied before they are taken apart.
 
-#include <prumo/detail/compiler.hpp>
-#include <prumo/detail/instruction_set.hpp>
-#include <prumo/detail/streaming_store.hpp>
+#include <prumo/detail/line_square.hpp>
 #include <prumo/transpose.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 template <class Word>
 class transpose_host_kernel {
-  /// Words of a cache line, and the side of a square.
-  static constexpr int line = static_cast<int>(streaming_unit / sizeof(Word));
-  /// Lines side by side that are read and written together: memory likes stretches longer than a line.
-  static constexpr int lines = 4;
-  static constexpr std::int64_t side = std::int64_t{line} * lines;
+  using square = line_square<Word>;
+  static constexpr std::int64_t line = square::side;  ///< words
+  static constexpr std::int64_t lines = 4;            ///< of a row of a tile
+  static constexpr std::int64_t tile = line * lines;
+  static constexpr std::int64_t band = sizeof(Word) == 8 ? 8 * line : 4 * line;
+  static constexpr std::int64_t pitch = band + line;  ///< of rows of the target that are held
+  /// A page: the processor does not read ahead beyond one.
+  static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(4096 / sizeof(Word));
 
  public:
-  transpose_host_kernel(const transpose_problem<Word>& problem, bool streaming) : problem_(problem) {
-    tiles_across_ = (problem.columns + side - 1) / side;
-    const bool lines_fit =
-        reinterpret_cast<std::uintptr_t>(problem.target) % streaming_unit == 0 && problem.target_row_stride % line == 0;
-    streaming_ = streaming && lines_fit;
+  /// `workers` threads will share the blocks; `streaming` writes past the caches.
+  transpose_host_kernel(const transpose_problem<Word>& problem, std::int64_t workers, bool streaming)
+      : problem_(problem), bands_((problem.rows + band - 1) / band), streaming_(streaming) {
+    in_rows_ = problem.source_column_stride == 1 && problem.target_column_stride == 1;
+    shifted_ = streaming && (word_of_line(problem.target) != 0 || problem.target_row_stride % line != 0);
+    constexpr std::int64_t blocks_per_worker = 8;
+    while (strip_ > tile && bands_ * strips() < workers * blocks_per_worker) strip_ /= 2;
   }
 
-  /// Tiles; neighbouring ones read on in the same rows.
-  std::int64_t blocks() const { return (problem_.rows + side - 1) / side * tiles_across_; }
+  /// Neighbouring ones are below one another.
+  std::int64_t blocks() const { return bands_ * strips(); }
 
   void operator()(std::int64_t block) const {
-    const std::int64_t tile_row = block / tiles_across_;
-    const std::int64_t row = tile_row * side;
-    const std::int64_t column = (block - tile_row * tiles_across_) * side;
-    const std::int64_t rows = std::min(side, problem_.rows - row);
-    const std::int64_t columns = std::min(side, problem_.columns - column);
-    const Word* const source =
-        problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
-    Word* const target = problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
-    if (rows == side && columns == side && problem_.source_column_stride == 1 && problem_.target_column_stride == 1) {
-      if (column + 2 * side <= problem_.columns) prefetch(source + side);
-      whole_tile(source, target);
-    } else {
-      part_of_tile(source, target, rows, columns);
-    }
-  }
-
- private:
-  /// Asks for the next tile: its rows are too short for the processor to see that they are read in order.
-  void prefetch([[maybe_unused]] const Word* tile) const {
-#if defined(__GNUC__)
-    for (std::int64_t r = 0; r < side; ++r) {
-      for (int across = 0; across < lines; ++across) {
-        __builtin_prefetch(tile + r * problem_.source_row_stride + across * line);
-      }
-    }
-#endif
-  }
-
-  void whole_tile(const Word* source, Word* target) const {
-    alignas(streaming_unit) Word tile[side * side];  // row c, column r
-    for (int down = 0; down < lines; ++down) {
-      for (int across = 0; across < lines; ++across) {
-        square(source + down * line * problem_.source_row_stride + across * line,
-               tile + across * line * side + down * line);
-      }
-    }
-    for (std::int64_t c = 0; c < side; ++c) {
-      if (streaming_) {
-        stream_bytes(target + c * problem_.target_row_stride, tile + c * side, side * sizeof(Word));
+    const std::int64_t row = block % bands_ * band;
+    const std::int64_t begin = block / bands_ * strip_;
+    const std::int64_t end = std::min(problem_.columns, begin + strip_);
+    for (std::int64_t column = begin; column < end; column += tile) {
+      const bool last = column + tile >= end;
+      const next_tile next = last ? next_tile{row + band, begin} : next_tile{row, column + tile};
+      const std::int64_t columns = std::min(tile, end - column);
+      if (!in_rows_) {
+        single_words(row, column, columns);
+      } else if (row + band <= problem_.rows && columns == tile && !shifted_) {
+        if (streaming_) {
+          whole_tile<true>(row, column, next);
+        } else {
+          whole_tile<false>(row, column, next);
+        }
       } else {
-        std::memcpy(target + c * problem_.target_row_stride, tile + c * side, side * sizeof(Word));
+        any_tile(row, column, columns, next);
       }
     }
     if (streaming_) streaming_fence();
   }
 
-  /// Transposes a square of lines into the tile. Where the bits of an index are (r, c), interleaving the first half of
-  /// all words with the second moves r's highest bit to the end: as many rounds as r has bits make (c, r). Each round
-  /// is a loop that compilers vectorise.
-  void square(const Word* source, Word* target) const {
-    constexpr int words = line * line;
-    alignas(streaming_unit) Word first[words], second[words];
-    for (int r = 0; r < line; ++r) {
-      std::memcpy(first + r * line, source + r * problem_.source_row_stride, line * sizeof(Word));
-    }
-    Word* from = first;
-    Word* to = second;
-    for (int bit = 1; bit < line; bit *= 2) {
-      interleave<words / 2>(from, to);
-      std::swap(from, to);
-    }
-    for (int c = 0; c < line; ++c) std::memcpy(target + c * side, from + c * line, line * sizeof(Word));
+ private:
+  struct next_tile {
+    std::int64_t row, column;
+  };
+
+  static std::int64_t word_of_line(const Word* at) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % streaming_unit / sizeof(Word));
   }
 
-  template <int Half>
-  static void interleave(const Word* from, Word* to) {
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (int i = 0; i < Half; ++i) {
-      to[2 * i] = from[i];
-      to[2 * i + 1] = from[Half + i];
+  std::int64_t strips() const { return (problem_.columns + strip_ - 1) / strip_; }
+
+  const Word* source_at(std::int64_t row, std::int64_t column) const {
+    return problem_.source + row * problem_.source_row_stride + column * problem_.source_column_stride;
+  }
+  Word* target_at(std::int64_t row, std::int64_t column) const {
+    return problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
+  }
+
+  /// Asks for a part of a tile.
+  void prefetch([[maybe_unused]] next_tile next, [[maybe_unused]] std::int64_t part,
+                [[maybe_unused]] std::int64_t parts) const {
+#if defined(__GNUC__)
+    // Rows above a band whose lines are shifted were asked for as those below the one before.
+    const std::int64_t first = next.row + (shifted_ ? line : 0);
+    const std::int64_t end = std::min(problem_.rows, first + (part + 1) * band / parts);
+    for (std::int64_t row = first + part * band / parts; row < end; ++row) {
+      // Into the second cache: the nearest one cannot hold the lines of rows a power of two apart.
+      const Word* const at = source_at(row, next.column);
+      for (std::int64_t across = 0; across < lines; ++across) __builtin_prefetch(at + across * line, 0, 2);
+    }
+#endif
+  }
+
+  /// The beginnings of rows, one behind the other: rows a power of two apart share sets of the nearest cache, and every
+  /// line is needed several times.
+  void gather(std::int64_t row, std::int64_t column, std::int64_t rows, Word* held) const {
+    const Word* source = source_at(row, column);
+    for (std::int64_t r = 0; r < rows; ++r, source += problem_.source_row_stride) {
+      std::memcpy(held + r * line, source, line * sizeof(Word));
     }
   }
 
-  void part_of_tile(const Word* source, Word* target, std::int64_t rows, std::int64_t columns) const {
-    // Squares, so that the lines of both sides stay in the cache between their uses.
-    for (std::int64_t r0 = 0; r0 < rows; r0 += line) {
-      for (std::int64_t c0 = 0; c0 < columns; c0 += line) {
-        const std::int64_t r1 = std::min<std::int64_t>(rows, r0 + line);
-        const std::int64_t c1 = std::min<std::int64_t>(columns, c0 + line);
-        for (std::int64_t c = c0; c < c1; ++c) {
-          for (std::int64_t r = r0; r < r1; ++r) {
-            target[c * problem_.target_row_stride + r * problem_.target_column_stride] =
-                source[r * problem_.source_row_stride + c * problem_.source_column_stride];
-          }
+  template <bool Streaming>
+  void whole_tile(std::int64_t row, std::int64_t column, next_tile next) const {
+    alignas(streaming_unit) Word held[band * line];
+    for (std::int64_t across = 0; across < lines; ++across) {
+      gather(row, column + across * line, band, held);
+      Word* const target = target_at(row, column + across * line);
+      constexpr std::int64_t parts = line / square::columns;
+      for (std::int64_t part = 0; part < parts; ++part) {
+        prefetch(next, across * parts + part, lines * parts);
+        // A few rows of the target at a time, several lines of each.
+        const std::int64_t c = part * square::columns;
+        for (std::int64_t r = 0; r < band; r += line) {
+          square::template transpose<Streaming>(held + r * line + c, line, target + c * problem_.target_row_stride + r,
+                                                problem_.target_row_stride);
+        }
+      }
+    }
+  }
+
+  /// Tiles at the edges, and those of targets whose rows begin anywhere. Lines are still written whole: a row of the
+  /// target takes, from its first line's beginning, what rows of the source give below the band, which are near.
+  void any_tile(std::int64_t row, std::int64_t column, std::int64_t columns, next_tile next) const {
+    // Two lines wide: what is read back, at other boundaries than it was written at, has left the queue of stores by
+    // then, where it would wait for the lines that go to memory.
+    constexpr std::int64_t group = 2 * line;
+    alignas(streaming_unit) Word held[group * pitch];
+    const std::int64_t reach = std::min(problem_.rows - row, shifted_ ? pitch : band);
+    for (std::int64_t across = 0; across < columns; across += group) {
+      const std::int64_t wide = std::min(group, columns - across);
+      for (std::int64_t c = 0; c < wide; c += line) {
+        turn(row, column + across + c, reach, std::min(line, wide - c), held + c * pitch, next, (across + c) / line);
+      }
+      for (std::int64_t c = 0; c < wide; ++c) {
+        Word* const target = target_at(row, column + across + c);
+        const std::int64_t shift = shifted_ ? (line - word_of_line(target)) % line : 0;
+        const std::int64_t begin = row == 0 ? 0 : std::min(reach, shift);
+        const std::int64_t end = row + band >= problem_.rows ? reach : std::min(reach, band + shift);
+        copy_run(target + begin, held + c * pitch + begin, end - begin);
+      }
+    }
+  }
+
+  /// held[c * pitch + r]: a line of columns at most, `across` the tile's.
+  void turn(std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns, Word* held, next_tile next,
+            std::int64_t across) const {
+    constexpr std::int64_t parts = pitch / line;
+    alignas(streaming_unit) Word gathered[line * line];
+    std::int64_t r = 0;
+    for (; columns == line && r + line <= rows; r += line) {
+      prefetch(next, across * parts + r / line, lines * parts);
+      gather(row + r, column, line, gathered);
+      for (std::int64_t c = 0; c < line; c += square::columns) {
+        square::template transpose<false>(gathered + c, line, held + c * pitch + r, pitch);
+      }
+    }
+    for (; r < rows; ++r) {
+      const Word* const source = source_at(row + r, column);
+      for (std::int64_t c = 0; c < columns; ++c) held[c * pitch + r] = source[c];
+    }
+  }
+
+  void copy_run(Word* to, const Word* from, std::int64_t count) const {
+    if (streaming_) {
+      stream_run(to, from, count);
+    } else {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
+    }
+  }
+
+  /// Squares, so that the lines of both sides stay in the cache between their uses.
+  void single_words(std::int64_t row, std::int64_t column, std::int64_t columns) const {
+    const std::int64_t row_end = std::min(problem_.rows, row + band), column_end = column + columns;
+    for (std::int64_t r0 = row; r0 < row_end; r0 += line) {
+      for (std::int64_t c0 = column; c0 < column_end; c0 += line) {
+        for (std::int64_t c = c0; c < std::min(column_end, c0 + line); ++c) {
+          for (std::int64_t r = r0; r < std::min(row_end, r0 + line); ++r) *target_at(r, c) = *source_at(r, c);
         }
       }
     }
   }
 
   transpose_problem<Word> problem_;
-  std::int64_t tiles_across_;
+  std::int64_t bands_;
+  std::int64_t strip_ = widest_strip;
   bool streaming_;
+  bool in_rows_;
+  bool shifted_;  ///< whole lines are to be written, and the target's rows do not begin at them
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

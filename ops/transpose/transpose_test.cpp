@@ -24,8 +24,9 @@ using all_types = testing::Types<float, double, f16, bf16>;
 TYPED_TEST_SUITE(transpose_types, all_types);
 
 template <class X, class Y>
-void expect_transposed(const X& x, const Y& y) {
+void expect_transposed(const X& x, const Y& y, std::size_t working_set = 0) {
   context<exec> ctx;
+  ctx.set_working_set(working_set);
   const auto source = tests::host_copy(x);
   for (std::size_t r = 0; r < x.extent(0); ++r) {
     for (std::size_t c = 0; c < x.extent(1); ++c) {
@@ -62,6 +63,32 @@ TYPED_TEST(transpose_types, parts_of_matrices) {
     const auto x = Kokkos::subview(right("x", 160, 240), std::pair{0, 131}, std::pair{begin, begin + 149});
     const auto y = Kokkos::subview(right("y", 160, 240), std::pair{0, 149}, std::pair{begin, begin + 131});
     expect_transposed(x, y);
+  }
+}
+
+/// Written past the caches on a host: tiles that are whole and are not, targets whose rows begin within a cache line,
+/// each at another word or all at the same, and more than one strip of columns.
+TYPED_TEST(transpose_types, streamed) {
+  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
+  constexpr std::size_t much = std::size_t{1} << 40;
+  for (const auto& [rows, columns] : {std::pair{1, 1}, std::pair{33, 15}, std::pair{128, 256}, std::pair{384, 130},
+                                      std::pair{257, 321}, std::pair{131, 2300}, std::pair{1031, 67}}) {
+    for (const int begin : {0, 1, 8}) {
+      for (const int beside : {0, 5, 64}) {
+        const right whole("y", columns, begin + rows + beside);
+        expect_transposed(right("x", rows, columns),
+                          Kokkos::subview(whole, std::pair{0, columns}, std::pair{begin, begin + rows}), much);
+        const auto copy = tests::host_copy(whole);
+        std::int64_t touched = 0;
+        for (int c = 0; c < columns; ++c) {
+          for (int r = 0; r < begin; ++r) touched += static_cast<float>(copy(c, r)) != 0.0f ? 1 : 0;
+          for (int r = begin + rows; r < begin + rows + beside; ++r) {
+            touched += static_cast<float>(copy(c, r)) != 0.0f ? 1 : 0;
+          }
+        }
+        EXPECT_EQ(touched, 0) << rows << " x " << columns << " from " << begin;
+      }
+    }
   }
 }
 

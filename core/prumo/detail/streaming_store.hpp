@@ -7,6 +7,7 @@
 
 #include <prumo/detail/instruction_set.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,36 @@ inline void stream_bytes(void* destination, const void* source, std::size_t byte
 #else
   std::memcpy(to, from, bytes);
 #endif
+}
+
+/// Copies a cache line's worth from anywhere to a cache line, past the caches. In parts of 32 bytes, of which one in
+/// two crosses a line where the source is not aligned; one of 64 always would.
+inline void stream_line(void* destination, const void* source) {
+  auto* to = static_cast<char*>(destination);
+  const auto* from = static_cast<const char*>(source);
+#if defined(__AVX__)
+  for (std::size_t at = 0; at < streaming_unit; at += 32) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
+  }
+#elif defined(__SSE2__)
+  for (std::size_t at = 0; at < streaming_unit; at += 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+  }
+#else
+  std::memcpy(to, from, streaming_unit);
+#endif
+}
+
+/// Copies words from anywhere to anywhere: the whole cache lines among them past the caches.
+template <class Word>
+inline void stream_run(Word* to, const Word* from, std::int64_t count) {
+  constexpr auto line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
+  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % streaming_unit / sizeof(Word));
+  std::int64_t at = beyond == 0 ? 0 : std::min(count, line - beyond);
+  std::memcpy(to, from, static_cast<std::size_t>(at) * sizeof(Word));
+  for (; at + line <= count; at += line) stream_line(to + at, from + at);
+  std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at) * sizeof(Word));
 }
 
 /// Makes the streamed stores of this thread visible before its later stores. One is needed after the last

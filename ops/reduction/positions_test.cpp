@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Positions of the first of equal extremes, in rows of any length: a host looks for them in stretches, and tells equal
+// elements by their bits.
+
+#include "host_copy.hpp"
+#include <prumo/reduction.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace prumo {
+namespace {
+
+using exec = Kokkos::DefaultExecutionSpace;
+
+template <class T>
+class positions : public testing::Test {};
+using all_types = testing::Types<float, double, f16, bf16>;
+TYPED_TEST_SUITE(positions, all_types);
+
+/// argmax and argmin of rows that are all the same.
+template <class T>
+void expect_positions(const std::vector<T>& values, std::int64_t largest, std::int64_t smallest) {
+  context<exec> ctx;
+  const Kokkos::View<T**, Kokkos::LayoutRight, exec> x("x", 3, values.size());
+  const auto source = tests::host_copy(x);
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t c = 0; c < values.size(); ++c) source(r, c) = values[c];
+  }
+  tests::write_back(x, source);
+  const Kokkos::View<std::int64_t*, exec> by_row("by_row", 3);
+  for (const auto& [smallest_wanted, expected] : {std::pair{false, largest}, std::pair{true, smallest}}) {
+    if (smallest_wanted) {
+      argmin_rows(ctx, x, by_row);
+    } else {
+      argmax_rows(ctx, x, by_row);
+    }
+    ctx.fence();
+    const auto found = tests::host_copy(by_row);
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(found(r), expected) << (smallest_wanted ? "smallest" : "largest") << " of " << values.size();
+    }
+  }
+}
+
+constexpr std::int64_t lengths[] = {1, 15, 16, 31, 255, 256, 511, 1000, 4096, 4097, 9001, 20000};
+
+TYPED_TEST(positions, the_first_of_equal_ones) {
+  for (const std::int64_t n : lengths) {
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+      std::vector<TypeParam> values(static_cast<std::size_t>(n), TypeParam(0.5f));
+      for (std::int64_t i = at; i < n; i += 97) values[static_cast<std::size_t>(i)] = TypeParam(5.0f);
+      expect_positions(values, at, at == 0 && n > 1 ? 1 : 0);
+      for (auto& value : values) value = TypeParam(-static_cast<float>(value));
+      expect_positions(values, at == 0 && n > 1 ? 1 : 0, at);
+    }
+  }
+}
+
+TYPED_TEST(positions, zeros_of_either_sign_are_equal) {
+  for (const std::int64_t n : lengths) {
+    std::vector<TypeParam> values(static_cast<std::size_t>(n), TypeParam(0.0f));
+    values[0] = TypeParam(-0.0f);
+    expect_positions(values, 0, 0);
+    for (auto& value : values) value = TypeParam(-0.0f);
+    values[static_cast<std::size_t>(n - 1)] = TypeParam(0.0f);
+    expect_positions(values, 0, 0);
+  }
+}
+
+TYPED_TEST(positions, the_first_nan_whatever_its_bits) {
+  using limits = std::numeric_limits<float>;
+  for (const std::int64_t n : lengths) {
+    std::vector<TypeParam> values(static_cast<std::size_t>(n), TypeParam(limits::infinity()));
+    for (std::int64_t i = 1; i < n; i += 3) values[static_cast<std::size_t>(i)] = TypeParam(-limits::infinity());
+    const std::int64_t first = n / 2;
+    values[static_cast<std::size_t>(n - 1)] = TypeParam(limits::quiet_NaN());
+    values[static_cast<std::size_t>(first)] = TypeParam(-limits::quiet_NaN());
+    expect_positions(values, first, first);
+    values[static_cast<std::size_t>(first)] = TypeParam(limits::quiet_NaN());
+    values[static_cast<std::size_t>(n - 1)] = TypeParam(-limits::quiet_NaN());
+    expect_positions(values, std::min(first, n - 1), std::min(first, n - 1));
+  }
+}
+
+TYPED_TEST(positions, infinities) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t n : lengths) {
+    std::vector<TypeParam> values(static_cast<std::size_t>(n), TypeParam(-infinity));
+    expect_positions(values, 0, 0);
+    values[static_cast<std::size_t>(n - 1)] = TypeParam(infinity);
+    expect_positions(values, n - 1, 0);
+  }
+}
+
+}  // namespace
+}  // namespace prumo

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Elements reduced by one thread of a host: in lanes, and, where their positions are wanted, in two passes over a
+/// stretch that stays in the nearest cache.
+
+#include "reduction_policy.hpp"
+#include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/lanes.hpp>
+#include <prumo/detail/word.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Rows that are too short for all lanes: below `chained` elements one after the other, many rows under way at a time
+/// thanks to the processor; from there on in so many lanes and a remainder.
+struct short_rows {
+  static constexpr std::int64_t chained = 16;
+  static constexpr int lanes = 8;
+  /// Where all lanes begin to pay.
+  template <class Accumulator>
+  static constexpr std::int64_t longest = 4 * reduction_lanes<Accumulator>;
+};
+
+/// join() of a policy as reduce_lanes() takes it.
+template <class Policy>
+struct join_elements {
+  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
+  const Policy& policy;
+  typename Policy::accumulator operator()(typename Policy::accumulator found, typename Policy::element value) const {
+    return policy.join(found, value);
+  }
+};
+
+/// combine() of a policy, likewise.
+template <class Policy>
+struct combine_accumulators {
+  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
+  const Policy& policy;
+  typename Policy::accumulator operator()(typename Policy::accumulator a, typename Policy::accumulator b) const {
+    return policy.combine(a, b);
+  }
+};
+
+/// The elements that `load` gives, 0 ... count - 1, reduced in an order that follows from their number.
+template <class Policy, class Load>
+typename Policy::accumulator reduce_in_lanes(const Policy& policy, std::int64_t count, const Load& load) {
+  using accumulator = typename Policy::accumulator;
+  if (count < short_rows::chained) {
+    accumulator found = policy.identity();
+    for (std::int64_t index = 0; index < count; ++index) found = policy.join(found, load(index));
+    return found;
+  }
+  if (count < short_rows::longest<accumulator>) {
+    constexpr int lanes = short_rows::lanes;
+    accumulator lane[lanes];
+    for (int which = 0; which < lanes; ++which) lane[which] = policy.identity();
+    std::int64_t index = 0;
+    for (; index + lanes <= count; index += lanes) {
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
+    }
+    accumulator rest = policy.identity();
+    if constexpr (Policy::idempotent) {
+      // The last elements once more, those that were joined already included, take no loop over a few.
+      index = count - lanes;
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
+    } else {
+      for (; index < count; ++index) rest = policy.join(rest, load(index));
+    }
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int which = 0; which < half; ++which) lane[which] = policy.combine(lane[which], lane[which + half]);
+    }
+    return Policy::idempotent ? lane[0] : policy.combine(lane[0], rest);
+  }
+  return reduce_lanes(count, policy.identity(), join_elements<Policy>{policy}, combine_accumulators<Policy>{policy},
+                      load);
+}
+
+/// Of keys alone: the largest.
+template <class Integer>
+struct largest_key {
+  using element = Integer;
+  using accumulator = Integer;
+  static constexpr bool keeps_lanes_in_registers = true;
+  static constexpr bool idempotent = true;
+  accumulator identity() const { return std::numeric_limits<Integer>::min(); }
+  accumulator join(accumulator largest, element key) const { return largest > key ? largest : key; }
+  accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
+};
+
+/// The first index with that key among 0 ... count - 1, of which there is one.
+template <class Element, class Load>
+std::int64_t find_key(Element wanted, std::int64_t count, const Load& load) {
+  constexpr std::int64_t at_once = 64, few = 8 * at_once;
+  if (count < few) {
+    // Without a branch that the data decide, and in a form that compilers vectorise.
+    const auto length = static_cast<Element>(count);
+    Element first = length;
+    for (Element index = 0; index < length; ++index) {
+      const Element candidate = load(index) == wanted ? index : length;
+      first = candidate < first ? candidate : first;
+    }
+    return first;
+  }
+  std::int64_t at = 0;
+  for (; at + at_once <= count; at += at_once) {
+    Element differing = 1;
+    for (std::int64_t index = 0; index < at_once; ++index) {
+      differing = static_cast<Element>(differing & (load(at + index) != wanted ? 1 : 0));
+    }
+    if (differing == 0) break;
+  }
+  while (load(at) != wanted) ++at;
+  return at;
+}
+
+/// The first of the largest among 0 ... count - 1, in stretches that stay in the nearest cache: where a stretch holds a
+/// larger one than those before, it is looked through once more.
+template <class Policy, class Load>
+typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_t count, const Load& load) {
+  using element = typename Policy::element;
+  constexpr std::int64_t stretch = 4096;
+  typename Policy::accumulator found = policy.identity();
+  if (count < short_rows::chained) {
+    for (std::int64_t index = 0; index < count; ++index) {
+      const element key = load(index);
+      const bool is_larger = index == 0 || key > found.key;
+      found.key = is_larger ? key : found.key;
+      found.position = is_larger ? index : found.position;
+    }
+    return found;
+  }
+  for (std::int64_t begin = 0; begin < count; begin += stretch) {
+    const std::int64_t length = std::min(stretch, count - begin);
+    const auto load_here = [&](std::int64_t index) { return load(begin + index); };
+    const element largest = reduce_in_lanes(largest_key<element>{}, length, load_here);
+    if (begin == 0 || largest > found.key) found = {largest, begin + find_key(largest, length, load_here)};
+  }
+  return found;
+}
+
+/// The order of ordered_bits in words as memory has them: 16-bit elements are not widened, which lets vectors hold
+/// twice as many.
+template <class T>
+struct rank_of_words {
+  using word = word_of_bytes<sizeof(T)>;
+  using integer = std::make_signed_t<word>;
+  static constexpr int bits = static_cast<int>(8 * sizeof(word));
+  static constexpr auto sign = static_cast<word>(word{1} << (bits - 1));
+  static constexpr auto infinity = static_cast<word>(ordered_bits<T>::infinity >> ordered_bits<T>::padding);
+
+  static integer of(word number) { return static_cast<integer>(static_cast<word>(turned(number) - wrap)); }
+  static word back(integer rank) { return turned(static_cast<word>(static_cast<word>(rank) + wrap)); }
+
+ private:
+  static constexpr auto wrap = static_cast<word>(~(infinity | sign) & ~sign);
+
+  static word turned(word number) {
+    const auto below_zero = static_cast<word>(static_cast<integer>(number) >> (bits - 1));
+    return static_cast<word>(number ^ (below_zero & static_cast<word>(~sign)));
+  }
+};
+
+/// The elements that one value stands for, as words of memory: those with some bits, or all NaN.
+template <class T>
+struct equal_words {
+  using word = word_of_bytes<sizeof(T)>;
+  word mask, bits;
+  bool is_nan;
+
+  /// Those equal to this one, zeros of either sign being equal.
+  explicit equal_words(word of) {
+    constexpr auto magnitude = static_cast<word>(~rank_of_words<T>::sign);
+    is_nan = static_cast<word>(of & magnitude) > rank_of_words<T>::infinity;
+    mask = static_cast<word>(of & magnitude) == 0 ? magnitude : static_cast<word>(~word{0});
+    bits = static_cast<word>(of & mask);
+  }
+  bool contains(word other) const { return static_cast<word>(other & mask) == bits; }
+  static bool nan(word other) {
+    return static_cast<word>(other & static_cast<word>(~rank_of_words<T>::sign)) > rank_of_words<T>::infinity;
+  }
+};
+
+/// The first word of which `wanted` is true among 0 ... count - 1, of which there is one.
+template <class Word, class Wanted>
+std::int64_t find_word(const Word* words, std::int64_t count, const Wanted& wanted) {
+  constexpr std::int64_t at_once = 256;
+  std::int64_t at = 0;
+  for (; at + at_once <= count; at += at_once) {
+    Word found = 0;
+    for (std::int64_t index = 0; index < at_once; ++index) {
+      found = static_cast<Word>(found | (wanted(words[at + index]) ? 1 : 0));
+    }
+    if (found != 0) break;
+  }
+  // Without a branch that the data decide, and in a form that compilers vectorise.
+  const auto length = static_cast<Word>(std::min(at_once, count - at));
+  Word first = length;
+  for (Word index = 0; index < length; ++index) {
+    const Word candidate = wanted(words[at + index]) ? index : length;
+    first = candidate < first ? candidate : first;
+  }
+  return at + first;
+}
+
+/// The first of the largest of elements that lie one behind the other. The first pass orders them by all their bits,
+/// which takes fewer operations than keys do that know equal ones, and 16-bit ones as they are; the second pass, where
+/// it is needed, only compares words.
+template <class Policy>
+typename Policy::accumulator find_in_memory(const Policy& policy, const typename Policy::stored* first,
+                                            std::int64_t count) {
+  using stored = typename Policy::stored;
+  using rank = rank_of_words<stored>;
+  using word = typename rank::word;
+  constexpr std::int64_t stretch = 4096;
+  const auto* const words = reinterpret_cast<const word*>(first);
+  const word flipped = policy.flipped == 0 ? word{0} : rank::sign;
+  typename Policy::accumulator found = policy.identity();
+  for (std::int64_t begin = 0; begin < count; begin += stretch) {
+    const std::int64_t length = std::min(stretch, count - begin);
+    const word* const here = words + begin;
+    const auto largest = reduce_in_lanes(
+        largest_key<typename rank::integer>{}, length,
+        [here, flipped](std::int64_t index) { return rank::of(static_cast<word>(here[index] ^ flipped)); });
+    const auto number = static_cast<word>(rank::back(largest) ^ flipped);
+    const auto key = policy.lift(Kokkos::bit_cast<stored>(number));
+    if (begin > 0 && key <= found.key) continue;
+    const equal_words<stored> equal(number);
+    const std::int64_t position =
+        equal.is_nan ? find_word(here, length, [](word other) { return equal_words<stored>::nan(other); })
+                     : find_word(here, length, [equal](word other) { return equal.contains(other); });
+    found = {key, begin + position};
+  }
+  return found;
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail
