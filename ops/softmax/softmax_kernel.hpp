@@ -90,7 +90,7 @@ class softmax_row {
       const T* const source = source_;
       const auto term = [=, &kept](std::int64_t i) {
         const C x = load(source[i * *stride]);
-        const C exponential = prumo::exp(x - shift);
+        const C exponential = exp_of_nonpositive(x - shift);
         kept[i] = Formula::keeps_exponentials ? exponential : x;
         return exponential;
       };
@@ -111,11 +111,11 @@ class softmax_row {
       const C shift = softmax_shift(maximum);
       const C sum = with_stride(source_stride_, [&](auto stride) {
         const T* const source = source_ + at * *stride;
-        return sum_of_exponentials(length,
-                                   [=](std::int64_t i) { return prumo::exp(load(source[i * *stride]) - shift); });
+        return sum_of_exponentials(
+            length, [=](std::int64_t i) { return exp_of_nonpositive(load(source[i * *stride]) - shift); });
       });
       // What was added up under the old maximum is scaled to the new one.
-      found = {maximum, prumo::fma(found.total, prumo::exp(found.maximum - shift), sum)};
+      found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
     }
     return found;
   }
@@ -137,7 +137,7 @@ class softmax_row {
     for (std::int64_t i = 0; i < count; ++i) maximum = softmax_larger(maximum, segments[i].maximum);
     const C shift = softmax_shift(maximum);
     const C total = sum_of_exponentials(
-        count, [=](std::int64_t i) { return segments[i].total * prumo::exp(segments[i].maximum - shift); });
+        count, [=](std::int64_t i) { return segments[i].total * exp_of_nonpositive(segments[i].maximum - shift); });
     return {maximum, total};
   }
 
@@ -181,7 +181,11 @@ class softmax_row {
     std::int64_t index = 0;
     for (; index + lanes <= count; index += lanes) {
       ahead(index);
-      for (int which = 0; which < lanes; ++which) lane[which] = lane[which] + term(index + which);
+      // Apart from the sums: what depends on nothing is vectorised and unrolled as it should be.
+      C terms[lanes];
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int which = 0; which < lanes; ++which) terms[which] = term(index + which);
+      for (int which = 0; which < lanes; ++which) lane[which] = lane[which] + terms[which];
     }
     const int rest = static_cast<int>(count - index);
     PRUMO_INDEPENDENT_ITERATIONS
