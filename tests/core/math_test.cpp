@@ -232,6 +232,26 @@ TYPED_TEST(math_types, special_values) {
   EXPECT_TRUE(std::isnan(prumo::sigmoid(nan)));
 }
 
+/// Whatever a NaN carries in its fraction, no bit of it may get into an exponent.
+TYPED_TEST(math_types, every_nan_gives_nan) {
+  using bits = bits_of<TypeParam>;
+  const bits infinity = std::bit_cast<bits>(std::numeric_limits<TypeParam>::infinity());
+  for (int place = 0; place < std::numeric_limits<TypeParam>::digits - 1; ++place) {
+    for (const bits low : {bits(0), bits(1), bits(0x155)}) {
+      const TypeParam positive = std::bit_cast<TypeParam>(static_cast<bits>(infinity | (bits(1) << place) | low));
+      for (const TypeParam nan : {positive, -positive}) {
+        EXPECT_TRUE(std::isnan(prumo::exp(nan))) << place;
+        EXPECT_TRUE(std::isnan(detail::exp_of_nonpositive(nan))) << place;
+        EXPECT_TRUE(std::isnan(prumo::log(nan))) << place;
+        EXPECT_TRUE(std::isnan(prumo::sigmoid(nan))) << place;
+        EXPECT_TRUE(std::isnan(prumo::tanh(nan))) << place;
+        EXPECT_TRUE(std::isnan(prumo::gelu(nan))) << place;
+        EXPECT_TRUE(std::isnan(prumo::gelu_by_tanh(nan))) << place;
+      }
+    }
+  }
+}
+
 TYPED_TEST(math_types, maximum_and_minimum_let_nan_through) {
   const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
   const TypeParam one = 1, two = 2;

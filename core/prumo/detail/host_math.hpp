@@ -63,37 +63,6 @@ KOKKOS_FORCEINLINE_FUNCTION T power_of_two(T shifted) {
   return bit_cast<T>(static_cast<word>(bit_cast<word>(shifted) << math_constants<T>::significand_shift));
 }
 
-/// x = n ln 2 + r with n = round(x / ln 2) and |r| <= ln(2) / 2, so that exp(x) = 2^n exp(r) (Cody and Waite, "Software
-/// Manual for the Elementary Functions", 1980, chapter 6).
-template <class T>
-struct exp_argument {
-  T shifted;  ///< n in the last places of a large number
-  T r;
-
-  KOKKOS_FORCEINLINE_FUNCTION explicit exp_argument(T x) {
-    using constants = math_constants<T>;
-    shifted = prumo::fma(x, constants::log2_e, constants::rounding_magic);
-    const T n = shifted - constants::rounding_magic;
-    r = prumo::fma(n, -constants::ln2_high, x);
-    r = prumo::fma(n, -constants::ln2_low, r);
-  }
-
-  /// 2^n y for a y next to 1. Half of n goes into the exponent of y, which leaves a normal number; the product with the
-  /// other half rounds a subnormal result once, and overflows where it should.
-  KOKKOS_FORCEINLINE_FUNCTION T scaled(T y) const {
-    using constants = math_constants<T>;
-    using word = typename constants::word;
-    constexpr int place = constants::significand_shift;
-    // Of the large number itself nothing is left in so high places, of its half neither.
-    const word whole = static_cast<word>(bit_cast<word>(shifted) << place);
-    const word half =
-        static_cast<word>(static_cast<word>(bit_cast<typename constants::integer>(shifted) >> 1) << place);
-    constexpr word one = word{constants::exponent_bias} << place;  // the bits of 1
-    return bit_cast<T>(static_cast<word>(bit_cast<word>(y) + half)) *
-           bit_cast<T>(static_cast<word>((whole - half) + one));
-  }
-};
-
 /// exp(r) for |r| <= ln(2) / 2, a minimax polynomial in place of Cody's and Waite's.
 ///
 /// With a fused multiply-add the last step rounds to half a unit in the last place, and the steps before it, r itself
@@ -111,15 +80,27 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_of_reduced(T r) {
 #endif
 }
 
-/// exp(x).
+/// exp(x) = 2^n exp(r) of x = n ln 2 + r with n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software
+/// Manual for the Elementary Functions", 1980, chapter 6). 2^n is two factors, half of n in each: the product with the
+/// first is exact, so that a subnormal result is rounded once only, and with the second overflows where it should.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   using constants = math_constants<T>;
+  using integer = typename constants::integer;
   // Written so that a NaN fails both comparisons and stays.
   T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
   bounded = bounded > constants::highest_exp ? constants::highest_exp : bounded;
-  const exp_argument<T> argument(bounded);
-  return argument.scaled(exp_of_reduced(argument.r));
+  constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // the bias twice: once for each factor
+  const T shifted = prumo::fma(bounded, constants::log2_e, magic);
+  const T n = shifted - magic;
+  T r = prumo::fma(n, -constants::ln2_high, bounded);
+  r = prumo::fma(n, -constants::ln2_low, r);
+  // Half of the large number has zeros, too, in the places that power_of_two() keeps.
+  const integer whole = bit_cast<integer>(shifted);
+  const integer half = whole >> 1;
+  const T first = power_of_two(bit_cast<T>(half));
+  const T second = power_of_two(bit_cast<T>(static_cast<integer>(whole - half)));
+  return exp_of_reduced(r) * first * second;
 }
 
 /// The smaller of two numbers that are not negative; b where either is a NaN, which only a may be in double precision.
