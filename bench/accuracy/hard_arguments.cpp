@@ -45,7 +45,7 @@ std::vector<double> turning_points(function which) {
     case function::sqrt:
     case function::rsqrt: return {1, 2, 4, least, std::numeric_limits<double>::max()};
     case function::sigmoid: return {0, 36.7, -36.7, -708.3964185322641, -745.1332191019411};
-    case function::tanh: return {0, 0.625, -0.625, 19.06, -19.06};
+    case function::tanh: return {0, 0.549306144334054846, -0.549306144334054846, 19.06, -19.06};  // 1/2 and 1
     case function::relu: return {0, least};
     case function::gelu: return {0, 1e-9, 0.5, -0.5, 3, -3, 8.3, -8.3, -37.5, -38.4};
     case function::gelu_tanh: return {0, 1e-9, 0.5, -0.5, 3, -3, 7, -7, -21.1};

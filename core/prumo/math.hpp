@@ -131,6 +131,17 @@ counted<T> abs(counted<T> x) {
 
 namespace detail {
 
+/// e^x for an x that is not positive, as those are that follow from subtracting a maximum: fewer instructions on a
+/// host. NaN of a NaN, anything of a positive number.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C exp_of_nonpositive(C x) {
+  if constexpr (std::is_floating_point_v<C>) {
+    KOKKOS_IF_ON_HOST((return exp_of_nonpositive_on_host(x);))
+  }
+  return prumo::exp(x);
+}
+
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
 /// a / (b + rest) within a unit in the last place, for 1 <= b, a <= b and a rest below b's rounding. A device's own
@@ -180,31 +191,41 @@ KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
 
 namespace detail {
 
-/// exp(-y^2/2) S for 0 <= y <= tail.largest. y^2/2 is large where the tail is small, so it is taken as two numbers: exp
-/// would make much of its rounding.
+/// |x|, or `largest` where that is smaller or |x| is a NaN.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T normal_tail_of(T y, T smooth, const normal_tail<T>& tail) {
-  const T half = T(-0.5) * y;
-  const T exponent = half * y;
-  const T lost = prumo::fma(half, y, -exponent);
+KOKKOS_FORCEINLINE_FUNCTION T bounded_magnitude(T x, T largest) {
+  const T magnitude = Kokkos::fabs(x);
+  KOKKOS_IF_ON_HOST((return smaller_magnitude(magnitude, largest);))
+  KOKKOS_IF_ON_DEVICE((return magnitude < largest ? magnitude : largest;))
+}
+
+/// head - exp(-y^2/2) smooth for 0 <= y <= normal_tail<T>::largest and a smooth that is not negative.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
+  using constants = math_constants<T>;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   if constexpr (std::is_same_v<T, float>) {
-    using constants = math_constants<float>;
+    // y^2/2 is large where the tail is small, so it is taken as two numbers: exp would make much of its rounding.
+    const T half = T(-0.5) * y;
+    const T exponent = half * y;
+    const T lost = prumo::fma(half, y, -exponent);
     const float binary = exponent * constants::log2_e;
     float beyond = prumo::fma(exponent, constants::log2_e, -binary);
     beyond = prumo::fma(exponent, constants::log2_e_low, beyond);
     beyond = prumo::fma(beyond, constants::ln2, lost);
-    return approximate_exp2(binary) * prumo::fma(smooth, beyond, smooth);
+    return head - approximate_exp2(binary) * prumo::fma(smooth, beyond, smooth);
   }
 #endif
-  constexpr exp_tail<T> series;
-  // 2^n is made so much larger that it is a normal number for every y, and the product smaller again at its end.
-  exp_argument<T> argument(exponent);
-  argument.shifted += static_cast<T>(tail.exponent_shift);
-  const T r = argument.r;
-  const T beyond_one = prumo::fma(r * r, polynomial(series.coefficients, r), r);
-  const T scaled = argument.scaled_at_once(prumo::fma(smooth, lost, smooth));
-  return prumo::fma(beyond_one, scaled, scaled) * tail.smaller;
+  // As in exp_argument, but of -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add, and not halved. 2^n is
+  // made so much larger that it is a normal number for every y, and the product smaller again at its end.
+  constexpr auto series = with_argument_times(0.5, exp_series<T>{});
+  constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
+  const T shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, magic);
+  const T n = shifted - magic;
+  T twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
+  twice_r = prumo::fma(n, T(-2) * constants::ln2_low, twice_r);
+  const T tail = polynomial(series.coefficients, twice_r) * (smooth * power_of_two(shifted));
+  return prumo::fma(-tail, constants::from_shifted, head);
 }
 
 }  // namespace detail
@@ -218,14 +239,15 @@ template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
   constexpr detail::normal_tail<T> tail;
-  const T magnitude = Kokkos::fabs(x);
+  // S is a polynomial in t, which is a quarter of the quotient below.
+  constexpr auto of_quotient = detail::with_argument_times(0.25, tail);
   // From tail.largest on, a NaN's as well, the product underflows to zero.
-  const T y = magnitude < tail.largest ? magnitude : tail.largest;
+  const T y = detail::bounded_magnitude(x, tail.largest);
   const T quotient = detail::quick_quotient(y, prumo::fma(y, T(0.25), T(1)));
-  const T smooth = detail::polynomial(tail.coefficients, T(0.25) * quotient) * quotient;
+  const T smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
   // The zero is negative so that the result has the sign of x even where it is zero.
-  const T head = x < T(0) ? T(-0.0) : x;
-  return head - detail::normal_tail_of(y, smooth, tail);
+  const T head = x < T(-0.0) ? T(-0.0) : x;
+  return detail::less_normal_tail(head, y, smooth);
 }
 
 /// Counted as what it stands for, x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the coefficients of core/prumo/detail/host_math.hpp and ops/random: minimax polynomials by Remez'
+"""Makes the coefficients of core/prumo/detail/math_constants.hpp and ops/random: minimax polynomials by Remez'
 exchange. Needs mpmath.
 
 usage: fit_polynomials.py
@@ -61,12 +61,11 @@ def exp_tail(x):
     return (mp.exp(x) - 1 - x) / (x * x)
 
 
-def tanh_tail(z):
-    """(tanh(x) - x) / x^3 for z = x^2"""
-    if z < mp.mpf(10) ** -12:
-        return -mp.mpf(1) / 3 + 2 * z / 15
-    x = mp.sqrt(z)
-    return (mp.tanh(x) - x) / (x * z)
+def twice_expm1_tail(p):
+    """(exp(2p) - 1 - 2p) / p^2"""
+    if abs(p) < mp.mpf(10) ** -12:
+        return 2 + 4 * p / 3 + 2 * p * p / 3
+    return (mp.exp(2 * p) - 1 - 2 * p) / (p * p)
 
 
 def log_tail(z):
@@ -108,9 +107,11 @@ def main():
     for bits, degree in ((24, 4), (53, 9)):
         fit(f"exp, {bits} bits: (exp(r) - 1 - r) / r^2", exp_tail, lambda r: (r * r + mp.mpf(10) ** -3) / mp.exp(r),
             -half_ln2, half_ln2, degree, bits)
-    for bits, degree in ((24, 5), (53, 11)):
-        fit(f"tanh, {bits} bits: (tanh(x) - x) / x^3 in z = x^2", tanh_tail, lambda z: z + mp.mpf(10) ** -3,
-            mp.mpf(10) ** -6, mp.mpf("0.625") ** 2, degree, bits)
+    # n is rounded down but for a 128th: 2p lies between -ln(2) / 128 and ln(2).
+    for bits, degree in ((24, 5), (53, 10)):
+        fit(f"tanh, {bits} bits: (exp(2p) - 1 - 2p) / p^2", twice_expm1_tail,
+            lambda p: (p * p + mp.mpf(10) ** -4) / (abs(mp.exp(2 * p) - 1) + mp.mpf(10) ** -3),
+            -mp.log(2) / 200, mp.log(2) / 2, degree, bits)
     largest = mp.mpf("1.001") * (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
     for bits, degree in ((24, 2), (53, 6)):
         fit(f"log, {bits} bits, in z = s^2", log_tail, lambda z: z / 2 + mp.mpf(10) ** -6, mp.mpf(10) ** -10,

@@ -40,7 +40,7 @@ struct softmax_formula {
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FORCEINLINE_FUNCTION static C from_value(C x, C shift, C factor) {
-    return prumo::exp(x - shift) * factor;
+    return exp_of_nonpositive(x - shift) * factor;
   }
 };
 

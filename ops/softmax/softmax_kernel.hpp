@@ -7,8 +7,8 @@
 /// of that by one thread, or, where rows are few, segments shared out to all. Either way a row's bits are the same.
 
 #include "softmax_formula.hpp"
+#include "softmax_reductions.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
-#include <prumo/detail/lanes.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/math.hpp>
 #include <prumo/softmax.hpp>
@@ -23,9 +23,6 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// Columns that are taken at a time. A row of one chunk keeps its exponentials; a longer one computes them twice, which
 /// costs less than writing and reading them.
 inline constexpr std::int64_t softmax_chunk = 4096;
-/// Sums of exponentials side by side: fewer than elsewhere, because exp needs registers too.
-template <class C>
-inline constexpr int softmax_lanes = sizeof(plain_scalar_t<C>) == 8 ? 16 : 32;
 /// The statistics of a row, at most: every thread that writes a part of it joins them all.
 inline constexpr std::int64_t softmax_most_segments = 1024;
 
@@ -37,30 +34,6 @@ inline std::int64_t softmax_segment(std::int64_t columns) {
 }
 inline std::int64_t softmax_segments(std::int64_t columns) {
   return columns <= softmax_chunk ? 1 : (columns + softmax_segment(columns) - 1) / softmax_segment(columns);
-}
-
-/// The larger of two numbers by one instruction. A NaN may be passed over: it comes back in the sum.
-template <class C>
-C softmax_larger(C a, C b) {
-  if constexpr (std::is_floating_point_v<C>) {
-    return a > b ? a : b;
-  } else {
-    return prumo::maximum(a, b);
-  }
-}
-
-/// join() of a maximum.
-struct maximum_of_values {
-  static constexpr bool keeps_lanes_in_registers = false;
-  template <class C>
-  C operator()(C a, C b) const {
-    return softmax_larger(a, b);
-  }
-};
-
-template <class C>
-C softmax_lowest() {
-  return C(-std::numeric_limits<plain_scalar_t<C>>::infinity());
 }
 
 /// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
@@ -90,11 +63,11 @@ class softmax_row {
       const T* const source = source_;
       const auto term = [=, &kept](std::int64_t i) {
         const C x = load(source[i * *stride]);
-        const C exponential = prumo::exp(x - shift);
+        const C exponential = exp_of_nonpositive(x - shift);
         kept[i] = Formula::keeps_exponentials ? exponential : x;
         return exponential;
       };
-      return sum_of_exponentials(columns, term, [=](std::int64_t i) {
+      return softmax_sum<C>(columns, term, [=](std::int64_t i) {
         if (ahead != nullptr) prefetch(ahead + i);
       });
     });
@@ -111,11 +84,11 @@ class softmax_row {
       const C shift = softmax_shift(maximum);
       const C sum = with_stride(source_stride_, [&](auto stride) {
         const T* const source = source_ + at * *stride;
-        return sum_of_exponentials(length,
-                                   [=](std::int64_t i) { return prumo::exp(load(source[i * *stride]) - shift); });
+        return softmax_sum<C>(length,
+                              [=](std::int64_t i) { return exp_of_nonpositive(load(source[i * *stride]) - shift); });
       });
       // What was added up under the old maximum is scaled to the new one.
-      found = {maximum, prumo::fma(found.total, prumo::exp(found.maximum - shift), sum)};
+      found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
     }
     return found;
   }
@@ -136,8 +109,8 @@ class softmax_row {
     C maximum = softmax_lowest<C>();
     for (std::int64_t i = 0; i < count; ++i) maximum = softmax_larger(maximum, segments[i].maximum);
     const C shift = softmax_shift(maximum);
-    const C total = sum_of_exponentials(
-        count, [=](std::int64_t i) { return segments[i].total * prumo::exp(segments[i].maximum - shift); });
+    const C total = softmax_sum<C>(
+        count, [=](std::int64_t i) { return segments[i].total * exp_of_nonpositive(segments[i].maximum - shift); });
     return {maximum, total};
   }
 
@@ -155,7 +128,7 @@ class softmax_row {
     return stride == 1 ? work(unit_stride{}) : work(any_stride{stride});
   }
 
-  /// Asks for what sum_of_exponentials() takes at a time.
+  /// Asks for what softmax_sum() takes at a time.
   static void prefetch([[maybe_unused]] const T* address) {
 #if defined(__GNUC__)
     constexpr std::size_t line = 64;
@@ -163,33 +136,12 @@ class softmax_row {
     for (std::size_t at = 0; at < softmax_lanes<C> * sizeof(T); at += line) __builtin_prefetch(bytes + at);
 #endif
   }
-  static void no_prefetch(std::int64_t) {}
 
   C maximum_of(std::int64_t begin, std::int64_t length) const {
     return with_stride(source_stride_, [&](auto stride) {
       const T* const source = source_ + begin * *stride;
-      return reduce_lanes(length, softmax_lowest<C>(), maximum_of_values{},
-                          [=](std::int64_t i) { return load(source[i * *stride]); });
+      return softmax_maximum<C>(length, [=](std::int64_t i) { return load(source[i * *stride]); });
     });
-  }
-
-  template <class Term, class Ahead = void (*)(std::int64_t)>
-  static C sum_of_exponentials(std::int64_t count, const Term& term, const Ahead& ahead = no_prefetch) {
-    constexpr int lanes = softmax_lanes<C>;
-    C lane[lanes];
-    for (int which = 0; which < lanes; ++which) lane[which] = C(0);
-    std::int64_t index = 0;
-    for (; index + lanes <= count; index += lanes) {
-      ahead(index);
-      for (int which = 0; which < lanes; ++which) lane[which] = lane[which] + term(index + which);
-    }
-    const int rest = static_cast<int>(count - index);
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (int which = 0; which < rest; ++which) lane[which] = lane[which] + term(index + which);
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      for (int which = 0; which < half; ++which) lane[which] = lane[which] + lane[which + half];
-    }
-    return lane[0];
   }
 
   /// target[i] = value(i) for the columns begin ... end - 1.

@@ -75,7 +75,7 @@ class softmax_side_by_side_kernel {
       }
       // What was added up under the old maximum is scaled to the new one.
       for (std::int64_t l = 0; l < count; ++l) {
-        total[l] = prumo::fma(total[l], prumo::exp(old_maximum[l] - shift[l]), sum[l]);
+        total[l] = prumo::fma(total[l], exp_of_nonpositive(old_maximum[l] - shift[l]), sum[l]);
       }
     }
 
@@ -108,12 +108,12 @@ class softmax_side_by_side_kernel {
       if (keep) {
         PRUMO_INDEPENDENT_ITERATIONS
         for (std::int64_t l = 0; l < rows; ++l) {
-          of_column[l] = prumo::exp(of_column[l] - shift[l]);
+          of_column[l] = exp_of_nonpositive(of_column[l] - shift[l]);
           sum[l] = sum[l] + of_column[l];
         }
       } else {
         PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t l = 0; l < rows; ++l) sum[l] = sum[l] + prumo::exp(of_column[l] - shift[l]);
+        for (std::int64_t l = 0; l < rows; ++l) sum[l] = sum[l] + exp_of_nonpositive(of_column[l] - shift[l]);
       }
     }
   }

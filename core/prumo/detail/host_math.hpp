@@ -3,15 +3,17 @@
 
 /// \file
 /// The mathematics behind <prumo/math.hpp> that is prumo's own: free of branches, tables and calls, so that a loop over
-/// it is vectorised. Coefficients: core/tools/fit_polynomials.py. Measured errors: docs/accuracy.md.
+/// it is vectorised. Measured errors: docs/accuracy.md.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/math_constants.hpp>
 #include <prumo/types.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace prumo {
 
@@ -34,208 +36,145 @@ KOKKOS_FORCEINLINE_FUNCTION double fma(double a, double b, double c) {
 
 namespace detail {
 
-/// What the functions below need to know of a floating-point type.
-template <class T>
-struct math_constants;
-
-template <>
-struct math_constants<float> {
-  using integer = std::int32_t;
-  using word = std::uint32_t;
-  static constexpr int significand_shift = 23;
-  static constexpr integer exponent_bias = 127;
-  static constexpr float rounding_magic = 0x1.8p23f;  // adding it leaves an integer in the low significand bits
-  static constexpr float log2_e = 0x1.715476p0f;
-  static constexpr float log2_e_low = 0x1.4ae0cp-26f;
-  static constexpr float ln2 = 0x1.62e43p-1f;
-  static constexpr float ln2_high = 0x1.62e4p-1f;  // 15 bits: its product with an exponent is exact
-  static constexpr float ln2_low = 0x1.7f7d1cp-20f;
-  static constexpr float lowest_exp = -105.0f;  // below, exp is zero
-  static constexpr float highest_exp = 90.0f;   // above, exp is infinite
-  static constexpr float tanh_tail[] = {-0x1.555554p-2f, 0x1.11106ep-3f,  -0x1.b9f006p-5f,
-                                        0x1.6399d8p-6f,  -0x1.0c3710p-7f, 0x1.19c33ap-9f};
-  static constexpr word sqrt_half = 0x3f3504f3u;  // the bits of sqrt(1/2)
-  static constexpr float log_tail[] = {0x1.55557ap-1f, 0x1.995e7ep-2f, 0x1.31e9dep-2f};
-};
-
-template <>
-struct math_constants<double> {
-  using integer = std::int64_t;
-  using word = std::uint64_t;
-  static constexpr int significand_shift = 52;
-  static constexpr integer exponent_bias = 1023;
-  static constexpr double rounding_magic = 0x1.8p52;
-  static constexpr double log2_e = 0x1.71547652b82fep0;
-  static constexpr double ln2_high = 0x1.62e42fefa38p-1;  // 42 bits
-  static constexpr double ln2_low = 0x1.ef35793c7673p-45;
-  static constexpr double lowest_exp = -746.0;
-  static constexpr double highest_exp = 710.0;
-  static constexpr double tanh_tail[] = {-0x1.5555555555552p-2,  0x1.1111111110ca8p-3,   -0x1.ba1ba1b9d5c61p-5,
-                                         0x1.664f4871951fcp-6,   -0x1.226e32e79d553p-7,  0x1.d6d35dafd7f3dp-9,
-                                         -0x1.7d9c5d23faeffp-10, 0x1.350cdbd71460dp-11,  -0x1.f1217fb8afc0dp-13,
-                                         0x1.804b9a0f8302dp-14,  -0x1.fb8090d1e3f46p-16, 0x1.9743c39730545p-18};
-  static constexpr word sqrt_half = 0x3fe6a09e667f3bcdu;
-  static constexpr double log_tail[] = {0x1.5555555555593p-1, 0x1.999999997f8f7p-2, 0x1.249249423a9f0p-2,
-                                        0x1.c71c51c90ca3ep-3, 0x1.74664cfb3af5dp-3, 0x1.39a03a397ef21p-3,
-                                        0x1.2f1552439d81ep-3};
-};
-
-// Coefficients that gelu() needs, by value: it runs on devices, which cannot refer to the host's arrays.
-
-/// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.
-template <class T>
-struct exp_tail;
-
-template <>
-struct exp_tail<float> {
-  float coefficients[5] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558eap-5f, 0x1.12394cp-7f, 0x1.6a26aep-10f};
-};
-
-template <>
-struct exp_tail<double> {
-  double coefficients[10] = {0x1.0000000000009p-1,  0x1.55555555554fcp-3,  0x1.5555555550b7fp-5,  0x1.11111111278cdp-7,
-                             0x1.6c16c1839f9dfp-10, 0x1.a01a012a633c2p-13, 0x1.a0199b4ea4776p-16, 0x1.71df26d459b32p-19,
-                             0x1.28ac6c19bd290p-22, 0x1.ad7b21ea149aep-26};
-};
-
-/// The tail of the normal distribution, up to an argument whose product with it is zero.
-template <class T>
-struct normal_tail;
-
-template <>
-struct normal_tail<float> {
-  float largest = 14.5f;
-  int exponent_shift = 64;
-  float smaller = 0x1p-64f;
-  float coefficients[10] = {0x1p-1f,        -0x1.188464p0f, 0x1.4ef9ccp0f,   -0x1.98e802p-1f, 0x1.40c346p-4f,
-                            0x1.4528cap-3f, 0x1.a4e216p-6f, -0x1.2e81f8p-3f, 0x1.6660aep-4f,  -0x1.14c3f4p-6f};
-};
-
-template <>
-struct normal_tail<double> {
-  double largest = 39.0;
-  int exponent_shift = 128;
-  double smaller = 0x1p-128;
-  double coefficients[22] = {0x1p-1,
-                             -0x1.1884533d436fbp+0,
-                             0x1.4ef759857faf2p+0,
-                             -0x1.989d6b558945cp-1,
-                             0x1.2e7c3797a834dp-4,
-                             0x1.6e9bbce726124p-3,
-                             -0x1.ecc2c0d7f37b5p-6,
-                             -0x1.be7450e06180cp-5,
-                             -0x1.11d23f3d94dcfp-12,
-                             0x1.0d07d306cc664p-6,
-                             0x1.69943676ab63ap-7,
-                             -0x1.2f12280141e44p-6,
-                             0x1.0101dcf80399cp-5,
-                             -0x1.09b9af7323289p-4,
-                             0x1.686f9818031aep-4,
-                             -0x1.4fe263611a66ep-4,
-                             0x1.883dac7be9bd0p-5,
-                             -0x1.1c74dbb98bf39p-8,
-                             -0x1.38553f800d4f7p-6,
-                             0x1.0875a1ebb5ec2p-6,
-                             -0x1.7b546d81b869ap-8,
-                             0x1.acc1a84d571e9p-11};
-};
-
-/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule; C is T, or counts the operations on it.
+/// c[First] + c[First + 1] x + c[First + 2] x^2 + ... by Horner's rule; C is T, or counts the operations on it.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <class C, class T, std::size_t N>
+template <std::size_t First = 0, class C, class T, std::size_t N>
 KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
   C value(coefficients[N - 1]);
   PRUMO_UNROLL
-  for (std::size_t degree = N - 1; degree > 0; --degree) {
-    value = fma(value, x, C(coefficients[degree - 1]));  // unqualified: that of counted<T> is declared later
+  for (std::size_t index = N - 1; index > First; --index) {
+    value = fma(value, x, C(coefficients[index - 1]));  // unqualified: that of counted<T> is declared later
   }
   return value;
 }
 
-/// x = n ln 2 + r with n = round(x / ln 2) and |r| <= ln(2) / 2, so that exp(x) = 2^n exp(r) (Cody and Waite, "Software
-/// Manual for the Elementary Functions", 1980, chapter 6).
+/// What to add to a number for its nearest integer n to appear in the last places, with what makes it the exponent of
+/// 2^(n + shift) already added to it.
 template <class T>
-struct exp_argument {
-  T shifted;  ///< n in the last places of a large number
-  T r;
+constexpr T rounding_magic_for(int shift) {
+  return math_constants<T>::rounding_magic + static_cast<T>(math_constants<T>::exponent_bias + shift);
+}
 
-  KOKKOS_FORCEINLINE_FUNCTION explicit exp_argument(T x) {
-    using constants = math_constants<T>;
-    shifted = prumo::fma(x, constants::log2_e, constants::rounding_magic);
-    const T n = shifted - constants::rounding_magic;
-    r = prumo::fma(n, -constants::ln2_high, x);
-    r = prumo::fma(n, -constants::ln2_low, r);
-  }
+/// 2^(n + shift) of n + rounding_magic_for(shift): the last places move to where exponents are, all else out of the
+/// number. One instruction.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T power_of_two(T shifted) {
+  using word = typename math_constants<T>::word;
+  return bit_cast<T>(static_cast<word>(bit_cast<word>(shifted) << math_constants<T>::significand_shift));
+}
 
-  /// 2^n y. In two factors: the first product is exact, so a subnormal result is rounded once only.
-  KOKKOS_FORCEINLINE_FUNCTION T scaled(T y) const {
-    using constants = math_constants<T>;
-    using integer = typename constants::integer;
-    const auto n = static_cast<integer>(bit_cast<integer>(shifted) - bit_cast<integer>(constants::rounding_magic));
-    const integer half = n >> 1;
-    return y * power_of_two(half) * power_of_two(n - half);
-  }
+/// exp(r) for |r| <= ln(2) / 2, a minimax polynomial in place of Cody's and Waite's.
+///
+/// With a fused multiply-add the last step rounds to half a unit in the last place, and the steps before it, r itself
+/// included, count for less than a half: measured over all arguments of exp, 0.91 together. So exp is one of the two
+/// numbers next to the exact one. Without, each step would round twice: what 1 + r loses is exact (Dekker 1971) and
+/// goes into the rest, a tenth of the whole.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T exp_of_reduced(T r) {
+  constexpr exp_series<T> series;
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__FP_FAST_FMA) || defined(__FMA__)
+  return polynomial(series.coefficients, r);
+#else
+  const T head = T(1) + r;
+  return head + (r * r * polynomial<2>(series.coefficients, r) + ((T(1) - head) + r));
+#endif
+}
 
-  /// 2^n y for an n that is an exponent of normal numbers.
-  KOKKOS_FORCEINLINE_FUNCTION T scaled_at_once(T y) const {
-    using constants = math_constants<T>;
-    using word = typename constants::word;
-    const auto biased = static_cast<word>(bit_cast<word>(shifted) + static_cast<word>(constants::exponent_bias));
-    return y * bit_cast<T>(static_cast<word>(biased << constants::significand_shift));
-  }
-
- private:
-  template <class Integer>
-  KOKKOS_FORCEINLINE_FUNCTION static T power_of_two(Integer n) {
-    using constants = math_constants<T>;
-    return bit_cast<T>(static_cast<Integer>((n + constants::exponent_bias) << constants::significand_shift));
-  }
-};
-
-/// exp(x), a minimax polynomial in place of Cody's and Waite's.
+/// exp(x) = 2^n exp(r) of x = n ln 2 + r with n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software
+/// Manual for the Elementary Functions", 1980, chapter 6). 2^n is two factors, half of n in each: the product with the
+/// first is exact, so that a subnormal result is rounded once only, and with the second overflows where it should.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   using constants = math_constants<T>;
-  constexpr exp_tail<T> rest_of_series;
+  using integer = typename constants::integer;
   // Written so that a NaN fails both comparisons and stays.
   T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
   bounded = bounded > constants::highest_exp ? constants::highest_exp : bounded;
-  const exp_argument<T> argument(bounded);
-  const T r = argument.r;
-  const T tail = polynomial(rest_of_series.coefficients, r);
-  // What 1 + r loses is exact (Dekker 1971) and goes into the rest, a tenth of the whole: so the result is one of the
-  // two numbers next to the exact one.
-  const T head = T(1) + r;
-  return argument.scaled(head + prumo::fma(r * r, tail, (T(1) - head) + r));
+  constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // the bias twice: once for each factor
+  const T shifted = prumo::fma(bounded, constants::log2_e, magic);
+  const T n = shifted - magic;
+  T r = prumo::fma(n, -constants::ln2_high, bounded);
+  r = prumo::fma(n, -constants::ln2_low, r);
+  // Half of the large number has zeros, too, in the places that power_of_two() keeps.
+  const integer whole = bit_cast<integer>(shifted);
+  const integer half = whole >> 1;
+  const T first = power_of_two(bit_cast<T>(half));
+  const T second = power_of_two(bit_cast<T>(static_cast<integer>(whole - half)));
+  return exp_of_reduced(r) * first * second;
 }
 
-/// 1 / (1 + exp(-x)) of exp(-|x|), which is at most 1 and goes into a quotient: its last place is worth less than the
-/// time that exp_on_host() has for it.
+/// The smaller of two numbers that are not negative; b where either is a NaN, which only a may be in double precision.
+/// float is compared as integers, which order such numbers alike: compilers then do not compute what follows for a
+/// constant apart, to select between the results in each of its steps.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T smaller_magnitude(T a, T b) {
+  if constexpr (std::is_same_v<T, float>) {
+    const auto left = bit_cast<std::uint32_t>(a);
+    const auto right = bit_cast<std::uint32_t>(b);
+    return bit_cast<T>(left < right ? left : right);
+  } else {
+    return a < b ? a : b;
+  }
+}
+
+/// exp(x) for an x that is not positive; of a positive number anything. What overflow needs is left out, and 2^n, made
+/// so much larger that it is a normal number, is one factor.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T exp_of_nonpositive_on_host(T x) {
+  using constants = math_constants<T>;
+  const T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
+  constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
+  const T shifted = prumo::fma(bounded, constants::log2_e, magic);
+  const T n = shifted - magic;
+  T r = prumo::fma(n, -constants::ln2_high, bounded);
+  r = prumo::fma(n, -constants::ln2_low, r);
+  return exp_of_reduced(r) * power_of_two(shifted) * constants::from_shifted;
+}
+
+/// 1 / (1 + exp(-x)) as s / (s + s exp(-x)), s so small that s exp(-x) does not overflow where the quotient is
+/// subnormal. The sum takes the product with 2^n into its only rounding.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T sigmoid_on_host(T x) {
   using constants = math_constants<T>;
-  constexpr exp_tail<T> rest_of_series;
-  const T exponent = -Kokkos::fabs(x);
-  const exp_argument<T> argument(exponent < constants::lowest_exp ? constants::lowest_exp : exponent);
-  const T r = argument.r;
-  const T decay = argument.scaled(T(1) + prumo::fma(r * r, polynomial(rest_of_series.coefficients, r), r));
-  return (x < T(0) ? decay : T(1)) / (T(1) + decay);
+  constexpr auto series = with_argument_times(-1, exp_series<T>{});
+  constexpr T enough = 40;  // from here on the result is 1
+  // Written so that a NaN fails both comparisons and stays.
+  T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
+  bounded = bounded > enough ? enough : bounded;
+  constexpr T magic = rounding_magic_for<T>(-constants::subnormal_shift);
+  const T shifted = prumo::fma(bounded, -constants::log2_e, magic);
+  const T n = shifted - magic;
+  T negative_r = prumo::fma(n, constants::ln2_high, bounded);
+  negative_r = prumo::fma(n, constants::ln2_low, negative_r);
+  const T growth = polynomial(series.coefficients, negative_r);
+  return constants::from_shifted / prumo::fma(growth, power_of_two(shifted), constants::from_shifted);
 }
 
-/// tanh(x): an odd polynomial up to 0.625, beyond it 1 - 2 / (1 + exp(2 |x|)); of |x|, so that -0 stays -0.
+/// tanh(x) = h / (1 + h) for h = (exp(2 |x|) - 1) / 2; of |x|, so that -0 stays -0.
+///
+/// Between n ln 2 and (n + 1) ln 2 the difference is 2^n (exp(2p) - 1) + (2^n - 1), where nothing cancels, and which
+/// rounds once. The quotient is a - a^2 / (1 + h), where a is h, up to 1: the large part of it has no error but h's own
+/// or none, and what is divided is small or of a small derivative. So both quotient and sum count for less than the two
+/// units in the last place that they would make.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T tanh_on_host(T x) {
-  constexpr exp_tail<T> rest_of_series;
+  using constants = math_constants<T>;
   const T magnitude = Kokkos::fabs(x);
-  const T square = magnitude * magnitude;
-  const T near_zero = prumo::fma(magnitude * square, polynomial(math_constants<T>::tanh_tail, square), magnitude);
   // From here on the result is 1; a NaN fails the comparison and stays.
   constexpr T enough = 20;
-  const exp_argument<T> argument(T(2) * (magnitude > enough ? enough : magnitude));
-  const T r = argument.r;
-  const T growth = argument.scaled_at_once(T(1) + prumo::fma(r * r, polynomial(rest_of_series.coefficients, r), r));
-  const T far = T(1) - T(2) / (T(1) + growth);
-  return Kokkos::copysign(magnitude < T(0.625) ? near_zero : far, x);
+  const T bounded = magnitude > enough ? enough : magnitude;
+  constexpr T magic = rounding_magic_for<T>(-1);
+  // Less than a half is subtracted, because exactly a half is rounded down to -1 at 0.
+  constexpr T downwards = T(-63) / T(128);
+  const T shifted = prumo::fma(bounded, 2 * constants::log2_e, downwards) + magic;
+  const T n = shifted - magic;
+  // ln 2 of one number will do: its error, n times, is less than the derivative of tanh makes it count.
+  const T p = prumo::fma(n, T(-0.5) * constants::ln2, bounded);
+  const T twice_expm1 = prumo::fma(p * p, polynomial(constants::twice_expm1_tail, p), p + p);
+  const T half_power = power_of_two(shifted);  // 2^(n - 1)
+  const T h = prumo::fma(twice_expm1, half_power, half_power - T(0.5));
+  const T a = smaller_magnitude(h, T(1));
+  return Kokkos::copysign(a - a * a / (T(1) + h), x);
 }
 
 /// log(x) = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)) where
