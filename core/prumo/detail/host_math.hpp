@@ -51,7 +51,7 @@ KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
 /// What to add to a number for its nearest integer n to appear in the last places, with what makes it the exponent of
 /// 2^(n + shift) already added to it.
 template <class T>
-constexpr T rounding_magic_for(int shift) {
+KOKKOS_FUNCTION constexpr T rounding_magic_for(int shift) {
   return math_constants<T>::rounding_magic + static_cast<T>(math_constants<T>::exponent_bias + shift);
 }
 
