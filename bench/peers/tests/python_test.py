@@ -20,7 +20,8 @@ from prumo_peers.common.case import Case
 from prumo_peers.common.comparison import chosen_indices, compare
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.framework import Device
-from prumo_peers.common.operations import OPERATIONS, cut_off
+from prumo_peers.common.operations import OPERATIONS
+from prumo_peers.common.products import cut_off
 from prumo_peers.common.protocol import RequestError
 from prumo_peers.common.sampling import Calls, Interval, Sampler
 from prumo_peers.common.worker import Worker
