@@ -40,7 +40,7 @@ auto host_copy(const View& view) {
     }
   }();
   using data_type = std::conditional_t<View::rank() == 1, T*, std::conditional_t<View::rank() == 2, T**, T***>>;
-  const Kokkos::View<data_type, Kokkos::LayoutStride, Kokkos::HostSpace> copy("host copy", layout);
+  Kokkos::View<data_type, Kokkos::LayoutStride, Kokkos::HostSpace> copy("host copy", layout);
   Kokkos::deep_copy(span_of(copy), span_of(view));
   return copy;
 }

@@ -256,7 +256,8 @@ class softmax_write_kernel {
                                                              const softmax_statistics<C>* segments) const {
     constexpr int at_once = 4;
     softmax_running_statistics<C> own;
-    for (std::int64_t first = member.team_rank(); first < cut_.segments; first += at_once * most_threads) {
+    for (std::int64_t first = member.team_rank(); first < cut_.segments;
+         first += std::int64_t{at_once} * most_threads) {
       softmax_statistics<C> loaded[at_once];
       PRUMO_UNROLL
       for (int i = 0; i < at_once; ++i) {

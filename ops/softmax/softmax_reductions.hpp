@@ -43,15 +43,16 @@ C softmax_lowest() {
 template <class C, class Load>
 C softmax_maximum(std::int64_t length, const Load& value) {
   constexpr int lanes = reduction_lanes<C>;
+  constexpr std::int64_t elements_at_once = std::int64_t{4} * lanes;
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = softmax_lowest<C>();
   std::int64_t index = 0;
-  for (; index + 4 * lanes <= length; index += 4 * lanes) {
+  for (; index + elements_at_once <= length; index += elements_at_once) {
     PRUMO_INDEPENDENT_ITERATIONS
     for (int which = 0; which < lanes; ++which) {
       const std::int64_t i = index + which;
       const C first = softmax_larger(value(i), value(i + lanes));
-      const C second = softmax_larger(value(i + 2 * lanes), value(i + 3 * lanes));
+      const C second = softmax_larger(value(i + elements_at_once / 2), value(i + elements_at_once / 2 + lanes));
       lane[which] = softmax_larger(lane[which], softmax_larger(first, second));
     }
   }

@@ -100,8 +100,9 @@ KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first
     PRUMO_UNROLL
     for (int i = 0; i < Most; ++i) {
       const int which = first + i * step < count ? first + i * step : first;
+      const int place = which * of_value;
       PRUMO_UNROLL
-      for (int part = 0; part < of_value; ++part) found[i][part] = load_shared(words + which * of_value + part);
+      for (int part = 0; part < of_value; ++part) found[i][part] = load_shared(words + place + part);
     }
     all_there = true;
     PRUMO_UNROLL
