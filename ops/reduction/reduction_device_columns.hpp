@@ -55,17 +55,19 @@ class column_major_device_kernel : public reduction_team<Policy> {
     constexpr int loads = reduction_tuning::column_loads_at_once;
     const stored* const source = problem_.source + row;
     const std::int64_t stride = problem_.column_stride;
+    const std::int64_t whole_round = std::int64_t{loads} * step;
     while (column < end) {
       const std::int64_t reach = column + columns_at_once * step;
       const std::int64_t stop = reach < end ? reach : end;
       accumulator found = policy_.identity();
-      for (; column + (loads - 1) * step < stop; column += loads * step) {
+      for (; column + whole_round - step < stop; column += whole_round) {
         stored loaded[loads];
         PRUMO_UNROLL
-        for (int load = 0; load < loads; ++load) loaded[load] = source[(column + load * step) * stride];
+        for (int load = 0; load < loads; ++load)
+          loaded[load] = source[(column + static_cast<std::int64_t>(load * step)) * stride];
         PRUMO_UNROLL
         for (int load = 0; load < loads; ++load) {
-          found = join_at(policy_, found, policy_.lift(loaded[load]), column + load * step);
+          found = join_at(policy_, found, policy_.lift(loaded[load]), column + static_cast<std::int64_t>(load * step));
         }
       }
       for (; column < stop; column += step) {
