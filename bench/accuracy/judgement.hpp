@@ -136,8 +136,8 @@ KOKKOS_FUNCTION void judge(function which, const T& x, const T& y, tally& found)
 
   tally here;
   here.arguments = 0;
-  const bool no_number = exact != exact || result != result;
-  const bool both = exact != exact && result != result;
+  const bool no_number = Kokkos::isnan(exact) || Kokkos::isnan(result);
+  const bool both = Kokkos::isnan(exact) && Kokkos::isnan(result);
   const bool pole = Kokkos::isinf(exact) || Kokkos::isinf(argument);
   // Zero as the result, by rounding too, has the sign of the exact value.
   const bool other_sign =

@@ -28,9 +28,10 @@ std::vector<Value> chosen(const std::string& option, const std::string& list, co
   for (const std::string& name : split(list)) {
     const auto found = std::ranges::find_if(all, [&](Value value) { return name_of(value) == name; });
     if (found == all.end()) {
-      std::string known;
-      for (const Value value : all) known.append(known.empty() ? "" : ", ").append(name_of(value));
-      throw usage_error(option + ": there is no '" + name + "'; there are: " + known);
+      std::string message = option;
+      message.append(": there is no '").append(name).append("'; there are: ");
+      for (const Value value : all) message.append(value == all.front() ? "" : ", ").append(name_of(value));
+      throw usage_error(message);
     }
     if (std::ranges::find(values, *found) == values.end()) values.push_back(*found);
   }

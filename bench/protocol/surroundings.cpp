@@ -22,6 +22,7 @@ char** environment_block() {
 #endif
 }
 
+// NOLINTNEXTLINE(readability-redundant-string-init): empty only where none is chosen
 constexpr std::string_view sanitizers(PRUMO_SANITIZERS);
 
 constexpr std::string_view prefixes_that_matter[] = {

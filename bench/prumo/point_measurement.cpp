@@ -22,7 +22,7 @@ point_measurer::point_measurer(worker_fleet& fleet, results_writer& writer, meas
                                std::function<void(const std::string&)> on_step)
     : fleet_(fleet),
       writer_(writer),
-      options_(without_probes(std::move(options))),
+      options_(without_probes(options)),
       on_step_(std::move(on_step)),
       times_(fleet),
       ceilings_(fleet, options_),

@@ -21,7 +21,7 @@ using nlohmann::json;
 std::string title_of(const json& document, const json& device) {
   const auto same = [&](const json& it) { return it.at("id") == device.at("id"); };
   const json& devices = document.at("devices");
-  const std::string id = text_of(device.at("id"));
+  std::string id = text_of(device.at("id"));
   if (std::count_if(devices.begin(), devices.end(), same) < 2) return id;
   return fmt::format("{} ({})", id,
                      format_threads(static_cast<std::int64_t>(number_of(field(device, "/threads")).value_or(0))));

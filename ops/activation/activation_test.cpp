@@ -29,9 +29,9 @@ constexpr auto tanh_of = [](const auto& space, const auto& x, const auto& y) { t
 template <class T>
 class activation : public testing::Test {
  protected:
-  using C = compute_t<T>;
-  static constexpr C infinity = std::numeric_limits<C>::infinity();
-  static constexpr C nan = std::numeric_limits<C>::quiet_NaN();
+  using limits = std::numeric_limits<compute_t<T>>;
+  static constexpr auto infinity = limits::infinity();
+  static constexpr auto nan = limits::quiet_NaN();
 };
 TYPED_TEST_SUITE(activation, tests::all_scalars);
 

@@ -78,9 +78,9 @@ double ks_bound(double n) { return std::sqrt(std::log(2e6) / (2 * n)); }
 template <class T>
 class random_numbers : public testing::Test {
  public:
-  static constexpr double u = unit_roundoff<T>();
+  static constexpr double roundoff = unit_roundoff<T>();
   /// The distance between uniform numbers of [0, 1).
-  static constexpr double step = u;
+  static constexpr double spacing = roundoff;
 };
 using all_types = testing::Types<float, double, f16, bf16>;
 TYPED_TEST_SUITE(random_numbers, all_types);
@@ -91,7 +91,7 @@ TYPED_TEST(random_numbers, uniform_moments) {
   EXPECT_GE(*lowest, 0.0);
   EXPECT_LT(*highest, 1.0);
   // Multiples of a step below 1: their mean is half a step below 1/2, and other moments follow by as much at most.
-  const double step = TestFixture::step;
+  const double step = TestFixture::spacing;
   const double root = std::sqrt(static_cast<double>(count));
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x; }), 0.5 - step / 2, 5 * std::sqrt(1.0 / 12) / root);
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x * x; }), 1.0 / 3, 5 * std::sqrt(4.0 / 45) / root + step);
@@ -101,7 +101,7 @@ TYPED_TEST(random_numbers, uniform_moments) {
 
 TYPED_TEST(random_numbers, uniform_distribution) {
   const auto numbers = uniform_numbers<TypeParam>({5, 0, 123456789012}, -2, 3);
-  const double step = TestFixture::step;
+  const double step = TestFixture::spacing;
   EXPECT_LT(kolmogorov_smirnov(numbers, [](double x) { return std::clamp((x + 2) / 5, 0.0, 1.0); }),
             ks_bound(count) + 2 * step);
 }
@@ -112,7 +112,7 @@ TYPED_TEST(random_numbers, uniform_neighbours_are_independent) {
     double products = 0;
     for (std::size_t i = 0; i + distance < numbers.size(); ++i) products += numbers[i] * numbers[i + distance];
     const auto terms = static_cast<double>(numbers.size() - distance);
-    const double step = 2 * TestFixture::step;
+    const double step = 2 * TestFixture::spacing;
     // Products of independent numbers have mean 0 and variance 1/9; the mean of each is half a step below 0.
     EXPECT_NEAR(products / terms, 0.0, 5 / (3 * std::sqrt(terms)) + step * step) << distance;
   }
@@ -121,7 +121,7 @@ TYPED_TEST(random_numbers, uniform_neighbours_are_independent) {
 TYPED_TEST(random_numbers, normal_moments) {
   const auto numbers = normal_numbers<TypeParam>({13, 0, 7}, 0, 1);
   const double root = std::sqrt(static_cast<double>(count));
-  const double u = TestFixture::u;  // roundings to the type vary in sign; at most u of each number
+  const double u = TestFixture::roundoff;  // roundings to the type vary in sign; at most u of each number
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x; }), 0.0, 5 / root + u);
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x * x; }), 1.0, 5 * std::sqrt(2.0) / root + 2.1 * u);
   EXPECT_NEAR(mean_of(numbers, [](double x) { return x * x * x; }), 0.0, 5 * std::sqrt(15.0) / root + 5 * u);
@@ -133,7 +133,7 @@ TYPED_TEST(random_numbers, normal_distribution) {
   const auto numbers = normal_numbers<TypeParam>({17, 4, 0}, 2, 0.5);
   // Rounding to the type moves a number of at most 8 by 8 u, across which the distribution grows by 0.8 each.
   EXPECT_LT(kolmogorov_smirnov(numbers, [](double x) { return 0.5 * std::erfc(-(x - 2) / (0.5 * std::sqrt(2.0))); }),
-            ks_bound(count) + 8 * 0.8 * TestFixture::u);
+            ks_bound(count) + 8 * 0.8 * TestFixture::roundoff);
 }
 
 TYPED_TEST(random_numbers, normal_pairs_are_independent) {
@@ -144,8 +144,8 @@ TYPED_TEST(random_numbers, normal_pairs_are_independent) {
     squares += (numbers[i] * numbers[i] - 1) * (numbers[i + 1] * numbers[i + 1] - 1);
   }
   const double pairs = count / 2.0;
-  EXPECT_NEAR(products / pairs, 0.0, 5 / std::sqrt(pairs) + 2 * TestFixture::u);
-  EXPECT_NEAR(squares / pairs, 0.0, 5 * 2 / std::sqrt(pairs) + 6 * TestFixture::u);
+  EXPECT_NEAR(products / pairs, 0.0, 5 / std::sqrt(pairs) + 2 * TestFixture::roundoff);
+  EXPECT_NEAR(squares / pairs, 0.0, 5 * 2 / std::sqrt(pairs) + 6 * TestFixture::roundoff);
 }
 
 /// A sequence made in parts, of any lengths, is the sequence made at once.
@@ -219,7 +219,7 @@ TYPED_TEST(random_numbers, elements_take_numbers_in_row_major_order) {
 
 TYPED_TEST(random_numbers, stay_below_high_where_rounding_would_reach_it) {
   // Between 1 and 1 + 3 eps there are three numbers; half of all sums round up.
-  const double high = 1 + 6 * TestFixture::u;
+  const double high = 1 + 6 * TestFixture::roundoff;
   for (const double x : uniform_numbers<TypeParam>({1, 0, 0}, 1, high, 10000)) {
     ASSERT_GE(x, 1.0);
     ASSERT_LT(x, high);

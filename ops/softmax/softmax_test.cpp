@@ -146,10 +146,9 @@ TYPED_TEST(softmax_types, log_softmax_reaches_where_softmax_underflows) {
 }
 
 TYPED_TEST(softmax_types, in_place_gives_the_same_bits) {
-  using matrix = typename softmax_types<TypeParam>::matrix;
   context<exec> ctx;
   for (const std::int64_t columns : lengths) {
-    const matrix x("x", 3, columns), y("y", 3, columns);
+    const typename TestFixture::matrix x("x", 3, columns), y("y", 3, columns);
     const auto on_host = tests::host_copy(x);
     for (std::size_t r = 0; r < 3; ++r) {
       for (std::size_t c = 0; c < on_host.extent(1); ++c) {

@@ -122,6 +122,7 @@ template <class T>
 void gelu(const call& it) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   T* const y = static_cast<T*>(it.arrays[1]);
+  // NOLINTNEXTLINE(bugprone-branch-clone): the check does not look into parallel loops
   if (it.alpha == 0) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(0.5) * x[i] * (T(1) + std::erf(x[i] * T(0.70710678118654752440L)));

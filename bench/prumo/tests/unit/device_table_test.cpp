@@ -13,7 +13,6 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 TEST(devices_table, tells_facts_peaks_and_ceilings) {
   EXPECT_EQ(devices_table(json::array({testing::sample_device()}), {}), R"(openmp:0  Example CPU
