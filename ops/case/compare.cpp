@@ -61,38 +61,90 @@ struct worst_entry {
   }
 };
 
-/// What of an output of T was never written, or an empty string.
-template <class T>
-std::string unwritten_entries_of(const host_output& output) {
-  const T mark = poison<T>();
-  const T* const data = static_cast<const T*>(output.data);
-  std::int64_t unwritten = 0;
-  std::int64_t first = -1;
-  for (std::int64_t index = 0; index < output.count; ++index) {
-    // The mark is a NaN: its bits tell, not its value. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-    if (std::memcmp(&data[output.order.offset(index)], &mark, sizeof(T)) == 0) {
-      if (unwritten++ == 0) first = index;
-    }
+/// What the threads of the host share: `function` is called with the number of each. They are those of the host's own
+/// execution space, which are bound to cores already: threads started here would all inherit the calling thread's
+/// single core.
+class host_threads {
+  using host_space = Kokkos::DefaultHostExecutionSpace;
+  using call = std::function<void(std::size_t)>;
+
+ public:
+  /// How many share so many pieces of work: at least one.
+  static std::size_t sharing(std::int64_t pieces) {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(pieces, 1, concurrency_of(host_space())));
   }
-  if (unwritten == 0) return {};
-  return std::to_string(unwritten) + " of " + std::to_string(output.count) + " entries of " +
-         output.specification.name + " were never written, the first at " + std::to_string(first);
+  static void run(std::size_t threads, const call& function) {
+    Kokkos::parallel_for("prumo::case::compare", Kokkos::RangePolicy<host_space>(0, threads), each{&function});
+    host_space().fence("prumo::case::compare");
+  }
+
+ private:
+  struct each {
+    const call* function;
+    void operator()(std::size_t thread) const { (*function)(thread); }
+  };
+};
+
+/// Entries that were never written.
+struct unwritten_entries {
+  std::int64_t count = 0;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+
+  void add(const unwritten_entries& other) {
+    count += other.count;
+    first = std::min(first, other.first);
+  }
+};
+
+/// Those of the entries `begin` to `end` of an output of T.
+template <class T>
+unwritten_entries unwritten_between(const host_output& output, std::int64_t begin, std::int64_t end) {
+  const T mark = poison<T>();
+  // The mark is a NaN: its bits tell, not its value.
+  const auto is_mark = [&mark](const T& entry) {
+    return std::memcmp(&entry, &mark, sizeof(T)) == 0;  // NOLINT(bugprone-suspicious-memory-comparison)
+  };
+  const element_order& order = output.order;
+  unwritten_entries result;
+  while (begin < end) {
+    const std::int64_t length = std::min(end - begin, order.columns - begin % order.columns);
+    const T* const entries = static_cast<const T*>(output.data) + order.offset(begin);
+    unwritten_entries here;
+    for (std::int64_t i = 0; i < length; ++i) here.count += is_mark(entries[i * order.column_stride]) ? 1 : 0;
+    if (here.count > 0) {
+      std::int64_t i = 0;
+      while (!is_mark(entries[i * order.column_stride])) ++i;
+      here.first = begin + i;
+    }
+    result.add(here);
+    begin += length;
+  }
+  return result;
 }
 
-std::string unwritten_entries(const std::vector<host_output>& outputs) {
+/// What of the outputs was never written, or an empty string.
+std::string describe_unwritten(const std::vector<host_output>& outputs) {
+  constexpr std::int64_t piece = 1 << 16;
   for (const host_output& output : outputs) {
     if (output.data == nullptr) continue;
-    std::string found = with_element_type(output.specification, output.type,
-                                          [&]<class T>(T) { return unwritten_entries_of<T>(output); });
-    if (!found.empty()) return found;
+    const std::size_t threads = host_threads::sharing((output.count + piece - 1) / piece);
+    std::vector<unwritten_entries> found(threads);
+    host_threads::run(threads, [&](std::size_t thread) {
+      const auto bound = [&](std::size_t of) {
+        return output.count / static_cast<std::int64_t>(threads) * static_cast<std::int64_t>(of);
+      };
+      const std::int64_t end = thread + 1 == threads ? output.count : bound(thread + 1);
+      found[thread] = with_element_type(output.specification, output.type,
+                                        [&]<class T>(T) { return unwritten_between<T>(output, bound(thread), end); });
+    });
+    unwritten_entries all;
+    for (const unwritten_entries& each : found) all.add(each);
+    if (all.count == 0) continue;
+    return std::to_string(all.count) + " of " + std::to_string(output.count) + " entries of " +
+           output.specification.name + " were never written, the first at " + std::to_string(all.first);
   }
   return {};
 }
-
-struct host_work {
-  const std::function<void(std::size_t)>* function;
-  void operator()(std::int64_t worker) const { (*function)(static_cast<std::size_t>(worker)); }
-};
 
 }  // namespace
 
@@ -117,14 +169,9 @@ check_result compare(const std::vector<host_output>& outputs, std::int64_t parts
       for (const reference_entry& expected : entries) worst.take(outputs, expected);
     }
   };
-  // The host's own execution space, whose threads are bound to cores already: threads started here would all inherit
-  // the calling thread's single core.
-  using host_space = Kokkos::DefaultHostExecutionSpace;
-  const auto workers = std::clamp<std::int64_t>(checked_parts, 1, concurrency_of(host_space()));
-  std::vector<worst_entry> worst(static_cast<std::size_t>(workers));
-  const std::function<void(std::size_t)> work = [&](std::size_t worker) { look_at_parts(worst[worker]); };
-  Kokkos::parallel_for("prumo::case::compare", Kokkos::RangePolicy<host_space>(0, workers), host_work{&work});
-  host_space().fence("prumo::case::compare");
+  const std::size_t threads = host_threads::sharing(checked_parts);
+  std::vector<worst_entry> worst(threads);
+  host_threads::run(threads, [&](std::size_t thread) { look_at_parts(worst[thread]); });
 
   for (const worst_entry& found : worst) {
     result.checked += found.checked;
@@ -134,7 +181,7 @@ check_result compare(const std::vector<host_output>& outputs, std::int64_t parts
       result.message = found.message;
     }
   }
-  if (std::string unwritten = unwritten_entries(outputs); !unwritten.empty()) {
+  if (std::string unwritten = describe_unwritten(outputs); !unwritten.empty()) {
     result.error = std::numeric_limits<double>::quiet_NaN();
     result.message = std::move(unwritten);
   }
