@@ -18,6 +18,14 @@ struct philox_block {
 
 namespace detail {
 
+/// The constants of the generator: what two of its words are multiplied by, and what both halves of the key grow by
+/// from round to round.
+struct philox_constants {
+  static constexpr int rounds = 10;
+  static constexpr std::uint32_t first_factor = 0xD2511F53u, second_factor = 0xCD9E8D57u;
+  static constexpr std::uint32_t first_key_step = 0x9E3779B9u, second_key_step = 0xBB67AE85u;
+};
+
 /// a b as its upper and lower half.
 KOKKOS_FORCEINLINE_FUNCTION void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& high,
                                                std::uint32_t& low) {
@@ -43,16 +51,17 @@ KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::
   auto c3 = static_cast<std::uint32_t>(stream >> 32);
   auto k0 = static_cast<std::uint32_t>(seed);
   auto k1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
+  using constants = detail::philox_constants;
+  for (int round = 0; round < constants::rounds; ++round) {
     std::uint32_t high0, low0, high1, low1;
-    detail::multiply_wide(0xD2511F53u, c0, high0, low0);
-    detail::multiply_wide(0xCD9E8D57u, c2, high1, low1);
+    detail::multiply_wide(constants::first_factor, c0, high0, low0);
+    detail::multiply_wide(constants::second_factor, c2, high1, low1);
     c0 = high1 ^ c1 ^ k0;
     c1 = low1;
     c2 = high0 ^ c3 ^ k1;
     c3 = low0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
+    k0 += constants::first_key_step;
+    k1 += constants::second_key_step;
   }
   return {{c0, c1, c2, c3}};
 }

@@ -96,8 +96,9 @@ class philox_blocks {
   philox_blocks(std::uint64_t seed, std::uint64_t stream) : stream_(stream) {
     for (int round = 0; round < rounds; ++round) {
       const auto turn = static_cast<std::uint32_t>(round);
-      keys_[round][0] = philox_words::of_all(static_cast<std::uint32_t>(seed) + turn * 0x9E3779B9u);
-      keys_[round][1] = philox_words::of_all(static_cast<std::uint32_t>(seed >> 32) + turn * 0xBB67AE85u);
+      keys_[round][0] = philox_words::of_all(static_cast<std::uint32_t>(seed) + turn * constants::first_key_step);
+      keys_[round][1] =
+          philox_words::of_all(static_cast<std::uint32_t>(seed >> 32) + turn * constants::second_key_step);
     }
   }
 
@@ -112,12 +113,14 @@ class philox_blocks {
   }
 
  private:
-  static constexpr int rounds = 10;
+  using constants = random::detail::philox_constants;
+  static constexpr int rounds = constants::rounds;
   /// Of each word, under way at a time: a round waits for the one before.
   static constexpr int vectors = 4;
 
   void make_at_once(std::uint64_t first, std::uint32_t* words) const {
-    const auto first_factor = philox_words::of_all(0xD2511F53u), second_factor = philox_words::of_all(0xCD9E8D57u);
+    const auto first_factor = philox_words::of_all(constants::first_factor);
+    const auto second_factor = philox_words::of_all(constants::second_factor);
     philox_words word[vectors][4];
     PRUMO_UNROLL
     for (int which = 0; which < vectors; ++which) {
@@ -153,6 +156,8 @@ class philox_blocks {
 
 /// The same as loops over blocks, which compilers vectorise.
 class philox_blocks {
+  using constants = random::detail::philox_constants;
+
  public:
   philox_blocks(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
 
@@ -168,19 +173,19 @@ class philox_blocks {
     }
     auto k0 = static_cast<std::uint32_t>(seed_);
     auto k1 = static_cast<std::uint32_t>(seed_ >> 32);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < constants::rounds; ++round) {
       PRUMO_INDEPENDENT_ITERATIONS
       for (int i = 0; i < Count; ++i) {
         const std::uint32_t c1 = word[1][i], c3 = word[3][i];
-        const std::uint64_t product0 = static_cast<std::uint64_t>(0xD2511F53u) * word[0][i];
-        const std::uint64_t product1 = static_cast<std::uint64_t>(0xCD9E8D57u) * word[2][i];
+        const std::uint64_t product0 = std::uint64_t{constants::first_factor} * word[0][i];
+        const std::uint64_t product1 = std::uint64_t{constants::second_factor} * word[2][i];
         word[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ k0;
         word[1][i] = static_cast<std::uint32_t>(product1);
         word[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ k1;
         word[3][i] = static_cast<std::uint32_t>(product0);
       }
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
+      k0 += constants::first_key_step;
+      k1 += constants::second_key_step;
     }
     for (int i = 0; i < Count; ++i) {
       for (int j = 0; j < 4; ++j) words[4 * i + j] = word[j][i];

@@ -20,9 +20,6 @@ inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
 /// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
 /// the number of lanes, and the lanes are combined in a tree. Depth: count / lanes + log2(lanes).
-///
-/// Join::keeps_lanes_in_registers tells how to compile it. Unrolled, the lanes of a sum stay in registers; a selection
-/// would become as many branches, which random data mispredicts half of the time, and is vectorised as a loop instead.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
@@ -30,12 +27,9 @@ inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Com
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
   std::int64_t index = 0;
   for (; index + lanes <= count; index += lanes) {
-    if constexpr (Join::keeps_lanes_in_registers) {
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
-    } else {
-      for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
-    }
+    // Unrolled, so that the lanes stay in registers.
+    PRUMO_UNROLL
+    for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
   }
   for (int which = 0; index + which < count; ++which) lane[which] = join(lane[which], load(index + which));
   for (int half = lanes / 2; half > 0; half /= 2) {
@@ -52,7 +46,6 @@ inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Loa
 
 /// join() of a sum.
 struct add_values {
-  static constexpr bool keeps_lanes_in_registers = true;
   template <class C>
   C operator()(C a, C b) const {
     return a + b;
