@@ -111,7 +111,7 @@ void enqueue_rows_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) 
   } else if (partition.parts == 1) {
     launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, nullptr));
   } else {
-    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, prumo::detail::published_words<Exec>::of(ctx)));
+    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, prumo::detail::published_words_of(ctx)));
   }
 }
 
@@ -123,7 +123,7 @@ void enqueue_columns_on_device(context<Exec>& ctx, const gemv_problem<T>& proble
   unsigned* counters = nullptr;
   if (tiles.chunks > 1) {
     partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(problem.m * tiles.chunks) * sizeof(C)));
-    counters = prumo::detail::arrival_counters<Exec>::of(ctx);
+    counters = prumo::detail::arrival_counters_of(ctx);
   }
   prumo::detail::launch_teams(ctx.instance(), columns_label(),
                               gemv_columns_device_kernel<T, Elements>(problem, tiles, partial, counters));

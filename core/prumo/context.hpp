@@ -66,7 +66,8 @@ class context {
 
   /// Uses the caller's memory for temporaries from now on, and allocates none: `bytes` bytes that the instance can
   /// access, aligned to 256 bytes. They stay the caller's and must outlive the context. nullptr ends it. Vendor
-  /// libraries keep workspaces of their own, and reductions and products with vectors up to 48 KB by which their teams meet, on a device.
+  /// libraries keep workspaces of their own, and reductions and products with vectors up to 48 KB by which their teams
+  /// meet, on a device.
   ///
   /// Throws argument_error where the memory is not aligned.
   void adopt_workspace(void* memory, std::size_t bytes) {

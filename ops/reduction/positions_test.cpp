@@ -2,12 +2,17 @@
 // Positions of the first of equal extremes, in rows of any length: a host looks for them in stretches, and tells equal
 // elements by their bits.
 
+#include "all_reductions.hpp"
 #include "host_copy.hpp"
+#include <prumo/memory.hpp>
 #include <prumo/reduction.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -95,6 +100,39 @@ TYPED_TEST(positions, infinities) {
     values[static_cast<std::size_t>(n - 1)] = TypeParam(infinity);
     expect_positions(values, n - 1, 0);
   }
+}
+
+/// A device keeps a position in 32 bits where a row is short enough for that; these are not.
+TEST(positions_on_a_device, beyond_32_bits) {
+  if (is_host_space<exec>) GTEST_SKIP() << "a host has positions of 64 bits only";
+  constexpr std::size_t count = (std::size_t{1} << 32) + 9;
+  Kokkos::View<f16*, exec> x;
+  try {
+    x = Kokkos::View<f16*, exec>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "x"), count);
+  } catch (const std::exception& error) {
+    GTEST_SKIP() << "needs " << sizeof(f16) * count << " bytes on the device: " << error.what();
+  }
+  context<exec> ctx;
+  fill(ctx, 1.0f, x);
+  fill(ctx, 2.0f, Kokkos::subview(x, std::pair<std::size_t, std::size_t>(count - 4, count - 2)));
+  fill(ctx, 0.5f, Kokkos::subview(x, std::pair<std::size_t, std::size_t>(count - 3, count)));
+  const Kokkos::View<std::int64_t, exec> whole("whole");
+  argmax(ctx, x, whole);
+  ctx.fence();
+  EXPECT_EQ(tests::scalar_of(whole), static_cast<std::int64_t>(count) - 4);
+  argmin(ctx, x, whole);
+  ctx.fence();
+  EXPECT_EQ(tests::scalar_of(whole), static_cast<std::int64_t>(count) - 3);
+
+  constexpr std::size_t apart = 2;
+  const Kokkos::View<f16**, Kokkos::LayoutStride, exec> rows(x.data(),
+                                                             Kokkos::LayoutStride(2, apart, count - apart, 1));
+  const Kokkos::View<std::int64_t*, exec> by_row("by_row", 2);
+  argmax_rows(ctx, rows, by_row);
+  ctx.fence();
+  const auto found = tests::host_copy(by_row);
+  EXPECT_EQ(found(0), static_cast<std::int64_t>(count) - 4);
+  EXPECT_EQ(found(1), static_cast<std::int64_t>(count - 4 - apart));
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 #pragma once
 
 /// \file
-/// What the reductions of a device have in common: how work is shared out, and how a group of threads reduces a stretch
-/// of memory.
+/// What the reductions of a device have in common: how work is shared out among segments, teams and groups of threads.
 
-#include "reduction_policy.hpp"
+#include "reduction_device_policy.hpp"
 #include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
@@ -30,8 +29,8 @@ struct reduction_tuning {
   /// without a team.
   static constexpr std::int64_t round_bytes = std::int64_t{team_threads} * loads_at_once * 16;
   static constexpr std::int64_t few_segments = 128;
-  /// There are no more segments than teams that run at the same time.
-  static constexpr std::int64_t most_segments = most_parts_of_an_array;
+  /// Teams that are sure to run at the same time on the larger devices; no more segments than that.
+  static constexpr std::int64_t teams_at_once = most_parts_of_an_array;
   /// Elements of a row of a column-major matrix that a thread has under way at a time.
   static constexpr int column_loads_at_once = 8;
   /// Teams for a column-major matrix.
@@ -46,7 +45,7 @@ inline std::int64_t device_segment(std::int64_t total, std::size_t element_bytes
   const auto size = static_cast<std::int64_t>(element_bytes);
   std::int64_t bytes = tuning::round_bytes;
   if (bytes / 2 / size * tuning::few_segments >= total) bytes /= 2;
-  while (bytes / size * tuning::most_segments < total) bytes *= 2;
+  while (bytes / size * tuning::teams_at_once < total) bytes *= 2;
   return bytes / size;
 }
 
@@ -57,201 +56,62 @@ int device_group(std::int64_t count) {
   return group_threads((count + at_once - 1) / at_once, reduction_tuning::team_threads);
 }
 
-template <class Policy>
-KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator join_at(const Policy& policy,
-                                                                 typename Policy::accumulator found,
-                                                                 typename Policy::element value,
-                                                                 [[maybe_unused]] std::int64_t position) {
-  if constexpr (Policy::indexed) {
-    return policy.join(found, value, position);
-  } else {
-    return policy.join(found, value);
-  }
+/// The threads that share a row: half as many where that leaves no more teams than run at the same time.
+template <class T>
+int row_group(std::int64_t rows, std::int64_t columns) {
+  const int threads = device_group<T>(columns);
+  const std::int64_t teams = (rows * threads + reduction_tuning::team_threads - 1) / reduction_tuning::team_threads;
+  const bool is_too_much = teams > reduction_tuning::teams_at_once && teams <= 2 * reduction_tuning::teams_at_once;
+  return is_too_much && threads > 1 ? threads / 2 : threads;
 }
 
-template <class Integer>
-KOKKOS_FORCEINLINE_FUNCTION indexed_key<Integer> value_across(const indexed_key<Integer>& value, int distance) {
-  return {value_across(value.key, distance), value_across(value.position, distance)};
-}
-
-/// combine() of a policy as join_group() takes it.
-template <class Policy>
-struct combine_on_device {
-  const Policy& policy;
-  KOKKOS_FORCEINLINE_FUNCTION typename Policy::accumulator operator()(typename Policy::accumulator a,
-                                                                      typename Policy::accumulator b) const {
-    return policy.combine(a, b);
-  }
-};
-
-/// The threads of a team as a number that the compiler knows.
-struct whole_team {
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return reduction_tuning::team_threads; }
-};
-
-/// A thread's share of `count` elements, which `group` threads reduce together; thread `lane` of them asks. The first
-/// element's position is `position`, the next one's `step` further.
-///
-/// Group: int, or whole_team where a whole team reduces it, which spares a thread half of its instructions before the
-/// first load.
-template <class Policy, class Group = int>
-class share_of_stretch {
+/// Threads of a team that take a stretch together: a power of two, so that threads come to their first loads after few
+/// instructions.
+class any_group {
  public:
-  using stored = typename Policy::stored;
-  using accumulator = typename Policy::accumulator;
-  using pack = device_pack<stored>;
-
-  KOKKOS_FORCEINLINE_FUNCTION share_of_stretch(const Policy& policy, int lane, Group group, std::int64_t position,
-                                               std::int64_t step)
-      : policy_(policy), lane_(lane), group_(group), position_(position), step_(step) {
-    PRUMO_UNROLL
-    for (int i = 0; i < accumulators; ++i) found_[i] = policy.identity();
+  static any_group of(int threads) {
+    any_group result;
+    while ((1 << result.shift_) < threads) ++result.shift_;
+    return result;
   }
-
-  KOKKOS_FORCEINLINE_FUNCTION accumulator reduce(const stored* first, std::int64_t count, std::int64_t stride) {
-    if (stride == 1) {
-      take_neighbours(first, count);
-    } else {
-      take_elements(first, count, stride);
-    }
-    return combined();
-  }
-
-  /// The same of packs, and `rest` elements behind them.
-  KOKKOS_FORCEINLINE_FUNCTION accumulator reduce_packs(const pack* first, std::int64_t packs, int rest) {
-    const stored* const elements = reinterpret_cast<const stored*>(first);
-    take_packs(elements, 0, packs);
-    if (lane_ < rest) take(0, elements[packs * pack_elements + lane_], packs * pack_elements + lane_);
-    return combined();
-  }
+  KOKKOS_FORCEINLINE_FUNCTION int threads() const { return 1 << shift_; }
+  KOKKOS_FORCEINLINE_FUNCTION int of_team() const { return reduction_tuning::team_threads >> shift_; }
+  KOKKOS_FORCEINLINE_FUNCTION int number_of(int thread) const { return thread >> shift_; }
+  KOKKOS_FORCEINLINE_FUNCTION int lane_of(int thread) const { return thread & (threads() - 1); }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION accumulator combined() {
-    PRUMO_UNROLL
-    for (int half = accumulators / 2; half > 0; half /= 2) {
-      PRUMO_UNROLL
-      for (int i = 0; i < half; ++i) found_[i] = policy_.combine(found_[i], found_[i + half]);
-    }
-    return found_[0];
-  }
+  int shift_ = 0;
+};
 
-  static constexpr int pack_elements = device_pack_elements<stored>;
-  static constexpr int accumulators = Policy::indexed ? 1 : pack_elements;
-  static constexpr bool is_wide = sizeof(stored) == 2;
-  static constexpr int loads = is_wide ? reduction_tuning::wide_loads_at_once : reduction_tuning::loads_at_once;
-
-  KOKKOS_FORCEINLINE_FUNCTION void take(int which, const stored& value, std::int64_t index) {
-    accumulator& found = found_[which % accumulators];
-    found = join_at(policy_, found, policy_.lift(value), position_ + index * step_);
-  }
-
-  /// In packs from the first address that one can be loaded from. Pointers go along instead of indices: 64-bit indices
-  /// would take the registers that loads under way want.
-  KOKKOS_FORCEINLINE_FUNCTION void take_neighbours(const stored* first, std::int64_t count) {
-    const int beyond = static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % sizeof(pack) / sizeof(stored));
-    int head = beyond == 0 ? 0 : pack_elements - beyond;
-    if (count < head) head = static_cast<int>(count);
-    PRUMO_KEEP_LOOP
-    for (int at = lane_; at < head; at += group_) take(0, first[at], at);
-    const std::int64_t pack_count = (count - head) / pack_elements;
-    take_packs(first, head, pack_count);
-    const int rest = static_cast<int>(count - head - pack_count * pack_elements);
-    PRUMO_KEEP_LOOP
-    for (int at = lane_; at < rest; at += group_) take(0, first[count - rest + at], count - rest + at);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void take_packs(const stored* first, int head, std::int64_t pack_count) {
-    const pack* const begin = reinterpret_cast<const pack*>(first + head);
-    const pack* const end = begin + pack_count;
-    const pack* at = begin + lane_;
-    [[maybe_unused]] best_pack best{policy_.identity(), at};
-    const auto take_at = [&](const pack& loaded, const pack* place) {
-      if constexpr (Policy::indexed) {
-        best.take(policy_, loaded, place);
-      } else {
-        PRUMO_UNROLL
-        for (int i = 0; i < pack_elements; ++i) take(i, loaded.values[i], 0);
-      }
-    };
-    PRUMO_KEEP_LOOP
-    for (; end - at > (loads - 1) * group_; at += loads * group_) {
-      pack loaded[loads];
-      PRUMO_UNROLL
-      for (int load = 0; load < loads; ++load) loaded[load] = at[load * group_];
-      PRUMO_UNROLL
-      for (int load = 0; load < loads; ++load) take_at(loaded[load], at + load * group_);
-    }
-    if (at < end) {
-      // Fewer packs than are loaded at a time; all loads before the first use all the same. The first pack is there:
-      // reading it again costs nothing and leaves nothing undefined.
-      pack loaded[loads - 1];
-      PRUMO_UNROLL
-      for (int load = 0; load < loads - 1; ++load) loaded[load] = end - at > load * group_ ? at[load * group_] : *at;
-      PRUMO_UNROLL
-      for (int load = 0; load < loads - 1; ++load) {
-        if (end - at > load * group_) take_at(loaded[load], at + load * group_);
-      }
-    }
-    if constexpr (Policy::indexed) {
-      if (begin + lane_ < end) {
-        const std::int64_t index = head + (best.place - begin) * pack_elements + best.lane_in(policy_);
-        found_[0] = policy_.join(found_[0], best.found.key, position_ + index * step_);
-      }
-    }
-  }
-
-  /// The first pack of those seen that has the largest element. Which element it is can wait until all have been seen:
-  /// to keep positions up to date would take longer than to find the largest.
-  struct best_pack {
-    accumulator found;
-    const pack* place;
-
-    KOKKOS_FORCEINLINE_FUNCTION void take(const Policy& policy, const pack& loaded, const pack* where) {
-      auto largest = policy.lift(loaded.values[0]);
-      PRUMO_UNROLL
-      for (int i = 1; i < pack_elements; ++i) {
-        const auto key = policy.lift(loaded.values[i]);
-        largest = key > largest ? key : largest;
-      }
-      if (largest > found.key) {
-        found.key = largest;
-        place = where;
-      }
-    }
-
-    KOKKOS_FORCEINLINE_FUNCTION int lane_in(const Policy& policy) const {
-      int lane = 0;
-      PRUMO_UNROLL
-      for (int i = pack_elements - 1; i >= 0; --i) {
-        if (policy.lift(place->values[i]) == found.key) lane = i;
-      }
-      return lane;
-    }
+/// So many threads as the compiler knows, which spares each half of its instructions before the first load.
+template <int Threads>
+class group_of {
+ public:
+  /// A type of its own: what std::integral_constant converts itself with is no function of a device.
+  struct size {
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return Threads; }
   };
-
-  KOKKOS_FORCEINLINE_FUNCTION void take_elements(const stored* first, std::int64_t count, std::int64_t stride) {
-    const std::int64_t step = stride * group_;
-    const stored* place = first + lane_ * stride;
-    std::int64_t at = lane_;
-    PRUMO_KEEP_LOOP
-    for (; count - at > (loads - 1) * group_; at += loads * group_, place += loads * step) {
-      stored loaded[loads];
-      PRUMO_UNROLL
-      for (int load = 0; load < loads; ++load) loaded[load] = place[load * step];
-      PRUMO_UNROLL
-      for (int load = 0; load < loads; ++load) take(load, loaded[load], at + load * group_);
-    }
-    PRUMO_KEEP_LOOP
-    for (; at < count; at += group_, place += step) take(0, *place, at);
+  KOKKOS_FORCEINLINE_FUNCTION static size threads() { return {}; }
+  KOKKOS_FORCEINLINE_FUNCTION static int of_team() { return reduction_tuning::team_threads / Threads; }
+  KOKKOS_FORCEINLINE_FUNCTION static int number_of(int thread) {
+    return static_cast<int>(static_cast<unsigned>(thread) / Threads);
   }
+  KOKKOS_FORCEINLINE_FUNCTION static int lane_of(int thread) {
+    return static_cast<int>(static_cast<unsigned>(thread) % Threads);
+  }
+};
+using whole_team = group_of<reduction_tuning::team_threads>;
 
-  const Policy& policy_;
-  int lane_;
-  Group group_;
-  std::int64_t position_;
-  std::int64_t step_;
-  accumulator found_[accumulators];
+/// What kernels of teams have in common.
+template <class Policy>
+struct reduction_team {
+  using accumulator = typename Policy::accumulator;
+  static constexpr int most_threads = reduction_tuning::team_threads;
+  static constexpr int resident_teams = reduction_tuning::resident_teams;
+
+  static int team_threads() { return most_threads; }
+  static std::size_t scratch_bytes() { return join_scratch<accumulator>::bytes_for(most_threads); }
 };
 
 }  // namespace prumo::detail

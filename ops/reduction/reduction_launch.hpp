@@ -5,13 +5,17 @@
 /// For the sources of reductions: from a problem to kernels, and the instantiations of both functions for every space
 /// and type. A source names kinds that share kernels.
 
-#include "reduction_device_array.hpp"
 #include "reduction_device_columns.hpp"
+#include "reduction_device_nest.hpp"
+#include "reduction_device_rows.hpp"
+#include "reduction_device_segments.hpp"
 #include "reduction_host_layouts.hpp"
 #include "reduction_policies.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace prumo::detail {
 
@@ -34,6 +38,7 @@ class reduction_launcher {
   using result = typename Policy::result;
   using accumulator = typename Policy::accumulator;
   using row_problem = row_reduction_problem<stored, result>;
+  using row_policy = std::remove_cvref_t<decltype(row_policy_on_device(std::declval<const Policy&>()))>;
 
  public:
   reduction_launcher(context<Exec>& ctx, const Policy& policy, const reduction_labels& labels)
@@ -46,6 +51,13 @@ class reduction_launcher {
         reduce_column_major_on_host(problem);
       } else {
         reduce_rows_on_host(problem);
+      }
+    } else if (problem.columns > longest_row_on_device<row_policy>()) {
+      for (std::int64_t row = 0; row < problem.rows; ++row) {
+        const array<const stored> source{
+            problem.source + row * problem.row_stride, 1, {problem.columns}, {problem.column_stride}};
+        reduce_nest_on_device(make_reduction_nest<Policy>(source), source.data,
+                              problem.results + row * problem.result_stride);
       }
     } else if (is_column_major(problem)) {
       reduce_column_major_on_device(problem);
@@ -65,15 +77,14 @@ class reduction_launcher {
                     nest_reduction_kernel<Policy>(policy_, source.data, nest, partial));
       combine_on_host({policy_, partial, 1, 0, count, 1, nest.size(), target, 1});
     } else {
-      nest_reduction_device_kernel<Policy> kernel(policy_, source.data, nest, target);
-      if (kernel.blocks() > 1) kernel.use(published_words<Exec>::of(context_));
-      launch_teams(context_.instance(), labels_.strided, kernel);
+      reduce_nest_on_device(nest, source.data, target);
     }
   }
 
  private:
-  accumulator* partial_results(std::int64_t count) {
-    return static_cast<accumulator*>(context_.workspace(static_cast<std::size_t>(count) * sizeof(accumulator)));
+  template <class Value = accumulator>
+  Value* partial_results(std::int64_t count) {
+    return static_cast<Value*>(context_.workspace(static_cast<std::size_t>(count) * sizeof(Value)));
   }
 
   void reduce_rows_on_host(const row_problem& problem) {
@@ -103,25 +114,58 @@ class reduction_launcher {
     launch_blocks(context_.instance(), labels_.partial, kernel);
   }
 
+  void reduce_nest_on_device(const reduction_nest<Policy>& nest, const stored* source, result* target) {
+    nest_reduction_device_kernel<Policy> kernel(policy_, source, nest, target);
+    if (kernel.blocks() > 1) kernel.use(published_words_of(context_));
+    launch_teams(context_.instance(), labels_.strided, kernel);
+  }
+
   void reduce_rows_on_device(const row_problem& problem) {
-    using kernel = row_reduction_device_kernel<Policy>;
-    const std::int64_t segments = kernel::segments_of(problem);
-    published_word* const words = segments == 1 ? nullptr : published_words<Exec>::of(context_);
-    if (segments > 1 && array_reduction_device_kernel<Policy>::can_reduce(problem)) {
-      launch_teams(context_.instance(), labels_.segments,
-                   array_reduction_device_kernel<Policy>(policy_, problem, segments, words));
+    const auto segments = reduction_segments_on_device::of(problem.rows, problem.columns, sizeof(stored));
+    if (segments.count == 1) {
+      launch_rows(problem);
+    } else if (segment_reduction_device_kernel<row_policy, true>::is_array(problem)) {
+      launch_segments<true>(problem, segments);
     } else {
-      launch_teams(context_.instance(), labels_.rows, kernel(policy_, problem, segments, words));
+      launch_segments<false>(problem, segments);
     }
   }
 
+  void launch_rows(const row_problem& problem) {
+    const int threads = row_group<stored>(problem.rows, problem.columns);
+    const auto launch = [&](const auto& group) {
+      launch_teams(context_.instance(), labels_.rows,
+                   row_reduction_device_kernel<row_policy, std::decay_t<decltype(group)>>(row_policy_on_device(policy_),
+                                                                                          problem, group));
+    };
+    if (threads == exchange_threads) {
+      launch(group_of<exchange_threads>());
+    } else if (threads == exchange_threads / 2) {
+      launch(group_of<exchange_threads / 2>());
+    } else {
+      launch(any_group::of(threads));
+    }
+  }
+
+  template <bool IsArray>
+  void launch_segments(const row_problem& problem, const reduction_segments_on_device& segments) {
+    launch_teams(context_.instance(), labels_.segments,
+                 segment_reduction_device_kernel<row_policy, IsArray>(row_policy_on_device(policy_), problem, segments,
+                                                                      published_words_of(context_)));
+  }
+
   void reduce_column_major_on_device(const row_problem& problem) {
+    using partial = typename row_policy::accumulator;
     const row_tiles tiles = reduction_row_tiles(problem.rows, problem.columns);
-    const bool whole = tiles.chunks == 1;
-    launch_teams(context_.instance(), labels_.columns,
-                 column_major_device_kernel<Policy>(policy_, problem, tiles,
-                                                    whole ? nullptr : partial_results(problem.rows * tiles.chunks),
-                                                    whole ? nullptr : arrival_counters<Exec>::of(context_)));
+    partial* values = nullptr;
+    unsigned* counters = nullptr;
+    if (tiles.chunks > 1) {
+      values = partial_results<partial>(problem.rows * tiles.chunks);
+      counters = arrival_counters_of(context_);
+    }
+    launch_teams(
+        context_.instance(), labels_.columns,
+        column_major_device_kernel<row_policy>(row_policy_on_device(policy_), problem, tiles, values, counters));
   }
 
   context<Exec>& context_;

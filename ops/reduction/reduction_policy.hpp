@@ -31,8 +31,6 @@ struct additive_terms {
   using result = T;
   static constexpr bool idempotent = false;
   static constexpr bool indexed = false;
-  /// How lanes of it are compiled best; see reduce_lanes().
-  static constexpr bool keeps_lanes_in_registers = true;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return accumulator(0); }
@@ -132,7 +130,6 @@ struct extreme_element {
   using result = T;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
-  static constexpr bool keeps_lanes_in_registers = true;
 
   typename order::bits flipped = 0;  ///< the sign bit for a minimum
 
@@ -159,7 +156,6 @@ struct extreme_element<counted<T>> {
   using result = counted<T>;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
-  static constexpr bool keeps_lanes_in_registers = true;
 
   bool smallest = false;
 
@@ -192,7 +188,6 @@ struct extreme_position {
   using result = std::int64_t;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = true;
-  static constexpr bool keeps_lanes_in_registers = true;
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 
   typename order::bits flipped = 0;

@@ -29,7 +29,6 @@ struct short_rows {
 /// join() of a policy as reduce_lanes() takes it.
 template <class Policy>
 struct join_elements {
-  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
   const Policy& policy;
   typename Policy::accumulator operator()(typename Policy::accumulator found, typename Policy::element value) const {
     return policy.join(found, value);
@@ -39,7 +38,6 @@ struct join_elements {
 /// combine() of a policy, likewise.
 template <class Policy>
 struct combine_accumulators {
-  static constexpr bool keeps_lanes_in_registers = Policy::keeps_lanes_in_registers;
   const Policy& policy;
   typename Policy::accumulator operator()(typename Policy::accumulator a, typename Policy::accumulator b) const {
     return policy.combine(a, b);
@@ -87,7 +85,6 @@ template <class Integer>
 struct largest_key {
   using element = Integer;
   using accumulator = Integer;
-  static constexpr bool keeps_lanes_in_registers = true;
   static constexpr bool idempotent = true;
   accumulator identity() const { return std::numeric_limits<Integer>::min(); }
   accumulator join(accumulator largest, element key) const { return largest > key ? largest : key; }

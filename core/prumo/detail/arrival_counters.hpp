@@ -5,40 +5,24 @@
 /// How the last team of a device's kernel to arrive finishes what all its teams have begun, so that one launch is
 /// enough: where a team finds more values than published_values.hpp has words for.
 
-#include <prumo/context.hpp>
-#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/zeroed_words.hpp>
 
 namespace prumo::detail {
 
 /// How many counters a context has: so many rows, or tiles of them, can be shared out among teams.
 inline constexpr std::int64_t arrival_counters_of_a_context = 4096;
 
-struct clear_counters_kernel {
-  unsigned* counters;
-  static std::int64_t blocks() { return arrival_counters_of_a_context; }
-  KOKKOS_FUNCTION void operator()(std::int64_t which) const { counters[which] = 0; }
+struct arrival_counters {
+  using word = unsigned;
+  static constexpr std::int64_t count = arrival_counters_of_a_context;
+  static constexpr const char* label = "prumo::arrival_counters";
 };
 
-/// Counters by which teams know that they are the last to arrive: all 0 between kernels, which the last team sees to.
-/// They belong to a context and to nothing else in it: any operation may write to the workspace, and it moves when it
-/// grows.
+/// The counters of a context by which teams know that they are the last to arrive; the last team clears them.
 template <class Exec>
-class arrival_counters {
- public:
-  /// Those of a context. The first call allocates them.
-  static unsigned* of(context<Exec>& ctx) {
-    return ctx.template attachment<arrival_counters>([&] { return arrival_counters(ctx.instance()); }).counters_.data();
-  }
-
- private:
-  explicit arrival_counters(const Exec& instance)
-      : counters_(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::arrival_counters"),
-                  arrival_counters_of_a_context) {
-    launch_blocks(instance, "prumo::clear_counters", clear_counters_kernel{counters_.data()});
-  }
-
-  Kokkos::View<unsigned*, typename Exec::memory_space> counters_;
-};
+unsigned* arrival_counters_of(context<Exec>& ctx) {
+  return zeroed_words<Exec, arrival_counters>::of(ctx);
+}
 
 /// Whether this team is the last of `teams` that arrive at a counter; the same for all its threads. What the first
 /// threads of all teams wrote before is visible to the threads of the last one after.

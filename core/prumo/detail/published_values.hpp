@@ -6,10 +6,9 @@
 /// were found: every word of a value travels with a mark that it is there, in one store of 8 bytes, so that neither a
 /// fence nor a counter has to tell that the value behind it can be read.
 
-#include <prumo/context.hpp>
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/zeroed_words.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -19,40 +18,62 @@ namespace prumo::detail {
 /// Half of it is part of a value; the rest is 0 until that part is there.
 using published_word = unsigned long long;
 
+/// Whether the 8 bytes of a value are never all 0 where a team publishes one, so that the value is its own mark.
+template <class Value>
+inline constexpr bool is_its_own_mark = false;
+
 /// Words that a value is published in.
 template <class Value>
-inline constexpr int words_of_published = static_cast<int>((sizeof(Value) + 3) / 4);
+inline constexpr int words_of_published = is_its_own_mark<Value> ? 1 : static_cast<int>((sizeof(Value) + 3) / 4);
+
+/// The words that say that a value is there.
+template <class Value>
+KOKKOS_FORCEINLINE_FUNCTION void write_published(const Value& value,
+                                                 published_word (&words)[words_of_published<Value>]) {
+  if constexpr (is_its_own_mark<Value>) {
+    static_assert(sizeof(Value) == sizeof(published_word));
+    memcpy(words, &value, sizeof(Value));
+  } else {
+    constexpr int count = words_of_published<Value>;
+    std::uint32_t parts[count] = {};
+    memcpy(parts, &value, sizeof(Value));
+    PRUMO_UNROLL
+    for (int i = 0; i < count; ++i) words[i] = published_word{parts[i]} << 32 | 1u;
+  }
+}
+
+/// The value that such words hold.
+template <class Value>
+KOKKOS_FORCEINLINE_FUNCTION Value read_published(const published_word (&words)[words_of_published<Value>]) {
+  Value value;
+  if constexpr (is_its_own_mark<Value>) {
+    memcpy(&value, words, sizeof(Value));
+  } else {
+    constexpr int count = words_of_published<Value>;
+    std::uint32_t parts[count];
+    PRUMO_UNROLL
+    for (int i = 0; i < count; ++i) parts[i] = static_cast<std::uint32_t>(words[i] >> 32);
+    memcpy(&value, parts, sizeof(Value));
+  }
+  return value;
+}
 
 /// A value of up to 16 bytes for every part of every row: where an array is cut into at most so many parts, and each
 /// row that has several into one more at most, there are fewer than twice as many.
 inline constexpr std::int64_t most_parts_of_an_array = 512;
 inline constexpr std::int64_t published_words_of_a_context = 2 * most_parts_of_an_array * 4;
 
-struct clear_published_kernel {
-  published_word* words;
-  static std::int64_t blocks() { return published_words_of_a_context; }
-  KOKKOS_FUNCTION void operator()(std::int64_t which) const { words[which] = 0; }
+struct published_words {
+  using word = published_word;
+  static constexpr std::int64_t count = published_words_of_a_context;
+  static constexpr const char* label = "prumo::published_words";
 };
 
-/// The words by which teams publish: all 0 between kernels, which the team that takes the values sees to. They belong
-/// to a context and to nothing else in it: any operation may write to the workspace, and it moves when it grows.
+/// The words of a context by which teams publish; the team that takes the values clears them.
 template <class Exec>
-class published_words {
- public:
-  /// Those of a context. The first call allocates them.
-  static published_word* of(context<Exec>& ctx) {
-    return ctx.template attachment<published_words>([&] { return published_words(ctx.instance()); }).words_.data();
-  }
-
- private:
-  explicit published_words(const Exec& instance)
-      : words_(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::published_words"),
-               published_words_of_a_context) {
-    launch_blocks(instance, "prumo::clear_published", clear_published_kernel{words_.data()});
-  }
-
-  Kokkos::View<published_word*, typename Exec::memory_space> words_;
-};
+published_word* published_words_of(context<Exec>& ctx) {
+  return zeroed_words<Exec, published_words>::of(ctx);
+}
 
 /// \name Single accesses of 8 bytes that go to the memory all teams share
 /// desul's atomic load and store of them are loops of comparing and swapping. CUDA: a volatile access is a relaxed one
@@ -78,10 +99,10 @@ KOKKOS_FORCEINLINE_FUNCTION void store_shared(published_word* word, published_wo
 template <class Value>
 KOKKOS_FORCEINLINE_FUNCTION void publish(published_word* words, const Value& value) {
   constexpr int count = words_of_published<Value>;
-  std::uint32_t parts[count] = {};
-  memcpy(parts, &value, sizeof(Value));
+  published_word found[count];
+  write_published(value, found);
   PRUMO_UNROLL
-  for (int i = 0; i < count; ++i) store_shared(words + i, published_word{parts[i]} << 32 | 1u);
+  for (int i = 0; i < count; ++i) store_shared(words + i, found[i]);
 }
 
 /// Takes the values `first`, `first + step`, ... below `count`, at most Most of them and one at least, waits until they
@@ -113,13 +134,11 @@ KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first
   }
   PRUMO_UNROLL
   for (int i = 0; i < Most; ++i) {
-    std::uint32_t parts[of_value];
+    values[i] = read_published<Value>(found[i]);
     PRUMO_UNROLL
     for (int part = 0; part < of_value; ++part) {
-      parts[part] = static_cast<std::uint32_t>(found[i][part] >> 32);
       if (first + i * step < count) words[(first + i * step) * of_value + part] = 0;
     }
-    memcpy(&values[i], parts, sizeof(Value));
   }
 }
 
