@@ -129,7 +129,7 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
   }
   double allowed = 0;
   for (const turn& it : turns) {
-    allowed += std::min(setting.case_seconds, useful_seconds(setting.options, it.measured->next_seconds(0)));
+    allowed += std::min(setting.case_seconds, useful_seconds(setting.options, it.measured->interval_seconds()));
   }
   const steady_time deadline = std::min(setting.deadline, after_seconds(allowed));
   for (std::size_t round = 0; now.any_open(); ++round) {

@@ -87,6 +87,7 @@ void live_case::sample(double seconds, bool discards) {
     // The first answer includes that the worker warmed up and found out how many calls make an interval.
     const double intervals = answer.batch * std::accumulate(answer.samples.begin(), answer.samples.end(), 0.0);
     last_seconds_ = last_seconds_ > 0 ? elapsed : std::min(elapsed, intervals);
+    if (!answer.samples.empty()) interval_seconds_ = intervals / static_cast<double>(answer.samples.size());
     if (discards && can_discard_settling(elapsed, seconds)) return;
     record_.add_sample(answer);
     ++rounds_;

@@ -51,6 +51,8 @@ class live_case {
   /// Seconds that its samples took, calibration apart.
   [[nodiscard]] double sampled_seconds() const { return sampled_seconds_; }
   [[nodiscard]] stop_reason why() const { return why_; }
+  /// A single sample of its last request: as many calls as make an interval that can be timed. 0 before the first.
+  [[nodiscard]] double interval_seconds() const { return interval_seconds_; }
   /// What the next request for samples takes, by the last one.
   [[nodiscard]] double next_seconds(double slice_seconds) const;
   /// The finished entry.
@@ -72,6 +74,7 @@ class live_case {
   std::size_t rounds_ = 0;
   double sampled_seconds_ = 0;
   double last_seconds_ = 0;
+  double interval_seconds_ = 0;
   bool done_ = false;
   stop_reason why_ = stop_reason::budget;
 };

@@ -22,7 +22,7 @@ struct written_output {
   std::vector<T> memory;
   host_output description;
 
-  written_output(std::vector<std::int64_t> extents, const element_order& order, dtype type, T value) {
+  written_output(const std::vector<std::int64_t>& extents, const element_order& order, dtype type, T value) {
     description.specification.name = "y";
     description.specification.role = array_role::output;
     description.specification.extents = extents;

@@ -162,6 +162,22 @@ TEST(measurement, all_operations_get_a_share_of_a_short_budget) {
   EXPECT_LT(most, 10 * fewest);
 }
 
+/// Where there is more time than all can use, a case that does not settle takes what is of use and no more: the rest
+/// is not its own.
+TEST(measurement, a_noisy_case_leaves_the_others_their_time) {
+  // Calls of some 10 ms, five samples a request.
+  const json document = measure({"--op", "add,mul", "--size", "2MB", "--data", "resident", "--target-noise", "0.0001%",
+                                 "--no-probe", "--time-budget", "4s"},
+                                "--noise 0.2 --delay 0.05 --factor add=32 --factor mul=32");
+  ASSERT_EQ(document.at("results").size(), 2U);
+  for (const json& result : document.at("results")) {
+    ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
+    EXPECT_EQ(result.at("time_s").at("stop"), "budget");
+    EXPECT_NEAR(result.at("time_s").at("median").get<double>(), 0.01, 0.005)
+        << "the test no longer shows what it should";
+  }
+}
+
 TEST(measurement, the_reference_may_cost_what_the_time_allows) {
   const temporary_folder folder;
   measure({"--op", "softmax", "--size", "64MB", "--data", "resident", "--time-budget", "none"},
