@@ -57,8 +57,8 @@ class portable_gemm_device_kernel {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     // A temporary of the size: the function takes references, which a device has none of to a static member.
-    C* const shared = static_cast<C*>(
-        member.team_scratch(0).get_shmem_aligned(sizeof(C) * std::size_t{4 * buffer_elements}, alignof(scratch_pack)));
+    C* const shared = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(
+        sizeof(C) * std::size_t{4} * std::size_t{buffer_elements}, alignof(scratch_pack)));
     const std::int64_t count = row_tiles_ * column_tiles_ * problem_.batch;
     for (std::int64_t index = member.league_rank(); index < count; index += member.league_size()) {
       compute_tile(member, index, shared);
@@ -170,7 +170,8 @@ class portable_gemm_device_kernel {
     C* const to = shared + at.depth * pitch + at.width;
     if (of.by_depth) {
       PRUMO_UNROLL
-      for (int i = 0; i < pack_elements; ++i) to[i * pitch] = static_cast<C>(values.values[i]);
+      for (int i = 0; i < pack_elements; ++i)
+        to[static_cast<std::ptrdiff_t>(i * pitch)] = static_cast<C>(values.values[i]);
     } else {
       scratch_pack converted;
       PRUMO_UNROLL

@@ -23,7 +23,7 @@ template <class T>
 std::int64_t group_depth(std::int64_t count) {
   using tuning = detail::reduction_tuning;
   constexpr std::int64_t pack = detail::device_pack_elements<T>;
-  const std::int64_t group = detail::device_group<T>(count);
+  const std::int64_t group = std::max(1, detail::device_group<T>(count) / 2);  // of rows; see row_group()
   const std::int64_t side_by_side = std::min<std::int64_t>(pack, tuning::wide_loads_at_once);
   return share(count, group * side_by_side) + 2 * pack + tuning::loads_at_once + levels(pack) + levels(group);
 }

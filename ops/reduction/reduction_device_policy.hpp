@@ -60,7 +60,7 @@ class extreme_ranked_position {
 
 /// The policy by which the rows of a matrix are reduced on a device.
 template <class Policy>
-const Policy& row_policy_on_device(const Policy& policy) {
+Policy row_policy_on_device(const Policy& policy) {
   return policy;
 }
 template <class T>

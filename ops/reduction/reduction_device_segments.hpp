@@ -90,7 +90,7 @@ class segment_reduction_device_kernel : public reduction_team<Policy> {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    constexpr int words_each = words_of_published<accumulator>;
+    constexpr std::int64_t words_each = words_of_published<accumulator>;
     const int row = IsArray ? 0 : member.league_rank() / segments_;
     const int segment = member.league_rank() - row * segments_;
     const accumulator own = share_of(member.team_rank(), row, segment);
@@ -101,7 +101,7 @@ class segment_reduction_device_kernel : public reduction_team<Policy> {
     // A condition of its own: where teams publish, code is to follow what they have run, not to be fetched from afar.
     if (!is_last && member.team_rank() == 0) publish(words_ + member.league_rank() * words_each, total);
     if (!is_last) return;
-    total = join_published<most_threads>(member, scratch, words_ + row * segments_ * words_each, segments_,
+    total = join_published<most_threads>(member, scratch, words_ + words_each * row * segments_, segments_,
                                          policy_.identity(), total, combine);
     if (member.team_rank() == 0) {
       matrix_.result_of(row) = policy_.finish(total, matrix_.columns);

@@ -38,12 +38,13 @@ TEST(reductions_of_one_context, take_turns_at_all_sizes) {
       max(ctx, columns, largest);
       ctx.fence();
       const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, of_rows);
-      for (std::size_t row = 0; row < rows; ++row) ASSERT_EQ(host(row), static_cast<float>(n / rows));
+      const std::size_t each = n / rows;
+      for (std::size_t row = 0; row < rows; ++row) ASSERT_EQ(host(row), static_cast<float>(each));
       ASSERT_EQ(scalar_of(largest), 1.0f);
       sum_rows(ctx, columns, some);
       ctx.fence();
       const auto again = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, of_rows);
-      for (std::size_t row = 0; row < rows; ++row) ASSERT_EQ(again(row), static_cast<float>(n / rows));
+      for (std::size_t row = 0; row < rows; ++row) ASSERT_EQ(again(row), static_cast<float>(each));
     }
   }
 }

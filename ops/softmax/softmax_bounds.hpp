@@ -52,7 +52,10 @@ class softmax_bounds {
     double rescalings = 0;
   };
 
-  static double whole(std::int64_t count, std::int64_t unit) { return static_cast<double>((count + unit - 1) / unit); }
+  static double whole(std::int64_t count, std::int64_t unit) {
+    const std::int64_t units = (count + unit - 1) / unit;
+    return static_cast<double>(units);
+  }
 
   /// The largest over the kernels that may run.
   template <class C>
