@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compare.hpp"
 #include "fill_arrays.hpp"
-#include "huge_pages.hpp"
 #include <prumo/case/prepared_case.hpp>
+#include <prumo/detail/huge_pages.hpp>
 #include <prumo/error.hpp>
 
 #include <string>
@@ -96,7 +96,7 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
         throw memory_error(choice_.op + ": array '" + array.name + "' of " + std::to_string(bytes) + " bytes (" +
                            std::to_string(footprint_) + " for the case) cannot be allocated: " + cause.what());
       }
-      if constexpr (is_host_space<Exec>) detail::prefer_huge_pages(allocations_.back().data(), bytes);
+      if constexpr (is_host_space<Exec>) prumo::detail::prefer_huge_pages(allocations_.back().data(), bytes);
       if (choice_.layout == array_layout::strided) {
         // What lies between the elements is no element: every type's bytes of ones are a NaN, or no index.
         Kokkos::deep_copy(context_.instance(), allocations_.back(), std::byte{0xff});

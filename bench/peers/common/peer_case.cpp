@@ -3,6 +3,7 @@
 
 #include "philox.hpp"
 #include "reference.hpp"
+#include <prumo/detail/huge_pages.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,7 @@ void* allocate(std::size_t bytes) {
   void* const memory =
       std::aligned_alloc(cache_line, std::max(cache_line, (bytes + cache_line - 1) / cache_line * cache_line));
   if (memory == nullptr) throw std::bad_alloc();
+  prumo::detail::prefer_huge_pages(memory, bytes);
   return memory;
 }
 

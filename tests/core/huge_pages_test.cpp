@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Large arrays of cases are wanted on huge pages, as Linux tells of every mapping.
+// Large arrays are wanted on huge pages, as Linux tells of every mapping.
 
-#include "huge_pages.hpp"
+#include <prumo/detail/huge_pages.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-namespace prumo::cases::detail {
+namespace prumo::detail {
 namespace {
 
 /// The line `VmFlags:` of the mapping that holds an address, or an empty string where the system tells of none.
@@ -31,7 +31,7 @@ std::string flags_of_mapping(const void* address) {
   return {};
 }
 
-TEST(arrays_of_cases, are_wanted_on_huge_pages) {
+TEST(large_arrays, are_wanted_on_huge_pages) {
   constexpr std::size_t bytes = std::size_t{16} << 20;
   const Kokkos::View<std::byte*, Kokkos::HostSpace> array(Kokkos::view_alloc(Kokkos::WithoutInitializing, "array"),
                                                           bytes);
@@ -43,11 +43,11 @@ TEST(arrays_of_cases, are_wanted_on_huge_pages) {
   EXPECT_NE(flags.find(" hg "), std::string::npos) << flags;
 }
 
-TEST(arrays_of_cases, may_be_of_any_size) {
+TEST(large_arrays, may_be_of_any_size) {
   prefer_huge_pages(nullptr, 0);
   std::byte small[64];
   prefer_huge_pages(small, sizeof(small));
 }
 
 }  // namespace
-}  // namespace prumo::cases::detail
+}  // namespace prumo::detail
