@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// The pages that large arrays of a host lie on. NumPy asks for huge ones, so whatever is measured beside arrays of NumPy
-/// needs them, too: translating the addresses of small ones takes a quarter of the time of reading. No Kokkos: peers in
-/// C++ do the same.
+/// The pages that large arrays of a host lie on. NumPy asks for huge ones, so whatever is measured beside arrays of
+/// NumPy needs them, too: translating the addresses of small ones takes a quarter of the time of reading. No Kokkos:
+/// peers in C++ do the same.
 
 #include <cstddef>
 #include <cstdint>
