@@ -19,10 +19,12 @@ struct usual_rates {
   double bytes = 1e10;          ///< of memory, a second
   double flops = 3e10;          ///< a second
   double prepared_bytes = 1e9;  ///< allocated and filled, a second
+  double verified_bytes = 1e9;  ///< brought to the host and looked through, a second
   double last_level_cache = 32.0 * 1024 * 1024;
 };
 
 constexpr double link_bytes = 1e10;           // between host and device, a second
+constexpr double host_buffer_bytes = 2e9;     // of memory for transfers, allocated, touched and freed, a second
 constexpr double reference_operations = 1e8;  // a second
 constexpr double counted_operations = 2e7;    // a second
 constexpr double reference_per_element = 20;  // operations of a reference, about
@@ -36,7 +38,7 @@ bool is_gpu(const fleet_device& device) {
 }
 
 usual_rates rates_of(const fleet_device& device) {
-  if (is_gpu(device)) return {5e11, 5e12, 2e10, 64.0 * 1024 * 1024};
+  if (is_gpu(device)) return {5e11, 5e12, 2e10, 4e9, 64.0 * 1024 * 1024};
   return {};
 }
 
@@ -77,6 +79,11 @@ void time_model::learn(const std::string& key, double seconds, double predicted)
 
 std::string time_model::device_key(const char* what, const planned_case& which) const {
   return fmt::format("{} {}", what, which.device);
+}
+
+/// Pages of the host that a device may read take another time to get than those it may not.
+std::string time_model::prepare_key(const planned_case& which) {
+  return fmt::format("prepare {} {} {}", which.device, which.data, which.host_memory.value_or(""));
 }
 
 std::string time_model::call_key(const planned_group& group, const planned_case& which) const {
@@ -124,16 +131,17 @@ double time_model::usual_prepare_seconds(const planned_group& group, const plann
   const double cache =
       number_or(device.entry.value("facts", json::object()), "cache_llc_bytes", usual.last_level_cache);
   const double bytes = std::max(group.footprint_bytes, which.cache == "cold" ? 2 * cache : 0.0);
-  return request_seconds + bytes / usual.prepared_bytes;
+  const double buffers = which.data == "transferred" ? group.footprint_bytes / host_buffer_bytes : 0;
+  return request_seconds + bytes / usual.prepared_bytes + buffers;
 }
 
 double time_model::prepare_seconds(const planned_group& group, const planned_case& which) const {
-  return usual_prepare_seconds(group, which) * correction(device_key("prepare", which), 1);
+  return usual_prepare_seconds(group, which) * correction(prepare_key(which), 1);
 }
 
 double time_model::verify_seconds(const planned_group& group, const planned_case& which, double budget) const {
   const double usual = request_seconds +
-                       group.footprint_bytes / rates_of(fleet_.devices()[which.device]).prepared_bytes +
+                       group.footprint_bytes / rates_of(fleet_.devices()[which.device]).verified_bytes +
                        std::min(budget, reference_cost(group)) / reference_operations;
   return usual * correction(device_key("verify", which), 1) + call_seconds(group, which);
 }
@@ -168,7 +176,7 @@ void time_model::learn_call(const planned_group& group, const planned_case& whic
 }
 
 void time_model::learn_prepare(const planned_group& group, const planned_case& which, double seconds) {
-  learn(device_key("prepare", which), seconds, usual_prepare_seconds(group, which));
+  learn(prepare_key(which), seconds, usual_prepare_seconds(group, which));
 }
 
 void time_model::learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds) {

@@ -60,6 +60,7 @@ class time_model {
   [[nodiscard]] std::pair<double, const char*> usual_call(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double usual_prepare_seconds(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] std::string device_key(const char* what, const planned_case& which) const;
+  [[nodiscard]] static std::string prepare_key(const planned_case& which);
   [[nodiscard]] std::string call_key(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double correction(const std::string& key, double unknown) const;
   void learn(const std::string& key, double seconds, double predicted);

@@ -56,8 +56,8 @@ TEST(half_conversions, narrow_to_the_same_bits) {
   std::vector<f16> halves(floats.size());
   narrow(floats.data(), halves.data(), static_cast<int>(floats.size()));
   for (std::size_t i = 0; i < floats.size(); ++i) {
-    ASSERT_EQ(halves[i].bits, float_to_f16_bits(floats[i])) << floats[i] << " 0x" << std::hex
-                                                            << bit_cast<std::uint32_t>(floats[i]);
+    ASSERT_EQ(halves[i].bits, float_to_f16_bits(floats[i]))
+        << floats[i] << " 0x" << std::hex << bit_cast<std::uint32_t>(floats[i]);
   }
 }
 

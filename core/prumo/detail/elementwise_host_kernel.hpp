@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The element-wise kernel of arrays that lie in one run each, on a host. Numbers that vectors convert with instructions
-/// of their own are widened before they are computed, a chunk at a time, and narrowed after.
+/// The element-wise kernel of arrays that lie in one run each, on a host. Numbers that vectors convert with
+/// instructions of their own are widened before they are computed, a chunk at a time, and narrowed after.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>

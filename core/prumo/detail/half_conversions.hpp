@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// Stretches of f16 to float and back on a host, by the instructions that its vector units have for that. Compilers know
-/// them for single numbers only, and vectorise the arithmetic of <prumo/types.hpp> instead: some twenty operations a
-/// number, by which 16-bit arrays would take longer than those of twice their size. (That of bf16 is two and five.)
+/// Stretches of f16 to float and back on a host, by the instructions that its vector units have for that. Compilers
+/// know them for single numbers only, and vectorise the arithmetic of <prumo/types.hpp> instead: some twenty operations
+/// a number, by which 16-bit arrays would take longer than those of twice their size. (That of bf16 is two and five.)
 
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>

@@ -88,5 +88,19 @@ TEST_F(estimates, what_preparing_took_corrects_the_next) {
   EXPECT_NEAR(times->prepare_seconds(group, which), 3 * before, 1e-6);
 }
 
+TEST_F(estimates, memory_for_transfers_takes_time_of_its_own) {
+  const planned_group group = group_of("add", 1e9);
+  const planned_case& resident = group.cases.front();
+  planned_case pinned = resident;
+  pinned.data = "transferred";
+  pinned.host_memory = "pinned";
+  planned_case pageable = pinned;
+  pageable.host_memory = "pageable";
+  EXPECT_GT(times->prepare_seconds(group, pinned), times->prepare_seconds(group, resident) + 1);
+  const double before = times->prepare_seconds(group, pageable);
+  times->learn_prepare(group, pinned, 10 * before);
+  EXPECT_EQ(times->prepare_seconds(group, pageable), before) << "pinned memory tells nothing of pageable memory";
+}
+
 }  // namespace
 }  // namespace prumo::bench::test
