@@ -6,6 +6,7 @@
 /// segments to partial results, a second one combines those of each row. Short rows need one kernel only.
 
 #include "reduction_positions.hpp"
+#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>
 #include <prumo/reduction.hpp>
@@ -39,6 +40,18 @@ typename Policy::accumulator reduce_elements(const Policy& policy, std::int64_t 
   }
 }
 
+/// Neighbouring 16-bit numbers as the floats that sums are made of.
+template <class T>
+struct widened_numbers {
+  const T* first;
+
+  float operator()(std::int64_t index) const { return static_cast<float>(first[index]); }
+  template <int Lanes>
+  void widen_lanes(std::int64_t index, float (&to)[Lanes]) const {
+    widen(first + index, to, Lanes);
+  }
+};
+
 /// The same of elements in memory.
 template <class Policy>
 typename Policy::accumulator reduce_memory(const Policy& policy, const typename Policy::stored* first,
@@ -51,6 +64,8 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
         found.position = position + found.position * step;
         return found;
       }
+    } else if constexpr (Policy::lifts_to_numbers && has_vector_conversions<typename Policy::stored>) {
+      return reduce_in_lanes(policy, count, widened_numbers<typename Policy::stored>{first});
     }
     return reduce_elements(
         policy, count, [&](std::int64_t index) { return policy.lift(first[index]); }, position, step);

@@ -10,6 +10,7 @@
 /// - `identity()`, `join(accumulator, element)`, `combine(accumulator, accumulator)`, which is commutative;
 /// - `finish(accumulator, count)`, the result for so many elements;
 /// - `idempotent`: whether joining an element twice changes nothing;
+/// - `lifts_to_numbers`: whether lift() gives the number that an element is, not a key of it;
 /// - `indexed`: whether elements have a position, join()'s third argument; results do not depend on the order then.
 
 #include <prumo/counted.hpp>
@@ -29,6 +30,7 @@ struct additive_terms {
   using element = compute_t<T>;
   using accumulator = element;
   using result = T;
+  static constexpr bool lifts_to_numbers = true;
   static constexpr bool idempotent = false;
   static constexpr bool indexed = false;
 
@@ -128,6 +130,7 @@ struct extreme_element {
   using element = typename order::integer;
   using accumulator = element;
   using result = T;
+  static constexpr bool lifts_to_numbers = false;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
 
@@ -154,6 +157,7 @@ struct extreme_element<counted<T>> {
   using element = counted<T>;
   using accumulator = counted<T>;
   using result = counted<T>;
+  static constexpr bool lifts_to_numbers = false;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
 
@@ -186,6 +190,7 @@ struct extreme_position {
   using element = typename order::integer;
   using accumulator = indexed_key<element>;
   using result = std::int64_t;
+  static constexpr bool lifts_to_numbers = false;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = true;
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();

@@ -9,6 +9,7 @@
 #include "softmax_formula.hpp"
 #include "softmax_reductions.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/math.hpp>
 #include <prumo/softmax.hpp>
@@ -58,11 +59,11 @@ class softmax_row {
   /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null.
   void finish_short(std::int64_t columns, const T* ahead) const {
     alignas(streaming_unit) C kept[softmax_chunk];
-    const C shift = softmax_shift(maximum_of(0, columns));
-    const C total = with_stride(source_stride_, [&](auto stride) {
-      const T* const source = source_;
-      const auto term = [=, &kept](std::int64_t i) {
-        const C x = load(source[i * *stride]);
+    C shift = C(0);
+    const C total = with_values(0, columns, kept, [&](const auto& value) {
+      shift = softmax_shift(softmax_maximum<C>(columns, value));
+      const auto term = [=, shift = shift, &kept](std::int64_t i) {
+        const C x = value(i);
         const C exponential = exp_of_nonpositive(x - shift);
         kept[i] = Formula::keeps_exponentials ? exponential : x;
         return exponential;
@@ -80,15 +81,14 @@ class softmax_row {
     softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      const C maximum = softmax_larger(found.maximum, maximum_of(at, length));
-      const C shift = softmax_shift(maximum);
-      const C sum = with_stride(source_stride_, [&](auto stride) {
-        const T* const source = source_ + at * *stride;
-        return softmax_sum<C>(length,
-                              [=](std::int64_t i) { return exp_of_nonpositive(load(source[i * *stride]) - shift); });
+      alignas(streaming_unit) C widened[softmax_chunk];
+      found = with_values(at, length, widened, [&](const auto& value) {
+        const C maximum = softmax_larger(found.maximum, softmax_maximum<C>(length, value));
+        const C shift = softmax_shift(maximum);
+        const C sum = softmax_sum<C>(length, [=](std::int64_t i) { return exp_of_nonpositive(value(i) - shift); });
+        // What was added up under the old maximum is scaled to the new one.
+        return softmax_statistics<C>{maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
       });
-      // What was added up under the old maximum is scaled to the new one.
-      found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
     }
     return found;
   }
@@ -97,11 +97,16 @@ class softmax_row {
   void write_values(std::int64_t begin, std::int64_t end, const softmax_statistics<C>& of_row) const {
     const C shift = softmax_shift(of_row.maximum);
     const C factor = Formula::row_factor(of_row.total);
-    with_stride(source_stride_, [&](auto stride) {
-      const T* const source = source_;
-      write(begin, end, [=](std::int64_t i) { return Formula::from_value(load(source[i * *stride]), shift, factor); });
-      return 0;
-    });
+    // What is not widened first need not be written in chunks, each of which may begin and end within a line.
+    const std::int64_t step = has_vector_conversions<T> ? softmax_chunk : std::max<std::int64_t>(1, end - begin);
+    alignas(streaming_unit) C widened[softmax_chunk];
+    for (std::int64_t at = begin; at < end; at += step) {
+      const std::int64_t length = std::min(step, end - at);
+      with_values(at, length, widened, [&](const auto& value) {
+        write(at, at + length, [=](std::int64_t i) { return Formula::from_value(value(i - at), shift, factor); });
+        return 0;
+      });
+    }
   }
 
   /// The statistics of a row from those of its segments.
@@ -122,10 +127,21 @@ class softmax_row {
     std::int64_t value;
     std::int64_t operator*() const { return value; }
   };
-  /// Calls `work` with a stride that the compiler knows to be 1 where it is.
+  /// Calls `work` with a function that gives the numbers of the columns from `begin` on, up to `length` of them: with a
+  /// stride that the compiler knows to be 1 where it is, or from `widened`, where they were put before.
   template <class Work>
-  static auto with_stride(std::int64_t stride, const Work& work) {
-    return stride == 1 ? work(unit_stride{}) : work(any_stride{stride});
+  auto with_values(std::int64_t begin, [[maybe_unused]] std::int64_t length, [[maybe_unused]] C* widened,
+                   const Work& work) const {
+    const auto of = [&](auto stride) {
+      return [source = source_ + begin * *stride, stride](std::int64_t i) { return load(source[i * *stride]); };
+    };
+    if (source_stride_ != 1) return work(of(any_stride{source_stride_}));
+    if constexpr (has_vector_conversions<T>) {
+      widen_run(source_ + begin, widened, length);
+      return work([widened](std::int64_t i) { return widened[i]; });
+    } else {
+      return work(of(unit_stride{}));
+    }
   }
 
   /// Asks for what softmax_sum() takes at a time.
@@ -137,13 +153,6 @@ class softmax_row {
 #endif
   }
 
-  C maximum_of(std::int64_t begin, std::int64_t length) const {
-    return with_stride(source_stride_, [&](auto stride) {
-      const T* const source = source_ + begin * *stride;
-      return softmax_maximum<C>(length, [=](std::int64_t i) { return load(source[i * *stride]); });
-    });
-  }
-
   /// target[i] = value(i) for the columns begin ... end - 1.
   template <class Value>
   void write(std::int64_t begin, std::int64_t end, const Value& value) const {
@@ -153,8 +162,8 @@ class softmax_row {
     }
     T* const target = target_;
     std::int64_t at = begin;
+    constexpr std::int64_t unit = 2 * streaming_unit / sizeof(T);
     if (streaming_) {
-      constexpr std::int64_t unit = 2 * streaming_unit / sizeof(T);
       const auto address = reinterpret_cast<std::uintptr_t>(target + begin);
       const auto beyond = static_cast<std::int64_t>(address % streaming_unit / sizeof(T));
       const std::int64_t lead = beyond == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(T)) - beyond;
@@ -163,13 +172,29 @@ class softmax_row {
       }
       for (; at + unit <= end; at += unit) {
         alignas(streaming_unit) T lines[unit];
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t i = 0; i < unit; ++i) lines[i] = static_cast<T>(value(at + i));
+        write_unit<unit>(lines, at, value);
         stream_bytes(target + at, lines, sizeof(lines));
       }
     }
+    if constexpr (has_vector_conversions<T>) {
+      for (; at + unit <= end; at += unit) write_unit<unit>(target + at, at, value);
+    }
     PRUMO_INDEPENDENT_ITERATIONS
     for (std::int64_t i = at; i < end; ++i) target[i] = static_cast<T>(value(i));
+  }
+
+  /// to[i] = value(begin + i), so many of them.
+  template <std::int64_t Count, class Value>
+  static void write_unit(T* to, std::int64_t begin, const Value& value) {
+    if constexpr (has_vector_conversions<T>) {
+      C values[Count];
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = 0; i < Count; ++i) values[i] = value(begin + i);
+      narrow(values, to, static_cast<int>(Count));
+    } else {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = 0; i < Count; ++i) to[i] = static_cast<T>(value(begin + i));
+    }
   }
 
   const T* source_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Stretches of f16 are converted as single numbers are, bit for bit, wherever in an array they stand.
+// Stretches of 16-bit numbers are converted as single numbers are, bit for bit, wherever in an array they stand.
 
 #include <prumo/arithmetic.hpp>
 #include <prumo/detail/half_conversions.hpp>
@@ -14,18 +14,30 @@
 namespace prumo::detail {
 namespace {
 
-#if defined(__F16C__)
+template <class T>
+class half_conversions : public testing::Test {};
+using halves = testing::Types<f16, bf16>;
+TYPED_TEST_SUITE(half_conversions, halves);
+
+template <class T>
+T from_bits(int bits) {
+  T number;
+  number.bits = static_cast<std::uint16_t>(bits);
+  return number;
+}
+
+#if defined(PRUMO_VECTOR_CONVERSIONS)
 
 constexpr int all = 1 << 16;
 
-TEST(half_conversions, widen_every_number) {
-  std::vector<f16> halves(all);
-  for (int bits = 0; bits < all; ++bits) halves[static_cast<std::size_t>(bits)].bits = static_cast<std::uint16_t>(bits);
+TEST(half_conversions_of_vectors, widen_every_number) {
+  std::vector<f16> numbers(all);
+  for (int bits = 0; bits < all; ++bits) numbers[static_cast<std::size_t>(bits)] = from_bits<f16>(bits);
   std::vector<float> floats(all);
-  widen(halves.data(), floats.data(), all);
+  widen(numbers.data(), floats.data(), all);
   for (int bits = 0; bits < all; ++bits) {
     const float found = floats[static_cast<std::size_t>(bits)];
-    const float expected = f16_bits_to_float(static_cast<std::uint16_t>(bits));
+    const auto expected = static_cast<float>(from_bits<f16>(bits));
     if (std::isnan(expected)) {
       ASSERT_TRUE(std::isnan(found)) << bits;
     } else {
@@ -34,13 +46,13 @@ TEST(half_conversions, widen_every_number) {
   }
 }
 
-TEST(half_conversions, narrow_to_the_same_bits) {
+TEST(half_conversions_of_vectors, narrow_to_the_same_bits) {
   std::vector<float> floats;
-  // What lies at, between and around numbers of f16, all exponents of f32, and NaN of both signs with any payload.
+  // What lies at, between and around numbers, all exponents of f32, and NaN of both signs with any payload.
   for (int bits = 0; bits < all; ++bits) {
-    const float exact = f16_bits_to_float(static_cast<std::uint16_t>(bits));
-    const float next = f16_bits_to_float(static_cast<std::uint16_t>(bits + 1));
-    for (const float value : {exact, (exact + next) / 2}) {
+    const auto exact = static_cast<float>(from_bits<f16>(bits));
+    const auto next = static_cast<float>(from_bits<f16>(bits + 1));
+    for (const float value : {exact, exact / 2 + next / 2}) {
       floats.push_back(value);
       floats.push_back(std::nextafter(value, HUGE_VALF));
       floats.push_back(std::nextafter(value, -HUGE_VALF));
@@ -51,12 +63,12 @@ TEST(half_conversions, narrow_to_the_same_bits) {
   for (int i = 0; i < 1 << 10; ++i) {
     floats.push_back(bit_cast<float>(static_cast<std::uint32_t>(random()) | 0x7f800000u));
   }
-  while (floats.size() % converted_at_once != 0) floats.push_back(0.0f);
+  while (floats.size() % converted_floats::count != 0) floats.push_back(0.0f);
 
-  std::vector<f16> halves(floats.size());
-  narrow(floats.data(), halves.data(), static_cast<int>(floats.size()));
+  std::vector<f16> numbers(floats.size());
+  narrow(floats.data(), numbers.data(), static_cast<int>(floats.size()));
   for (std::size_t i = 0; i < floats.size(); ++i) {
-    ASSERT_EQ(halves[i].bits, float_to_f16_bits(floats[i]))
+    ASSERT_EQ(numbers[i].bits, f16(floats[i]).bits)
         << floats[i] << " 0x" << std::hex << bit_cast<std::uint32_t>(floats[i]);
   }
 }
@@ -64,18 +76,18 @@ TEST(half_conversions, narrow_to_the_same_bits) {
 #endif
 
 /// Short and long arrays, in place and not, with every rest of a chunk: each element as if it were alone.
-TEST(half_conversions, elements_do_not_depend_on_their_place) {
+TYPED_TEST(half_conversions, elements_do_not_depend_on_their_place) {
   using space = Kokkos::DefaultHostExecutionSpace;
   const space instance;
   std::mt19937 random(3);
   for (const std::size_t n : {1, 2, 31, 32, 63, 64, 65, 100, 127, 128, 129, 191, 5000}) {
-    const Kokkos::View<f16*, Kokkos::HostSpace> x("x", n), y("y", n), in_place("in_place", n);
+    const Kokkos::View<TypeParam*, Kokkos::HostSpace> x("x", n), y("y", n), in_place("in_place", n);
     for (std::size_t i = 0; i < n; ++i) in_place(i).bits = x(i).bits = static_cast<std::uint16_t>(random());
     scale(instance, 1.5f, x, y);
     scale(instance, 1.5f, in_place, in_place);
     instance.fence();
     for (std::size_t i = 0; i < n; ++i) {
-      const f16 alone(1.5f * static_cast<float>(x(i)));
+      const TypeParam alone(1.5f * static_cast<float>(x(i)));
       ASSERT_EQ(y(i).bits, alone.bits) << i << " of " << n << ": " << x(i).bits;
       ASSERT_EQ(in_place(i).bits, alone.bits) << i << " of " << n << ", in place: " << x(i).bits;
     }

@@ -19,7 +19,8 @@ template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
 /// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
-/// the number of lanes, and the lanes are combined in a tree. Depth: count / lanes + log2(lanes).
+/// the number of lanes, and the lanes are combined in a tree. Depth: count / lanes + log2(lanes). A load that has
+/// `widen_lanes(index, C (&)[lanes])` is asked for as many elements at a time.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
@@ -27,9 +28,16 @@ inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Com
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
   std::int64_t index = 0;
   for (; index + lanes <= count; index += lanes) {
-    // Unrolled, so that the lanes stay in registers.
-    PRUMO_UNROLL
-    for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
+    if constexpr (requires { load.widen_lanes(index, lane); }) {
+      C loaded[lanes];
+      load.widen_lanes(index, loaded);
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], loaded[which]);
+    } else {
+      // Unrolled, so that the lanes stay in registers.
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
+    }
   }
   for (int which = 0; index + which < count; ++which) lane[which] = join(lane[which], load(index + which));
   for (int half = lanes / 2; half > 0; half /= 2) {
