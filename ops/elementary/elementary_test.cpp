@@ -33,9 +33,9 @@ void expect_close(compute_t<T> result, long double exact, double ulps) {
 template <class T>
 class elementary : public testing::Test {
  protected:
-  using C = compute_t<T>;
-  static constexpr C infinity = std::numeric_limits<C>::infinity();
-  static constexpr C nan = std::numeric_limits<C>::quiet_NaN();
+  using limits = std::numeric_limits<compute_t<T>>;
+  static constexpr auto infinity = limits::infinity();
+  static constexpr auto nan = limits::quiet_NaN();
 };
 TYPED_TEST_SUITE(elementary, tests::all_scalars);
 
