@@ -11,6 +11,7 @@
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/random.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 #if defined(__SSE2__)
@@ -41,7 +42,7 @@ struct philox_words {
   /// The first half of the blocks, or the second one, whole.
   static void store(philox_words lower, philox_words upper, std::uint32_t* to) {
     _mm512_storeu_si512(to, _mm512_unpacklo_epi64(lower.value, upper.value));
-    _mm512_storeu_si512(to + 2 * count, _mm512_unpackhi_epi64(lower.value, upper.value));
+    _mm512_storeu_si512(to + std::ptrdiff_t{2} * count, _mm512_unpackhi_epi64(lower.value, upper.value));
   }
 };
 #elif defined(__AVX2__)
@@ -62,7 +63,8 @@ struct philox_words {
   }
   static void store(philox_words lower, philox_words upper, std::uint32_t* to) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_unpacklo_epi64(lower.value, upper.value));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2 * count), _mm256_unpackhi_epi64(lower.value, upper.value));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + std::ptrdiff_t{2} * count),
+                        _mm256_unpackhi_epi64(lower.value, upper.value));
   }
 };
 #elif defined(__SSE2__)
@@ -83,7 +85,8 @@ struct philox_words {
   }
   static void store(philox_words lower, philox_words upper, std::uint32_t* to) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_unpacklo_epi64(lower.value, upper.value));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 2 * count), _mm_unpackhi_epi64(lower.value, upper.value));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + std::ptrdiff_t{2} * count),
+                     _mm_unpackhi_epi64(lower.value, upper.value));
   }
 };
 #endif
@@ -107,7 +110,7 @@ class philox_blocks {
   void make(std::uint64_t first, std::uint32_t* words) const {
     constexpr int at_once = vectors * philox_words::count;
     static_assert(Count % at_once == 0);
-    for (int begin = 0; begin < Count; begin += at_once) {
+    for (std::int64_t begin = 0; begin < Count; begin += at_once) {
       make_at_once(first + static_cast<std::uint64_t>(begin), words + 4 * begin);
     }
   }
@@ -144,7 +147,8 @@ class philox_blocks {
     PRUMO_UNROLL
     for (int which = 0; which < vectors; ++which) {
       const philox_words* const own = word[which];
-      philox_words::store(own[0].below(own[1]), own[2].below(own[3]), words + 4 * which * philox_words::count);
+      philox_words::store(own[0].below(own[1]), own[2].below(own[3]),
+                          words + std::ptrdiff_t{4} * which * philox_words::count);
     }
   }
 

@@ -17,7 +17,8 @@ namespace prumo::detail {
 template <int Bytes>
 KOKKOS_FORCEINLINE_FUNCTION auto random_word(const random::philox_block& block, int lane) {
   if constexpr (Bytes == 8) {
-    return (static_cast<std::uint64_t>(block.words[2 * lane + 1]) << 32) | block.words[2 * lane];
+    const int low = 2 * lane;
+    return (static_cast<std::uint64_t>(block.words[low + 1]) << 32) | block.words[low];
   } else {
     return block.words[lane];
   }

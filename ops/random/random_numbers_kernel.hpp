@@ -144,7 +144,7 @@ class random_host_kernel {
   using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   static constexpr int per_block = random_target<T>::per_block;
   static constexpr int at_once = 64;
-  static constexpr std::int64_t stretch = 16 * at_once;
+  static constexpr std::int64_t stretch = std::int64_t{16} * at_once;
 
  public:
   random_host_kernel(const random_problem<T>& problem, const Formula& formula, bool streaming)
@@ -175,7 +175,10 @@ class random_host_kernel {
       // A word's lower half comes first, as it does in the memory of most machines; the loop is a copy there.
       std::uint32_t halves[4 * at_once];
       generator.template make<at_once>(first, halves);
-      for (int i = 0; i < numbers; ++i) words[i] = (static_cast<word>(halves[2 * i + 1]) << 32) | halves[2 * i];
+      for (int i = 0; i < numbers; ++i) {
+        const int low = 2 * i;
+        words[i] = (static_cast<word>(halves[low + 1]) << 32) | halves[low];
+      }
     }
     T* const target = target_.in_order(block, at_once);
     if (target != nullptr && !streaming_) return apply_formula(words, target);
