@@ -64,7 +64,7 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
         found.position = position + found.position * step;
         return found;
       }
-    } else if constexpr (Policy::lifts_to_numbers && has_vector_conversions<typename Policy::stored>) {
+    } else if constexpr (Policy::lifts_to_numbers && has_vector_widening<typename Policy::stored>) {
       return reduce_in_lanes(policy, count, widened_numbers<typename Policy::stored>{first});
     }
     return reduce_elements(

@@ -98,7 +98,7 @@ class softmax_row {
     const C shift = softmax_shift(of_row.maximum);
     const C factor = Formula::row_factor(of_row.total);
     // What is not widened first need not be written in chunks, each of which may begin and end within a line.
-    const std::int64_t step = has_vector_conversions<T> ? softmax_chunk : std::max<std::int64_t>(1, end - begin);
+    const std::int64_t step = has_vector_widening<T> ? softmax_chunk : std::max<std::int64_t>(1, end - begin);
     alignas(streaming_unit) C widened[softmax_chunk];
     for (std::int64_t at = begin; at < end; at += step) {
       const std::int64_t length = std::min(step, end - at);
@@ -136,8 +136,8 @@ class softmax_row {
       return [source = source_ + begin * *stride, stride](std::int64_t i) { return load(source[i * *stride]); };
     };
     if (source_stride_ != 1) return work(of(any_stride{source_stride_}));
-    if constexpr (has_vector_conversions<T>) {
-      widen_run(source_ + begin, widened, length);
+    if constexpr (has_vector_widening<T>) {
+      widen(source_ + begin, widened, length);
       return work([widened](std::int64_t i) { return widened[i]; });
     } else {
       return work(of(unit_stride{}));
@@ -162,38 +162,38 @@ class softmax_row {
     }
     T* const target = target_;
     std::int64_t at = begin;
-    constexpr std::int64_t unit = 2 * streaming_unit / sizeof(T);
     if (streaming_) {
       const auto address = reinterpret_cast<std::uintptr_t>(target + begin);
       const auto beyond = static_cast<std::int64_t>(address % streaming_unit / sizeof(T));
       const std::int64_t lead = beyond == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(T)) - beyond;
-      for (const std::int64_t aligned = std::min(end, begin + lead); at < aligned; ++at) {
-        target[at] = static_cast<T>(value(at));
-      }
-      for (; at + unit <= end; at += unit) {
-        alignas(streaming_unit) T lines[unit];
-        write_unit<unit>(lines, at, value);
+      at = std::min(end, begin + lead);
+      write_run(begin, at - begin, target + begin, value);
+      for (; at + two_lines <= end; at += two_lines) {
+        alignas(streaming_unit) T lines[two_lines];
+        write_run(at, two_lines, lines, value);
         stream_bytes(target + at, lines, sizeof(lines));
       }
     }
-    if constexpr (has_vector_conversions<T>) {
-      for (; at + unit <= end; at += unit) write_unit<unit>(target + at, at, value);
+    if constexpr (has_vector_narrowing<T>) {
+      for (; at + two_lines <= end; at += two_lines) write_run(at, two_lines, target + at, value);
     }
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t i = at; i < end; ++i) target[i] = static_cast<T>(value(i));
+    write_run(at, end - at, target + at, value);
   }
 
-  /// to[i] = value(begin + i), so many of them.
-  template <std::int64_t Count, class Value>
-  static void write_unit(T* to, std::int64_t begin, const Value& value) {
-    if constexpr (has_vector_conversions<T>) {
-      C values[Count];
+  using two_lines_type = std::integral_constant<std::int64_t, 2 * streaming_unit / sizeof(T)>;
+  static constexpr two_lines_type two_lines{};
+
+  /// to[i] = value(begin + i) for i < count; two lines at most where numbers are narrowed.
+  template <class Count, class Value>
+  static void write_run(std::int64_t begin, Count count, T* to, const Value& value) {
+    if constexpr (has_vector_narrowing<T>) {
+      C values[two_lines];
       PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < Count; ++i) values[i] = value(begin + i);
-      narrow(values, to, static_cast<int>(Count));
+      for (std::int64_t i = 0; i < count; ++i) values[i] = value(begin + i);
+      narrow(values, to, count);
     } else {
       PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < Count; ++i) to[i] = static_cast<T>(value(begin + i));
+      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(value(begin + i));
     }
   }
 

@@ -26,54 +26,79 @@ T from_bits(int bits) {
   return number;
 }
 
-#if defined(PRUMO_VECTOR_CONVERSIONS)
-
 constexpr int all = 1 << 16;
 
-TEST(half_conversions_of_vectors, widen_every_number) {
-  std::vector<f16> numbers(all);
-  for (int bits = 0; bits < all; ++bits) numbers[static_cast<std::size_t>(bits)] = from_bits<f16>(bits);
-  std::vector<float> floats(all);
-  widen(numbers.data(), floats.data(), all);
-  for (int bits = 0; bits < all; ++bits) {
-    const float found = floats[static_cast<std::size_t>(bits)];
-    const auto expected = static_cast<float>(from_bits<f16>(bits));
-    if (std::isnan(expected)) {
-      ASSERT_TRUE(std::isnan(found)) << bits;
-    } else {
-      ASSERT_EQ(bit_cast<std::uint32_t>(found), bit_cast<std::uint32_t>(expected)) << bits;
+TYPED_TEST(half_conversions, widen_every_number) {
+  if constexpr (!has_vector_widening<TypeParam>) {
+    GTEST_SKIP() << "converted as single numbers";
+  } else {
+    std::vector<TypeParam> numbers(all);
+    for (int bits = 0; bits < all; ++bits) numbers[static_cast<std::size_t>(bits)] = from_bits<TypeParam>(bits);
+    std::vector<float> floats(all);
+    widen(numbers.data(), floats.data(), all);
+    for (int bits = 0; bits < all; ++bits) {
+      const float found = floats[static_cast<std::size_t>(bits)];
+      const auto expected = static_cast<float>(from_bits<TypeParam>(bits));
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(found)) << bits;
+      } else {
+        ASSERT_EQ(bit_cast<std::uint32_t>(found), bit_cast<std::uint32_t>(expected)) << bits;
+      }
     }
   }
 }
 
-TEST(half_conversions_of_vectors, narrow_to_the_same_bits) {
-  std::vector<float> floats;
-  // What lies at, between and around numbers, all exponents of f32, and NaN of both signs with any payload.
-  for (int bits = 0; bits < all; ++bits) {
-    const auto exact = static_cast<float>(from_bits<f16>(bits));
-    const auto next = static_cast<float>(from_bits<f16>(bits + 1));
-    for (const float value : {exact, exact / 2 + next / 2}) {
-      floats.push_back(value);
-      floats.push_back(std::nextafter(value, HUGE_VALF));
-      floats.push_back(std::nextafter(value, -HUGE_VALF));
+TYPED_TEST(half_conversions, narrow_to_the_same_bits) {
+  if constexpr (!has_vector_narrowing<TypeParam>) {
+    GTEST_SKIP() << "converted as single numbers";
+  } else {
+    std::vector<float> floats;
+    // What lies at, between and around numbers, all exponents of f32, and NaN of both signs with any payload.
+    for (int bits = 0; bits < all; ++bits) {
+      const auto exact = static_cast<float>(from_bits<TypeParam>(bits));
+      const auto next = static_cast<float>(from_bits<TypeParam>(bits + 1));
+      for (const float value : {exact, exact / 2 + next / 2}) {
+        floats.push_back(value);
+        floats.push_back(std::nextafter(value, HUGE_VALF));
+        floats.push_back(std::nextafter(value, -HUGE_VALF));
+      }
     }
-  }
-  std::mt19937 random(7);
-  for (int i = 0; i < 1 << 20; ++i) floats.push_back(bit_cast<float>(static_cast<std::uint32_t>(random())));
-  for (int i = 0; i < 1 << 10; ++i) {
-    floats.push_back(bit_cast<float>(static_cast<std::uint32_t>(random()) | 0x7f800000u));
-  }
-  while (floats.size() % converted_floats::count != 0) floats.push_back(0.0f);
-
-  std::vector<f16> numbers(floats.size());
-  narrow(floats.data(), numbers.data(), static_cast<int>(floats.size()));
-  for (std::size_t i = 0; i < floats.size(); ++i) {
-    ASSERT_EQ(numbers[i].bits, f16(floats[i]).bits)
-        << floats[i] << " 0x" << std::hex << bit_cast<std::uint32_t>(floats[i]);
+    std::mt19937 random(7);
+    for (int i = 0; i < 1 << 20; ++i) floats.push_back(bit_cast<float>(static_cast<std::uint32_t>(random())));
+    for (int i = 0; i < 1 << 10; ++i) {
+      floats.push_back(bit_cast<float>(static_cast<std::uint32_t>(random()) | 0x7f800000u));
+    }
+    std::vector<TypeParam> numbers(floats.size());
+    narrow(floats.data(), numbers.data(), static_cast<std::int64_t>(floats.size()));
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      ASSERT_EQ(numbers[i].bits, TypeParam(floats[i]).bits)
+          << floats[i] << " 0x" << std::hex << bit_cast<std::uint32_t>(floats[i]);
+    }
   }
 }
 
-#endif
+TYPED_TEST(half_conversions, stretches_of_any_length_and_nothing_beyond) {
+  constexpr int most = 2 * most_converted_at_once + 1;
+  const TypeParam beyond(7.0f);
+  for (int count = 0; count <= most; ++count) {
+    std::vector<TypeParam> numbers(most + 1, beyond);
+    std::vector<float> floats(most + 1, 7.0f);
+    for (int i = 0; i < count; ++i) {
+      floats[static_cast<std::size_t>(i)] = static_cast<float>(i) - 3.5f;
+      numbers[static_cast<std::size_t>(i)] = TypeParam(static_cast<float>(i) - 3.5f);
+    }
+    if constexpr (has_vector_widening<TypeParam>) {
+      std::vector<float> widened(most + 1, 7.0f);
+      widen(numbers.data(), widened.data(), count);
+      EXPECT_EQ(widened, floats) << count;
+    }
+    if constexpr (has_vector_narrowing<TypeParam>) {
+      std::vector<TypeParam> narrowed(most + 1, beyond);
+      narrow(floats.data(), narrowed.data(), count);
+      for (std::size_t i = 0; i <= most; ++i) ASSERT_EQ(narrowed[i].bits, numbers[i].bits) << i << " of " << count;
+    }
+  }
+}
 
 /// Short and long arrays, in place and not, with every rest of a chunk: each element as if it were alone.
 TYPED_TEST(half_conversions, elements_do_not_depend_on_their_place) {

@@ -6,6 +6,7 @@
 /// instructions of their own are widened before they are computed, a chunk at a time, and narrowed after.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/elementwise_inputs.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -14,36 +15,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// The value of T as its compute type.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION compute_t<T> load(const T& stored) {
-  return static_cast<compute_t<T>>(stored);
-}
-
-/// Pointers to the inputs, with their types kept apart from the memory they take in a kernel.
-template <class... In>
-struct input_pointers {
-  const void* base[sizeof...(In) == 0 ? 1 : sizeof...(In)] = {};
-
-  template <std::size_t I>
-  KOKKOS_FORCEINLINE_FUNCTION auto get() const {
-    using type = std::tuple_element_t<I, std::tuple<In...>>;
-    return static_cast<const type*>(base[I]);
-  }
-
-  /// Those of the elements from `begin` on.
-  input_pointers from([[maybe_unused]] std::int64_t begin) const {
-    input_pointers result;
-    [[maybe_unused]] std::size_t which = 0;
-    ((result.base[which] = static_cast<const In*>(base[which]) + begin, ++which), ...);
-    return result;
-  }
-};
 
 /// Arrays that lie in one run each, on the host: a block of elements an iteration.
 ///
@@ -74,14 +50,19 @@ class contiguous_host_kernel {
     if (streaming_) {
       write_streaming(begin, end);
     } else {
-      write_cached(begin, end, std::index_sequence_for<In...>{});
+      write_cached(begin, end);
     }
   }
 
  private:
+  /// Whether numbers are widened before they are computed, and the results narrowed after.
+  static constexpr bool converts = (has_vector_narrowing<Out> || ... || has_vector_widening<In>);
+
   /// Elements that are computed before they are streamed: two cache lines. With more, compilers keep a whole chunk in
-  /// registers and store its lines out of order, which costs up to a fifth of the bandwidth.
-  static constexpr std::int64_t chunk_elements = static_cast<std::int64_t>(2 * streaming_unit / sizeof(Out));
+  /// registers and store its lines out of order, which costs up to a fifth of the bandwidth. At least what is converted
+  /// at a time, so that whole chunks have no rests.
+  static constexpr std::int64_t chunk_elements =
+      std::max(static_cast<std::int64_t>(2 * streaming_unit / sizeof(Out)), converts ? most_converted_at_once : 0);
 
   /// Short enough that each worker has several blocks and the shares are even; otherwise long, because every block of
   /// streamed stores ends in a fence that waits for memory.
@@ -91,99 +72,66 @@ class contiguous_host_kernel {
     return std::clamp(even, shortest, longest);
   }
 
-  /// Whether a chunk is widened before it is computed, and the results narrowed after.
-  static constexpr bool converts = (has_vector_conversions<Out> || ... || has_vector_conversions<In>);
+  using whole_chunk = std::integral_constant<std::int64_t, chunk_elements>;
+  static constexpr auto each_input = std::index_sequence_for<In...>{};
 
-  template <std::size_t... I>
-  void write_cached(std::int64_t begin, std::int64_t end, std::index_sequence<I...> each) const {
+  void write_cached(std::int64_t begin, std::int64_t end) const {
     if constexpr (converts) {
-      for (; begin + chunk_elements <= end; begin += chunk_elements) compute_chunk(output_ + begin, begin, each);
-      if (begin < end) compute_rest(begin, end, each);
-      return;
-    }
-    const Formula formula = formula_;
-    const std::tuple inputs{inputs_.template get<I>()...};
-    Out* const output = output_;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t i = begin; i < end; ++i) {
-      output[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
-    }
-  }
-
-  template <std::size_t... I>
-  void compute_chunk(Out* buffer, [[maybe_unused]] std::int64_t begin, std::index_sequence<I...>) const {
-    compute_chunk_of(buffer, (inputs_.template get<I>() + begin)...);
-  }
-
-  void compute_chunk_of(Out* buffer, const In*... from) const {
-    const std::tuple<widened_chunk<In>...> widened{from...};
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const Formula formula = formula_;
-      const std::tuple inputs{std::get<I>(widened).values()...};
-      if constexpr (has_vector_conversions<Out>) {
-        compute_t<Out> results[chunk_elements];
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t i = 0; i < chunk_elements; ++i) results[i] = formula(load(std::get<I>(inputs)[i])...);
-        narrow(results, buffer, static_cast<int>(chunk_elements));
-      } else {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t i = 0; i < chunk_elements; ++i) {
-          buffer[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
-        }
+      for (; begin + chunk_elements <= end; begin += chunk_elements) {
+        compute(begin, whole_chunk{}, output_ + begin, each_input);
       }
-    }(std::index_sequence_for<In...>{});
-  }
-
-  /// Fewer elements than a chunk, as a chunk: all of an array go through the same instructions.
-  template <std::size_t... I>
-  void compute_rest(std::int64_t begin, std::int64_t end, std::index_sequence<I...>) const {
-    const std::tuple rest{partial_chunk<In>(inputs_.template get<I>() + begin, end - begin)...};
-    Out results[chunk_elements];
-    compute_chunk_of(results, std::get<I>(rest).elements...);
-    std::copy_n(results, end - begin, output_ + begin);
-  }
-
-  template <class T>
-  struct partial_chunk {
-    T elements[chunk_elements];
-
-    partial_chunk(const T* from, std::int64_t count) {
-      std::fill_n(std::copy_n(from, count, elements), chunk_elements - count, T(compute_t<T>(1)));
     }
-  };
+    if (begin < end) compute(begin, end - begin, output_ + begin, each_input);
+  }
 
-  /// A chunk's elements of an input, in memory as they are or as floats.
-  template <class T, bool Converts = has_vector_conversions<T>>
-  class widened_chunk {
+  /// to[i] = element begin + i of the output, for i < count; a chunk at most where numbers are converted.
+  template <class Count, std::size_t... I>
+  void compute([[maybe_unused]] std::int64_t begin, Count count, Out* to, std::index_sequence<I...>) const {
+    const Formula formula = formula_;
+    const std::tuple<numbers_of<In>...> numbers{numbers_of<In>(inputs_.template get<I>() + begin, count)...};
+    const std::tuple inputs{std::get<I>(numbers).first()...};
+    if constexpr (has_vector_narrowing<Out>) {
+      float results[chunk_elements];
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = 0; i < count; ++i) results[i] = formula(load(std::get<I>(inputs)[i])...);
+      narrow(results, to, count);
+    } else {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
+    }
+  }
+
+  /// Neighbouring elements of an input: where they lie, or widened to floats.
+  template <class T, bool Widens = has_vector_widening<T>>
+  class numbers_of {
    public:
-    explicit widened_chunk(const T* from) : from_(from) {}
-    const T* values() const { return from_; }
+    numbers_of(const T* from, std::int64_t) : from_(from) {}
+    const T* first() const { return from_; }
 
    private:
     const T* from_;
   };
   template <class T>
-  class widened_chunk<T, true> {
+  class numbers_of<T, true> {
    public:
-    explicit widened_chunk(const T* from) { widen(from, values_, static_cast<int>(chunk_elements)); }
-    const float* values() const { return values_; }
+    numbers_of(const T* from, std::int64_t count) { widen(from, widened_, count); }
+    const float* first() const { return widened_; }
 
    private:
-    float values_[chunk_elements];
+    float widened_[chunk_elements];
   };
 
   void write_streaming(std::int64_t begin, std::int64_t end) const {
-    constexpr auto each = std::index_sequence_for<In...>{};
     // Only the first block may begin inside a line.
     const std::int64_t aligned = begin == 0 ? std::min(end, lead_elements()) : begin;
-    write_cached(begin, aligned, each);
+    write_cached(begin, aligned);
     std::int64_t at = aligned;
     for (; at + chunk_elements <= end; at += chunk_elements) {
       alignas(streaming_unit) Out buffer[chunk_elements];
-      compute_chunk(buffer, at, each);
+      compute(at, whole_chunk{}, buffer, each_input);
       stream_bytes(output_ + at, buffer, sizeof(buffer));
     }
-    write_cached(at, end, each);
+    write_cached(at, end);
     streaming_fence();
   }
 

@@ -8,6 +8,7 @@
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/elementwise.hpp>
 #include <prumo/detail/elementwise_host_kernel.hpp>
+#include <prumo/detail/elementwise_inputs.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/loop_nest.hpp>
