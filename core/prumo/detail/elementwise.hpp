@@ -43,21 +43,28 @@ template <class Exec, class Formula, class Out, class... In>
 void launch_elementwise(const Exec& instance, const std::string& label,
                         const elementwise_problem<Formula, Out, In...>& problem);
 
-/// Checks views and lowers them to an element-wise problem; `names` are the arguments' names, inputs first.
-template <class Formula, class Space, class Output, class... Inputs>
-auto make_elementwise_problem(std::string_view operation, const Space& space, const Formula& formula,
-                              const std::array<std::string_view, sizeof...(Inputs) + 1>& names, const Output& output,
-                              const Inputs&... inputs) {
+/// Throws where views differ in extents or an output overlaps an input that it is not; `names` are the arguments'
+/// names, inputs first.
+template <class Output, class... Inputs>
+void check_elementwise(std::string_view operation, const std::array<std::string_view, sizeof...(Inputs) + 1>& names,
+                       const Output& output, const Inputs&... inputs) {
   static_assert(((Inputs::rank() == Output::rank()) && ...), "prumo: element-wise arrays have the same rank");
-  using out_type = typename Output::non_const_value_type;
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
     const array_description described = describe(output, names[sizeof...(Inputs)]);
     check::same_extents(operation, {describe(inputs, names[I])..., described});
     check::distinct_elements(operation, described);
     check::no_overlap(operation, described, {describe(inputs, names[I])...}, aliasing::in_place);
-    return elementwise_problem<Formula, out_type, typename Inputs::non_const_value_type...>{
-        formula, lower(output), {lower_const(inputs)...}, working_set_of(space)};
   }(std::index_sequence_for<Inputs...>{});
+}
+
+/// Checks views and lowers them to an element-wise problem.
+template <class Formula, class Space, class Output, class... Inputs>
+auto make_elementwise_problem(std::string_view operation, const Space& space, const Formula& formula,
+                              const std::array<std::string_view, sizeof...(Inputs) + 1>& names, const Output& output,
+                              const Inputs&... inputs) {
+  check_elementwise(operation, names, output, inputs...);
+  return elementwise_problem<Formula, typename Output::non_const_value_type, typename Inputs::non_const_value_type...>{
+      formula, lower(output), {lower_const(inputs)...}, working_set_of(space)};
 }
 
 /// Checks, lowers and enqueues the library's own kernel for a formula.

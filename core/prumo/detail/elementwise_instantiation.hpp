@@ -17,15 +17,12 @@ void launch_elementwise(const Exec& instance, const std::string& label,
 
 }  // namespace prumo::detail
 
-#define PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, T, ...)                                    \
-  template void prumo::detail::launch_elementwise<Space, Formula<prumo::compute_t<T>>, __VA_ARGS__>( \
-      const Space&, const std::string&,                                                              \
-      const prumo::detail::elementwise_problem<Formula<prumo::compute_t<T>>, __VA_ARGS__>&);
-#define PRUMO_INSTANTIATE_NULLARY(Space, Formula)                           \
-  PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, float, float)           \
-  PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, double, double)         \
-  PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, prumo::f16, prumo::f16) \
-  PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, prumo::bf16, prumo::bf16)
+/// A formula's kernels for one space; the output's type and the inputs'.
+#define PRUMO_INSTANTIATE_ELEMENTWISE(Space, Formula, ...)                      \
+  template void prumo::detail::launch_elementwise<Space, Formula, __VA_ARGS__>( \
+      const Space&, const std::string&, const prumo::detail::elementwise_problem<Formula, __VA_ARGS__>&);
+#define PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, T, ...) \
+  PRUMO_INSTANTIATE_ELEMENTWISE(Space, Formula<prumo::compute_t<T>>, __VA_ARGS__)
 #define PRUMO_INSTANTIATE_UNARY(Space, Formula)                                         \
   PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, float, float, float)                \
   PRUMO_INSTANTIATE_ELEMENTWISE_FOR(Space, Formula, double, double, double)             \

@@ -81,9 +81,7 @@ void axpby(const Space& space, std::type_identity_t<compute_t<typename Z::value_
   const auto& instance = detail::instance_of(space);
   const auto& [read_x, read_y] = problem.inputs;
   if (alpha == C(0) && beta == C(0)) {
-    detail::launch_elementwise(
-        instance, label,
-        detail::elementwise_problem<fill_formula<C>, T>{{C(0)}, problem.output, {}, problem.working_set});
+    detail::launch_fill(instance, label, T(C(0)), problem.output, problem.working_set);
   } else if (alpha == C(0) || beta == C(0)) {
     const bool is_x = beta == C(0);
     detail::launch_elementwise(

@@ -70,7 +70,7 @@ void transpose(const Space& space, const X& x, const Y& y) {
   }
   check::distinct_elements("prumo::transpose", described_y);
   check::no_overlap("prumo::transpose", described_y, {described_x}, aliasing::none);
-  using word = detail::word_of_bytes<sizeof(typename Y::value_type)>;
+  using word = detail::word_of<typename Y::value_type>;
   detail::transpose_problem<word> problem;
   problem.source = reinterpret_cast<const word*>(x.data());
   problem.target = reinterpret_cast<word*>(y.data());
