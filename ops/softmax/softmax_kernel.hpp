@@ -185,7 +185,8 @@ class softmax_row {
 
   /// to[i] = value(begin + i) for i < count; two lines at most where numbers are narrowed.
   template <class Count, class Value>
-  static void write_run(std::int64_t begin, Count count, T* to, const Value& value) {
+  static void write_run(std::int64_t begin, Count known_count, T* to, const Value& value) {
+    const std::int64_t count = known_count;
     if constexpr (has_vector_narrowing<T>) {
       C values[two_lines];
       PRUMO_INDEPENDENT_ITERATIONS
