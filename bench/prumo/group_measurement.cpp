@@ -68,6 +68,13 @@ void group_measurer::prepare(live_probe& probe) {
   times_.learn_prepare(probe.group, probe.group.cases.front(), seconds_since(begun));
 }
 
+void group_measurer::release(const planned_group& group, member& which) {
+  const bool was_prepared = which.measured.is_prepared();
+  const auto begun = steady::now();
+  which.measured.release();
+  if (was_prepared) times_.learn_release(group, *which.planned, seconds_since(begun));
+}
+
 void group_measurer::verify(const planned_group& group, const group_setting& setting, batch& now) {
   for (member* it : now.cases) {
     if (!it->measured.open()) continue;
@@ -163,16 +170,16 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
   }
 }
 
-/// A GPU's counter of energy advances in steps that are longer than a turn: one long look where there is time.
+/// One long look at each case that has time left, or for which it was kept.
 void group_measurer::measure_energy(const group_setting& setting, batch& now) {
-  constexpr double look_seconds = 0.75;
   for (member* it : now.cases) {
     const case_record& record = it->measured.record();
-    const bool gpu = standard_noise_target(it->measured.device().summary.backend) < standard_noise_target("");
-    if (!gpu || record.ended() || record.samples().empty() || record.has_energy()) continue;
-    if (without_energy_.contains(it->planned->device) || setting.case_seconds < look_seconds) continue;
-    if (seconds_until(setting.deadline) < look_seconds) continue;
-    it->measured.sample(look_seconds, false);
+    if (!has_transfers(it->measured.device().summary) || !may_tell_energy(it->planned->device)) continue;
+    if (record.ended() || record.samples().empty() || record.has_energy()) continue;
+    const bool kept = setting.keeps_energy_time && it->planned->is_largest_kernel;
+    if (!kept && setting.case_seconds - it->measured.sampled_seconds() < energy_look_seconds) continue;
+    if (seconds_until(setting.deadline) < energy_look_seconds) continue;
+    it->measured.sample(energy_look_seconds, false);
     if (!record.has_energy()) without_energy_.insert(it->planned->device);
   }
 }
@@ -227,7 +234,7 @@ std::vector<measured_case> group_measurer::measure(const planned_group& group, c
       if (now.is_needed(*it)) prepare(*it);
     }
     measure_batch(group, setting, now);
-    for (member* it : now.cases) it->measured.release();
+    for (member* it : now.cases) release(group, *it);
     waiting = std::move(later);
   }
   for (live_probe* it : probes) {

@@ -21,11 +21,16 @@
 
 namespace prumo::bench {
 
+/// How long a GPU is looked at in one go for the sake of its counter of energy, which advances in steps longer than a
+/// turn.
+inline constexpr double energy_look_seconds = 0.75;
+
 /// What measuring a group needs beside the plan.
 struct group_setting {
   measure_options options;
-  steady_time deadline;                             ///< of the run; each case gets one sample at least
-  double case_seconds = 10;                         ///< what a case may use beside what it takes to its first sample
+  steady_time deadline;           ///< of the run; each case gets one sample at least
+  double case_seconds = 10;       ///< what a case may use beside what it takes to its first sample
+  bool keeps_energy_time = true;  ///< a planned_case::is_largest_kernel may use energy_look_seconds more
   std::function<void(const std::string&)> on_step;  ///< told what runs now
 };
 
@@ -42,6 +47,9 @@ class group_measurer {
   /// \return one entry a case of `group`, in order \throws interrupted
   [[nodiscard]] std::vector<measured_case> measure(const planned_group& group, const group_setting& setting);
 
+  /// False for a device that was looked at and told none.
+  [[nodiscard]] bool may_tell_energy(std::size_t device) const { return !without_energy_.contains(device); }
+
  private:
   /// A case of the group at work.
   struct member {
@@ -53,6 +61,7 @@ class group_measurer {
 
   live_case::fit prepare(const planned_group& group, member& which, bool may_wait);
   void prepare(live_probe& probe);
+  void release(const planned_group& group, member& which);
   void verify(const planned_group& group, const group_setting& setting, batch& now);
   nlohmann::json counted_flops(const planned_group& group, const group_setting& setting);
   void measure_batch(const planned_group& group, const group_setting& setting, batch& now);

@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 namespace prumo::bench {
@@ -140,6 +143,23 @@ void refuse_if_nothing_fits(const bench_plan& plan) {
   }
 }
 
+/// Finds, for each operation, type, layout, mode and device with a memory of its own, the largest that can be measured.
+void mark_largest_kernels(bench_plan& plan, const worker_fleet& fleet) {
+  struct found {
+    double bytes = -1;
+    planned_case* which = nullptr;
+  };
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::size_t>, found> largest;
+  for (planned_group& group : plan.groups) {
+    for (planned_case& it : group.cases) {
+      if (it.outcome || it.data != "resident" || !has_transfers(fleet.devices()[it.device].summary)) continue;
+      found& best = largest[std::tuple(group.op, group.dtype, group.layout, group.compute_mode, it.device)];
+      if (group.footprint_bytes > best.bytes) best = {group.footprint_bytes, &it};
+    }
+  }
+  for (auto& [key, best] : largest) best.which->is_largest_kernel = true;
+}
+
 }  // namespace
 
 std::string planned_group::label() const {
@@ -228,6 +248,7 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
                                                     : fmt::format("nothing to measure: {}", plan.notes.front()));
   }
   refuse_if_nothing_fits(plan);
+  mark_largest_kernels(plan, fleet);
   return plan;
 }
 

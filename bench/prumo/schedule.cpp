@@ -135,7 +135,7 @@ scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
       if (!it.outcome) {
         call = times_.call_seconds(group, it);
         least = common / static_cast<double>(open) + times_.prepare_seconds(group, it) +
-                times_.first_sample_seconds(group, it);
+                times_.first_sample_seconds(group, it) + times_.release_seconds(group, it);
         if (options_.verify && is_first) least += times_.verify_seconds(group, it, time_model::least_verify_budget);
         all.useful.push_back(useful_seconds(options_, call));
       }
@@ -178,9 +178,23 @@ void scheduler::tell_overlong(double seconds) {
              format_duration(seconds), format_duration(options_.budget_seconds));
 }
 
+/// What looks for energy will take that the first process run owes to the largest kernels.
+double scheduler::energy_seconds(std::span<const planned_group> groups) const {
+  std::ptrdiff_t looks = 0;
+  for (const planned_group& group : groups) {
+    if (group.process_run > 0) break;
+    looks += std::ranges::count_if(group.cases, [&](const planned_case& it) {
+      return it.is_largest_kernel && !it.outcome && measurer_.may_tell_energy(it.device);
+    });
+  }
+  return static_cast<double>(looks) * energy_look_seconds;
+}
+
 /// What each case of the current group may use beside the necessary. Leaves out what there is no time for.
-double scheduler::case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen) {
-  if (!std::isfinite(options_.budget_seconds)) return options_.case_limit_seconds;
+void scheduler::share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen,
+                           group_setting& setting) {
+  setting.case_seconds = options_.case_limit_seconds;
+  if (!std::isfinite(options_.budget_seconds)) return;
   const std::span<const planned_group> rest = std::span(groups).subspan(current);
   const auto restarts = static_cast<double>(groups.back().process_run - groups[current].process_run);
   const double left = seconds_until(deadline_) - restarts * restart_seconds_;
@@ -196,7 +210,11 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
     if (current > 0 && !overlong_) leave_out(groups[current], places, all);
   }
   constexpr double caution = 1.25;  // estimates err, and what is given away now will be missing at the end
-  const double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
+  double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
+  constexpr double energy_share = 0.25;
+  const double energy = energy_seconds(rest);
+  setting.keeps_energy_time = energy <= energy_share * spare;
+  if (setting.keeps_energy_time) spare -= energy;
   double most = options_.case_limit_seconds;
   if (options_.process_runs > 1) {
     // The runs are compared with each other: each gets as much as the others, so that all are equally exact. What a
@@ -205,7 +223,7 @@ double scheduler::case_share(std::vector<planned_group>& groups, std::size_t cur
     const double even = (left - all.least_sum) / std::max(1.0, cases);
     most = std::clamp(even, 0.0, most);
   }
-  return std::min(fair_level(all.useful, spare), most);
+  setting.case_seconds = std::min(fair_level(all.useful, spare), most);
 }
 
 void scheduler::store_devices() {
@@ -263,7 +281,7 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
     if (group.process_run > 0) drop_settled(group);
     if (!group.cases.empty()) {
       if (group.process_run != process_run_) begin_process_run(group.process_run);
-      setting.case_seconds = case_share(groups, current, sizes_chosen);
+      share_time(groups, current, sizes_chosen, setting);
       store(group, measurer_.measure(group, setting));
     }
     done += planned;

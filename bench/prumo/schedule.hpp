@@ -54,7 +54,8 @@ class scheduler {
   [[nodiscard]] needs needs_of(std::span<const planned_group> groups);
   void leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all);
   void tell_overlong(double seconds);
-  [[nodiscard]] double case_share(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen);
+  [[nodiscard]] double energy_seconds(std::span<const planned_group> groups) const;
+  void share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen, group_setting& setting);
   void store(const planned_group& group, std::vector<measured_case> results);
   void store_devices();
 

@@ -24,7 +24,8 @@ struct usual_rates {
 };
 
 constexpr double link_bytes = 1e10;           // between host and device, a second
-constexpr double host_buffer_bytes = 2e9;     // of memory for transfers, allocated, touched and freed, a second
+constexpr double host_buffer_bytes = 2e9;     // of memory for transfers, allocated and touched, a second
+constexpr double freed_bytes = 1e10;          // of a host, a second
 constexpr double reference_operations = 1e8;  // a second
 constexpr double counted_operations = 2e7;    // a second
 constexpr double reference_per_element = 20;  // operations of a reference, about
@@ -82,8 +83,8 @@ std::string time_model::device_key(const char* what, const planned_case& which) 
 }
 
 /// Pages of the host that a device may read take another time to get than those it may not.
-std::string time_model::prepare_key(const planned_case& which) {
-  return fmt::format("prepare {} {} {}", which.device, which.data, which.host_memory.value_or(""));
+std::string time_model::memory_key(const char* what, const planned_case& which) {
+  return fmt::format("{} {} {} {}", what, which.device, which.data, which.host_memory.value_or(""));
 }
 
 std::string time_model::call_key(const planned_group& group, const planned_case& which) const {
@@ -125,18 +126,32 @@ double time_model::call_seconds(const planned_group& group, const planned_case& 
   return seconds * correction(call_key(group, which), of_device) + correction(device_key("disturbed", which), 0);
 }
 
-double time_model::usual_prepare_seconds(const planned_group& group, const planned_case& which) const {
+/// Of all copies of the arrays.
+double time_model::prepared_bytes(const planned_group& group, const planned_case& which) const {
   const fleet_device& device = fleet_.devices()[which.device];
-  const usual_rates usual = rates_of(device);
   const double cache =
-      number_or(device.entry.value("facts", json::object()), "cache_llc_bytes", usual.last_level_cache);
-  const double bytes = std::max(group.footprint_bytes, which.cache == "cold" ? 2 * cache : 0.0);
+      number_or(device.entry.value("facts", json::object()), "cache_llc_bytes", rates_of(device).last_level_cache);
+  return std::max(group.footprint_bytes, which.cache == "cold" ? 2 * cache : 0.0);
+}
+
+double time_model::usual_prepare_seconds(const planned_group& group, const planned_case& which) const {
   const double buffers = which.data == "transferred" ? group.footprint_bytes / host_buffer_bytes : 0;
-  return request_seconds + bytes / usual.prepared_bytes + buffers;
+  return request_seconds + prepared_bytes(group, which) / rates_of(fleet_.devices()[which.device]).prepared_bytes +
+         buffers;
 }
 
 double time_model::prepare_seconds(const planned_group& group, const planned_case& which) const {
-  return usual_prepare_seconds(group, which) * correction(prepare_key(which), 1);
+  return usual_prepare_seconds(group, which) * correction(memory_key("prepare", which), 1);
+}
+
+double time_model::usual_release_seconds(const planned_group& group, const planned_case& which) const {
+  double bytes = is_gpu(fleet_.devices()[which.device]) ? 0 : prepared_bytes(group, which);
+  if (which.data == "transferred") bytes += group.footprint_bytes;
+  return request_seconds + bytes / freed_bytes;
+}
+
+double time_model::release_seconds(const planned_group& group, const planned_case& which) const {
+  return usual_release_seconds(group, which) * correction(memory_key("release", which), 1);
 }
 
 double time_model::verify_seconds(const planned_group& group, const planned_case& which, double budget) const {
@@ -176,7 +191,11 @@ void time_model::learn_call(const planned_group& group, const planned_case& whic
 }
 
 void time_model::learn_prepare(const planned_group& group, const planned_case& which, double seconds) {
-  learn(prepare_key(which), seconds, usual_prepare_seconds(group, which));
+  learn(memory_key("prepare", which), seconds, usual_prepare_seconds(group, which));
+}
+
+void time_model::learn_release(const planned_group& group, const planned_case& which, double seconds) {
+  learn(memory_key("release", which), seconds, usual_release_seconds(group, which));
 }
 
 void time_model::learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds) {

@@ -30,6 +30,8 @@ class time_model {
   [[nodiscard]] double call_seconds(const planned_group& group, const planned_case& which) const;
   /// Allocating and filling its arrays, all copies of them.
   [[nodiscard]] double prepare_seconds(const planned_group& group, const planned_case& which) const;
+  /// Freeing them.
+  [[nodiscard]] double release_seconds(const planned_group& group, const planned_case& which) const;
   /// Comparing with a reference that may cost `budget` operations; the call that is compared is part of it.
   [[nodiscard]] double verify_seconds(const planned_group& group, const planned_case& which, double budget) const;
   /// Counting the flops of a call by running it where it has no more than `limit`.
@@ -45,6 +47,7 @@ class time_model {
   /// busy with other things is added to each call.
   void learn_call(const planned_group& group, const planned_case& which, std::span<const double> samples);
   void learn_prepare(const planned_group& group, const planned_case& which, double seconds);
+  void learn_release(const planned_group& group, const planned_case& which, double seconds);
   void learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds);
   void learn_count(const planned_group& group, const planned_case& which, double limit, double seconds);
 
@@ -58,9 +61,11 @@ class time_model {
   [[nodiscard]] double flops_per_second(const planned_group& group, const planned_case& which) const;
   /// Of one call at the usual rates, and a name for what bounds it.
   [[nodiscard]] std::pair<double, const char*> usual_call(const planned_group& group, const planned_case& which) const;
+  [[nodiscard]] double prepared_bytes(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double usual_prepare_seconds(const planned_group& group, const planned_case& which) const;
+  [[nodiscard]] double usual_release_seconds(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] std::string device_key(const char* what, const planned_case& which) const;
-  [[nodiscard]] static std::string prepare_key(const planned_case& which);
+  [[nodiscard]] static std::string memory_key(const char* what, const planned_case& which);
   [[nodiscard]] std::string call_key(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double correction(const std::string& key, double unknown) const;
   void learn(const std::string& key, double seconds, double predicted);

@@ -59,6 +59,15 @@ TEST(gpu, without_a_counter_of_energy_it_is_asked_for_it_once) {
   EXPECT_EQ(log.find(" long\n", first + 1), std::string::npos);
 }
 
+TEST(gpu, time_for_energy_is_kept_for_the_largest_size_of_an_operation) {
+  const json document = measure({"--op", "add", "--size", "4MB,16MB,2MB,8MB", "--data", "resident", "--case-limit",
+                                 "500ms", "--time-budget", "20s"});
+  for (const json& result : document.at("results")) {
+    ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
+    EXPECT_EQ(result.at("energy_j").is_null(), result.at("bytes_per_array") != 16 * mebibyte) << result.dump();
+  }
+}
+
 TEST(gpu, the_peak_at_the_measured_clock_follows_the_clock_of_the_samples) {
   const json document = measure({"--op", "gemm", "--size", "2MB", "--data", "resident"});
   const json& percent = document.at("results").at(0).at("percent");

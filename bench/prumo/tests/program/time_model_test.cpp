@@ -88,6 +88,19 @@ TEST_F(estimates, what_preparing_took_corrects_the_next) {
   EXPECT_NEAR(times->prepare_seconds(group, which), 3 * before, 1e-6);
 }
 
+TEST_F(estimates, what_freeing_took_corrects_the_next) {
+  const planned_group group = group_of("add", 1e9);
+  const planned_case& resident = group.cases.front();
+  planned_case pinned = resident;
+  pinned.data = "transferred";
+  pinned.host_memory = "pinned";
+  const double before = times->release_seconds(group, resident);
+  EXPECT_GT(times->release_seconds(group, pinned), before + 0.05);
+  times->learn_release(group, pinned, 7);
+  EXPECT_NEAR(times->release_seconds(group, pinned), 7, 1e-6);
+  EXPECT_EQ(times->release_seconds(group, resident), before);
+}
+
 TEST_F(estimates, memory_for_transfers_takes_time_of_its_own) {
   const planned_group group = group_of("add", 1e9);
   const planned_case& resident = group.cases.front();
