@@ -211,7 +211,7 @@ void scheduler::share_time(std::vector<planned_group>& groups, std::size_t curre
   }
   constexpr double caution = 1.25;  // estimates err, and what is given away now will be missing at the end
   double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
-  constexpr double energy_share = 0.25;
+  constexpr double energy_share = 0.5;
   const double energy = energy_seconds(rest);
   setting.keeps_energy_time = energy <= energy_share * spare;
   if (setting.keeps_energy_time) spare -= energy;

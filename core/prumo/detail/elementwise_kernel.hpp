@@ -162,6 +162,17 @@ struct kernel_index<Kernel> {
   using type = typename Kernel::index_type;
 };
 
+/// What a kernel's registers are limited for: Kernel::launch_bounds, or what Kokkos takes where there is none.
+template <class Kernel>
+struct kernel_launch_bounds {
+  using type = Kokkos::LaunchBounds<>;
+};
+template <class Kernel>
+  requires requires { typename Kernel::launch_bounds; }
+struct kernel_launch_bounds<Kernel> {
+  using type = typename Kernel::launch_bounds;
+};
+
 /// Enqueues kernel(0) ... kernel(kernel.blocks() - 1).
 template <class Exec, class Kernel>
 void launch_blocks(const Exec& instance, const std::string& label, const Kernel& kernel) {
@@ -169,7 +180,8 @@ void launch_blocks(const Exec& instance, const std::string& label, const Kernel&
   static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
   if (kernel.blocks() == 0) return;
   using index = typename kernel_index<Kernel>::type;
-  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<index>, Kokkos::Schedule<Kokkos::Static>>;
+  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<index>, Kokkos::Schedule<Kokkos::Static>,
+                                          typename kernel_launch_bounds<Kernel>::type>;
   const auto policy = Kokkos::Experimental::require(policy_type(instance, 0, static_cast<index>(kernel.blocks())),
                                                     Kokkos::Experimental::WorkItemProperty::HintLightWeight);
   Kokkos::parallel_for(label, policy, kernel);

@@ -4,6 +4,7 @@
 /// \file
 /// Reading an array as fast as a space can: the ceiling of everything that reads much and writes little.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/lanes.hpp>
 #include <prumo/spaces.hpp>
 #include <prumo/types.hpp>
@@ -19,12 +20,17 @@ template <bool OnHost>
 struct read_partition {
   /// Elements that lie together: a stretch for a core's prefetcher on the host, a vector load on a device.
   static constexpr std::int64_t run_length = OnHost ? 4096 : 4;
-  /// Enough for all threads of a large device. On the host each run is a part of its own.
-  static constexpr std::int64_t most_parts = OnHost ? INT64_MAX : std::int64_t{1} << 18;
+  /// Runs that a thread of a device has under way at a time. On the host each run is a part of its own.
+  static constexpr int runs_at_once = 8;
 
+  /// On a device, of a short array, a run or two for each of many threads: the first load is all there is to wait for.
+  /// Of a long one, so many threads as a large device has at work at once with the registers that runs_at_once take;
+  /// with more, the last ones would have it to themselves. Both found on an H200.
   KOKKOS_FUNCTION static std::int64_t parts(std::int64_t n) {
+    constexpr std::int64_t long_array = std::int64_t{1} << 20, threads = std::int64_t{1} << 17;
     const std::int64_t runs = (n + run_length - 1) / run_length;
-    return runs < most_parts ? runs : most_parts;
+    const std::int64_t most = OnHost ? runs : runs < long_array ? 2 * threads : threads;
+    return runs < most ? runs : most;
   }
 };
 
@@ -53,6 +59,9 @@ struct read_stretch_kernel {
 /// runs; a sum for each place in a run, joined in the order of the places.
 template <class T>
 struct read_runs_kernel {
+  /// Registers enough for all loads of a thread before the first addition; left alone, nvcc has two under way.
+  using launch_bounds = Kokkos::LaunchBounds<256, 4>;
+
   const T* source;
   std::int64_t n;
   T* partial_sums;
@@ -60,19 +69,22 @@ struct read_runs_kernel {
   KOKKOS_FUNCTION std::int64_t blocks() const { return read_partition<false>::parts(n); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t part) const {
-    constexpr int length = static_cast<int>(read_partition<false>::run_length);
-    struct alignas(length * sizeof(T)) run {
-      T values[length];
-    };
+    constexpr int at_once = read_partition<false>::runs_at_once;
     T sums[length] = {};
     const std::int64_t step = blocks();
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(source) % sizeof(run) == 0;
-    const std::int64_t whole_runs = n / length;
+    const std::int64_t whole_runs = is_aligned ? n / length : 0;
     std::int64_t at = part;
-    for (; is_aligned && at < whole_runs; at += step) {
-      const run loaded = *reinterpret_cast<const run*>(source + at * length);
-      for (int place = 0; place < length; ++place) sums[place] = sums[place] + loaded.values[place];
+    PRUMO_KEEP_LOOP
+    for (; whole_runs - at > (at_once - 1) * step; at += at_once * step) {
+      run loaded[at_once];
+      PRUMO_UNROLL
+      for (int which = 0; which < at_once; ++which) loaded[which] = load(at + which * step);
+      PRUMO_UNROLL
+      for (int which = 0; which < at_once; ++which) add(loaded[which], sums);
     }
+    PRUMO_KEEP_LOOP
+    for (; at < whole_runs; at += step) add(load(at), sums);
     for (; at * length < n; at += step) {
       for (int place = 0; place < length && at * length + place < n; ++place) {
         sums[place] = sums[place] + source[at * length + place];
@@ -81,6 +93,20 @@ struct read_runs_kernel {
     T total = sums[0];
     for (int place = 1; place < length; ++place) total = total + sums[place];
     partial_sums[part] = total;
+  }
+
+ private:
+  static constexpr int length = static_cast<int>(read_partition<false>::run_length);
+  struct alignas(length * sizeof(T)) run {
+    T values[length];
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION run load(std::int64_t index) const {
+    return *reinterpret_cast<const run*>(source + index * length);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static void add(const run& loaded, T (&sums)[length]) {
+    PRUMO_UNROLL
+    for (int place = 0; place < length; ++place) sums[place] = sums[place] + loaded.values[place];
   }
 };
 
