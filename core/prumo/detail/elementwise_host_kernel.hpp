@@ -86,7 +86,8 @@ class contiguous_host_kernel {
 
   /// to[i] = element begin + i of the output, for i < count; a chunk at most where numbers are converted.
   template <class Count, std::size_t... I>
-  void compute([[maybe_unused]] std::int64_t begin, Count known_count, Out* to, std::index_sequence<I...>) const {
+  PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count known_count, Out* to,
+                             std::index_sequence<I...>) const {
     const std::int64_t count = known_count;
     const Formula formula = formula_;
     const std::tuple<numbers_of<In>...> numbers{numbers_of<In>(inputs_.template get<I>() + begin, count)...};
