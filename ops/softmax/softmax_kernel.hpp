@@ -186,7 +186,7 @@ class softmax_row {
   /// to[i] = value(begin + i) for i < count; two lines at most where numbers are narrowed.
   template <class Count, class Value>
   static void write_run(std::int64_t begin, Count known_count, T* to, const Value& value) {
-    const std::int64_t count = known_count;
+    const std::int64_t count = known_count;  // nvcc loses the pragma of a loop that compares with a class
     if constexpr (has_vector_narrowing<T>) {
       C values[two_lines];
       PRUMO_INDEPENDENT_ITERATIONS

@@ -88,7 +88,7 @@ class contiguous_host_kernel {
   template <class Count, std::size_t... I>
   PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count known_count, Out* to,
                              std::index_sequence<I...>) const {
-    const std::int64_t count = known_count;
+    const std::int64_t count = known_count;  // nvcc loses the pragma of a loop that compares with a class
     const Formula formula = formula_;
     const std::tuple<numbers_of<In>...> numbers{numbers_of<In>(inputs_.template get<I>() + begin, count)...};
     const std::tuple inputs{std::get<I>(numbers).first()...};
