@@ -16,7 +16,7 @@ const std::string normal_label = "prumo::random_normal::numbers";
 /// The largest value of T below `value`, which is finite.
 template <class T>
 T value_below(T value) {
-  using bits = word_of_bytes<sizeof(T)>;
+  using bits = word_of<T>;
   const auto pattern = Kokkos::bit_cast<bits>(value);
   constexpr auto sign = static_cast<bits>(bits(1) << (8 * sizeof(T) - 1));
   // Magnitudes are ordered as their bits are.

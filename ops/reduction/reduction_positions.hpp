@@ -146,7 +146,7 @@ typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_
 /// twice as many.
 template <class T>
 struct rank_of_words {
-  using word = word_of_bytes<sizeof(T)>;
+  using word = word_of<T>;
   using integer = std::make_signed_t<word>;
   static constexpr int bits = static_cast<int>(8 * sizeof(word));
   static constexpr auto sign = static_cast<word>(word{1} << (bits - 1));
@@ -167,7 +167,7 @@ struct rank_of_words {
 /// The elements that one value stands for, as words of memory: those with some bits, or all NaN.
 template <class T>
 struct equal_words {
-  using word = word_of_bytes<sizeof(T)>;
+  using word = word_of<T>;
   word mask, bits;
   bool is_nan;
 

@@ -6,20 +6,15 @@
 
 #include <prumo/array.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace prumo::detail {
 
-/// The unsigned integer of so many bytes.
-template <std::size_t Bytes>
-using word_of_bytes =
-    std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint16_t>>;
-
-/// The word of a T.
+/// The unsigned integer of as many bytes as a T has.
 template <class T>
-using word_of = word_of_bytes<sizeof(T)>;
+using word_of =
+    std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
 
 /// The same elements as words.
 template <class T>

@@ -88,12 +88,17 @@ TEST_F(estimates, what_preparing_took_corrects_the_next) {
   EXPECT_NEAR(times->prepare_seconds(group, which), 3 * before, 1e-6);
 }
 
+/// The same case with its data in such memory of the host before every call.
+planned_case transferred(planned_case which, const std::string& host_memory) {
+  which.data = "transferred";
+  which.host_memory = host_memory;
+  return which;
+}
+
 TEST_F(estimates, what_freeing_took_corrects_the_next) {
   const planned_group group = group_of("add", 1e9);
   const planned_case& resident = group.cases.front();
-  planned_case pinned = resident;
-  pinned.data = "transferred";
-  pinned.host_memory = "pinned";
+  const planned_case pinned = transferred(resident, "pinned");
   const double before = times->release_seconds(group, resident);
   EXPECT_GT(times->release_seconds(group, pinned), before + 0.05);
   times->learn_release(group, pinned, 7);
@@ -104,11 +109,8 @@ TEST_F(estimates, what_freeing_took_corrects_the_next) {
 TEST_F(estimates, memory_for_transfers_takes_time_of_its_own) {
   const planned_group group = group_of("add", 1e9);
   const planned_case& resident = group.cases.front();
-  planned_case pinned = resident;
-  pinned.data = "transferred";
-  pinned.host_memory = "pinned";
-  planned_case pageable = pinned;
-  pageable.host_memory = "pageable";
+  const planned_case pinned = transferred(resident, "pinned");
+  const planned_case pageable = transferred(resident, "pageable");
   EXPECT_GT(times->prepare_seconds(group, pinned), times->prepare_seconds(group, resident) + 1);
   const double before = times->prepare_seconds(group, pageable);
   times->learn_prepare(group, pinned, 10 * before);
