@@ -20,28 +20,19 @@ void throw_shape(std::string_view operation, std::string_view expected,
   throw shape_error(std::string(operation) + ": expected " + std::string(expected) + "; got " + list(arrays));
 }
 
-void same_extents(std::string_view operation, std::initializer_list<array_description> arrays) {
-  const array_description& first = *arrays.begin();
-  for (const array_description& other : arrays) {
-    bool equal = other.rank == first.rank;
-    for (int dimension = 0; equal && dimension < first.rank; ++dimension) {
-      equal = other.extents[dimension] == first.extents[dimension];
-    }
-    if (!equal) throw_shape(operation, "arrays of the same extents", arrays);
-  }
+bool have_same_extents(const array_description& first, const array_description& second) {
+  return first.rank == second.rank && std::equal(first.extents, first.extents + first.rank, second.extents);
 }
 
-void no_overlap(std::string_view operation, const array_description& output,
-                std::initializer_list<array_description> inputs, aliasing allowed) {
-  for (const array_description& input : inputs) {
-    if (!spans_overlap(output, input)) continue;
-    if (allowed == aliasing::in_place && same_elements(output, input)) continue;
-    const std::string_view expected = allowed == aliasing::in_place
-                                          ? "an output that is apart from the inputs, or exactly one of them"
-                                          : "an output that is apart from the inputs";
-    throw alias_error(std::string(operation) + ": expected " + std::string(expected) + "; " + to_string(output) +
-                      " overlaps " + to_string(input));
-  }
+void no_overlap(std::string_view operation, const array_description& output, const array_description& input,
+                aliasing allowed) {
+  if (!spans_overlap(output, input)) return;
+  if (allowed == aliasing::in_place && same_elements(output, input)) return;
+  const std::string_view expected = allowed == aliasing::in_place
+                                        ? "an output that is apart from the inputs, or exactly one of them"
+                                        : "an output that is apart from the inputs";
+  throw alias_error(std::string(operation) + ": expected " + std::string(expected) + "; " + to_string(output) +
+                    " overlaps " + to_string(input));
 }
 
 void distinct_elements(std::string_view operation, const array_description& output) {

@@ -2,6 +2,7 @@
 #include "portable_gemm_device.hpp"
 #include "portable_gemm_host.hpp"
 #include <prumo/backend/gemm.hpp>
+#include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ template <class T, bool OnHost>
 struct gemm_scaling_kernel {
   gemm_problem<T> problem;
 
-  std::int64_t items() const { return problem.m * problem.batch * (OnHost ? 1 : problem.n); }
+  std::int64_t blocks() const { return problem.m * problem.batch * (OnHost ? 1 : problem.n); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t line = OnHost ? item : item / problem.n;
@@ -35,11 +36,6 @@ struct gemm_scaling_kernel {
 
 namespace {
 
-// 512 bytes and more would travel through constant memory with a hidden synchronisation on CUDA.
-template <class Kernel>
-inline constexpr bool is_light_weight = sizeof(Kernel) < 512;
-constexpr auto light_weight = Kokkos::Experimental::WorkItemProperty::HintLightWeight;
-
 template <class T>
 gemm_problem<T> with_fast_rows(const gemm_problem<T>& problem) {
   return problem.c.column_stride != 1 && problem.c.row_stride == 1 ? problem.transposed() : problem;
@@ -49,15 +45,13 @@ template <class Exec, class T>
 void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using kernel_type = portable_gemm_host_kernel<T>;
   using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::Schedule<Kokkos::Static>>;
-  static_assert(is_light_weight<kernel_type>, "prumo: a kernel of 512 bytes or more is not light-weight");
   const std::int64_t workers = std::max(1, concurrency_of(ctx.instance()));
   const auto tiling = choose_host_tiling<compute_t<T>>(problem.m, problem.n, problem.k, problem.batch, workers);
   const std::int64_t tiles = kernel_type(problem, tiling, nullptr).tiles();
   const auto teams = static_cast<int>(std::min(workers, tiles));
   void* const workspace = ctx.workspace(static_cast<std::size_t>(teams) * kernel_type::workspace_bytes(tiling));
-  const auto policy = Kokkos::Experimental::require(policy_type(ctx.instance(), teams, 1), light_weight);
   static const std::string label = "prumo::gemm::portable";
-  Kokkos::parallel_for(label, policy, kernel_type(problem, tiling, workspace));
+  Kokkos::parallel_for(label, policy_type(ctx.instance(), teams, 1), kernel_type(problem, tiling, workspace));
 }
 
 template <class Exec, class T>
@@ -122,13 +116,9 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
 template <class Exec, class T>
 void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using kernel_type = gemm_scaling_kernel<T, is_host_space<Exec>>;
-  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
-  static_assert(is_light_weight<kernel_type>, "prumo: a kernel of 512 bytes or more is not light-weight");
   if (problem.is_empty() || problem.beta == 1) return;
-  const kernel_type kernel{with_fast_rows(problem)};
   static const std::string label = "prumo::gemm::scale";
-  Kokkos::parallel_for(
-      label, Kokkos::Experimental::require(policy_type(ctx.instance(), 0, kernel.items()), light_weight), kernel);
+  detail::launch_blocks(ctx.instance(), label, kernel_type{with_fast_rows(problem)});
 }
 
 template <class T>
@@ -136,7 +126,7 @@ void run_canonical_gemm(const gemm_problem<T>& problem) {
   if (problem.is_empty()) return;
   if (problem.is_scaling()) {
     const gemm_scaling_kernel<T, true> kernel{problem};
-    for (std::int64_t item = 0; problem.beta != 1 && item < kernel.items(); ++item) kernel(item);
+    for (std::int64_t item = 0; problem.beta != 1 && item < kernel.blocks(); ++item) kernel(item);
     return;
   }
   constexpr host_tiling tiling = largest_host_tiling<compute_t<T>>();

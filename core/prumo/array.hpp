@@ -17,12 +17,15 @@ namespace prumo {
 inline constexpr int max_rank = 8;
 
 /// A lowered view: where element (i, j, ...) lies is `data + i * strides[0] + j * strides[1] + ...`, in elements.
+///
+/// Extents and strides from `rank` on are left as they are: to clear them would be a third of what a call of an
+/// operation does on the host before its launch.
 template <class T>
 struct array {
   T* data = nullptr;
   int rank = 0;
-  std::int64_t extents[max_rank] = {};
-  std::int64_t strides[max_rank] = {};
+  std::int64_t extents[max_rank];
+  std::int64_t strides[max_rank];
 
   /// The number of elements; 1 for rank 0.
   KOKKOS_FUNCTION std::int64_t size() const {
@@ -41,8 +44,8 @@ struct array_description {
   std::string_view type;
   const char* space = "";
   int rank = 0;
-  std::int64_t extents[max_rank] = {};
-  std::int64_t strides[max_rank] = {};
+  std::int64_t extents[max_rank];  ///< so many as the rank; the rest is left as it is, and so are the strides
+  std::int64_t strides[max_rank];
   const void* data = nullptr;
   std::size_t element_bytes = 0;
 };

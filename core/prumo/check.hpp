@@ -8,6 +8,7 @@
 #include <prumo/array.hpp>
 #include <prumo/error.hpp>
 
+#include <concepts>
 #include <initializer_list>
 #include <string_view>
 
@@ -25,12 +26,20 @@ namespace check {
 [[noreturn]] void throw_shape(std::string_view operation, std::string_view expected,
                               std::initializer_list<array_description> arrays);
 
-/// All arrays have the extents of the first, or shape_error.
-void same_extents(std::string_view operation, std::initializer_list<array_description> arrays);
+/// Whether two arrays have the same extents.
+bool have_same_extents(const array_description& first, const array_description& second);
 
-/// The output overlaps no input in a way that the operation does not allow, or alias_error.
-void no_overlap(std::string_view operation, const array_description& output,
-                std::initializer_list<array_description> inputs, aliasing allowed);
+/// All arrays have the extents of the first, or shape_error.
+template <std::same_as<array_description>... Others>
+void same_extents(std::string_view operation, const array_description& first, const Others&... others) {
+  if (!(have_same_extents(first, others) && ...)) {
+    throw_shape(operation, "arrays of the same extents", {first, others...});
+  }
+}
+
+/// The output does not overlap the input in a way that the operation does not allow, or alias_error.
+void no_overlap(std::string_view operation, const array_description& output, const array_description& input,
+                aliasing allowed);
 
 /// The output has no two indices at the same address (a stride of 0 over an extent above 1), or alias_error.
 void distinct_elements(std::string_view operation, const array_description& output);

@@ -15,8 +15,8 @@ namespace prumo::detail {
 template <int Count>
 struct loop_nest {
   int rank = 0;
-  std::int64_t extents[max_rank] = {};
-  std::int64_t strides[Count][max_rank] = {};
+  std::int64_t extents[max_rank];  ///< so many as the rank; the rest is left as it is, and so are the strides
+  std::int64_t strides[Count][max_rank];
 
   /// The dimension of the inner loop.
   KOKKOS_FUNCTION int inner() const { return rank > 0 ? rank - 1 : 0; }

@@ -84,7 +84,8 @@ void check_gemm(bool transposed_a, bool transposed_b, const array_description& a
                        {a, b, c});
   }
   check::distinct_elements("prumo::gemm", c);
-  check::no_overlap("prumo::gemm", c, {a, b}, aliasing::none);
+  check::no_overlap("prumo::gemm", c, a, aliasing::none);
+  check::no_overlap("prumo::gemm", c, b, aliasing::none);
 }
 
 template <class Exec, class T>

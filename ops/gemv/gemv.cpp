@@ -51,7 +51,8 @@ void check_gemv(bool transposed, const array_description& a, const array_descrip
                        {a, x, y});
   }
   check::distinct_elements("prumo::gemv", y);
-  check::no_overlap("prumo::gemv", y, {a, x}, aliasing::none);
+  check::no_overlap("prumo::gemv", y, a, aliasing::none);
+  check::no_overlap("prumo::gemv", y, x, aliasing::none);
 }
 
 template <class Exec, class T>

@@ -49,7 +49,7 @@ TEST(check, unequal_extents_name_all_arrays) {
   const Kokkos::View<float**, Kokkos::LayoutRight, host> x("x", 3, 4);
   const Kokkos::View<float**, Kokkos::LayoutRight, host> y("y", 4, 3);
   try {
-    check::same_extents("prumo::add", {describe(x, "x"), describe(y, "y")});
+    check::same_extents("prumo::add", describe(x, "x"), describe(y, "y"));
     FAIL() << "no error";
   } catch (const shape_error& error) {
     EXPECT_STREQ(error.what(),
@@ -62,10 +62,10 @@ TEST(check, an_output_that_overlaps_is_refused_unless_it_is_the_input) {
   const Kokkos::View<float*, host> memory("memory", 100);
   const auto x = Kokkos::subview(memory, Kokkos::pair(0, 50));
   const auto shifted = Kokkos::subview(memory, Kokkos::pair(1, 51));
-  EXPECT_NO_THROW(check::no_overlap("op", describe(x, "y"), {describe(x, "x")}, aliasing::in_place));
-  EXPECT_THROW(check::no_overlap("op", describe(x, "y"), {describe(x, "x")}, aliasing::none), alias_error);
+  EXPECT_NO_THROW(check::no_overlap("op", describe(x, "y"), describe(x, "x"), aliasing::in_place));
+  EXPECT_THROW(check::no_overlap("op", describe(x, "y"), describe(x, "x"), aliasing::none), alias_error);
   try {
-    check::no_overlap("op", describe(shifted, "y"), {describe(x, "x")}, aliasing::in_place);
+    check::no_overlap("op", describe(shifted, "y"), describe(x, "x"), aliasing::in_place);
     FAIL() << "no error";
   } catch (const alias_error& error) {
     EXPECT_THAT(error.what(),

@@ -6,6 +6,7 @@
 /// results that are joined in an order which follows from the shape alone, not from the device's warps.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/launch.hpp>
 #include <prumo/types.hpp>
 
 #include <climits>
@@ -133,15 +134,13 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
 /// time, and `scratch_bytes()`.
 template <class Exec, class Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
-  static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
   if (kernel.blocks() == 0) return;
   using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>>;
   const std::int64_t teams = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
   auto policy = policy_type(instance, static_cast<int>(std::min<std::int64_t>(teams, INT_MAX)), kernel.team_threads());
   // Team scratch is handed out in steps of 8 bytes; a step more allows for alignment.
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.scratch_bytes()) + 8));
-  Kokkos::parallel_for(
-      label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight), kernel);
+  Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy), kernel);
 }
 
 /// The team's scratch as an array of C, behind what was taken before.

@@ -89,7 +89,8 @@ void gather_rows(const Space& space, const X& x, const Index& index, const Y& y)
                        {described_x, described_index, described_y});
   }
   check::distinct_elements("prumo::gather_rows", described_y);
-  check::no_overlap("prumo::gather_rows", described_y, {described_x, described_index}, aliasing::none);
+  check::no_overlap("prumo::gather_rows", described_y, described_x, aliasing::none);
+  check::no_overlap("prumo::gather_rows", described_y, described_index, aliasing::none);
   using word = detail::word_of<T>;
   using lowered_index = std::conditional_t<sizeof(index_type) == 8, std::int64_t, std::int32_t>;
   detail::gather_problem<word, lowered_index> problem;

@@ -75,7 +75,7 @@ template <reduction Kind, class Exec, class X, class Result>
 void reduce(std::string_view operation, context<Exec>& ctx, const X& x, const Result& result) {
   const array_description described_x = describe(x, "x");
   if (!has_empty_result(Kind) && x.size() == 0) check::throw_shape(operation, "at least one element", {described_x});
-  check::no_overlap(operation, describe(result, "result"), {described_x}, aliasing::none);
+  check::no_overlap(operation, describe(result, "result"), described_x, aliasing::none);
   launch_reduction<Kind, Exec, typename X::non_const_value_type>(ctx, lower_const(x), result.data());
 }
 
@@ -92,7 +92,7 @@ void reduce_rows(std::string_view operation, context<Exec>& ctx, const X& x, con
     check::throw_shape(operation, "rows of at least one element", {described_x});
   }
   check::distinct_elements(operation, described_y);
-  check::no_overlap(operation, described_y, {described_x}, aliasing::none);
+  check::no_overlap(operation, described_y, described_x, aliasing::none);
   launch_row_reduction<Kind, Exec, T>(
       ctx, {x.data(), described_x.extents[0], described_x.extents[1], described_x.strides[0], described_x.strides[1],
             y.data(), described_y.strides[0]});

@@ -69,7 +69,7 @@ void transpose(const Space& space, const X& x, const Y& y) {
                        {described_x, described_y});
   }
   check::distinct_elements("prumo::transpose", described_y);
-  check::no_overlap("prumo::transpose", described_y, {described_x}, aliasing::none);
+  check::no_overlap("prumo::transpose", described_y, described_x, aliasing::none);
   using word = detail::word_of<typename Y::value_type>;
   detail::transpose_problem<word> problem;
   problem.source = reinterpret_cast<const word*>(x.data());

@@ -6,6 +6,7 @@
 /// some of them, and twice rounded is not what the product promises.
 
 #include <prumo/backend/gemm.hpp>
+#include <prumo/detail/launch.hpp>
 
 #include <cstdint>
 #include <string>
@@ -25,7 +26,10 @@ struct gemm_accumulation_kernel {
   gemm_matrix<T> c;
   std::int64_t m;
   std::int64_t n;
+  std::int64_t batch;
   float beta;
+
+  std::int64_t blocks() const { return m * n * batch; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t entry) const {
     const std::int64_t row = entry / n;
@@ -36,14 +40,11 @@ struct gemm_accumulation_kernel {
 
 template <class Exec, class T>
 void enqueue_accumulation(const Exec& instance, const gemm_problem<T>& problem, const float* product) {
-  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  const std::int64_t entries = problem.m * problem.n * problem.batch;
   static const std::string label = "prumo::gemm::accumulation";
-  Kokkos::parallel_for(label,
-                       Kokkos::Experimental::require(policy_type(instance, 0, entries),
-                                                     Kokkos::Experimental::WorkItemProperty::HintLightWeight),
-                       gemm_accumulation_kernel<product_result_t<T>>{product, problem.c, problem.m, problem.n,
-                                                                     static_cast<float>(problem.beta)});
+  prumo::detail::launch_blocks(
+      instance, label,
+      gemm_accumulation_kernel<product_result_t<T>>{product, problem.c, problem.m, problem.n, problem.batch,
+                                                    static_cast<float>(problem.beta)});
 }
 
 }  // namespace prumo::backend
