@@ -132,6 +132,7 @@ prepare_request parse_prepare(const json& request) {
   const std::string host_memory = one_of(request, "host_memory", "", {"pinned", "pageable"});
   if (!host_memory.empty()) parsed.host_memory = host_memory;
   parsed.cold = one_of(request, "cache", "cold", {"cold", "hot"}) == "cold";
+  parsed.single_calls = one_of(request, "dispatch", "recorded", {"recorded", "single"}) == "single";
   if (const json* name = find(request, "implementation")) parsed.implementation = text_of("implementation", *name);
   return parsed;
 }

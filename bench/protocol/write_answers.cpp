@@ -111,9 +111,10 @@ json to_json(const resolve_answer& answer) {
 }
 
 json to_json(const prepare_answer& answer) {
-  return {{"case", answer.case_id},  {"implementation", answer.implementation},
-          {"copies", answer.copies}, {"footprint_bytes", answer.footprint_bytes},
-          {"clock", answer.clock},   {"unit", answer.unit ? json(*answer.unit) : json()}};
+  return {{"case", answer.case_id},     {"implementation", answer.implementation},
+          {"copies", answer.copies},    {"footprint_bytes", answer.footprint_bytes},
+          {"clock", answer.clock},      {"unit", answer.unit ? json(*answer.unit) : json()},
+          {"dispatch", answer.dispatch}};
 }
 
 json to_json(const verify_answer& answer) {

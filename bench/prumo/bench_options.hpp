@@ -36,6 +36,7 @@ struct plan_options {
   std::vector<std::string> data;
   std::vector<std::string> host_memory;
   std::vector<std::string> caches;
+  std::vector<std::string> dispatches;
   std::vector<std::string> implementations;  ///< `all`: every one that a worker has
   bool tune = false;  ///< the implementation `tuned` instead of a worker's first, where there is one
   std::vector<std::string> compute_modes;

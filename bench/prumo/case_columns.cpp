@@ -17,7 +17,8 @@ using nlohmann::json;
 struct mode_column {
   const char* title;
   std::string (*read)(const json& result);
-  const char* unit = "";  ///< behind a value that all rows share
+  const char* unit = "";   ///< behind a value that all rows share
+  const char* usual = "";  ///< not worth a word where all rows have it
 };
 
 std::string threads_cell(const json& result) {
@@ -25,7 +26,14 @@ std::string threads_cell(const json& result) {
   return threads.is_number() ? threads.dump() : std::string();
 }
 
-constexpr std::array<mode_column, 8> mode_columns = {{
+/// Files of before there was a choice have recorded calls; those with transfers never are.
+std::string dispatch_cell(const json& result) {
+  if (text_of(field(result, "/data")) == "transferred") return {};
+  const std::string dispatch = text_of(field(result, "/dispatch"));
+  return dispatch.empty() ? "recorded" : dispatch;
+}
+
+constexpr std::array<mode_column, 9> mode_columns = {{
     {"device", [](const json& result) { return text_of(field(result, "/device")); }},
     {"threads", threads_cell, " threads"},
     {"type", [](const json& result) { return text_of(field(result, "/dtype")); }},
@@ -33,6 +41,7 @@ constexpr std::array<mode_column, 8> mode_columns = {{
     {"mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
     {"data", data_cell},
     {"cache", [](const json& result) { return text_of(field(result, "/cache")); }},
+    {"calls", dispatch_cell, " calls", "recorded"},
     {"by", [](const json& result) { return text_of(field(result, "/implementation")); }},
 }};
 
@@ -65,7 +74,8 @@ case_columns::case_columns(std::span<const json* const> shown, std::span<const j
     for (const json* result : shown) values.insert(mode_columns[i].read(*result));
     values.erase("");
     if (values.size() > 1) modes_.push_back(i);
-    if (values.size() == 1) common_ += (common_.empty() ? "" : ", ") + *values.begin() + mode_columns[i].unit;
+    if (values.size() != 1 || *values.begin() == mode_columns[i].usual) continue;
+    common_ += (common_.empty() ? "" : ", ") + *values.begin() + mode_columns[i].unit;
   }
 }
 

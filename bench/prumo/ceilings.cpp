@@ -45,12 +45,13 @@ std::string probe_type(const case_description& probe, const std::string& dtype) 
 }  // namespace
 
 std::string ceiling_store::key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
-                                  const std::string& cache) const {
-  if (probe == "launch") return fmt::format("{} {}", probe, device.label());
+                                  const planned_case& which) const {
+  if (probe == "launch") return fmt::format("{} {} {}", probe, device.label(), which.dispatch);
   const case_description* described = fleet_.find_case(device, std::string(probe));
   const std::string dtype = described == nullptr ? group.dtype : probe_type(*described, group.dtype);
   if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device.label(), dtype);
-  return fmt::format("{} {} {} {:.0f} {}", probe, device.label(), dtype, group.bytes_per_array.value_or(0), cache);
+  return fmt::format("{} {} {} {:.0f} {}", probe, device.label(), dtype, group.bytes_per_array.value_or(0),
+                     which.cache);
 }
 
 bool ceiling_store::offers(const fleet_device& device, const char* probe, const std::string& dtype) const {
@@ -79,9 +80,12 @@ std::vector<const char*> ceiling_store::memory_probes(const fleet_device& device
 }
 
 probe_need ceiling_store::need_of(const char* probe, std::size_t device, const planned_group& group,
-                                  const std::string& cache) const {
-  // Arithmetic and launches touch no memory worth rotating over.
-  return {probe, device, depends_on_size(probe) ? cache : "hot", key_of(probe, fleet_.devices()[device], group, cache)};
+                                  const planned_case& which) const {
+  // Arithmetic and launches touch no memory worth rotating over; what memory and arithmetic allow is the device's
+  // matter, however calls reach it.
+  return {probe, device, depends_on_size(probe) ? which.cache : "hot",
+          std::string_view(probe) == "launch" ? which.dispatch : "recorded",
+          key_of(probe, fleet_.devices()[device], group, which)};
 }
 
 std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
@@ -105,7 +109,7 @@ std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
     const double roof_seconds = std::max(memory_seconds, compute_seconds);
     const auto add = [&](const char* probe) {
       if (!offers(device, probe, group.dtype)) return;
-      const probe_need need = need_of(probe, it.device, group, it.cache);
+      const probe_need need = need_of(probe, it.device, group, it);
       if (seen.insert(need.key).second) wanted.push_back(need);
     };
     if (!memory || memory_seconds >= clearly * roof_seconds) {
@@ -136,7 +140,8 @@ const planned_group* ceiling_store::describe(const probe_need& need, const plann
     probe.parameters = resolved.parameters;
     probe.model = resolved.model;
     probe.footprint_bytes = resolved.footprint_bytes;
-    probe.cases.push_back({need.device, "resident", std::nullopt, need.cache, std::nullopt, std::nullopt});
+    probe.cases.push_back(
+        {need.device, "resident", std::nullopt, need.cache, std::nullopt, std::nullopt, need.dispatch});
     return &probe;
   } catch (const request_refused&) {
     return nullptr;
@@ -216,6 +221,7 @@ void ceiling_store::end() {
                    {"unit", is_launch       ? "s"
                             : name == "fma" ? "flop/s"
                                             : "B/s"}};
+    if (is_launch) known.entry["dispatch"] = planned.dispatch;
   }
   store_entries();
 }
@@ -225,11 +231,12 @@ void ceiling_store::measure(std::size_t device, const std::string& dtype, double
   planned_group group;
   group.dtype = dtype;
   group.bytes_per_array = bytes_per_array;
+  const planned_case whole{device, "resident", std::nullopt, cache, std::nullopt, std::nullopt};
   std::vector<probe_need> wanted;
   for (const char* probe : every_probe) {
     const case_description* described = fleet_.find_case(fleet_.devices()[device], probe);
     if (described == nullptr || probe_type(*described, dtype) != dtype) continue;
-    wanted.push_back(need_of(probe, device, group, cache));
+    wanted.push_back(need_of(probe, device, group, whole));
   }
   const std::vector<live_probe*> probes = begin(group, wanted);
   for (live_probe* it : probes) it->measured.prepare(false);
@@ -262,9 +269,9 @@ measured_ceilings ceiling_store::find(const planned_group& group, const planned_
   const fleet_device& device = fleet_.devices()[which.device];
   const json known = device.entry.value("ceilings", json::array());
   const auto bytes = static_cast<std::uint64_t>(group.bytes_per_array.value_or(0));
-  measured_ceilings found = find_ceilings(known, group.dtype, which.cache, bytes);
+  measured_ceilings found = find_ceilings(known, group.dtype, which.cache, which.dispatch, bytes);
   if (group.dtype != "f32") {
-    measured_ceilings single = find_ceilings(known, "f32", which.cache, bytes);
+    measured_ceilings single = find_ceilings(known, "f32", which.cache, which.dispatch, bytes);
     for (const char* probe : {"copy", "triad", "read", "write", "fma"}) {
       const case_description* described = fleet_.find_case(device, probe);
       if (described == nullptr || probe_type(*described, group.dtype) != "f32") continue;
@@ -272,7 +279,7 @@ measured_ceilings ceiling_store::find(const planned_group& group, const planned_
     }
   }
   for (const char* probe : every_probe) {
-    const auto own = of_group_.find(key_of(probe, device, group, which.cache));
+    const auto own = of_group_.find(key_of(probe, device, group, which));
     if (own != of_group_.end()) value_of(found, probe) = own->second.typical;
   }
   return found;
@@ -282,7 +289,7 @@ measured_ceilings ceiling_store::find_fastest(const planned_group& group, const 
   const fleet_device& device = fleet_.devices()[which.device];
   measured_ceilings found;
   for (const char* probe : every_probe) {
-    const auto own = of_group_.find(key_of(probe, device, group, which.cache));
+    const auto own = of_group_.find(key_of(probe, device, group, which));
     if (own != of_group_.end()) value_of(found, probe) = own->second.fastest;
   }
   // A roof that clearly does not bind is not measured with every group.

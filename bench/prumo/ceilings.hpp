@@ -22,6 +22,7 @@ struct probe_need {
   std::string probe;
   std::size_t device = 0;  ///< index in worker_fleet::devices()
   std::string cache;
+  std::string dispatch;
   std::string key;  ///< equal for needs that one measurement serves
 };
 
@@ -82,9 +83,9 @@ class ceiling_store {
 
   [[nodiscard]] std::vector<live_probe*> begin(const planned_group& group, const std::vector<probe_need>& wanted);
   [[nodiscard]] probe_need need_of(const char* probe, std::size_t device, const planned_group& group,
-                                   const std::string& cache) const;
+                                   const planned_case& which) const;
   [[nodiscard]] std::string key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
-                                   const std::string& cache) const;
+                                   const planned_case& which) const;
   [[nodiscard]] bool offers(const fleet_device& device, const char* probe, const std::string& dtype) const;
   [[nodiscard]] std::vector<const char*> memory_probes(const fleet_device& device, const planned_group& group) const;
   void store_entries();

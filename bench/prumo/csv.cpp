@@ -15,7 +15,7 @@ struct csv_column {
 };
 
 // Documented in docs/results.md.
-constexpr std::array<csv_column, 46> result_columns = {{
+constexpr std::array<csv_column, 47> result_columns = {{
     {"kind", "/kind"},
     {"key", "/key"},
     {"op", "/op"},
@@ -31,6 +31,7 @@ constexpr std::array<csv_column, 46> result_columns = {{
     {"data", "/data"},
     {"host_memory", "/host_memory"},
     {"cache", "/cache"},
+    {"dispatch", "/dispatch"},
     {"status", "/status"},
     {"reason", "/reason"},
     {"verified", "/verified"},

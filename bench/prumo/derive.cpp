@@ -124,13 +124,14 @@ compute_peaks find_compute_peaks(const json& peaks, const compute_unit& unit, st
 }
 
 measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, std::string_view cache,
-                                std::uint64_t bytes_per_array) {
+                                std::string_view dispatch, std::uint64_t bytes_per_array) {
   const auto nearest = [&](std::string_view probe) {
     std::optional<double> found;
     double distance = std::numeric_limits<double>::infinity();
     for (const json& ceiling : ceilings) {
       if (!ceiling.is_object() || text(ceiling, "probe") != probe) continue;
       if (probe != "launch" && text(ceiling, "dtype") != dtype) continue;
+      if (probe == "launch" && (text(ceiling, "dispatch") == "single") != (dispatch == "single")) continue;
       const auto value = number(ceiling, "value");
       // Arithmetic and launches know no cache state: they serve cold and hot cases.
       if (!value || (probe != "fma" && probe != "launch" && text(ceiling, "cache") != cache)) continue;

@@ -63,9 +63,10 @@ struct measured_ceilings {
 
 /// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit,
 /// value}` of this dtype and cache state. The size is matched exactly, else the nearest in ratio is taken. `launch` is
-/// the same for all types, `fma` for all sizes.
+/// the same for all types and has entries of its own for each dispatch, `fma` is the same for all sizes.
 [[nodiscard]] measured_ceilings find_ceilings(const nlohmann::json& ceilings, std::string_view dtype,
-                                              std::string_view cache, std::uint64_t bytes_per_array);
+                                              std::string_view cache, std::string_view dispatch,
+                                              std::uint64_t bytes_per_array);
 
 /// Which measured bandwidth is the memory roof of a case.
 enum class memory_roof {

@@ -81,7 +81,8 @@ json composed(double rows, const json& product, const std::vector<json>& product
   const auto m = static_cast<std::uint64_t>(rows);
   const auto k = static_cast<std::uint64_t>(columns_of(rows));
   json whole = blank_result();
-  for (const char* name : {"dtype", "device", "data", "host_memory", "cache"}) whole[name] = product.at(name);
+  for (const char* name : {"dtype", "device", "data", "host_memory", "cache", "dispatch"})
+    whole[name] = product.at(name);
   whole["op"] = "matmul_sum";
   whole["shape"] = {{"m", m}, {"n", m}, {"k", k}};
   const json& device = product.at("device");

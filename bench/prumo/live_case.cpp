@@ -3,6 +3,8 @@
 
 #include "measuring_time.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -33,7 +35,8 @@ live_case::live_case(const planned_group& group, const planned_case& planned, wo
             options.minimum_seconds} {
   request_ = {
       device_.own_id,     group.op,     group.dtype,  group.shape,         group.layout,  group.parameters,
-      group.compute_mode, options.seed, planned.data, planned.host_memory, planned.cache, planned.implementation};
+      group.compute_mode, options.seed, planned.data, planned.host_memory, planned.cache, planned.implementation,
+      planned.dispatch};
   if (planned.outcome) record_.end(planned.outcome->status, planned.outcome->reason);
 }
 
@@ -43,6 +46,10 @@ void live_case::ensure_prepared() {
   prepared_ = client_.prepare(request_, slow_seconds_);
   generation_ = client_.generation();
   record_.set_prepared(*prepared_);
+  // A worker of before there was a choice records short calls; hosts have nothing to record.
+  if (request_.dispatch == "single" && prepared_->dispatch != "single" && prepared_->clock == "device") {
+    throw request_refused("unsupported", fmt::format("{} cannot launch each call by itself", device_.id));
+  }
 }
 
 bool live_case::is_prepared() const { return prepared_ && client_.alive() && generation_ == client_.generation(); }

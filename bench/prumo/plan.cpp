@@ -51,7 +51,8 @@ std::optional<settled_outcome> memory_outcome(const planned_group& group, const 
                              device.id, format_bytes(static_cast<std::uint64_t>(*available)), *available)};
 }
 
-/// Adds the cases of one device: implementations x data x host memory x cache state.
+/// Adds the cases of one device: implementations x data x host memory x cache state x dispatch. Calls with transfers
+/// are launched one by one whatever the dispatch, which is then one case.
 void add_cases(planned_group& group, std::size_t device_index, const worker_fleet& fleet, const axis_choice& choice) {
   const fleet_device& device = fleet.devices()[device_index];
   const case_description* described = fleet.find_case(device, group.op);
@@ -84,8 +85,16 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
       const bool transferred = data == "transferred";
       for (const std::string& memory : choice.host_memory) {
         for (const std::string& cache : choice.caches) {
-          group.cases.push_back({device_index, data, transferred ? std::optional(memory) : std::nullopt, cache,
-                                 implementation, case_outcome});
+          planned_case planned{device_index, data, std::nullopt, cache, implementation, case_outcome};
+          if (transferred) {
+            planned.host_memory = memory;
+            group.cases.push_back(planned);
+            continue;
+          }
+          for (const std::string& dispatch : choice.dispatches) {
+            planned.dispatch = dispatch;
+            group.cases.push_back(planned);
+          }
         }
         if (!transferred) break;
       }
@@ -188,6 +197,7 @@ json planned_group::result_stub(const worker_fleet& fleet, const planned_case& w
   result["data"] = which.data;
   if (which.host_memory) result["host_memory"] = *which.host_memory;
   result["cache"] = which.cache;
+  result["dispatch"] = which.dispatch;
   if (model.is_object()) {
     result["bytes"] = model.value("bytes", json());
     result["flops"]["model"] = model.value("flops", json());
@@ -274,7 +284,8 @@ std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int wi
     for (const auto& [name, value] : group.shape.items())
       shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value.dump());
     for (const planned_case& it : group.cases) {
-      const std::string data = it.host_memory ? fmt::format("{} ({})", it.data, *it.host_memory) : it.data;
+      std::string data = it.host_memory ? fmt::format("{} ({})", it.data, *it.host_memory) : it.data;
+      if (it.dispatch == "single") data += ", single calls";
       table.add_row({{group.op},
                      {group.dtype},
                      {group.bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*group.bytes_per_array)) : ""},

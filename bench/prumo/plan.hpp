@@ -29,7 +29,8 @@ struct planned_case {
   std::string cache;
   std::optional<std::string> implementation;  ///< absent: the worker's first
   std::optional<settled_outcome> outcome;
-  bool is_largest_kernel = false;  ///< of its operation and device, of data that are there: time for energy is kept
+  std::string dispatch = "recorded";  ///< short calls are replayed as one launch; `single`: each is launched by itself
+  bool is_largest_kernel = false;     ///< of its operation and device, of data that are there: time for energy is kept
 };
 
 /// One operation of one shape and type over devices, implementations and modes: measured together.

@@ -191,16 +191,18 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
 
 axis_choice choose_axes(const plan_options& options) {
   const bool full = options.extent == sweep::full;
-  axis_choice choice{options.data,   !options.data.empty(),   options.host_memory,
-                     options.caches, options.implementations, options.tune};
+  axis_choice choice{options.data,       !options.data.empty(),   options.host_memory, options.caches,
+                     options.dispatches, options.implementations, options.tune};
   check_values("--data", choice.data, {"resident", "transferred"});
   check_values("--host-memory", choice.host_memory, {"pinned", "pageable"});
   check_values("--cache", choice.caches, {"cold", "hot"});
+  check_values("--dispatch", choice.dispatches, {"recorded", "single"});
   if (choice.data.empty()) choice.data = {"resident", "transferred"};
   const bool brief = options.extent == sweep::quick && !choice.data_named;
   if (choice.host_memory.empty() && brief) choice.host_memory = {"pinned"};
   if (choice.host_memory.empty()) choice.host_memory = {"pinned", "pageable"};
   if (choice.caches.empty()) choice.caches = {"cold"};
+  if (choice.dispatches.empty()) choice.dispatches = {"recorded"};
   if (full && options.caches.empty()) choice.caches = {"cold", "hot"};
   if (full && choice.implementations.empty()) choice.implementations = {"all"};
   return choice;

@@ -31,6 +31,7 @@ struct axis_choice {
   bool data_named = false;  ///< the user asked for it, so that devices without transfers say so
   std::vector<std::string> host_memory;
   std::vector<std::string> caches;
+  std::vector<std::string> dispatches;
   std::vector<std::string> implementations;  ///< empty: each worker's first
   bool tune = false;                         ///< `tuned` rather than the first
 };

@@ -200,6 +200,7 @@ prepare_answer parse_prepare(const json& answer) {
   const json unit = answer.value("unit", json());
   if (!unit.is_null() && unit != "vector" && unit != "tensor") wrong("unit", "'vector', 'tensor' or null", unit);
   if (unit.is_string()) prepared.unit = unit.get<std::string>();
+  prepared.dispatch = optional_string(answer, "dispatch");
   return prepared;
 }
 

@@ -77,6 +77,7 @@ struct prepare_answer {
   double footprint_bytes = 0;
   std::string clock;                ///< `wall` or `device`
   std::optional<std::string> unit;  ///< of the implementation; absent: the model's
+  std::string dispatch;             ///< `recorded` or `single`; empty where the worker does not tell
 };
 
 struct verify_answer {

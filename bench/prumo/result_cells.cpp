@@ -101,6 +101,13 @@ std::string percent_cell(const json& value) {
   return shown;
 }
 
+std::string beyond_launch_cell(const json& result, const text_style& style) {
+  const auto whole = number_of(field(result, "/time_s/median"));
+  const auto launch = number_of(field(result, "/roof/launch_s"));
+  if (text_of(field(result, "/dispatch")) != "single" || !whole || !launch) return {};
+  return seconds_cell(json(std::max(0.0, *whole - *launch)), style);
+}
+
 std::string kernel_cell(const json& result, const text_style& style) {
   const auto whole = number_of(field(result, "/time_s/median"));
   const auto in = number_of(field(result, "/transfer/h2d_s"));

@@ -42,6 +42,9 @@ namespace prumo::bench {
 /// A number of percent without a blank: columns are scarce.
 [[nodiscard]] std::string percent_cell(const nlohmann::json& value);
 
+/// What a call that the host launched by itself takes beyond a kernel that does next to nothing; empty for other calls.
+[[nodiscard]] std::string beyond_launch_cell(const nlohmann::json& result, const text_style& style);
+
 /// What a call with transfers takes beside its copies; empty where they overlap with the kernel, or there are none.
 [[nodiscard]] std::string kernel_cell(const nlohmann::json& result, const text_style& style);
 

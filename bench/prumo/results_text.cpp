@@ -108,6 +108,7 @@ json blank_result() {
           {"data", "resident"},
           {"host_memory", nullptr},
           {"cache", "cold"},
+          {"dispatch", "recorded"},
           {"status", "failed"},
           {"reason", nullptr},
           {"verified", nullptr},
@@ -133,9 +134,11 @@ std::string result_key(const json& result) {
   const auto object = [&](const char* name) { return canonical_object(result.at(name)); };
   const auto threads = result.find("threads");
   const bool chosen = threads != result.end() && threads->is_number();
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}{}", plain("op"), plain("dtype"), object("shape"), plain("layout"),
+  const auto dispatch = result.find("dispatch");
+  const bool single = dispatch != result.end() && *dispatch == "single";
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}{}{}", plain("op"), plain("dtype"), object("shape"), plain("layout"),
                      object("parameters"), plain("compute_mode"), plain("data"), plain("host_memory"), plain("cache"),
-                     chosen ? "/threads=" + canonical_value(*threads) : "");
+                     single ? "/dispatch=single" : "", chosen ? "/threads=" + canonical_value(*threads) : "");
 }
 
 json checked_results(json document, std::string_view name) {
@@ -167,17 +170,18 @@ json parse_results(std::string_view text, std::string_view name) {
 json load_results(const std::string& path) { return parse_results(read_text(path), input_name(path)); }
 
 std::string dump_result_line(const json& result) {
-  ordered_json ordered = in_order(result, {"kind",          "key",          "op",
-                                           "dtype",         "shape",        "layout",
-                                           "parameters",    "compute_mode", "bytes_per_array",
-                                           "device",        "threads",      "implementation",
-                                           "data",          "host_memory",  "cache",
-                                           "status",        "reason",       "verified",
-                                           "error",         "error_bound",  "time_s",
-                                           "wall_s",        "transfer",     "flops",
-                                           "bytes",         "rates",        "percent",
-                                           "bound",         "roof",         "clock_mhz",
-                                           "temperature_c", "energy_j",     "warnings"});
+  ordered_json ordered = in_order(result, {"kind",       "key",           "op",
+                                           "dtype",      "shape",         "layout",
+                                           "parameters", "compute_mode",  "bytes_per_array",
+                                           "device",     "threads",       "implementation",
+                                           "data",       "host_memory",   "cache",
+                                           "dispatch",   "status",        "reason",
+                                           "verified",   "error",         "error_bound",
+                                           "time_s",     "wall_s",        "transfer",
+                                           "flops",      "bytes",         "rates",
+                                           "percent",    "bound",         "roof",
+                                           "clock_mhz",  "temperature_c", "energy_j",
+                                           "warnings"});
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
     ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "runs", "stop", "clock"});
   }

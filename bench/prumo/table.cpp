@@ -136,10 +136,10 @@ std::string measured_table(const std::vector<const json*>& rows, const case_colu
     columns.push_back({"speed-up", align::right});
     columns.push_back({"efficiency", align::right});
   }
-  const std::vector<text_table::column> figures = {{"rate", align::right},         {"roof", align::right},
-                                                   {"bound", align::left, true},   {"peak", align::right, true},
-                                                   {"kernel", align::right, true}, {"h2d", align::right, true},
-                                                   {"d2h", align::right, true},    {"check", align::left}};
+  const std::vector<text_table::column> figures = {
+      {"rate", align::right},          {"roof", align::right},       {"bound", align::left, true},
+      {"beyond launch", align::right}, {"peak", align::right, true}, {"kernel", align::right, true},
+      {"h2d", align::right, true},     {"d2h", align::right, true},  {"check", align::left}};
   columns.insert(columns.end(), figures.begin(), figures.end());
 
   text_table table(std::move(columns));
@@ -164,6 +164,7 @@ std::string measured_table(const std::vector<const json*>& rows, const case_colu
     cells.push_back({percent_cell(field(result, "/percent/roofline"))});
     const std::string bound = text_of(field(result, "/bound"));
     cells.push_back({bound});
+    cells.push_back({beyond_launch_cell(result, style)});
     // A share of the flop peak says something only where arithmetic is the bound.
     const json& peak = field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
                                                                                         : "/percent/peak_max_clock");
@@ -210,6 +211,14 @@ std::string bench_table(const json& document, const text_style& style) {
     out += wrapped(
         "speed-up: time with the fewest threads over the time with these; efficiency: speed-up over how many times as "
         "many threads; roof: by the ceilings that the same threads reached",
+        style, emphasis::muted);
+  }
+  const bool single_calls = std::any_of(results.begin(), results.end(),
+                                        [](const json& it) { return text_of(field(it, "/dispatch")) == "single"; });
+  if (single_calls) {
+    out += wrapped(
+        "single calls: the host launches each; beyond launch: what one takes more than a Kokkos kernel that does next "
+        "to nothing, launched in the same way",
         style, emphasis::muted);
   }
   const bool transfers =

@@ -195,6 +195,7 @@ prepare_answer worker_client::prepare(const prepare_request& what, double expect
                           {"data", what.data},
                           {"host_memory", nullable(what.host_memory)},
                           {"cache", what.cache},
+                          {"dispatch", what.dispatch},
                           {"implementation", nullable(what.implementation)}},
                          patience + slack * expected),
                  parse_prepare);

@@ -72,6 +72,7 @@ struct prepare_request {
   std::optional<std::string> host_memory;
   std::string cache;
   std::optional<std::string> implementation;
+  std::string dispatch;
 };
 
 /// A worker as typed requests. One request at a time. After a worker_failure the next request starts it again; a

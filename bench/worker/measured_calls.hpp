@@ -18,21 +18,23 @@
 namespace prumo::worker {
 
 /// Calls on arrays that stay on the device. Short ones are recorded and replayed as one launch, so that what is timed
-/// is the device's work and not the host's launching.
+/// is the device's work and not the host's launching, unless just that is asked for.
 template <class Exec>
 class resident_calls : public protocol::timed_calls {
  public:
-  explicit resident_calls(cases::prepared_case<Exec>& prepared)
-      : prepared_(prepared), clock_(backend::make_device_clock(instance(), 2)) {}
+  /// `single`: each call is launched by itself.
+  explicit resident_calls(cases::prepared_case<Exec>& prepared, bool single = true)
+      : prepared_(prepared), clock_(backend::make_device_clock(instance(), 2)), is_single_(single) {}
 
   void enqueue(std::size_t copy) override { prepared_.run(copy); }
   void fence() override { prepared_.owner().fence(); }
 
   bool has_device_clock() const { return clock_ != nullptr; }
+  bool is_single() const { return is_single_ || clock_ == nullptr; }
 
   protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
     if (clock_ == nullptr) return timed_calls::run(calls, first, copies);
-    const std::uint64_t recorded = calls < least_recorded ? 0 : record(calls, copies);
+    const std::uint64_t recorded = is_single_ || calls < least_recorded ? 0 : record(calls, copies);
     const auto start = std::chrono::steady_clock::now();
     clock_->mark(0);
     protocol::timed_interval result;
@@ -75,6 +77,7 @@ class resident_calls : public protocol::timed_calls {
 
   cases::prepared_case<Exec>& prepared_;
   std::unique_ptr<backend::device_clock> clock_;
+  bool is_single_;
   std::unique_ptr<backend::recorded_calls> recording_;
   std::uint64_t recorded_calls_ = 0;
   bool is_recorded_ = false;

@@ -106,6 +106,7 @@ class worker_handler final : public protocol::request_handler {
     answer.copies = static_cast<std::int64_t>(copies);
     answer.footprint_bytes = static_cast<std::int64_t>(prepared->prepared.footprint_bytes());
     answer.clock = prepared->calls->has_device_clock() ? "device" : "wall";
+    answer.dispatch = prepared->calls->is_single() ? "single" : "recorded";
     answer.unit = std::string(operation.unit(choice));
     open_.emplace(id, std::move(prepared));
     return answer;
@@ -199,7 +200,7 @@ class worker_handler final : public protocol::request_handler {
 
    private:
     std::unique_ptr<resident_calls<Exec>> make_calls(const protocol::prepare_request& request) {
-      if (!request.transferred) return std::make_unique<resident_calls<Exec>>(prepared);
+      if (!request.transferred) return std::make_unique<resident_calls<Exec>>(prepared, request.single_calls);
       const bool pinned = request.host_memory.value_or("pinned") == "pinned";
       auto made = std::make_unique<transferred_calls<Exec>>(prepared, pinned);
       transfers = made.get();

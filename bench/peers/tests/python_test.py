@@ -250,6 +250,16 @@ class DeviceCalls(unittest.TestCase):
         self.assertTrue(all(made[it] != made[it + 1] for it in range(len(made) - 1)), "copies take turns")
         self.assertTrue(self.worker.verify({"case": 1})["verified"])
 
+    def test_single_calls_are_launched_one_by_one_and_timed_by_the_device(self):
+        prepared = self.worker.prepare({**self.request, "dispatch": "single"})
+        self.assertEqual((prepared["clock"], prepared["dispatch"]), ("device", "single"))
+        sample = self.worker.sample({"case": 1, "seconds": 0})
+        self.assertEqual(self.gpu.launches, 0)
+        self.assertAlmostEqual(sample["samples"][0], 1e-6)
+        self.assertEqual(self.worker.prepare(self.request)["dispatch"], "recorded")
+        with self.assertRaises(RequestError):
+            self.worker.prepare({**self.request, "dispatch": "twice"})
+
     def test_few_long_calls_are_not_recorded(self):
         made = []
         calls = ResidentCalls([lambda: made.append(1)], lambda: None, self.gpu.marks(None, 2),

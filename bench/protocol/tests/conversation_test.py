@@ -124,7 +124,7 @@ class Refusals(unittest.TestCase):
                 self.assertEqual(kind, "usage")
                 self.assertIn(f"'{name}'", message)
             for name, value in (("op", 7), ("shape", "big"), ("shape", {"n": -1}), ("shape", {"n": 1.5}), ("seed", "x"),
-                                ("cache", "warm"), ("data", "moved"), ("parameters", {"alpha": "x"})):
+                                ("cache", "warm"), ("data", "moved"), ("dispatch", "twice"), ("parameters", {"alpha": "x"})):
                 kind, message = worker.refused("prepare", **{**complete, name: value})
                 self.assertEqual(kind, "usage", (name, value, message))
             for request in ("verify", "sample", "release"):
@@ -191,6 +191,8 @@ class Measurement(unittest.TestCase):
         if more.get("cache") == "hot":
             self.assertEqual(prepared["copies"], 1)
             self.assertEqual(prepared["footprint_bytes"], resolved["footprint_bytes"])
+        if more.get("dispatch") == "single":
+            self.assertEqual(prepared["dispatch"], "single")
         if case["kind"] == "op":
             verified = worker.wants("verify", case=prepared["case"])
             self.assertIs(verified["verified"], True, (what, verified))
@@ -216,6 +218,13 @@ class Measurement(unittest.TestCase):
                     with self.subTest(op=case["op"], dtype=dtype):
                         if dtype not in NOT_ON_EVERY_DEVICE or not self.refuses_type(worker, device, case, dtype):
                             self.check_case(worker, device, case, dtype, cache="hot", seed=7)
+
+    def test_calls_that_are_launched_one_by_one(self):
+        with Worker() as worker:
+            hello = worker.wants("hello", protocol=1)
+            for case in hello["cases"]:
+                if case["op"] in ("add", "launch"):
+                    self.check_case(worker, hello["devices"][0]["id"], case, "f32", cache="hot", dispatch="single")
 
     def refuses_type(self, worker, device, case, dtype):
         """Whether the device has nothing for a type; the refusal has to say so."""

@@ -13,7 +13,7 @@ json prepare_request_json() {
   return json::parse(R"({"request": "prepare", "device": "openmp:0", "op": "add", "dtype": "f32",
                          "shape": {"n": 1000}, "layout": "left", "parameters": {"alpha": 2.5},
                          "compute_mode": "strict", "seed": 18446744073709551615, "data": "resident",
-                         "host_memory": null, "cache": "hot", "implementation": null})");
+                         "host_memory": null, "cache": "hot", "dispatch": "single", "implementation": null})");
 }
 
 TEST(parse_prepare, reads_every_field) {
@@ -31,6 +31,7 @@ TEST(parse_prepare, reads_every_field) {
   EXPECT_FALSE(parsed.transferred);
   EXPECT_FALSE(parsed.host_memory);
   EXPECT_FALSE(parsed.cold);
+  EXPECT_TRUE(parsed.single_calls);
   EXPECT_FALSE(parsed.implementation);
 }
 
@@ -40,6 +41,7 @@ TEST(parse_prepare, absent_fields_take_the_defaults) {
   EXPECT_EQ(parsed.compute_mode, "strict");
   EXPECT_EQ(parsed.seed, 1u);
   EXPECT_TRUE(parsed.cold);
+  EXPECT_FALSE(parsed.single_calls);
 }
 
 struct broken_field {

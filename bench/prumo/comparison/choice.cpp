@@ -232,6 +232,7 @@ void keep_rows(std::vector<comparison_source>& sources, const row_filters& filte
   keep_named(sources, filters.layouts, "/layout", "layout");
   keep_named(sources, filters.data, "/data", "data");
   keep_named(sources, filters.caches, "/cache", "cache state");
+  keep_named(sources, filters.dispatches, "/dispatch", "dispatch");
   keep_named(sources, filters.compute_modes, "/compute_mode", "compute mode");
   keep_named(sources, filters.devices, "/device", "device");
   keep_named(sources, filters.implementations, "/implementation", "implementation");

@@ -12,7 +12,7 @@ namespace prumo::bench {
 
 /// Which rows take part. An empty list means all.
 struct row_filters {
-  std::vector<std::string> ops, dtypes, layouts, data, caches, compute_modes;
+  std::vector<std::string> ops, dtypes, layouts, data, caches, dispatches, compute_modes;
   std::vector<std::string> devices;  ///< `openmp:0`, or `openmp` for all of a backend
   std::vector<std::string> implementations;
   std::vector<std::uint64_t> sizes;  ///< bytes of one array

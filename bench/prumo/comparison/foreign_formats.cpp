@@ -19,7 +19,7 @@ json foreign_result(const std::string& name, const std::string& arguments) {
   result["op"] = name;
   result["case"] = arguments;
   result["key"] = arguments.empty() ? name : name + '/' + arguments;
-  for (const char* unknown : {"layout", "compute_mode", "data", "cache"}) result[unknown] = nullptr;
+  for (const char* unknown : {"layout", "compute_mode", "data", "cache", "dispatch"}) result[unknown] = nullptr;
   return result;
 }
 

@@ -91,8 +91,9 @@ struct property {
   const char* pointer;
   const char* name;
 };
-constexpr std::array<property, 10> properties{{{"/threads", "number of threads"},
+constexpr std::array<property, 11> properties{{{"/threads", "number of threads"},
                                                {"/cache", "cache"},
+                                               {"/dispatch", "dispatch"},
                                                {"/compute_mode", "compute mode"},
                                                {"/data", "data"},
                                                {"/host_memory", "host memory"},

@@ -154,6 +154,7 @@ comparison_source source_of_results(json document, std::string name) {
                                 {"facts", json::object()}});
       source.notes.push_back(fmt::format("{}: has results of {}, but does not describe it", source.name, id));
     }
+    result.emplace("dispatch", "recorded");  // what files of before there was a choice do not say
     measurement row;
     row.runs = runs_of(result);
     row.device = place->second;

@@ -5,9 +5,11 @@
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
+                   [--always-recorded]
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
-counter.
+counter. Calls that it launches one by one take 4 us at least, and 0.5 us more where they are not the probe's. With
+--always-recorded it is of before there were such calls.
 
 On the host it works with as many threads as OMP_NUM_THREADS says, twice as fast with twice as many; with --threads, with
 that many whatever is said. --domains are the numbers of cores of its NUMA domains, with two hardware threads a core; by
@@ -30,6 +32,7 @@ import time
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2}
 LAUNCH = 2e-6
+SINGLE_LAUNCH, SINGLE_CALL = 4e-6, 4.5e-6
 LINK = {"pinned": 2e10, "pageable": 5e9}  # bytes a second
 MAX_CLOCK, CLOCK = 1980.0, 1485.0  # MHz of the GPU; the second under load
 
@@ -194,6 +197,9 @@ class Worker:
         model = resolved["model"]
         seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
         seconds = LAUNCH if case["op"] == "launch" else max(seconds / self.options.speed, LAUNCH)
+        single = request.get("dispatch") == "single" and not self.options.always_recorded
+        if single and not self.host:
+            seconds = max(seconds, SINGLE_LAUNCH if case["op"] == "launch" else SINGLE_CALL)
         seconds *= self.factor_of_start * (2 / self.threads if self.host else 1)
         for op, factor in self.options.factors:
             if op == case["op"]:
@@ -201,9 +207,12 @@ class Worker:
         self.prepared[number] = {"op": case["op"], "seconds": seconds, "footprint": resolved["footprint_bytes"],
                                  "data": request["data"], "device": request["device"], "samples": 0,
                                  "host_memory": request["host_memory"], "bytes_per_array": resolved["bytes_per_array"]}
-        return {"case": number, "implementation": implementation, "copies": 2,
-                "footprint_bytes": resolved["footprint_bytes"] * 2, "clock": "wall" if self.host else "device",
-                "unit": "vector" if implementation == "portable" else None}
+        answer = {"case": number, "implementation": implementation, "copies": 2,
+                  "footprint_bytes": resolved["footprint_bytes"] * 2, "clock": "wall" if self.host else "device",
+                  "unit": "vector" if implementation == "portable" else None}
+        if not self.options.always_recorded:
+            answer["dispatch"] = "single" if single or self.host else "recorded"
+        return answer
 
     def verify(self, request):
         return {"verified": True, "error": 0.25, "error_bound": 0.5, "checked": 100, "method": "all", "message": ""}
@@ -370,6 +379,7 @@ def main():
     parser.add_argument("--starts", help="file in which processes are listed as they start")
     parser.add_argument("--by-start", default="1", help="factors of the times of the first, second, ... process")
     parser.add_argument("--version-told", default="1.2.3", help="the version in its greeting")
+    parser.add_argument("--always-recorded", action="store_true", help="it knows no single calls")
     parser.add_argument("--log")
     parser.add_argument("--once")
     parser.add_argument("--fault", dest="faults", action="append", default=[], type=lambda t: tuple(t.split("=", 1)))

@@ -33,8 +33,8 @@ class bench_call : public verb_call {
 
   worker_arguments workers_;
   measuring_arguments measuring_;
-  std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, implementations_,
-      compute_modes_, parameters_, references_, threads_;
+  std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
+      implementations_, compute_modes_, parameters_, references_, threads_;
   std::string suite_, count_limit_, output_, csv_, against_, gate_;
   std::size_t process_runs_ = 0;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false, tune_ = false;
@@ -78,6 +78,11 @@ void bench_call::add_options(CLI::App& app) {
             "pinned, pageable, for transferred data (default both; --quick: pinned)", "LIST")
       ->group("What");
   add_words(app, "--cache", caches_, "cold, hot (default cold)", "LIST")->group("What");
+  add_words(app, "--dispatch", dispatches_,
+            "recorded: a GPU's short calls are recorded once and replayed, so that its own time is measured; single: "
+            "the host launches each, as programs do (default recorded)",
+            "LIST")
+      ->group("What");
   CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
   app.add_flag("--full", full_, "every operation, type, layout, size and mode")->excludes(quick)->group("How long");
   measuring_.add_to(app, "2min");
@@ -124,6 +129,7 @@ plan_options bench_call::read_plan() const {
   plan.data = split_list("--data", data_);
   plan.host_memory = split_list("--host-memory", host_memory_);
   plan.caches = split_list("--cache", caches_);
+  plan.dispatches = split_list("--dispatch", dispatches_);
   plan.implementations = split_list("--impl", implementations_);
   plan.tune = tune_;
   plan.compute_modes = split_list("--compute-mode", compute_modes_);
@@ -207,6 +213,7 @@ const verb bench_verb{
   prumo bench --op softmax --shape rows=4096,columns=1024
   prumo bench --op softmax --shape rows=1 --size 2MB:1GB    one row that fills the array
   prumo bench --op gemm --impl all --size 16MB --set trans_a=1
+  prumo bench --op add,sum --size 1KB --cache hot --dispatch single    what a call costs beyond an empty kernel
   prumo bench --threads cores --op add,gemm     how they scale over the cores: speed-up and efficiency
   prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
   prumo bench --op add --with theano-2017       published figures below the table

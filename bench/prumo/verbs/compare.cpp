@@ -68,7 +68,8 @@ class compare_call : public verb_call {
   [[nodiscard]] comparison_view read_view() const;
 
   std::vector<std::string> files_, to_;
-  std::vector<std::string> ops_, sizes_, dtypes_, layouts_, data_, caches_, compute_modes_, devices_, implementations_;
+  std::vector<std::string> ops_, sizes_, dtypes_, layouts_, data_, caches_, dispatches_, compute_modes_, devices_,
+      implementations_;
   std::vector<std::string> references_;
   std::string by_ = "time", gate_, base_, output_, csv_;
   bool all_ = false, each_implementation_ = false;
@@ -94,6 +95,7 @@ void compare_call::add_options(CLI::App& app) {
   add_words(app, "--layout", layouts_, "only these layouts", "LIST")->group("What");
   add_words(app, "--data", data_, "only resident or transferred", "LIST")->group("What");
   add_words(app, "--cache", caches_, "only cold or hot", "LIST")->group("What");
+  add_words(app, "--dispatch", dispatches_, "only recorded or single", "LIST")->group("What");
   add_words(app, "--compute-mode", compute_modes_, "only these compute modes", "LIST")->group("What");
   app.add_option("--by", by_, "the value to show: time, rate, elements, roofline, peak, energy (default time)")
       ->type_name("VALUE")
@@ -116,6 +118,7 @@ row_filters compare_call::read_filters() {
   filters.layouts = split_list("--layout", layouts_);
   filters.data = split_list("--data", data_);
   filters.caches = split_list("--cache", caches_);
+  filters.dispatches = split_list("--dispatch", dispatches_);
   filters.compute_modes = split_list("--compute-mode", compute_modes_);
   filters.devices = split_list("--device", devices_);
   filters.implementations = split_list("--impl", implementations_);

@@ -108,8 +108,12 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
   fleet.quit();
   finish(options, writer, std::move(crossings));
   print_report(
-      "time: median of a call by the wall clock, which is read when the device has finished a batch of calls; the\n"
-      "shortest calls of a GPU are replayed as a graph, and cost more where each is launched by itself\n",
+      fmt::format(
+          "time: median of a call by the wall clock, which is read when the device has finished a batch of calls; "
+          "{}\n",
+          options.plan.dispatches.front() == "single"
+              ? "each is\nlaunched by itself"
+              : "the\nshortest calls of a GPU are replayed as a graph, and cost more with --dispatch single"),
       options.output);
   return code_of(writer.results());
 }
@@ -155,6 +159,11 @@ class crossover_call : public verb_call {
     app.add_option("--cache", cache_, "hot: the same arrays again and again; cold: rotating ones (default hot)")
         ->type_name("STATE")
         ->group("What");
+    app.add_option("--dispatch", dispatch_,
+                   "recorded: a GPU's short calls are replayed as one launch; single: the host launches each, as "
+                   "programs do (default recorded)")
+        ->type_name("HOW")
+        ->group("What");
     measuring_.add_to(app, "1min");
     app.add_option("--plot", plot_, "auto (on a terminal), always, never")->type_name("WHEN")->group("Output");
     app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
@@ -172,6 +181,7 @@ class crossover_call : public verb_call {
     check_choice("--plot", plot_, {"auto", "always", "never"});
     options.plan.dtypes = {dtype_};
     options.plan.caches = {cache_};
+    options.plan.dispatches = {dispatch_};
     options.plan.host_memory = split_list("--host-memory", host_memory_);
     // Hosts know resident data only, and composed times need the resident ones.
     const bool transferred =
@@ -217,7 +227,7 @@ class crossover_call : public verb_call {
   worker_arguments workers_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, data_, host_memory_;
-  std::string size_, rows_, dtype_ = "f32", cache_ = "hot", plot_ = "auto", output_;
+  std::string size_, rows_, dtype_ = "f32", cache_ = "hot", dispatch_ = "recorded", plot_ = "auto", output_;
   bool list_ = false;
 };
 

@@ -33,8 +33,10 @@ class Case:
         unmoved = ("output",) if direction == "h2d" else ("input", "indices")
         return [which for which, (_, role) in enumerate(self.arrays) if role not in unmoved]
 
-    def allocate(self, framework, device, copies, host_memory=None):
-        """Makes the arrays, and the calls that are measured; ``host_memory`` tells where transferred data lie."""
+    def allocate(self, framework, device, copies, host_memory=None, single=False):
+        """Makes the arrays, and the calls that are measured; ``host_memory`` tells where transferred data lie,
+        ``single`` that each call is launched by itself.
+        """
         self.framework, self.device = framework, device
         framework.enter(device, self.mode)
         self.copies = [[framework.array(device, self._numbers(it), self.dtype_of(it))
@@ -43,7 +45,11 @@ class Case:
             self.copies.append([framework.duplicate(array) for array in self.copies[0]])
         functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
                      for arrays in self.copies]
-        calls = self._transferred(functions, host_memory == "pinned") if host_memory else self._resident(functions)
+        self.dispatch = "single"
+        if host_memory:
+            calls = self._transferred(functions, host_memory == "pinned")
+        else:
+            calls = self._resident(functions, single)
         self.run = functions[0]
         self.sampler = Sampler(calls)
         if framework.compiles:  # or a first call of a second and more would be taken for a sample
@@ -66,11 +72,14 @@ class Case:
     def _fence(self):
         self.framework.fence(self.device)
 
-    def _resident(self, functions):
+    def _resident(self, functions, single):
         marks = self.framework.marks(self.device, 2)
         self.clock = "wall" if marks is None else "device"
         if marks is None:
             return Calls(functions, self._fence)
+        if single:
+            return ResidentCalls(functions, self._fence, marks)
+        self.dispatch = "recorded"
         return ResidentCalls(functions, self._fence, marks, lambda make: self.framework.record(self.device, make))
 
     def _transferred(self, functions, pinned):

@@ -25,16 +25,16 @@ class ResidentCalls(Calls):
     so that what is timed is the device's work and not the host's launching.
 
     ``record`` takes a function that makes calls and returns one that replays them, or None where nothing can be
-    recorded.
+    recorded. Without it each call is launched by itself.
     """
 
     LEAST_RECORDED = 10  # batches of a millisecond with fewer calls are of calls that Python's launches hide behind
     LONGEST_RECORDING = 512
 
-    def __init__(self, functions, fence, marks, record):
+    def __init__(self, functions, fence, marks, record=None):
         super().__init__(functions, fence)
         self._marks, self._record = marks, record
-        self._replay, self._recorded, self._asked = None, 0, False
+        self._replay, self._recorded, self._asked = None, 0, record is None
 
     def _recording(self, calls):
         """Makes the recording at the first need; whether there is one."""

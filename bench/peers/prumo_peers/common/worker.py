@@ -57,6 +57,7 @@ class Worker:
         transferred = protocol.one_of(request, "data", ("resident", "transferred")) == "transferred"
         host_memory = protocol.one_of(request, "host_memory", ("pinned", "pageable")) if transferred else None
         cold = protocol.one_of(request, "cache", ("cold", "hot")) == "cold"
+        single = protocol.one_of(request, "dispatch", ("recorded", "single")) == "single"
         if transferred and not device.transfers:
             raise RequestError("skipped", "a host device has no transfers")
         if transferred and host_memory not in device.host_memory:
@@ -64,14 +65,14 @@ class Worker:
         copies = machine.cold_copies(case.footprint, self._framework.cache_bytes(device)) if cold else 1
         self._require_memory(case, device, copies)
         try:
-            case.allocate(self._framework, device, copies, host_memory)
+            case.allocate(self._framework, device, copies, host_memory, single)
         except Exception:
             self._framework.trim(device)
             raise
         self._last_id += 1
         self._open[self._last_id] = case
         return {"case": self._last_id, "implementation": implementation, "copies": copies,
-                "footprint_bytes": copies * case.footprint, "clock": case.clock}
+                "footprint_bytes": copies * case.footprint, "clock": case.clock, "dispatch": case.dispatch}
 
     def verify(self, request):
         return self._find_open(request).verify(protocol.number(request, "budget", USUAL_BUDGET))

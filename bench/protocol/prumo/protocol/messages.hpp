@@ -122,6 +122,7 @@ struct prepare_request : case_request {
   bool transferred = false;
   std::optional<std::string> host_memory;
   bool cold = true;
+  bool single_calls = false;  ///< each call is launched by itself, none is recorded and replayed
   std::optional<std::string> implementation;
 };
 
@@ -131,6 +132,7 @@ struct prepare_answer {
   std::int64_t copies = 1;
   std::int64_t footprint_bytes = 0;  ///< of all copies
   std::string clock = "wall";
+  std::string dispatch = "single";       ///< or `recorded`, which short calls are
   std::optional<std::string> unit = {};  ///< of the implementation, where the model's is not its own
 };
 

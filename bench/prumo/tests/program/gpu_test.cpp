@@ -6,12 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 namespace prumo::bench::test {
 namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr double mebibyte = 1024.0 * 1024;
 
@@ -119,6 +125,48 @@ TEST(gpu, the_table_splits_a_call_with_transfers) {
                                 HasSubstr("pageable"), HasSubstr("time: the whole call")));
   // 6 MiB at 20 GB/s each way and in the kernel.
   EXPECT_THAT(result.out, AllOf(HasSubstr("629 µs"), HasSubstr("315 µs"), HasSubstr("210 µs"), HasSubstr("105 µs")));
+}
+
+TEST(gpu, calls_launched_one_by_one_are_held_against_launches_of_their_kind) {
+  const json document = measure({"--op", "add", "--size", "4KB,64MB", "--dispatch", "recorded,single"});
+  std::map<std::string, json> of;
+  for (const json& result : document.at("results")) {
+    ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
+    if (result.at("data") == "transferred") continue;
+    of[result.at("dispatch").get<std::string>() + (result.at("bytes_per_array") == 4096 ? " short" : " long")] = result;
+  }
+  ASSERT_EQ(of.size(), 4U);
+  const auto seconds = [&](const char* name) { return of[name].at("time_s").at("median").get<double>(); };
+  const auto launch = [&](const char* name) { return of[name].at("roof").at("launch_s").get<double>(); };
+  EXPECT_NEAR(seconds("recorded short"), 2e-6, 1e-8);
+  EXPECT_NEAR(launch("recorded short"), 2e-6, 1e-8);
+  EXPECT_NEAR(seconds("single short"), 4.5e-6, 1e-8);
+  EXPECT_NEAR(launch("single short"), 4e-6, 1e-8);
+  EXPECT_EQ(of["single short"].at("bound"), "launch");
+  EXPECT_NEAR(seconds("single long"), seconds("recorded long"), 0.01 * seconds("recorded long"));
+  EXPECT_THAT(of["single short"].at("key").get<std::string>(), EndsWith("/cold/dispatch=single"));
+  EXPECT_THAT(of["recorded short"].at("key").get<std::string>(), EndsWith("/cold"));
+  const auto transferred = std::ranges::count_if(document.at("results"),
+                                                 [](const json& result) { return result.at("data") == "transferred"; });
+  EXPECT_EQ(transferred, 2) << "one for each size: what copies before each call is never recorded";
+}
+
+TEST(gpu, the_table_tells_what_a_call_costs_beyond_a_launch) {
+  const program_result result =
+      run_prumo(bench({"--op", "add", "--size", "4KB", "--data", "resident", "--dispatch", "single"}));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("single calls"), HasSubstr("beyond launch"), HasSubstr("500 ns")));
+  const program_result recorded = run_prumo(bench({"--op", "add", "--size", "4KB", "--data", "resident"}));
+  EXPECT_THAT(recorded.out, AllOf(Not(HasSubstr("recorded")), Not(HasSubstr("beyond launch"))));
+}
+
+TEST(gpu, a_worker_that_always_records_has_no_single_calls) {
+  const json document = measure({"--op", "add", "--size", "4KB", "--data", "resident", "--dispatch", "recorded,single"},
+                                "--always-recorded");
+  const json& results = document.at("results");
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results.at(0).at("status"), "ok");
+  EXPECT_EQ(results.at(1).at("status"), "unsupported");
+  EXPECT_THAT(results.at(1).at("reason").get<std::string>(), HasSubstr("cannot launch each call by itself"));
 }
 
 TEST(gpu, is_measured_until_it_is_quieter_than_a_host) {

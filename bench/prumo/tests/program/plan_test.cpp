@@ -10,10 +10,12 @@
 
 #include <memory>
 #include <set>
+#include <tuple>
 
 namespace prumo::bench::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class planning : public ::testing::Test {
@@ -94,6 +96,18 @@ TEST_F(planning, filters_multiply) {
   EXPECT_EQ(made.groups.size(), 4U);
   EXPECT_EQ(made.case_count(), 4U * 2U * 2U);
   EXPECT_EQ(made.groups[0].shape, (nlohmann::json{{"m", 512}, {"n", 512}, {"k", 512}}));
+  options.dispatches = {"recorded", "single"};
+  EXPECT_EQ(plan().case_count(), 4U * 2U * 2U * 2U);
+}
+
+TEST_F(planning, a_dispatch_that_does_not_exist_is_refused) {
+  options.dispatches = {"singel"};
+  try {
+    std::ignore = plan();
+    FAIL();
+  } catch (const program_error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("--dispatch"), HasSubstr("'singel'"), HasSubstr("single")));
+  }
 }
 
 TEST_F(planning, a_type_that_a_device_lacks_is_unsupported_in_the_words_of_its_worker) {

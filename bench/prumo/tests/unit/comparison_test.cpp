@@ -138,6 +138,19 @@ TEST(comparison, cases_that_differ_in_a_property_are_told_with_it) {
                                    "another cache: cold in a.json, hot in b.json", "only in b.json"));
 }
 
+TEST(comparison, files_of_before_there_was_a_dispatch_have_recorded_calls) {
+  json earlier = sample_result("add", size, 1e-3);
+  earlier.erase("dispatch");
+  const comparison of =
+      versions(source_with("a.json", {earlier}), source_with("b.json", {with(earlier, "dispatch", "recorded")}));
+  EXPECT_EQ(of.cases.size(), 1U);
+  const json single = with(earlier, "dispatch", "single");
+  const comparison apart = versions(source_with("a.json", {earlier, sample_result("mul", size, 1e-3)}),
+                                    source_with("b.json", {single, sample_result("mul", size, 1e-3)}));
+  ASSERT_EQ(apart.lonely.size(), 2U);
+  EXPECT_EQ(apart.lonely.front().reason, "another dispatch: recorded in a.json, single in b.json");
+}
+
 TEST(comparison, samples_are_told_apart_by_process_run) {
   json result = sample_result("add", size, 1e-3);
   result["time_s"]["samples"] = {1e-3, 2e-3, 3e-3, 8e-3};

@@ -253,14 +253,18 @@ TEST(find_ceilings, of_the_nearest_size_and_the_same_cache_state) {
     {"probe": "triad", "dtype": "f64", "cache": "cold", "bytes_per_array": 4096, "unit": "B/s", "value": 40},
     {"probe": "copy", "dtype": "f32", "cache": "cold", "bytes_per_array": 4096, "unit": "B/s", "value": null},
     {"probe": "launch", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "s", "value": 2e-6},
+    {"probe": "launch", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "s", "value": 4e-6,
+     "dispatch": "single"},
     {"probe": "fma", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "flop/s", "value": 50}])");
-  EXPECT_EQ(find_ceilings(ceilings, "f64", "cold", 8192).launch, 2e-6);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 8192).triad, 20.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 1500).triad, 10.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "hot", 1 << 30).triad, 30.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", 8192).fma, 50.0);
-  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", 8192).copy);
-  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", 8192).read);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "single", 8192).launch, 4e-6);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "single", 8192).triad, 20.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f64", "cold", "recorded", 8192).launch, 2e-6);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).triad, 20.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "recorded", 1500).triad, 10.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "hot", "recorded", 1 << 30).triad, 30.0);
+  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).fma, 50.0);
+  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).copy);
+  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).read);
 }
 
 }  // namespace

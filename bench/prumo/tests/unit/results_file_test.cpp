@@ -103,6 +103,8 @@ TEST(result_key, differs_where_the_case_differs) {
   EXPECT_NE(changed("/data", "transferred"), result_key(result));
   EXPECT_NE(changed("/host_memory", "pinned"), result_key(result));
   EXPECT_NE(changed("/cache", "hot"), result_key(result));
+  EXPECT_EQ(changed("/dispatch", "single"), result_key(result) + "/dispatch=single");
+  EXPECT_EQ(changed("/dispatch", "recorded"), result_key(result)) << "as in files of before there was a choice";
 }
 
 TEST(result_key, encodes_separators) {
