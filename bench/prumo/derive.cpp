@@ -219,7 +219,10 @@ derived_figures derive(const derive_input& input) {
   warn(figures.percent_peak_measured_clock, theoretical_limit, "the peak at the measured clock",
        "the clock rose during the run, or the peak or the counted flops are wrong");
   const bool stands_in = roof && roof->is_memory() && figures.memory && !figures.memory->same_traffic;
-  if (!stands_in) {
+  // So short a call's probes are little but launches, which are no ceiling of memory or arithmetic.
+  constexpr double launches = 3;
+  const bool mostly_launched = input.ceilings.launch && input.seconds < launches * *input.ceilings.launch;
+  if (!stands_in && !mostly_launched) {
     const auto fastest = roof_time(input.model, input.fastest_ceilings, input.roof);
     const bool unsteady = fastest && fastest->seconds() * 100 <= measured_limit * input.seconds;
     if (unsteady && figures.percent_roofline && *figures.percent_roofline > measured_limit) {

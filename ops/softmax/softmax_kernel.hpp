@@ -185,17 +185,8 @@ class softmax_row {
 
   /// to[i] = value(begin + i) for i < count; two lines at most where numbers are narrowed.
   template <class Count, class Value>
-  static void write_run(std::int64_t begin, Count known_count, T* to, const Value& value) {
-    const std::int64_t count = known_count;  // nvcc loses the pragma of a loop that compares with a class
-    if constexpr (has_vector_narrowing<T>) {
-      C values[two_lines];
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < count; ++i) values[i] = value(begin + i);
-      narrow(values, to, count);
-    } else {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(value(begin + i));
-    }
+  static void write_run(std::int64_t begin, Count count, T* to, const Value& value) {
+    compute_stretch<two_lines>(count, to, [&](std::int64_t i) { return value(begin + i); });
   }
 
   const T* source_;

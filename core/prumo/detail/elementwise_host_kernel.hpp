@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -86,21 +85,13 @@ class contiguous_host_kernel {
 
   /// to[i] = element begin + i of the output, for i < count; a chunk at most where numbers are converted.
   template <class Count, std::size_t... I>
-  PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count known_count, Out* to,
+  PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count count, Out* to,
                              std::index_sequence<I...>) const {
-    const std::int64_t count = known_count;  // nvcc loses the pragma of a loop that compares with a class
-    const Formula formula = formula_;
-    const std::tuple<numbers_of<In>...> numbers{numbers_of<In>(inputs_.template get<I>() + begin, count)...};
-    const std::tuple inputs{std::get<I>(numbers).first()...};
-    if constexpr (has_vector_narrowing<Out>) {
-      float results[chunk_elements];
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < count; ++i) results[i] = formula(load(std::get<I>(inputs)[i])...);
-      narrow(results, to, count);
-    } else {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(formula(load(std::get<I>(inputs)[i])...));
-    }
+    const auto compute_from = [&, formula = formula_](const auto*... from) {
+      compute_stretch<chunk_elements>(count, to,
+                                      [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
+    };
+    compute_from(numbers_of<In>(inputs_.template get<I>() + begin, count).first()...);
   }
 
   /// Neighbouring elements of an input: where they lie, or widened to floats.

@@ -9,6 +9,7 @@
 ///
 /// The instructions that AVX512_BF16 has are not used: they take subnormal numbers for zeros.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 
@@ -146,6 +147,22 @@ template <class T>
   requires has_vector_narrowing<T>
 [[gnu::always_inline]] inline void narrow(const float* from, T* to, std::int64_t count) {
   convert_stretch<vector_narrowing<T>>(from, to, count);
+}
+
+/// to[i] = value(i), rounded to T, for i < count: `Most` at most where T is narrowed here. No iteration depends on
+/// another. Inlined by all means, and with it the formulas in `value` by a caller that is PRUMO_FLATTEN.
+template <std::int64_t Most, class T, class Count, class Value>
+[[gnu::always_inline]] inline void compute_stretch(Count known_count, T* to, const Value& value) {
+  const std::int64_t count = known_count;  // nvcc loses the pragma of a loop that compares with a class
+  if constexpr (has_vector_narrowing<T>) {
+    float results[Most];
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t i = 0; i < count; ++i) results[i] = value(i);
+    narrow(results, to, count);
+  } else {
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(value(i));
+  }
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

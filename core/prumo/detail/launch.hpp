@@ -27,9 +27,10 @@ struct kernel_index<Kernel> {
   using type = typename Kernel::index_type;
 };
 
-/// The largest block of a kernel of single threads. Left to itself Kokkos looks through 32 sizes of a block at each launch
-/// on CUDA, up to 1024 threads, which takes the host 0.2 us of 4, and mostly chooses 128. With a limit of 128, or a number
-/// of blocks that must fit, nvcc takes half as many registers again for some formulas, which become 17 % slower.
+/// The largest block of a kernel of single threads. Left to itself Kokkos looks through 32 sizes of a block at each
+/// launch on CUDA, up to 1024 threads, which takes the host 0.2 us of 4, and mostly chooses 128. With a limit of 128,
+/// or a number of blocks that must fit, nvcc takes half as many registers again for some formulas, which become 17 %
+/// slower.
 template <class Exec>
 struct usual_launch_bounds {
   using type = Kokkos::LaunchBounds<>;
@@ -45,9 +46,9 @@ struct kernel_launch_bounds<Exec, Kernel> {
   using type = typename Kernel::launch_bounds;
 };
 
-/// The policy by which a kernel travels as an argument of its launch. With the policy's own bytes, 512 and more would go
-/// through constant memory with a hidden synchronisation on CUDA, unless the policy says that the kernel is light; to
-/// say so of all kernels would take the host 0.15 us a launch.
+/// The policy by which a kernel travels as an argument of its launch. With the policy's own bytes, 512 and more would
+/// go through constant memory with a hidden synchronisation on CUDA, unless the policy says that the kernel is light;
+/// to say so of all kernels would take the host 0.15 us a launch.
 template <class Kernel, class Policy>
 auto as_launch_argument(const Policy& policy) {
   static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");

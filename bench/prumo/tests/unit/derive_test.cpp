@@ -131,6 +131,11 @@ TEST(derive, above_a_hundred_percent_is_loud) {
   EXPECT_THAT(derive(input).warnings, IsEmpty()) << "a measured ceiling has a spread";
   input.seconds = 0.25e-3;
   EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("IMPOSSIBLE: 201 % of the measured ceiling")));
+  input.ceilings.launch = 0.08e-3;
+  EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("IMPOSSIBLE")));
+  input.ceilings.launch = 0.09e-3;
+  EXPECT_THAT(derive(input).warnings, IsEmpty()) << "the probe of so short a call is little but a launch";
+  input.ceilings.launch = std::nullopt;
   input.fastest_ceilings = input.ceilings;
   input.fastest_ceilings.triad = 4 * *input.ceilings.triad;
   EXPECT_THAT(derive(input).warnings, ElementsAre(HasSubstr("UNSTEADY: 201 % of the measured ceiling")));
