@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -28,10 +27,10 @@ TYPED_TEST_SUITE(memory_types, all_types);
 /// Any bits: every number of 16 bits where there are enough rows, of others mostly NaN with payloads of any kind.
 template <class T>
 T element_of_bits(std::size_t index) {
-  std::mt19937_64 random(index);
+  const std::uint64_t bits = (index + 1) * 0x9e3779b97f4a7c15u;  // of the golden ratio: no two alike, and well spread
   if constexpr (sizeof(T) == 2) return detail::bit_cast<T>(static_cast<std::uint16_t>(index));
-  if constexpr (sizeof(T) == 4) return detail::bit_cast<T>(static_cast<std::uint32_t>(random()) | 0x7f800000u);
-  if constexpr (sizeof(T) == 8) return detail::bit_cast<T>(random() | 0x7ff0000000000000u);
+  if constexpr (sizeof(T) == 4) return detail::bit_cast<T>(static_cast<std::uint32_t>(bits >> 32) | 0x7f800000u);
+  if constexpr (sizeof(T) == 8) return detail::bit_cast<T>(bits | 0x7ff0000000000000u);
 }
 
 template <class T>
