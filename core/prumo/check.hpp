@@ -44,6 +44,15 @@ void no_overlap(std::string_view operation, const array_description& output, con
 /// The output has no two indices at the same address (a stride of 0 over an extent above 1), or alias_error.
 void distinct_elements(std::string_view operation, const array_description& output);
 
+/// What an operation asks for that may write over its inputs: equal extents, elements of the output that have addresses
+/// of their own, and no overlap but of the very same elements.
+template <std::same_as<array_description>... Inputs>
+void in_place(std::string_view operation, const array_description& output, const Inputs&... inputs) {
+  same_extents(operation, inputs..., output);
+  distinct_elements(operation, output);
+  (no_overlap(operation, output, inputs, aliasing::in_place), ...);
+}
+
 }  // namespace check
 
 /// Whether kernels of Exec may read and write the view.

@@ -50,7 +50,7 @@ struct fill_uniform_kernel {
   std::uint64_t stream;
   bool positive;
 
-  std::int64_t items() const {
+  std::int64_t blocks() const {
     constexpr std::int64_t values = blocks_per_item * random::values_per_block<T>;
     return (count + values - 1) / values;
   }
@@ -81,7 +81,7 @@ struct fill_indices_kernel {
   std::uint64_t stream;
   std::int64_t below;
 
-  std::int64_t items() const { return (count + elements_per_item - 1) / elements_per_item; }
+  std::int64_t blocks() const { return (count + elements_per_item - 1) / elements_per_item; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t end = (item + 1) * elements_per_item < count ? (item + 1) * elements_per_item : count;
@@ -99,18 +99,12 @@ struct poison_kernel {
   element_order order;
   std::int64_t count;
 
-  std::int64_t items() const { return (count + elements_per_item - 1) / elements_per_item; }
+  std::int64_t blocks() const { return (count + elements_per_item - 1) / elements_per_item; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t end = (item + 1) * elements_per_item < count ? (item + 1) * elements_per_item : count;
     for (std::int64_t index = item * elements_per_item; index < end; ++index) data[order.offset(index)] = poison<T>();
   }
 };
-
-template <class Exec, class Kernel>
-void launch_items(const Exec& instance, const char* label, const Kernel& kernel) {
-  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
-  if (kernel.items() > 0) Kokkos::parallel_for(label, policy_type(instance, 0, kernel.items()), kernel);
-}
 
 }  // namespace prumo::cases::detail

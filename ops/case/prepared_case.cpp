@@ -3,6 +3,7 @@
 #include "fill_arrays.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/detail/huge_pages.hpp>
+#include <prumo/detail/launch.hpp>
 #include <prumo/error.hpp>
 
 #include <string>
@@ -119,15 +120,15 @@ void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outp
       T* const data = static_cast<T*>(entry.data);
       if (array.role == array_role::output) {
         if (!poison_outputs) return;
-        detail::launch_items(instance, "prumo::case::poison", detail::poison_kernel<T>{data, order, count});
+        prumo::detail::launch_blocks(instance, "prumo::case::poison", detail::poison_kernel<T>{data, order, count});
       } else if constexpr (std::is_integral_v<T>) {
-        detail::launch_items(
+        prumo::detail::launch_blocks(
             instance, "prumo::case::fill_indices",
             detail::fill_indices_kernel{data, order, count, choice_.seed, which, *array.indices_below});
       } else {
         const bool positive = array.domain == input_domain::positive;
-        detail::launch_items(instance, "prumo::case::fill_uniform",
-                             detail::fill_uniform_kernel<T>{data, order, count, choice_.seed, which, positive});
+        prumo::detail::launch_blocks(instance, "prumo::case::fill_uniform",
+                                     detail::fill_uniform_kernel<T>{data, order, count, choice_.seed, which, positive});
       }
     });
   }

@@ -195,8 +195,7 @@ struct read_case final : operation_case<Exec> {
 template <class T>
 struct launch_kernel {
   T* results;
-  std::int64_t n;
-  std::int64_t blocks() const { return n; }
+
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FUNCTION void operator()(std::int64_t index) const { results[index] = T(1); }
 };
@@ -230,9 +229,8 @@ struct launch_case final : operation_case<Exec> {
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     static const std::string label = "prumo::probe::launch";
-    const std::int64_t n = choice.shape.at("n");
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(ctx.instance(), 0, n),
-                         launch_kernel<float>{static_cast<float*>(arrays.entries[0].data), n});
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(ctx.instance(), 0, choice.shape.at("n")),
+                         launch_kernel<float>{static_cast<float*>(arrays.entries[0].data)});
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
@@ -244,9 +242,9 @@ struct launch_case final : operation_case<Exec> {
   flop_counts count_kernel(const specification& choice) const override {
     flop_counts counts;
     std::vector<counted<float>> results(static_cast<std::size_t>(choice.shape.at("n")));
-    const launch_kernel<counted<float>> kernel{results.data(), choice.shape.at("n")};
+    const launch_kernel<counted<float>> kernel{results.data()};
     const counting_scope scope(counts);
-    for (std::int64_t index = 0; index < kernel.blocks(); ++index) kernel(index);
+    for (std::int64_t index = 0; index < choice.shape.at("n"); ++index) kernel(index);
     return counts;
   }
   flop_counts count_closed_form(const specification&) const override { return {}; }

@@ -49,14 +49,8 @@ template <class Output, class... Inputs>
 void check_elementwise(std::string_view operation, const std::array<std::string_view, sizeof...(Inputs) + 1>& names,
                        const Output& output, const Inputs&... inputs) {
   static_assert(((Inputs::rank() == Output::rank()) && ...), "prumo: element-wise arrays have the same rank");
-  const auto check_described = [&](const auto&... described_inputs) {
-    const array_description described = describe(output, names[sizeof...(Inputs)]);
-    check::same_extents(operation, described_inputs..., described);
-    check::distinct_elements(operation, described);
-    (check::no_overlap(operation, described, described_inputs, aliasing::in_place), ...);
-  };
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    check_described(describe(inputs, names[I])...);
+    check::in_place(operation, describe(output, names[sizeof...(Inputs)]), describe(inputs, names[I])...);
   }(std::index_sequence_for<Inputs...>{});
 }
 

@@ -45,11 +45,11 @@ class Case:
             self.copies.append([framework.duplicate(array) for array in self.copies[0]])
         functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
                      for arrays in self.copies]
-        self.dispatch = "single"
         if host_memory:
             calls = self._transferred(functions, host_memory == "pinned")
         else:
             calls = self._resident(functions, single)
+        self.dispatch = calls.dispatch
         self.run = functions[0]
         self.sampler = Sampler(calls)
         if framework.compiles:  # or a first call of a second and more would be taken for a sample
@@ -77,10 +77,8 @@ class Case:
         self.clock = "wall" if marks is None else "device"
         if marks is None:
             return Calls(functions, self._fence)
-        if single:
-            return ResidentCalls(functions, self._fence, marks)
-        self.dispatch = "recorded"
-        return ResidentCalls(functions, self._fence, marks, lambda make: self.framework.record(self.device, make))
+        record = None if single else lambda make: self.framework.record(self.device, make)
+        return ResidentCalls(functions, self._fence, marks, record)
 
     def _transferred(self, functions, pinned):
         framework, device = self.framework, self.device

@@ -35,6 +35,7 @@ class ResidentCalls(Calls):
         super().__init__(functions, fence)
         self._marks, self._record = marks, record
         self._replay, self._recorded, self._asked = None, 0, record is None
+        self.dispatch = "single" if record is None else "recorded"
 
     def _recording(self, calls):
         """Makes the recording at the first need; whether there is one."""

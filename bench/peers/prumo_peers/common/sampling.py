@@ -45,6 +45,7 @@ class Calls:
     """Calls that can be made again and again: ``functions`` holds one for each copy of the arrays, taken in turns."""
 
     most = 1 << 24  # how many run() makes at most
+    dispatch = "single"  # or "recorded", which short calls may be
 
     def __init__(self, functions, fence):
         self.functions, self.fence = functions, fence
