@@ -47,6 +47,11 @@ template <class Exec>
 inline constexpr bool is_host_space = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible &&
                                       std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
 
+/// Whether Exec is CUDA's.
+template <class Exec>
+inline constexpr bool is_cuda_space = false;
+PRUMO_IF_CUDA(template <> inline constexpr bool is_cuda_space<Kokkos::Cuda> = true;)
+
 /// How many threads an instance has. Kokkos 4 may answer `instance.concurrency()` for the default instance.
 template <class Exec>
 int concurrency_of(const Exec& instance) {

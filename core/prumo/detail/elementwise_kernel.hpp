@@ -21,35 +21,35 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Arrays that lie in one run each, on a device: a pack of 16 bytes an iteration. Where arrays are small a kernel takes
-/// as long as a thread has instructions to do one after the other, so indices have 32 bits; longer arrays are several
-/// kernels'.
+/// Arrays that lie in one run each, on a device: an index for every pack of 16 bytes, then one for every element that
+/// is left. Where arrays are small a kernel takes as long as a thread has instructions to do and to fetch, so there is
+/// no loop, indices have 32 bits, and longer arrays are several kernels'.
 template <class Formula, class Out, class... In>
 class contiguous_device_kernel {
  public:
   using index_type = int;
+  static constexpr bool checks_index = true;
   static constexpr std::size_t widest = std::max({sizeof(Out), sizeof(In)...});
   static constexpr int pack_elements = static_cast<int>(16 / widest);
   /// The most elements of a kernel.
-  static constexpr std::int64_t most_elements = (std::int64_t{1} << 30) * pack_elements;
+  static constexpr std::int64_t most_elements = std::int64_t{1} << 30;
 
   contiguous_device_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, std::int64_t count)
-      : formula_(formula), output_(output), inputs_(inputs), count_(count) {
+      : formula_(formula), output_(output), inputs_(inputs), count_(static_cast<int>(count)) {
     bool aligned = reinterpret_cast<std::uintptr_t>(output) % (pack_elements * sizeof(Out)) == 0;
     std::size_t which = 0;
     ((aligned = aligned && reinterpret_cast<std::uintptr_t>(inputs.base[which++]) % (pack_elements * sizeof(In)) == 0),
      ...);
-    whole_packs_ = aligned ? static_cast<int>(count / pack_elements) : 0;
+    packs_ = aligned ? count_ / pack_elements : 0;
   }
 
-  std::int64_t blocks() const { return (count_ + pack_elements - 1) / pack_elements; }
+  int blocks() const { return packs_ + (count_ - packs_ * pack_elements); }
 
-  KOKKOS_FUNCTION void operator()(int block) const {
-    const std::int64_t begin = std::int64_t{block} * pack_elements;
-    if (block < whole_packs_) {
-      whole_pack(begin, std::index_sequence_for<In...>{});
+  KOKKOS_FUNCTION void operator()(int index) const {
+    if (index < packs_) {
+      whole_pack(index, std::index_sequence_for<In...>{});
     } else {
-      single_elements(begin, std::index_sequence_for<In...>{});
+      single_element(packs_ * pack_elements + (index - packs_), std::index_sequence_for<In...>{});
     }
   }
 
@@ -60,13 +60,13 @@ class contiguous_device_kernel {
   };
 
   template <std::size_t... I>
-  KOKKOS_FORCEINLINE_FUNCTION void whole_pack(std::int64_t begin, std::index_sequence<I...>) const {
-    const auto loaded = load_packs(begin, std::index_sequence<I...>{});
+  KOKKOS_FORCEINLINE_FUNCTION void whole_pack(int which, std::index_sequence<I...>) const {
+    const auto loaded = load_packs(which, std::index_sequence<I...>{});
     pack<Out> result;
     for (int lane = 0; lane < pack_elements; ++lane) {
       result.values[lane] = static_cast<Out>(formula_(load(loaded.template get<I>().values[lane])...));
     }
-    *reinterpret_cast<pack<Out>*>(output_ + begin) = result;
+    reinterpret_cast<pack<Out>*>(output_)[which] = result;
   }
 
   template <std::size_t I, class T>
@@ -85,23 +85,21 @@ class contiguous_device_kernel {
   };
 
   template <std::size_t... I>
-  KOKKOS_FORCEINLINE_FUNCTION auto load_packs(std::int64_t begin, std::index_sequence<I...>) const {
+  KOKKOS_FORCEINLINE_FUNCTION auto load_packs(int which, std::index_sequence<I...>) const {
     return loaded_packs<std::index_sequence<I...>>{
-        {*reinterpret_cast<const pack<In>*>(inputs_.template get<I>() + begin)}...};
+        {reinterpret_cast<const pack<In>*>(inputs_.template get<I>())[which]}...};
   }
 
   template <std::size_t... I>
-  KOKKOS_FORCEINLINE_FUNCTION void single_elements(std::int64_t begin, std::index_sequence<I...>) const {
-    for (std::int64_t i = begin; i < begin + pack_elements && i < count_; ++i) {
-      output_[i] = static_cast<Out>(formula_(load(inputs_.template get<I>()[i])...));
-    }
+  KOKKOS_FORCEINLINE_FUNCTION void single_element(int which, std::index_sequence<I...>) const {
+    if (which < count_) output_[which] = static_cast<Out>(formula_(load(inputs_.template get<I>()[which])...));
   }
 
   Formula formula_;
   Out* output_;
   input_pointers<In...> inputs_;
-  std::int64_t count_;
-  int whole_packs_;  ///< none where an array is not aligned for them
+  int count_;
+  int packs_;  ///< none where an array is not aligned for them
 };
 
 /// Arrays with strides of any kind: a stretch of the inner loop an iteration.

@@ -135,12 +135,18 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
 template <class Exec, class Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   if (kernel.blocks() == 0) return;
-  using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>>;
-  const std::int64_t teams = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
-  auto policy = policy_type(instance, static_cast<int>(std::min<std::int64_t>(teams, INT_MAX)), kernel.team_threads());
+  const std::int64_t wanted = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
+  const int teams = static_cast<int>(std::min<std::int64_t>(wanted, INT_MAX));
   // Team scratch is handed out in steps of 8 bytes; a step more allows for alignment.
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.scratch_bytes()) + 8));
-  Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy), kernel);
+  const std::size_t scratch_bytes = kernel.scratch_bytes() == 0 ? 0 : kernel.scratch_bytes() + 8;
+  if constexpr (is_cuda_space<Exec>) {
+    launch_team_blocks(instance, label, kernel, teams, scratch_bytes);
+  } else {
+    using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>>;
+    auto policy = policy_type(instance, teams, kernel.team_threads());
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes)));
+    Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy), kernel);
+  }
 }
 
 /// The team's scratch as an array of C, behind what was taken before.

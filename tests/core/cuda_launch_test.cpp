@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels that CUDA may bring to the processors before those before them have ended: they must still see all that came
+// before on the stream, whoever launched it, and what comes after must see them, called one by one and as a graph.
+
+#include "own_instance.hpp"
+#include <prumo/detail/team_kernel.hpp>
+#include <prumo/error.hpp>
+#include <prumo/transform.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cuda_runtime_api.h>
+
+namespace prumo {
+namespace {
+
+using vector = Kokkos::View<float*, Kokkos::CudaSpace>;
+
+/// Long enough that a kernel which does not wait reads what was there before.
+KOKKOS_FUNCTION void spin() {
+  KOKKOS_IF_ON_DEVICE((const long long begin = clock64(); while (clock64() - begin < 60'000){}))
+}
+
+/// A kernel of Kokkos' own that increases all elements when it has let time pass.
+struct slow_increment {
+  vector values;
+  KOKKOS_FUNCTION void operator()(int index) const {
+    spin();
+    values(index) += 1;
+  }
+};
+
+/// The same by a kernel that lets the next one in before it has done its work, as those of vendors' libraries do.
+__global__ void increment_after_letting_in(float* values, int count) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+  spin();
+  const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (index < count) values[index] += 1;
+}
+
+/// The same as a formula of prumo's.
+struct slow_successor {
+  KOKKOS_FUNCTION float operator()(float value) const {
+    spin();
+    return value + 1;
+  }
+};
+
+struct constant {
+  float value;
+  KOKKOS_FUNCTION float operator()() const { return value; }
+};
+
+struct doubled {
+  KOKKOS_FUNCTION float operator()(float value) const { return 2 * value; }
+};
+
+struct added {
+  KOKKOS_FUNCTION float operator()(float a, float b) const { return a + b; }
+};
+
+struct slow_copy {
+  vector from, to;
+  KOKKOS_FUNCTION void operator()(int index) const {
+    spin();
+    to(index) = from(index);
+  }
+};
+
+/// One team turns an array around in its scratch memory.
+struct reversing_kernel {
+  static constexpr int most_threads = 1024;
+  static constexpr int resident_teams = 1;
+  int threads;
+  int elements;
+  const float* source;
+  float* results;
+
+  int team_threads() const { return threads; }
+  std::int64_t blocks() const { return 1; }
+  int blocks_per_team() const { return 1; }
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(elements) * sizeof(float); }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    float* const scratch = detail::team_scratch_array<float>(member, elements);
+    for (int i = member.team_rank(); i < elements; i += threads) scratch[i] = source[i];
+    member.team_barrier();
+    for (int i = member.team_rank(); i < elements; i += threads) results[i] = scratch[elements - 1 - i];
+  }
+};
+
+class cuda_launch : public testing::Test {
+ protected:
+  static constexpr int count = 1000;
+  static constexpr int rounds = 20;
+
+  void increment_slowly() {
+    Kokkos::parallel_for("increment", Kokkos::RangePolicy<Kokkos::Cuda>(instance, 0, count), slow_increment{x});
+  }
+
+  void increment_after_letting_in() {
+    prumo::increment_after_letting_in<<<8, 128, 0, instance.cuda_stream()>>>(x.data(), count);
+  }
+
+  void reverse(const vector& from, const vector& to) {
+    detail::launch_teams(instance, "reverse", reversing_kernel{128, count, from.data(), to.data()});
+  }
+
+  /// All elements, which must be equal.
+  static float common_value(const vector& values) {
+    const auto copy = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, values);
+    for (int index = 1; index < count; ++index) EXPECT_EQ(copy(index), copy(0)) << "at " << index;
+    return copy(0);
+  }
+
+  Kokkos::Cuda instance = tests::make_own_instance<Kokkos::Cuda>();
+  context<Kokkos::Cuda> ctx{instance};
+  vector x{"x", count}, y{"y", count}, z{"z", count};
+};
+
+TEST_F(cuda_launch, sees_a_kernel_of_another_library) {
+  for (int round = 1; round <= rounds; ++round) {
+    increment_slowly();
+    transform(ctx, doubled{}, x, y);
+    increment_slowly();
+    reverse(x, z);
+    ctx.fence();
+    ASSERT_EQ(common_value(y), 2 * (2 * round - 1));
+    ASSERT_EQ(common_value(z), 2 * round);
+  }
+}
+
+TEST_F(cuda_launch, sees_a_kernel_that_lets_it_in_early) {
+  for (int round = 1; round <= rounds; ++round) {
+    increment_after_letting_in();
+    transform(ctx, doubled{}, x, y);
+    increment_after_letting_in();
+    reverse(x, z);
+    ctx.fence();
+    ASSERT_EQ(common_value(y), 2 * (2 * round - 1));
+    ASSERT_EQ(common_value(z), 2 * round);
+  }
+}
+
+TEST_F(cuda_launch, sees_kernels_before_the_one_before) {
+  for (int round = 1; round <= rounds; ++round) {
+    increment_after_letting_in();
+    transform(ctx, constant{static_cast<float>(round)}, z);  // has nothing to do with x
+    transform(ctx, added{}, x, z, y);
+    ctx.fence();
+    ASSERT_EQ(common_value(y), 2 * round);
+  }
+}
+
+TEST_F(cuda_launch, is_seen_by_what_comes_after) {
+  for (int round = 1; round <= rounds; ++round) {
+    transform(ctx, slow_successor{}, x, x);
+    Kokkos::parallel_for("copy", Kokkos::RangePolicy<Kokkos::Cuda>(instance, 0, count), slow_copy{x, y});
+    transform(ctx, slow_successor{}, x, x);
+    ASSERT_EQ(cudaMemcpyAsync(z.data(), x.data(), count * sizeof(float), cudaMemcpyDefault, instance.cuda_stream()),
+              cudaSuccess);
+    ctx.fence();
+    ASSERT_EQ(common_value(y), 2 * round - 1);
+    ASSERT_EQ(common_value(z), 2 * round);
+  }
+}
+
+TEST_F(cuda_launch, does_not_overwrite_what_is_still_read) {
+  for (int round = 1; round <= rounds; ++round) {
+    transform(ctx, constant{static_cast<float>(round)}, x);
+    transform(ctx, slow_successor{}, x, y);
+    transform(ctx, constant{-1}, x);
+    ctx.fence();
+    ASSERT_EQ(common_value(y), round + 1);
+    ASSERT_EQ(common_value(x), -1);
+  }
+}
+
+/// Two streams that part and meet, kernels of prumo and of Kokkos, a copy.
+TEST_F(cuda_launch, keeps_its_order_in_a_graph) {
+  const Kokkos::Cuda second = tests::make_own_instance<Kokkos::Cuda>();
+  context<Kokkos::Cuda> second_ctx(second);
+  const vector side("side", count), copied("copied", count), after("after", count);
+  cudaEvent_t parted{}, met{};
+  ASSERT_EQ(cudaEventCreateWithFlags(&parted, cudaEventDisableTiming), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&met, cudaEventDisableTiming), cudaSuccess);
+  const auto enqueue = [&] {
+    transform(ctx, slow_successor{}, x, x);
+    cudaEventRecord(parted, instance.cuda_stream());
+    cudaStreamWaitEvent(second.cuda_stream(), parted);
+    transform(second_ctx, slow_successor{}, x, side);
+    cudaEventRecord(met, second.cuda_stream());
+    transform(ctx, doubled{}, x, y);
+    cudaStreamWaitEvent(instance.cuda_stream(), met);
+    transform(ctx, added{}, y, side, z);
+    cudaMemcpyAsync(copied.data(), z.data(), count * sizeof(float), cudaMemcpyDeviceToDevice, instance.cuda_stream());
+    reverse(copied, z);
+    Kokkos::parallel_for("copy", Kokkos::RangePolicy<Kokkos::Cuda>(instance, 0, count), slow_copy{z, y});
+  };
+  enqueue();
+  instance.fence();
+  ASSERT_EQ(cudaStreamBeginCapture(instance.cuda_stream(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  enqueue();
+  cudaGraph_t graph{};
+  ASSERT_EQ(cudaStreamEndCapture(instance.cuda_stream(), &graph), cudaSuccess);
+  cudaGraphExec_t executable{};
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  for (int round = 2; round <= rounds; ++round) {
+    ASSERT_EQ(cudaGraphLaunch(executable, instance.cuda_stream()), cudaSuccess);
+    transform(ctx, doubled{}, y, after);
+    ctx.fence();
+    ASSERT_EQ(common_value(y), 2 * round + (round + 1));
+    ASSERT_EQ(common_value(after), 2 * (2 * round + (round + 1)));
+  }
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaEventDestroy(parted);
+  cudaEventDestroy(met);
+}
+
+TEST_F(cuda_launch, gives_teams_more_than_48_kilobytes) {
+  constexpr int elements = 16 * 1024;
+  const vector numbers("numbers", elements), results("results", elements);
+  const auto host_numbers = Kokkos::create_mirror_view(numbers);
+  for (int i = 0; i < elements; ++i) host_numbers(i) = static_cast<float>(i);
+  Kokkos::deep_copy(numbers, host_numbers);
+  detail::launch_teams(instance, "reverse", reversing_kernel{128, elements, numbers.data(), results.data()});
+  instance.fence();
+  const auto copy = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, results);
+  for (int i = 0; i < elements; ++i) ASSERT_EQ(copy(i), static_cast<float>(elements - 1 - i));
+}
+
+TEST_F(cuda_launch, tells_what_cuda_refuses) {
+  EXPECT_THAT(
+      [&] { detail::launch_teams(instance, "prumo::too_large", reversing_kernel{2048, 1, x.data(), y.data()}); },
+      testing::ThrowsMessage<backend_error>(
+          testing::AllOf(testing::HasSubstr("prumo::too_large: cudaLaunchKernelExC: invalid"),
+                         testing::HasSubstr("with 1 blocks of 2048 threads"))));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  transform(ctx, constant{3}, x);
+  ctx.fence();
+  EXPECT_EQ(common_value(x), 3);
+}
+
+}  // namespace
+}  // namespace prumo
