@@ -199,6 +199,16 @@ KOKKOS_FORCEINLINE_FUNCTION T bounded_magnitude(T x, T largest) {
   KOKKOS_IF_ON_DEVICE((return magnitude < largest ? magnitude : largest;))
 }
 
+/// x, or a zero where x is negative; it is negative so that what it is added to keeps the sign of x even where that is
+/// zero.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T positive_part(T x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, float>) return maximum_or_nan(x, -0.0f);
+#endif
+  return x < T(-0.0) ? T(-0.0) : x;
+}
+
 /// head - exp(-y^2/2) smooth for 0 <= y <= normal_tail<T>::largest and a smooth that is not negative.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
@@ -209,11 +219,11 @@ KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
     const T half = T(-0.5) * y;
     const T exponent = half * y;
     const T lost = prumo::fma(half, y, -exponent);
-    const float binary = exponent * constants::log2_e;
-    float beyond = prumo::fma(exponent, constants::log2_e, -binary);
+    const float binary = exponent * -constants::log2_e;
+    float beyond = prumo::fma(exponent, constants::log2_e, binary);
     beyond = prumo::fma(exponent, constants::log2_e_low, beyond);
     beyond = prumo::fma(beyond, constants::ln2, lost);
-    return head - approximate_exp2(binary) * prumo::fma(smooth, beyond, smooth);
+    return prumo::fma(-approximate_exp2_of_negative(binary), prumo::fma(smooth, beyond, smooth), head);
   }
 #endif
   // As in exp_argument, but of -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add, and not halved. 2^n is
@@ -245,9 +255,7 @@ KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
   const T y = detail::bounded_magnitude(x, tail.largest);
   const T quotient = detail::quick_quotient(y, prumo::fma(y, T(0.25), T(1)));
   const T smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
-  // The zero is negative so that the result has the sign of x even where it is zero.
-  const T head = x < T(-0.0) ? T(-0.0) : x;
-  return detail::less_normal_tail(head, y, smooth);
+  return detail::less_normal_tail(detail::positive_part(x), y, smooth);
 }
 
 /// Counted as what it stands for, x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.

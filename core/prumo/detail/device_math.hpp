@@ -21,14 +21,15 @@ KOKKOS_FORCEINLINE_FUNCTION float approximate_reciprocal(float x) {
 #endif
 }
 
-/// 2^x within two units in the last place, 0 where that is subnormal.
-KOKKOS_FORCEINLINE_FUNCTION float approximate_exp2(float x) {
+/// 2^-x within two units in the last place, 0 where that is subnormal. The sign costs nothing, and compilers do not
+/// take a product whose negative is wanted for two products.
+KOKKOS_FORCEINLINE_FUNCTION float approximate_exp2_of_negative(float x) {
 #if defined(__CUDA_ARCH__)
   float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  asm("{ .reg .f32 negative; neg.f32 negative, %1; ex2.approx.ftz.f32 %0, negative; }" : "=f"(result) : "f"(x));
   return result;
 #else
-  return __builtin_amdgcn_exp2f(x);
+  return __builtin_amdgcn_exp2f(-x);
 #endif
 }
 
