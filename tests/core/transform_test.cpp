@@ -21,6 +21,9 @@ struct horner {
 struct constant {
   KOKKOS_FUNCTION double operator()() const { return 1.5; }
 };
+struct successor {
+  KOKKOS_FUNCTION float operator()(float x) const { return x + 1; }
+};
 struct widen {
   KOKKOS_FUNCTION double operator()(float x, double y) const { return static_cast<double>(x) + y; }
 };
@@ -98,6 +101,34 @@ TEST(transform, the_output_may_be_an_input_at_every_length) {
     const Kokkos::View<float***, Kokkos::LayoutRight, memory> y("y", 1, 1, length);
     expect_horner(x, y, x);
   }
+}
+
+/// Larger than 16 MB, where a device's threads may take several packs: whole ones, with elements left over, and arrays
+/// that are not aligned for them; what lies beside them stays.
+template <class T>
+void expect_successors_of_many(std::size_t count, std::size_t first) {
+  const Kokkos::View<T*, memory> x("x", first + count), y("y", first + count + 1);
+  const auto numbers = Kokkos::create_mirror_view(x);
+  for (std::size_t i = 0; i < first + count; ++i) numbers(i) = T(static_cast<float>(i % 1000));
+  Kokkos::deep_copy(x, numbers);
+  const exec instance;
+  transform(instance, successor{}, Kokkos::subview(x, Kokkos::pair(first, first + count)),
+            Kokkos::subview(y, Kokkos::pair(first, first + count)));
+  instance.fence();
+  const auto result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, y);
+  for (std::size_t i = 0; i < first + count + 1; ++i) {
+    const bool inside = i >= first && i < first + count;
+    ASSERT_EQ(static_cast<float>(result(i)), inside ? static_cast<float>(i % 1000 + 1) : 0.0f) << i;
+  }
+}
+
+TEST(transform, arrays_of_many_megabytes) {
+  constexpr std::size_t bytes = std::size_t{1} << 24;
+  for (const std::size_t more : {0, 1, 777}) {
+    expect_successors_of_many<float>(bytes / sizeof(float) + more, 0);
+    expect_successors_of_many<f16>(bytes / sizeof(f16) + more, 0);
+  }
+  expect_successors_of_many<f16>(bytes / sizeof(f16) + 5, 3);
 }
 
 TEST(transform, takes_a_context_and_const_inputs) {
