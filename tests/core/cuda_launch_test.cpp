@@ -117,33 +117,31 @@ class cuda_launch : public testing::Test {
     return copy(0);
   }
 
+  /// A kernel of threads and one of teams after an increment of x each.
+  template <class Increment>
+  void expect_seen(const Increment& increment) {
+    for (int round = 1; round <= rounds; ++round) {
+      increment();
+      transform(ctx, doubled{}, x, y);
+      increment();
+      reverse(x, z);
+      ctx.fence();
+      ASSERT_EQ(common_value(y), 2 * (2 * round - 1));
+      ASSERT_EQ(common_value(z), 2 * round);
+    }
+  }
+
   Kokkos::Cuda instance = tests::make_own_instance<Kokkos::Cuda>();
   context<Kokkos::Cuda> ctx{instance};
   vector x{"x", count}, y{"y", count}, z{"z", count};
 };
 
 TEST_F(cuda_launch, sees_a_kernel_of_another_library) {
-  for (int round = 1; round <= rounds; ++round) {
-    increment_slowly();
-    transform(ctx, doubled{}, x, y);
-    increment_slowly();
-    reverse(x, z);
-    ctx.fence();
-    ASSERT_EQ(common_value(y), 2 * (2 * round - 1));
-    ASSERT_EQ(common_value(z), 2 * round);
-  }
+  expect_seen([this] { increment_slowly(); });
 }
 
 TEST_F(cuda_launch, sees_a_kernel_that_lets_it_in_early) {
-  for (int round = 1; round <= rounds; ++round) {
-    increment_after_letting_in();
-    transform(ctx, doubled{}, x, y);
-    increment_after_letting_in();
-    reverse(x, z);
-    ctx.fence();
-    ASSERT_EQ(common_value(y), 2 * (2 * round - 1));
-    ASSERT_EQ(common_value(z), 2 * round);
-  }
+  expect_seen([this] { increment_after_letting_in(); });
 }
 
 TEST_F(cuda_launch, sees_kernels_before_the_one_before) {
