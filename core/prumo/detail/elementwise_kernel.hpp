@@ -179,6 +179,19 @@ bool takes_two_packs(std::int64_t count) {
   return bytes >= large_bytes && (bytes < largest_bytes || widest == 2);
 }
 
+/// Enqueues a kernel for arrays that lie in one run each, on a device.
+template <class Exec, class Formula, class Out, class... In>
+void launch_contiguous_device_kernel(const Exec& instance, const std::string& label, const Formula& formula,
+                                     Out* output, const input_pointers<In...>& inputs, std::int64_t count) {
+  if constexpr (sizeof...(In) == 1) {
+    if (takes_two_packs<Out, In...>(count)) {
+      return launch_blocks(instance, label,
+                           contiguous_device_kernel<2, Formula, Out, In...>(formula, output, inputs, count));
+    }
+  }
+  launch_blocks(instance, label, contiguous_device_kernel<1, Formula, Out, In...>(formula, output, inputs, count));
+}
+
 /// Chooses the kernel for a problem and enqueues it.
 template <class Exec, class Formula, class Out, class... In>
 void launch_elementwise_kernel(const Exec& instance, const std::string& label,
@@ -199,18 +212,10 @@ void launch_elementwise_kernel(const Exec& instance, const std::string& label,
                     contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(),
                                                                 concurrency_of(instance), streaming));
     } else {
-      using kernel = contiguous_device_kernel<1, Formula, Out, In...>;
-      for (std::int64_t begin = 0; begin < nest.size(); begin += kernel::most_elements) {
-        const std::int64_t count = std::min(nest.size() - begin, kernel::most_elements);
-        if constexpr (sizeof...(In) == 1) {
-          if (takes_two_packs<Out, In...>(count)) {
-            launch_blocks(instance, label,
-                          contiguous_device_kernel<2, Formula, Out, In...>(problem.formula, output + begin,
-                                                                           inputs.from(begin), count));
-            continue;
-          }
-        }
-        launch_blocks(instance, label, kernel(problem.formula, output + begin, inputs.from(begin), count));
+      constexpr std::int64_t most = contiguous_device_kernel<1, Formula, Out, In...>::most_elements;
+      for (std::int64_t begin = 0; begin < nest.size(); begin += most) {
+        launch_contiguous_device_kernel(instance, label, problem.formula, output + begin, inputs.from(begin),
+                                        std::min(nest.size() - begin, most));
       }
     }
   }(std::index_sequence_for<In...>{});

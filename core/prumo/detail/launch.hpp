@@ -46,12 +46,16 @@ struct kernel_launch_bounds<Exec, Kernel> {
   using type = typename Kernel::launch_bounds;
 };
 
+/// Whether a kernel can travel as an argument of its launch everywhere; larger ones are refused on every device, so
+/// that what compiles for one compiles for all.
+template <class Kernel>
+concept light_kernel = sizeof(Kernel) < 512;
+
 /// The policy by which a kernel travels as an argument of its launch. With the policy's own bytes, 512 and more would
 /// go through constant memory with a hidden synchronisation on devices, unless the policy says that the kernel is
 /// light; to say so of all kernels would take the host longer.
-template <class Kernel, class Policy>
+template <light_kernel Kernel, class Policy>
 auto as_launch_argument(const Policy& policy) {
-  static_assert(sizeof(Kernel) < 512, "prumo: a kernel of 512 bytes or more is not light-weight");
   constexpr std::size_t clearly_light = 256;
   if constexpr (sizeof(Kernel) <= clearly_light) {
     return policy;
@@ -60,8 +64,10 @@ auto as_launch_argument(const Policy& policy) {
   }
 }
 
-/// Enqueues kernel(0) ... kernel(kernel.blocks() - 1).
-template <class Exec, class Kernel>
+/// Enqueues kernel(0) ... kernel(kernel.blocks() - 1). Besides these a kernel may have `index_type`, the type of its
+/// indices, and `launch_bounds`, what its registers are limited for; on CUDA also `block_threads`, the threads of a
+/// block, and `checks_index`, that it does nothing for other indices.
+template <class Exec, light_kernel Kernel>
 void launch_blocks(const Exec& instance, const std::string& label, const Kernel& kernel) {
   using index = typename kernel_index<Kernel>::type;
   using bounds = typename kernel_launch_bounds<Exec, Kernel>::type;

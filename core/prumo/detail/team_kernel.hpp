@@ -132,7 +132,7 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
 /// registers are limited for (left alone, compilers spend so many on arrays of values that too few loads are under
 /// way), `team_threads()`, the number of its work items `blocks()`, of which each team does `blocks_per_team()` at a
 /// time, and `scratch_bytes()`.
-template <class Exec, class Kernel>
+template <class Exec, light_kernel Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   if (kernel.blocks() == 0) return;
   const std::int64_t wanted = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
