@@ -4,7 +4,7 @@
 /// \file
 /// The cuBLAS and cuBLASLt handles of a context.
 
-#include "cuda_error.hpp"
+#include "current_device.hpp"
 #include <prumo/context.hpp>
 
 #include <cublasLt.h>

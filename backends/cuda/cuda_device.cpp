@@ -3,7 +3,7 @@
 
 #include "attribute_values.hpp"
 #include "clock_kernel.hpp"
-#include "cuda_error.hpp"
+#include "current_device.hpp"
 #include "portable/cuda_facts.hpp"
 #include "portable/cuda_peaks.hpp"
 #include "portable/nvml.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "cuda_error.hpp"
+#include "current_device.hpp"
 #include <prumo/backend/timing.hpp>
 
 #include <vector>

@@ -9,8 +9,8 @@
 /// (programmatic dependent launch, compute capability 9.0): 0.3 to 0.5 us of 2. What users of Kokkos rely on stays:
 /// the order of the instance's stream, capture of the stream as a graph, and the labels that Kokkos' tools see.
 
+#include <prumo/detail/cuda_error.hpp>
 #include <prumo/detail/instruction_set.hpp>
-#include <prumo/error.hpp>
 #include <prumo/spaces.hpp>
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -97,25 +97,24 @@ struct cuda_grid {
 
 /// Enqueues an entry function. The instance's device becomes the current one, as with Kokkos.
 ///
-/// Throws backend_error with the label where CUDA refuses it.
+/// Throws as require_success() does where CUDA refuses it, with the label and the grid.
 template <class... Parameters>
 void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const cuda_grid& grid,
                   void (*entry)(Parameters...), const std::type_identity_t<Parameters>&... arguments) {
   static launch_overlap overlap;
-  const auto require_success = [&](cudaError_t status, const char* call) {
+  const auto require = [&](cudaError_t status, const char* call) {
     if (status == cudaSuccess) return;
-    (void)cudaGetLastError();
-    throw backend_error(label + ": " + call + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
-                        "), with " + std::to_string(grid.blocks) + " blocks of " + std::to_string(grid.threads) +
-                        " threads and " + std::to_string(grid.shared_bytes) + " bytes of shared memory");
+    require_success(status, label + ": " + call + " for " + std::to_string(grid.blocks) + " blocks of " +
+                                std::to_string(grid.threads) + " threads and " + std::to_string(grid.shared_bytes) +
+                                " bytes of shared memory");
   };
-  if (grid.blocks > INT_MAX) require_success(cudaErrorInvalidConfiguration, "too many blocks");
+  if (grid.blocks > INT_MAX) require(cudaErrorInvalidConfiguration, "cudaLaunchKernelExC");
   const int device = instance.cuda_device();
-  require_success(cudaSetDevice(device), "cudaSetDevice");
+  require(cudaSetDevice(device), "cudaSetDevice");
   const auto* const address = reinterpret_cast<const void*>(entry);
   constexpr std::size_t usual_shared_bytes = 48 * 1024;  // more must be asked for
   if (grid.shared_bytes > usual_shared_bytes) {
-    require_success(
+    require(
         cudaFuncSetAttribute(address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
         "cudaFuncSetAttribute");
   }
@@ -131,7 +130,7 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
   configuration.numAttrs = overlap.on(device, address) ? 1 : 0;
   void* values[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   const announced_kernel announced(instance, label);
-  require_success(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
+  require(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
 }
 
 /// Threads of a block of kernels of single threads: Kernel::block_threads, or what is usual, the most there are.

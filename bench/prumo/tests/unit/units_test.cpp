@@ -13,16 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Function>
-std::string message_of(Function&& function) {
-  try {
-    function();
-  } catch (const unit_error& error) {
-    return error.what();
-  }
-  return "no unit_error";
-}
+using ::testing::ThrowsMessage;
 
 TEST(parse_bytes, reads_powers_of_two) {
   EXPECT_EQ(parse_bytes("1"), 1u);
@@ -69,13 +60,13 @@ TEST(parse_bytes, refuses_with_the_text_and_what_is_accepted) {
                            "+2MB"}) {
     EXPECT_THROW((void)parse_bytes(text), unit_error) << text;
   }
-  EXPECT_THAT(message_of([] { (void)parse_bytes("-2MB"); }),
-              AllOf(HasSubstr("'-2MB'"), HasSubstr("negative"), HasSubstr("2 MiB")));
-  EXPECT_THAT(message_of([] { (void)parse_bytes("0"); }), HasSubstr("zero"));
-  EXPECT_THAT(message_of([] { (void)parse_bytes("3XB"); }), HasSubstr("unknown unit 'XB'"));
-  EXPECT_THAT(message_of([] { (void)parse_bytes("9000PB"); }), HasSubstr("2^63"));
-  EXPECT_THAT(message_of([] { (void)parse_bytes("1.1KB"); }), HasSubstr("not a whole number"));
-  EXPECT_THAT(message_of([] { (void)parse_bytes("\x1b[31m"); }), HasSubstr("'?[31m'"));
+  EXPECT_THAT([] { (void)parse_bytes("-2MB"); },
+              ThrowsMessage<unit_error>(AllOf(HasSubstr("'-2MB'"), HasSubstr("negative"), HasSubstr("2 MiB"))));
+  EXPECT_THAT([] { (void)parse_bytes("0"); }, ThrowsMessage<unit_error>(HasSubstr("zero")));
+  EXPECT_THAT([] { (void)parse_bytes("3XB"); }, ThrowsMessage<unit_error>(HasSubstr("unknown unit 'XB'")));
+  EXPECT_THAT([] { (void)parse_bytes("9000PB"); }, ThrowsMessage<unit_error>(HasSubstr("2^63")));
+  EXPECT_THAT([] { (void)parse_bytes("1.1KB"); }, ThrowsMessage<unit_error>(HasSubstr("not a whole number")));
+  EXPECT_THAT([] { (void)parse_bytes("\x1b[31m"); }, ThrowsMessage<unit_error>(HasSubstr("'?[31m'")));
 }
 
 TEST(parse_byte_sizes, reads_lists_and_doubling_ranges) {
@@ -92,8 +83,8 @@ TEST(parse_byte_sizes, refuses) {
   for (const char* text : {"", ",", "1KB,", ",1KB", "1KB:", ":1KB", "4KB:2KB", "1KB:2KB:4KB", "1KB-2KB"}) {
     EXPECT_THROW((void)parse_byte_sizes(text), unit_error) << text;
   }
-  EXPECT_THAT(message_of([] { (void)parse_byte_sizes("2MB,4KB:2KB"); }),
-              AllOf(HasSubstr("'4KB:2KB'"), HasSubstr("SMALLEST:LARGEST")));
+  EXPECT_THAT([] { (void)parse_byte_sizes("2MB,4KB:2KB"); },
+              ThrowsMessage<unit_error>(AllOf(HasSubstr("'4KB:2KB'"), HasSubstr("SMALLEST:LARGEST"))));
 }
 
 TEST(parse_duration, reads_seconds) {
@@ -112,8 +103,8 @@ TEST(parse_duration, refuses) {
   for (const char* text : {"", "0", "0s", "-1s", "s", "1x", "nan", "inf", "1e3", "2min-30s", "9999999h", "1..5s"}) {
     EXPECT_THROW((void)parse_duration(text), unit_error) << text;
   }
-  EXPECT_THAT(message_of([] { (void)parse_duration("3 fortnights"); }),
-              AllOf(HasSubstr("'3 fortnights'"), HasSubstr("500ms, 15s, 2min")));
+  EXPECT_THAT([] { (void)parse_duration("3 fortnights"); },
+              ThrowsMessage<unit_error>(AllOf(HasSubstr("'3 fortnights'"), HasSubstr("500ms, 15s, 2min"))));
 }
 
 TEST(parse_percentage, needs_its_sign) {
@@ -122,7 +113,7 @@ TEST(parse_percentage, needs_its_sign) {
   EXPECT_DOUBLE_EQ(parse_percentage("0%"), 0);
   for (const char* text : {"", "2", "-2%", "%", "2%%", "two%"})
     EXPECT_THROW((void)parse_percentage(text), unit_error) << text;
-  EXPECT_THAT(message_of([] { (void)parse_percentage("2"); }), HasSubstr("lacks its % sign"));
+  EXPECT_THAT([] { (void)parse_percentage("2"); }, ThrowsMessage<unit_error>(HasSubstr("lacks its % sign")));
 }
 
 TEST(format_bytes, is_short_and_does_not_pretend) {

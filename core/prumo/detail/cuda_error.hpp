@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+/// \file
+/// What a failed call of CUDA's runtime becomes.
+
 #include <prumo/error.hpp>
+#include <prumo/spaces.hpp>
+
+#if defined(KOKKOS_ENABLE_CUDA)
 
 #include <cuda_runtime_api.h>
 #include <string>
 #include <string_view>
 
-namespace prumo::backend::cuda {
+namespace prumo::detail {
 
 /// Throws backend_error, or memory_error for cudaErrorMemoryAllocation, that names the call; clears an error that does
 /// not stick.
@@ -20,19 +26,6 @@ inline void require_success(cudaError_t status, std::string_view call) {
   throw backend_error(message);
 }
 
-/// Makes a device current for a scope: handles, events and allocations belong to the device that is current.
-class current_device {
- public:
-  explicit current_device(int device) {
-    require_success(cudaGetDevice(&previous_), "cudaGetDevice");
-    if (previous_ != device) require_success(cudaSetDevice(device), "cudaSetDevice");
-  }
-  ~current_device() { cudaSetDevice(previous_); }
-  current_device(const current_device&) = delete;
-  current_device& operator=(const current_device&) = delete;
+}  // namespace prumo::detail
 
- private:
-  int previous_ = 0;
-};
-
-}  // namespace prumo::backend::cuda
+#endif
