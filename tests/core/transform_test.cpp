@@ -129,6 +129,7 @@ TEST(transform, arrays_of_many_megabytes) {
     expect_successors_of_many<f16>(bytes / sizeof(f16) + more, 0);
   }
   expect_successors_of_many<f16>(bytes / sizeof(f16) + 5, 3);
+  expect_successors_of_many<float>(4 * bytes / sizeof(float) + 777, 0);
 }
 
 TEST(transform, takes_a_context_and_const_inputs) {

@@ -133,7 +133,8 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
   require(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
 }
 
-/// Threads of a block of kernels of single threads: Kernel::block_threads, or what is usual, the most there are.
+/// Threads of a block of kernels of single threads: Kernel::block_threads, or what is usual, the most there are. The
+/// compiler knows them: to read the block's size instead takes 0.04 us of kernels that take 0.5 to 1.5.
 inline constexpr int cuda_block_threads = 256;
 template <class Kernel>
 inline constexpr int block_threads_of = cuda_block_threads;
