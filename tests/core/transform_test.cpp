@@ -103,8 +103,8 @@ TEST(transform, the_output_may_be_an_input_at_every_length) {
   }
 }
 
-/// Larger than 16 MB, where a device's threads may take several packs: whole ones, with elements left over, and arrays
-/// that are not aligned for them; what lies beside them stays.
+/// From 16 MB on, where a device's threads may take several packs or come in smaller blocks: whole packs, with elements
+/// left over, and arrays that are not aligned for them; what lies beside them stays.
 template <class T>
 void expect_successors_of_many(std::size_t count, std::size_t first) {
   const Kokkos::View<T*, memory> x("x", first + count), y("y", first + count + 1);

@@ -183,12 +183,10 @@ void launch_contiguous_device_kernel(const Exec& instance, const std::string& la
                   contiguous_device_kernel<Packs, BlockThreads, Formula, Out, In...>(formula, output, inputs, count));
   };
   if constexpr (sizeof...(In) == 1) {
-    constexpr std::size_t widest = std::max({sizeof(Out), sizeof(In)...});
-    constexpr std::int64_t pack_bytes = 16;
-    constexpr std::int64_t large_bytes = std::int64_t{1} << 26;
-    const std::int64_t bytes = count * static_cast<std::int64_t>(widest);
-    if (bytes > std::int64_t{concurrency_of(instance)} * pack_bytes) {
-      const bool memory_is_the_limit = bytes >= large_bytes && widest > 2;
+    using kernel = contiguous_device_kernel<1, 256, Formula, Out, In...>;
+    constexpr std::int64_t large_count = (std::int64_t{1} << 26) / kernel::widest;
+    if (count > std::int64_t{concurrency_of(instance)} * kernel::pack_elements) {
+      const bool memory_is_the_limit = count >= large_count && kernel::widest > 2;
       return memory_is_the_limit ? launch.template operator()<1, 128>() : launch.template operator()<2, 128>();
     }
   }
