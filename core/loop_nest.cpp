@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/loop_nest.hpp>
+#include <prumo/detail/loop_nest.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -5,10 +5,11 @@
 /// The run-time checks that operations share. Each throws an error whose message begins with the operation's name and
 /// describes every array concerned.
 
-#include <prumo/array.hpp>
+#include <prumo/array_ref.hpp>
+#include <prumo/context_ref.hpp>
 #include <prumo/error.hpp>
 
-#include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
 
@@ -22,41 +23,40 @@ enum class aliasing : std::uint8_t {
 
 namespace check {
 
-/// Throws shape_error: `operation: expected; got ARRAY, ARRAY`.
-[[noreturn]] void throw_shape(std::string_view operation, std::string_view expected,
-                              std::initializer_list<array_description> arrays);
+/// What a list of arguments is passed as.
+using arguments = std::initializer_list<named_array>;
+
+/// Throws shape_error: `operation: expected EXPECTED; got ARRAY; ARRAY`.
+[[noreturn]] void throw_shape(std::string_view operation, std::string_view expected, arguments arrays);
+
+/// Throws argument_error in the same form.
+[[noreturn]] void throw_argument(std::string_view operation, std::string_view expected, arguments arrays);
+
+/// Every argument is an array that work on `space` can use: its memory was allocated and can be accessed from there, its
+/// rank and extents are valid, and `space` itself can be used. Else argument_error. Outputs are not read only.
+void usable(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
+
+/// All arrays have the type of the first, which is f32, f64, f16 or bf16. Else argument_error.
+void same_scalar_type(std::string_view operation, arguments arrays);
+
+/// The array has this rank, or argument_error.
+void rank(std::string_view operation, const named_array& array, int rank);
 
 /// Whether two arrays have the same extents.
-bool have_same_extents(const array_description& first, const array_description& second);
+bool have_same_extents(const array_ref& first, const array_ref& second);
 
 /// All arrays have the extents of the first, or shape_error.
-template <std::same_as<array_description>... Others>
-void same_extents(std::string_view operation, const array_description& first, const Others&... others) {
-  if (!(have_same_extents(first, others) && ...)) {
-    throw_shape(operation, "arrays of the same extents", {first, others...});
-  }
-}
+void same_extents(std::string_view operation, arguments arrays);
 
 /// The output does not overlap the input in a way that the operation does not allow, or alias_error.
-void no_overlap(std::string_view operation, const array_description& output, const array_description& input,
-                aliasing allowed);
+void no_overlap(std::string_view operation, const named_array& output, const named_array& input, aliasing allowed);
 
-/// The output has no two indices at the same address (a stride of 0 over an extent above 1), or alias_error.
-void distinct_elements(std::string_view operation, const array_description& output);
+/// The output has no two indices at the same address, or alias_error.
+void distinct_elements(std::string_view operation, const named_array& output);
 
-/// What an operation asks for that may write over its inputs: equal extents, elements of the output that have addresses
-/// of their own, and no overlap but of the very same elements.
-template <std::same_as<array_description>... Inputs>
-void in_place(std::string_view operation, const array_description& output, const Inputs&... inputs) {
-  same_extents(operation, inputs..., output);
-  distinct_elements(operation, output);
-  (no_overlap(operation, output, inputs, aliasing::in_place), ...);
-}
+/// What an operation asks for that may write over its inputs: usable arrays of equal extents, elements of the output
+/// that have addresses of their own, and no overlap but of the very same elements.
+void in_place(std::string_view operation, const instance_ref& space, const named_array& output, arguments inputs);
 
 }  // namespace check
-
-/// Whether kernels of Exec may read and write the view.
-template <class View, class Exec>
-inline constexpr bool accessible_from = Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
-
 }  // namespace prumo

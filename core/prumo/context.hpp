@@ -37,6 +37,9 @@ class context {
   context(context&&) noexcept = default;
   context& operator=(context&&) noexcept = default;
 
+  /// Whether another context took over this one's memory and handles. Operations refuse it then.
+  bool is_moved_from() const { return moved_from_.value; }
+
   /// The instance that every kernel of the operations is enqueued on.
   const Exec& instance() const { return instance_; }
 
@@ -105,9 +108,20 @@ class context {
   void fence() const { instance_.fence("prumo::context::fence"); }
 
  private:
+  /// Becomes true in an object that is moved from.
+  struct moved_from_flag {
+    bool value = false;
+    moved_from_flag() = default;
+    moved_from_flag(moved_from_flag&& other) noexcept : value(std::exchange(other.value, true)) {}
+    moved_from_flag& operator=(moved_from_flag&& other) noexcept {
+      value = std::exchange(other.value, true);
+      return *this;
+    }
+  };
   using workspace_view = Kokkos::View<std::byte*, memory_space>;
 
   Exec instance_;
+  moved_from_flag moved_from_;
   workspace_view workspace_;
   void* adopted_ = nullptr;
   std::size_t adopted_bytes_ = 0;
@@ -120,43 +134,4 @@ inline constexpr bool is_context_v = false;
 template <class Exec>
 inline constexpr bool is_context_v<context<Exec>> = true;
 
-/// A context, or a bare execution space instance: what operations without scratch accept as first argument.
-template <class T>
-concept context_or_instance = is_context_v<T> || Kokkos::is_execution_space_v<T>;
-
-namespace detail {
-
-template <class T>
-struct execution_space_of {
-  using type = T;
-};
-template <class Exec>
-struct execution_space_of<context<Exec>> {
-  using type = Exec;
-};
-template <class T>
-using execution_space_of_t = typename execution_space_of<T>::type;
-
-template <class Exec>
-const Exec& instance_of(const context<Exec>& owner) {
-  return owner.instance();
-}
-template <class Exec>
-  requires Kokkos::is_execution_space_v<Exec>
-const Exec& instance_of(const Exec& instance) {
-  // Callers use it within the expression, in which even a temporary instance lives.
-  return instance;  // NOLINT(bugprone-return-const-ref-from-parameter)
-}
-
-template <class Exec>
-std::size_t working_set_of(const context<Exec>& owner) {
-  return owner.working_set();
-}
-template <class Exec>
-  requires Kokkos::is_execution_space_v<Exec>
-std::size_t working_set_of(const Exec&) {
-  return 0;
-}
-
-}  // namespace detail
 }  // namespace prumo

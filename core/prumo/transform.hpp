@@ -5,13 +5,37 @@
 /// The element-wise engine for formulas of the caller's own: the packs, streaming stores and loop order that prumo's
 /// own operations get.
 
-#include <prumo/detail/elementwise.hpp>
+#include <prumo/check.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/view_assertions.hpp>
 #include <prumo/math.hpp>
 
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace prumo {
+namespace detail {
+
+template <class Space, class Formula, class Output, class... Inputs>
+void transform_views(const Space& space, const Formula& formula, const Output& output, const Inputs&... inputs) {
+  using exec = space_of_t<Space>;
+  constexpr bool takes_the_inputs = std::is_invocable_v<const Formula&, parameter_t<Inputs>...>;
+  static_assert(takes_the_inputs,
+                "prumo::transform: the formula cannot be called with one value of each input; its call operator is "
+                "const and takes as many arguments as there are views before the output");
+  static_assert(!std::is_const_v<typename Output::value_type>, "prumo::transform: the output view is const");
+  static const std::string label = "prumo::transform::kernel";
+  if constexpr (takes_the_inputs) {
+    const instance_ref where(space);
+    const array_ref to(output);
+    check::in_place("prumo::transform", where, {"output", to}, {{"input", array_ref(inputs)}...});
+    launch_elementwise<typename Output::value_type, typename Inputs::non_const_value_type...>(
+        where.instance<exec>(), label, formula, where.working_set(), to, array_ref(inputs)...);
+  }
+}
+
+}  // namespace detail
 
 /// output(i, j, ...) = formula(input_1(i, j, ...), ...) for every element.
 ///
@@ -20,27 +44,22 @@ namespace prumo {
 /// converts to the output's type; the last argument is the output. Views may have any layout and strides, and equal
 /// extents. The output may be one of the inputs; any other overlap is refused. Asynchronous on the instance.
 ///
-/// Throws shape_error and alias_error.
-template <context_or_instance Space, class Formula, class... Views>
+/// Throws argument_error, shape_error and alias_error.
+template <class Space, class Formula, class... Views>
 void transform(const Space& space, const Formula& formula, const Views&... inputs_then_output) {
-  using Exec = detail::execution_space_of_t<Space>;
+  PRUMO_ASSERT_ARRAYS("prumo::transform", Space, Views...);
   static_assert(sizeof...(Views) >= 1, "prumo::transform: the last argument is the output view");
-  static_assert((Kokkos::is_view_v<Views> && ...),
-                "prumo::transform: the arguments after the formula are Kokkos views");
-  static_assert((accessible_from<Views, Exec> && ...), "prumo::transform: a view cannot be accessed from the space");
-  constexpr std::size_t input_count = sizeof...(Views) - 1;
-  const auto views = std::tie(inputs_then_output...);
-  using Output = std::remove_cvref_t<std::tuple_element_t<input_count, std::tuple<Views...>>>;
-  static_assert(!std::is_const_v<typename Output::value_type>, "prumo::transform: the output view is const");
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    std::array<std::string_view, input_count + 1> names;
-    names.fill("input");
-    names.back() = "output";
-    const auto problem = detail::make_elementwise_problem("prumo::transform", space, formula, names,
-                                                          std::get<input_count>(views), std::get<I>(views)...);
-    static const std::string label = "prumo::transform::kernel";
-    detail::launch_elementwise_kernel(detail::instance_of(space), label, problem);
-  }(std::make_index_sequence<input_count>{});
+  constexpr bool are_views_of_numbers = ((Kokkos::is_view_v<Views> && detail::has_scalars<Views>)&&...);
+  static_assert(are_views_of_numbers,
+                "prumo::transform: the arguments after the formula are Kokkos views of float, double, prumo::f16 or "
+                "prumo::bf16");
+  if constexpr (!std::is_void_v<detail::space_of_t<Space>> && are_views_of_numbers && sizeof...(Views) >= 1) {
+    const auto views = std::tie(inputs_then_output...);
+    constexpr std::size_t input_count = sizeof...(Views) - 1;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      detail::transform_views(space, formula, std::get<input_count>(views), std::get<I>(views)...);
+    }(std::make_index_sequence<input_count>{});
+  }
 }
 
 }  // namespace prumo

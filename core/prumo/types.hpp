@@ -142,8 +142,8 @@ struct f8_e4m3 {
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(f8_e4m3) == 1);
 
-/// The scalar types by name, for everything that chooses one at run time.
-enum class dtype : std::uint8_t { f32, f64, f16, bf16, f8_e4m3 };
+/// The types of elements by name, for everything that chooses one at run time. The last two are indices.
+enum class dtype : std::uint8_t { f32, f64, f16, bf16, f8_e4m3, i32, i64 };
 
 /// Facts of a scalar type that an array may hold.
 template <class T>
@@ -212,7 +212,28 @@ using product_result_t = typename product_result<T>::type;
 
 constexpr dtype product_result_type(dtype type) { return type == dtype::f8_e4m3 ? dtype::bf16 : type; }
 
-/// The name of a type as results and options spell it: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`.
+/// Whether T is a type of indices: a signed integer of 4 or 8 bytes.
+template <class T>
+concept index_scalar = std::is_integral_v<T> && std::is_signed_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+
+/// Whether an array can have elements of T: numbers, or indices.
+template <class T>
+concept array_element = stored_scalar<T> || index_scalar<std::remove_cv_t<T>>;
+
+/// The name of a C++ type.
+template <array_element T>
+constexpr dtype dtype_of() {
+  if constexpr (stored_scalar<T>) {
+    return scalar_traits<std::remove_cv_t<T>>::type;
+  } else {
+    return sizeof(T) == 8 ? dtype::i64 : dtype::i32;
+  }
+}
+
+/// Whether every operation takes arrays of the type: it is f32, f64, f16 or bf16.
+constexpr bool is_scalar_type(dtype type) { return type <= dtype::bf16; }
+
+/// The name of a type as results and options spell it: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`, `i32`, `i64`.
 constexpr std::string_view dtype_name(dtype type) {
   switch (type) {
     case dtype::f32: return "f32";
@@ -220,6 +241,8 @@ constexpr std::string_view dtype_name(dtype type) {
     case dtype::f16: return "f16";
     case dtype::bf16: return "bf16";
     case dtype::f8_e4m3: return "f8_e4m3";
+    case dtype::i32: return "i32";
+    case dtype::i64: return "i64";
   }
   return "?";
 }
@@ -227,8 +250,10 @@ constexpr std::string_view dtype_name(dtype type) {
 /// Bytes of one value.
 constexpr std::size_t dtype_size(dtype type) {
   switch (type) {
-    case dtype::f64: return 8;
-    case dtype::f32: return 4;
+    case dtype::f64:
+    case dtype::i64: return 8;
+    case dtype::f32:
+    case dtype::i32: return 4;
     case dtype::f16:
     case dtype::bf16: return 2;
     case dtype::f8_e4m3: break;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "activation_formulas.hpp"
 #include <prumo/activation.hpp>
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "arithmetic_formulas.hpp"
 #include <prumo/arithmetic.hpp>
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
@@ -95,7 +96,7 @@ struct axpby_case final : elementwise_case<axpby_case<Exec>, Exec, 2> {
       return C(static_cast<plain_scalar_t<C>>(choice.values.at(name)));
     };
     switch (inputs_read(choice.values)) {
-      case 0: return axpby_case::template count_formula<0>(choice, []<class C>(C) { return fill_formula<C>{C(0)}; });
+      case 0: return {};  // a fill
       case 1:
         return axpby_case::template count_formula<1>(choice, [&]<class C>(C) {
           return scale_formula<C>{factor.template operator()<C>(choice.values.at("alpha") != 0 ? "alpha" : "beta")};

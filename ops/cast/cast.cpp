@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cast_formula.hpp"
 #include <prumo/cast.hpp>
-#include <prumo/detail/elementwise_instantiation.hpp>
+#include <prumo/detail/elementwise.hpp>
 
-#define PRUMO_INSTANTIATE_CAST(Space, From, To)                                                    \
-  template void prumo::detail::launch_elementwise<Space, prumo::cast_formula<From, To>, To, From>( \
-      const Space&, const std::string&,                                                            \
-      const prumo::detail::elementwise_problem<prumo::cast_formula<From, To>, To, From>&);
-#define PRUMO_INSTANTIATE_CASTS(Space, From)      \
-  PRUMO_INSTANTIATE_CAST(Space, From, float)      \
-  PRUMO_INSTANTIATE_CAST(Space, From, double)     \
-  PRUMO_INSTANTIATE_CAST(Space, From, prumo::f16) \
-  PRUMO_INSTANTIATE_CAST(Space, From, prumo::bf16)
+namespace prumo {
 
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_CASTS, float)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_CASTS, double)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_CASTS, prumo::f16)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_CASTS, prumo::bf16)
+void cast(instance_ref space, const array_ref& x, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::cast");
+  check::in_place(name.operation, space, {"y", y}, {{"x", x}});
+  check::same_scalar_type(name.operation, {{"x", x}});
+  check::same_scalar_type(name.operation, {{"y", y}});
+  detail::with_space_and_scalar(space.space(), x.type, [&]<class Exec, class From> {
+    detail::with_scalar(y.type, [&]<class To> {
+      detail::launch_elementwise<To, From>(space.instance<Exec>(), name.label, cast_formula<From, To>{},
+                                           space.working_set(), y, x);
+    });
+  });
+}
+
+}  // namespace prumo

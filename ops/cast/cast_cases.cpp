@@ -2,6 +2,7 @@
 // A case's type is that of its inputs, so the target makes cases of their own: cast_f32, cast_f64, cast_f16, cast_bf16,
 // each from every type.
 
+#include "cast_formula.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/cast.hpp>

@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/detail/elementwise_instantiation.hpp>
+#include "elementary_formulas.hpp"
 #include <prumo/elementary.hpp>
+#include <prumo/detail/elementwise.hpp>
 
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_UNARY, prumo::exp_formula)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_UNARY, prumo::log_formula)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_UNARY, prumo::sqrt_formula)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_UNARY, prumo::rsqrt_formula)
+namespace prumo {
+
+void exp(instance_ref space, const array_ref& x, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::exp");
+  const auto formula = []<class C>() { return exp_formula<C>{}; };
+  detail::run_elementwise(name, space, formula, named_array{"y", y}, named_array{"x", x});
+}
+
+void log(instance_ref space, const array_ref& x, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::log");
+  const auto formula = []<class C>() { return log_formula<C>{}; };
+  detail::run_elementwise(name, space, formula, named_array{"y", y}, named_array{"x", x});
+}
+
+void sqrt(instance_ref space, const array_ref& x, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::sqrt");
+  const auto formula = []<class C>() { return sqrt_formula<C>{}; };
+  detail::run_elementwise(name, space, formula, named_array{"y", y}, named_array{"x", x});
+}
+
+void rsqrt(instance_ref space, const array_ref& x, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::rsqrt");
+  const auto formula = []<class C>() { return rsqrt_formula<C>{}; };
+  detail::run_elementwise(name, space, formula, named_array{"y", y}, named_array{"x", x});
+}
+
+}  // namespace prumo

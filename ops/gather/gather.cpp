@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "gather_kernel.hpp"
+#include <prumo/check.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/word.hpp>
+#include <prumo/gather.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 
 namespace prumo::detail {
 namespace {
@@ -17,11 +23,8 @@ bool can_use_packs(const gather_problem<Word, Index>& problem) {
          can_load_packs<Word>(problem.target, problem.target_row_stride);
 }
 
-}  // namespace
-
 template <class Exec, class Word, class Index>
 void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>& problem) {
-  if (problem.rows == 0 || problem.columns == 0) return;
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
@@ -33,14 +36,59 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   }
 }
 
-#define PRUMO_INSTANTIATE_GATHER_FOR(Space, Word)                                                         \
-  template void launch_gather_rows<Space, Word, std::int64_t>(const Space&,                               \
-                                                              const gather_problem<Word, std::int64_t>&); \
-  template void launch_gather_rows<Space, Word, std::int32_t>(const Space&, const gather_problem<Word, std::int32_t>&);
-#define PRUMO_INSTANTIATE_GATHER(Space)              \
-  PRUMO_INSTANTIATE_GATHER_FOR(Space, std::uint16_t) \
-  PRUMO_INSTANTIATE_GATHER_FOR(Space, std::uint32_t) \
-  PRUMO_INSTANTIATE_GATHER_FOR(Space, std::uint64_t)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GATHER)
+/// Calls `visit.template operator()<Index>()`.
+template <class Visitor>
+void with_index(dtype type, const Visitor& visit) {
+  if (type == dtype::i64) {
+    visit.template operator()<std::int64_t>();
+  } else {
+    visit.template operator()<std::int32_t>();
+  }
+}
 
+/// The bits of a NaN of the type.
+template <class Word>
+Word missing_word(dtype type) {
+  Word word{};
+  with_scalar(type, [&]<class T> {
+    if constexpr (sizeof(T) == sizeof(Word)) {
+      word = Kokkos::bit_cast<Word>(T(std::numeric_limits<float>::quiet_NaN()));
+    }
+  });
+  return word;
+}
+
+}  // namespace
 }  // namespace prumo::detail
+
+void prumo::gather_rows(instance_ref space, const array_ref& x, const array_ref& index, const array_ref& y) {
+  constexpr std::string_view operation = "prumo::gather_rows";
+  check::usable(operation, space, {{"y", y}}, {{"x", x}, {"index", index}});
+  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
+  check::rank(operation, {"x", x}, 2);
+  check::rank(operation, {"index", index}, 1);
+  check::rank(operation, {"y", y}, 2);
+  if (index.type != dtype::i64 && index.type != dtype::i32) {
+    check::throw_argument(operation, "indices of i64 or i32", {{"index", index}});
+  }
+  if (y.extents[0] != index.extents[0] || y.extents[1] != x.extents[1]) {
+    check::throw_shape(operation, "y with a row for each index, and with the columns of x",
+                       {{"x", x}, {"index", index}, {"y", y}});
+  }
+  check::distinct_elements(operation, {"y", y});
+  check::no_overlap(operation, {"y", y}, {"x", x}, aliasing::none);
+  check::no_overlap(operation, {"y", y}, {"index", index}, aliasing::none);
+  if (y.size() == 0) return;
+  detail::with_space(space.space(), [&]<class Exec> {
+    detail::with_word(y.type, [&]<class Word> {
+      detail::with_index(index.type, [&]<class Index> {
+        detail::launch_gather_rows(
+            space.instance<Exec>(),
+            detail::gather_problem<Word, Index>{x.as<const Word>(), index.as<const Index>(), y.as<Word>(), x.extents[0],
+                                                y.extents[0], y.extents[1], x.strides[0], x.strides[1],
+                                                index.strides[0], y.strides[0], y.strides[1], space.working_set(),
+                                                detail::missing_word<Word>(y.type)});
+      });
+    });
+  });
+}

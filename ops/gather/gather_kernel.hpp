@@ -4,11 +4,11 @@
 /// \file
 /// The kernels of gather_rows: a group of a device's threads, or a host's thread, copies a stretch of a row.
 
+#include "gather_problem.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/detail/team_kernel.hpp>
-#include <prumo/gather.hpp>
 
 #include <algorithm>
 #include <cstring>

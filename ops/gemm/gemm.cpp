@@ -62,14 +62,15 @@ backend::gemm_problem<product_result_t<T>> scaling_of(const backend::gemm_proble
   return scaling;
 }
 
-bool equals_batch(const array_description& x, const array_description& c) {
+bool equals_batch(const array_ref& x, const array_ref& c) {
   return c.rank == 2 || x.extents[0] == c.extents[0];
 }
 
 }  // namespace
 
-void check_gemm(bool transposed_a, bool transposed_b, const array_description& a, const array_description& b,
-                const array_description& c) {
+void check_gemm(const instance_ref& space, bool transposed_a, bool transposed_b, const array_ref& a, const array_ref& b,
+                const array_ref& c) {
+  check::usable("prumo::gemm", space, {{"C", c}}, {{"A", a}, {"B", b}});
   const int row = c.rank - 2;
   const int column = row + 1;
   const bool fits = a.extents[transposed_a ? column : row] == c.extents[row] &&
@@ -81,11 +82,11 @@ void check_gemm(bool transposed_a, bool transposed_b, const array_description& a
     check::throw_shape("prumo::gemm",
                        std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") + ", B [" + batch +
                            (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
-                       {a, b, c});
+                       {{"A", a}, {"B", b}, {"C", c}});
   }
-  check::distinct_elements("prumo::gemm", c);
-  check::no_overlap("prumo::gemm", c, a, aliasing::none);
-  check::no_overlap("prumo::gemm", c, b, aliasing::none);
+  check::distinct_elements("prumo::gemm", {"C", c});
+  check::no_overlap("prumo::gemm", {"C", c}, {"A", a}, aliasing::none);
+  check::no_overlap("prumo::gemm", {"C", c}, {"B", b}, aliasing::none);
 }
 
 template <class Exec, class T>

@@ -44,15 +44,16 @@ const candidate<Exec, T>& choose(const Exec& instance, const backend::gemv_probl
 
 }  // namespace
 
-void check_gemv(bool transposed, const array_description& a, const array_description& x, const array_description& y) {
+void check_gemv(const instance_ref& space, bool transposed, const array_ref& a, const array_ref& x, const array_ref& y) {
+  check::usable("prumo::gemv", space, {{"y", y}}, {{"A", a}, {"x", x}});
   if (a.extents[transposed ? 1 : 0] != y.extents[0] || a.extents[transposed ? 0 : 1] != x.extents[0]) {
     check::throw_shape("prumo::gemv",
                        std::string("A ") + (transposed ? "[n x m], transposed" : "[m x n]") + ", x [n], and y [m]",
-                       {a, x, y});
+                       {{"A", a}, {"x", x}, {"y", y}});
   }
-  check::distinct_elements("prumo::gemv", y);
-  check::no_overlap("prumo::gemv", y, a, aliasing::none);
-  check::no_overlap("prumo::gemv", y, x, aliasing::none);
+  check::distinct_elements("prumo::gemv", {"y", y});
+  check::no_overlap("prumo::gemv", {"y", y}, {"A", a}, aliasing::none);
+  check::no_overlap("prumo::gemv", {"y", y}, {"x", x}, aliasing::none);
 }
 
 template <class Exec, class T>

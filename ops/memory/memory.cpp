@@ -1,10 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/detail/elementwise_instantiation.hpp>
+#include "memory_formulas.hpp"
+#include <prumo/detail/elementwise.hpp>
+#include <prumo/detail/enqueue_fill.hpp>
+#include <prumo/detail/word.hpp>
 #include <prumo/memory.hpp>
 
-#define PRUMO_INSTANTIATE_WORD(Space, Word)                             \
-  PRUMO_INSTANTIATE_ELEMENTWISE(Space, prumo::fill_formula<Word>, Word) \
-  PRUMO_INSTANTIATE_ELEMENTWISE(Space, prumo::copy_formula<Word>, Word, Word)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_WORD, std::uint16_t)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_WORD, std::uint32_t)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_WORD, std::uint64_t)
+namespace prumo {
+namespace {
+
+/// The bits of a number, in a word of its size.
+template <class Word>
+Word word_of_value(double value, dtype type) {
+  Word word{};
+  detail::with_scalar(type, [&]<class T> {
+    if constexpr (sizeof(T) == sizeof(Word)) word = Kokkos::bit_cast<Word>(T(static_cast<compute_t<T>>(value)));
+  });
+  return word;
+}
+
+}  // namespace
+
+void detail::enqueue_fill(const instance_ref& space, const std::string& label, double value, const array_ref& y) {
+  with_space(space.space(), [&]<class Exec> {
+    with_word(y.type, [&]<class Word> {
+      launch_elementwise<Word>(space.instance<Exec>(), label, fill_formula<Word>{word_of_value<Word>(value, y.type)},
+                               space.working_set(), y);
+    });
+  });
+}
+
+void fill(instance_ref space, double value, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::fill");
+  detail::check_elementwise(name, space, {"y", y}, {});
+  detail::enqueue_fill(space, name.label, value, y);
+}
+
+void copy(instance_ref space, const array_ref& x, const array_ref& y) {
+  static const detail::elementwise_name name("prumo::copy");
+  detail::check_elementwise(name, space, {"y", y}, {{"x", x}});
+  detail::with_space(space.space(), [&]<class Exec> {
+    detail::with_word(y.type, [&]<class Word> {
+      detail::launch_elementwise<Word, Word>(space.instance<Exec>(), name.label, copy_formula<Word>{},
+                                             space.working_set(), y, x);
+    });
+  });
+}
+
+}  // namespace prumo

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "memory_formulas.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/memory.hpp>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "random_numbers_kernel.hpp"
+#include <prumo/check.hpp>
 #include <prumo/detail/word.hpp>
-#include <prumo/error.hpp>
+#include <prumo/random_numbers.hpp>
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace prumo::detail {
@@ -57,6 +59,8 @@ struct normal_numbers {
   }
 };
 
+namespace {
+
 template <class Numbers, class Exec, class T>
 void launch_random(const Exec& instance, const random_problem<T>& problem) {
   const auto formula = Numbers::formula_for(problem);
@@ -70,16 +74,35 @@ void launch_random(const Exec& instance, const random_problem<T>& problem) {
   }
 }
 
-#define PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, T) \
-  template void launch_random<Numbers, Space, T>(const Space&, const random_problem<T>&);
-#define PRUMO_INSTANTIATE_RANDOM_OF(Space, Numbers)    \
-  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, float)  \
-  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, double) \
-  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, f16)    \
-  PRUMO_INSTANTIATE_RANDOM_FOR(Space, Numbers, bf16)
-#define PRUMO_INSTANTIATE_RANDOM(Space)               \
-  PRUMO_INSTANTIATE_RANDOM_OF(Space, uniform_numbers) \
-  PRUMO_INSTANTIATE_RANDOM_OF(Space, normal_numbers)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_RANDOM)
+template <class Numbers>
+random_position run_random(std::string_view operation, const instance_ref& space, const random_position& position,
+                           double first, double second, const array_ref& y) {
+  check::usable(operation, space, {{"y", y}}, {});
+  check::same_scalar_type(operation, {{"y", y}});
+  check::distinct_elements(operation, {"y", y});
+  with_space_and_scalar(space.space(), y.type, [&]<class Exec, class T> {
+    using C = compute_t<T>;
+    launch_random<Numbers>(space.instance<Exec>(),
+                           random_problem<T>{y, position, static_cast<C>(first), static_cast<C>(second)});
+  });
+  random_position next = position;
+  next.offset += static_cast<std::uint64_t>(y.size());
+  return next;
+}
 
+}  // namespace
 }  // namespace prumo::detail
+
+namespace prumo {
+
+random_position random_uniform(instance_ref space, const random_position& position, double low, double high,
+                               const array_ref& y) {
+  return detail::run_random<detail::uniform_numbers>("prumo::random_uniform", space, position, low, high, y);
+}
+
+random_position random_normal(instance_ref space, const random_position& position, double mean, double deviation,
+                              const array_ref& y) {
+  return detail::run_random<detail::normal_numbers>("prumo::random_normal", space, position, mean, deviation, y);
+}
+
+}  // namespace prumo

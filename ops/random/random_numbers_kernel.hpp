@@ -6,10 +6,10 @@
 
 #include "philox_blocks.hpp"
 #include "random_formulas.hpp"
+#include "random_problem.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/detail/team_kernel.hpp>
-#include <prumo/random_numbers.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -25,16 +25,19 @@ class random_target {
   static constexpr int per_block = random::values_per_block<T>;
 
   explicit random_target(const random_problem<T>& problem)
-      : target_(problem.target),
+      : data_(problem.target.template as<T>()),
+        rank_(problem.target.rank),
         count_(problem.target.size()),
         skipped_(static_cast<std::int64_t>(problem.position.offset % per_block)) {
     std::int64_t stride = 1;
-    for (int dimension = target_.rank - 1; dimension >= 0; --dimension) {
-      if (target_.extents[dimension] != 1 && target_.strides[dimension] != stride) in_order_ = false;
-      stride *= target_.extents[dimension];
+    for (int dimension = rank_ - 1; dimension >= 0; --dimension) {
+      extents_[dimension] = problem.target.extents[dimension];
+      strides_[dimension] = problem.target.strides[dimension];
+      if (extents_[dimension] != 1 && strides_[dimension] != stride) in_order_ = false;
+      stride *= extents_[dimension];
     }
     packs_ = in_order_ && skipped_ == 0 &&
-             reinterpret_cast<std::uintptr_t>(target_.data) % sizeof(device_pack<T, per_block>) == 0;
+             reinterpret_cast<std::uintptr_t>(data_) % sizeof(device_pack<T, per_block>) == 0;
   }
 
   /// Blocks of the generator that have a value in the array.
@@ -45,7 +48,7 @@ class random_target {
   /// Where `count` blocks' values lie one behind the other, or null.
   T* in_order(std::int64_t block, std::int64_t count) const {
     const std::int64_t begin = block * per_block - skipped_;
-    return in_order_ && begin >= 0 && begin + count * per_block <= count_ ? target_.data + begin : nullptr;
+    return in_order_ && begin >= 0 && begin + count * per_block <= count_ ? data_ + begin : nullptr;
   }
 
   /// So many blocks, from the first on, can be stored whole.
@@ -56,7 +59,7 @@ class random_target {
     device_pack<T, per_block> pack;
     PRUMO_UNROLL
     for (int lane = 0; lane < per_block; ++lane) pack.values[lane] = static_cast<T>(values[lane]);
-    *reinterpret_cast<device_pack<T, per_block>*>(target_.data + block * per_block) = pack;
+    *reinterpret_cast<device_pack<T, per_block>*>(data_ + block * per_block) = pack;
   }
 
   /// Stores those of a block's values that are asked for.
@@ -65,7 +68,7 @@ class random_target {
     PRUMO_UNROLL
     for (int lane = 0; lane < per_block; ++lane) {
       const std::int64_t index = begin + lane;
-      if (index >= 0 && index < count_) target_.data[offset_of(index)] = static_cast<T>(values[lane]);
+      if (index >= 0 && index < count_) data_[offset_of(index)] = static_cast<T>(values[lane]);
     }
   }
 
@@ -73,15 +76,18 @@ class random_target {
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset_of(std::int64_t index) const {
     if (in_order_) return index;
     std::int64_t offset = 0;
-    for (int dimension = target_.rank - 1; dimension >= 0; --dimension) {
-      const std::int64_t rest = index / target_.extents[dimension];
-      offset += (index - rest * target_.extents[dimension]) * target_.strides[dimension];
+    for (int dimension = rank_ - 1; dimension >= 0; --dimension) {
+      const std::int64_t rest = index / extents_[dimension];
+      offset += (index - rest * extents_[dimension]) * strides_[dimension];
       index = rest;
     }
     return offset;
   }
 
-  array<T> target_;
+  T* data_;
+  int rank_;
+  std::int64_t extents_[max_rank];
+  std::int64_t strides_[max_rank];
   std::int64_t count_;
   std::int64_t skipped_;
   bool in_order_ = true;

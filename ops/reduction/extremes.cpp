@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reduction_launch.hpp"
 
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_REDUCTION, prumo::detail::reduction::max)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_REDUCTION, prumo::detail::reduction::min)
+PRUMO_DEFINE_REDUCTION(max)
+PRUMO_DEFINE_REDUCTION(min)

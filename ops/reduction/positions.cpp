@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reduction_launch.hpp"
 
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_REDUCTION, prumo::detail::reduction::argmax)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_REDUCTION, prumo::detail::reduction::argmin)
+PRUMO_DEFINE_REDUCTION(argmax)
+PRUMO_DEFINE_REDUCTION(argmin)

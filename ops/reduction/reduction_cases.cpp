@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reduction_counts.hpp"
+#include "reduction_problem.hpp"
 #include "reduction_reference.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
@@ -10,7 +11,7 @@
 namespace prumo::cases {
 namespace {
 
-using prumo::detail::reduction;
+using prumo::reduction;
 
 struct reduction_text {
   const char* op;
@@ -184,17 +185,17 @@ struct cases_of {
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(reduction, prumo::cases::cases_of<prumo::detail::reduction::sum>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::sum>::rows,
-                     prumo::cases::cases_of<prumo::detail::reduction::sum_of_squares>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::sum_of_squares>::rows,
-                     prumo::cases::cases_of<prumo::detail::reduction::mean>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::mean>::rows,
-                     prumo::cases::cases_of<prumo::detail::reduction::max>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::max>::rows,
-                     prumo::cases::cases_of<prumo::detail::reduction::min>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::min>::rows,
-                     prumo::cases::cases_of<prumo::detail::reduction::argmax>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::argmax>::rows,
-                     prumo::cases::cases_of<prumo::detail::reduction::argmin>::whole,
-                     prumo::cases::cases_of<prumo::detail::reduction::argmin>::rows)
+PRUMO_REGISTER_CASES(reduction, prumo::cases::cases_of<prumo::reduction::sum>::whole,
+                     prumo::cases::cases_of<prumo::reduction::sum>::rows,
+                     prumo::cases::cases_of<prumo::reduction::sum_of_squares>::whole,
+                     prumo::cases::cases_of<prumo::reduction::sum_of_squares>::rows,
+                     prumo::cases::cases_of<prumo::reduction::mean>::whole,
+                     prumo::cases::cases_of<prumo::reduction::mean>::rows,
+                     prumo::cases::cases_of<prumo::reduction::max>::whole,
+                     prumo::cases::cases_of<prumo::reduction::max>::rows,
+                     prumo::cases::cases_of<prumo::reduction::min>::whole,
+                     prumo::cases::cases_of<prumo::reduction::min>::rows,
+                     prumo::cases::cases_of<prumo::reduction::argmax>::whole,
+                     prumo::cases::cases_of<prumo::reduction::argmax>::rows,
+                     prumo::cases::cases_of<prumo::reduction::argmin>::whole,
+                     prumo::cases::cases_of<prumo::reduction::argmin>::rows)

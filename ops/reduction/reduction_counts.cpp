@@ -10,7 +10,7 @@
 namespace prumo::cases {
 namespace {
 
-using prumo::detail::reduction;
+using prumo::reduction;
 
 template <class Policy>
 void count_row(const Policy& policy, const specification& choice, std::int64_t row, std::int64_t columns) {

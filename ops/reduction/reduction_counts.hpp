@@ -10,10 +10,10 @@
 namespace prumo::cases {
 
 /// Runs the kernels on one row of the case's data, a segment at a time in bounded memory.
-flop_counts count_reduction_kernel(prumo::detail::reduction kind, const specification& choice, std::int64_t row,
+flop_counts count_reduction_kernel(prumo::reduction kind, const specification& choice, std::int64_t row,
                                    std::int64_t columns);
 
 /// The same of one row by a formula.
-flop_counts reduction_counts(prumo::detail::reduction kind, dtype type, std::int64_t columns);
+flop_counts reduction_counts(prumo::reduction kind, dtype type, std::int64_t columns);
 
 }  // namespace prumo::cases

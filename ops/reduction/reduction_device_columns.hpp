@@ -5,9 +5,9 @@
 /// The kernel of a device for column-major matrices, whose rows lie side by side: neighbouring threads take
 /// neighbouring rows.
 
+#include "reduction_problem.hpp"
 #include "reduction_device_share.hpp"
 #include <prumo/detail/row_tiles.hpp>
-#include <prumo/reduction.hpp>
 
 namespace prumo::detail {
 

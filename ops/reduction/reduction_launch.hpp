@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// For the sources of reductions: from a problem to kernels, and the instantiations of both functions for every space
-/// and type. A source names kinds that share kernels.
+/// For the sources of reductions: from arrays to kernels, for every space and type. A source defines the kinds that share
+/// kernels.
 
 #include "reduction_device_columns.hpp"
 #include "reduction_device_nest.hpp"
@@ -11,9 +11,12 @@
 #include "reduction_device_segments.hpp"
 #include "reduction_host_layouts.hpp"
 #include "reduction_policies.hpp"
+#include <prumo/check.hpp>
+#include <prumo/context_ref.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -54,9 +57,8 @@ class reduction_launcher {
       }
     } else if (problem.columns > longest_row_on_device<row_policy>()) {
       for (std::int64_t row = 0; row < problem.rows; ++row) {
-        const array<const stored> source{
-            problem.source + row * problem.row_stride, 1, {problem.columns}, {problem.column_stride}};
-        reduce_nest_on_device(make_reduction_nest<Policy>(source), source.data,
+        const stored* const source = problem.source + row * problem.row_stride;
+        reduce_nest_on_device(make_reduction_nest<Policy>(row_of(problem)), source,
                               problem.results + row * problem.result_stride);
       }
     } else if (is_column_major(problem)) {
@@ -66,22 +68,28 @@ class reduction_launcher {
     }
   }
 
-  void reduce(const array<const stored>& source, result* target) {
-    const auto nest = make_reduction_nest<Policy>(source);
+  void reduce(const array_ref& whole, result* target) {
+    const auto nest = make_reduction_nest<Policy>(whole);
+    const stored* const source = whole.as<const stored>();
     if (nest.rank == 1) {
-      reduce_rows({source.data, 1, nest.extents[0], 0, nest.strides[0][0], target, 1});
+      reduce_rows({source, 1, nest.extents[0], 0, nest.strides[0][0], target, 1});
     } else if constexpr (is_host_space<Exec>) {
-      const auto count = nest_reduction_kernel<Policy>(policy_, source.data, nest, nullptr).blocks();
+      const auto count = nest_reduction_kernel<Policy>(policy_, source, nest, nullptr).blocks();
       accumulator* const partial = partial_results(count);
       launch_blocks(context_.instance(), labels_.strided,
-                    nest_reduction_kernel<Policy>(policy_, source.data, nest, partial));
+                    nest_reduction_kernel<Policy>(policy_, source, nest, partial));
       combine_on_host({policy_, partial, 1, 0, count, 1, nest.size(), target, 1});
     } else {
-      reduce_nest_on_device(nest, source.data, target);
+      reduce_nest_on_device(nest, source, target);
     }
   }
 
  private:
+  /// The extents and strides of a row.
+  static array_ref row_of(const row_problem& problem) {
+    return array_ref(nullptr, dtype_of<stored>(), {problem.columns}, {problem.column_stride});
+  }
+
   template <class Value = accumulator>
   Value* partial_results(std::int64_t count) {
     return static_cast<Value*>(context_.workspace(static_cast<std::size_t>(count) * sizeof(Value)));
@@ -184,25 +192,57 @@ auto make_launcher(context<Exec>& ctx) {
   return reduction_launcher<Exec, decltype(policy_of<Kind, T>())>(ctx, policy_of<Kind, T>(), labels);
 }
 
-template <reduction Kind, class Exec, class T>
-void launch_row_reduction(context<Exec>& ctx, const row_reduction_problem<T, reduced_t<Kind, T>>& problem) {
-  make_launcher<Kind, T>(ctx).reduce_rows(problem);
+/// The checks of a result that lies apart from x and has the type of results.
+template <reduction Kind>
+void check_reduction(std::string_view operation, const instance_ref& space, const named_array& x,
+                     const named_array& result) {
+  check::usable(operation, space, {result}, {x});
+  check::same_scalar_type(operation, {x});
+  if (result.array.type != (finds_index(Kind) ? dtype::i64 : x.array.type)) {
+    check::throw_argument(operation, finds_index(Kind) ? "a result of i64" : "a result of the type of x", {x, result});
+  }
 }
 
-template <reduction Kind, class Exec, class T>
-void launch_reduction(context<Exec>& ctx, const array<const T>& source, reduced_t<Kind, T>* result) {
-  make_launcher<Kind, T>(ctx).reduce(source, result);
+/// Checks the arrays and enqueues the reduction of a whole array.
+template <reduction Kind>
+void run_reduction(std::string_view operation, const context_ref& ctx, const array_ref& x, const array_ref& result) {
+  check_reduction<Kind>(operation, ctx, {"x", x}, {"result", result});
+  check::rank(operation, {"result", result}, 0);
+  if (!has_empty_result(Kind) && x.size() == 0) check::throw_shape(operation, "at least one element", {{"x", x}});
+  check::no_overlap(operation, {"result", result}, {"x", x}, aliasing::none);
+  with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
+    make_launcher<Kind, T>(ctx.context<Exec>()).reduce(x, result.as<reduced_t<Kind, T>>());
+  });
+}
+
+/// Checks the arrays and enqueues the reduction of each row.
+template <reduction Kind>
+void run_row_reduction(std::string_view operation, const context_ref& ctx, const array_ref& x, const array_ref& y) {
+  check_reduction<Kind>(operation, ctx, {"x", x}, {"y", y});
+  check::rank(operation, {"x", x}, 2);
+  check::rank(operation, {"y", y}, 1);
+  if (y.extents[0] != x.extents[0]) {
+    check::throw_shape(operation, "y with an element for each row of x", {{"x", x}, {"y", y}});
+  }
+  if (!has_empty_result(Kind) && x.extents[0] > 0 && x.extents[1] == 0) {
+    check::throw_shape(operation, "rows of at least one element", {{"x", x}});
+  }
+  check::distinct_elements(operation, {"y", y});
+  check::no_overlap(operation, {"y", y}, {"x", x}, aliasing::none);
+  with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
+    make_launcher<Kind, T>(ctx.context<Exec>())
+        .reduce_rows({x.as<const T>(), x.extents[0], x.extents[1], x.strides[0], x.strides[1],
+                      y.as<reduced_t<Kind, T>>(), y.strides[0]});
+  });
 }
 
 }  // namespace prumo::detail
 
-#define PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, T)                                                               \
-  template void prumo::detail::launch_row_reduction<Kind, Space, T>(                                                  \
-      prumo::context<Space>&, const prumo::detail::row_reduction_problem<T, prumo::detail::reduced_t<Kind, T>>&);     \
-  template void prumo::detail::launch_reduction<Kind, Space, T>(prumo::context<Space>&, const prumo::array<const T>&, \
-                                                                prumo::detail::reduced_t<Kind, T>*);
-#define PRUMO_INSTANTIATE_REDUCTION(Space, Kind)           \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, float)      \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, double)     \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, prumo::f16) \
-  PRUMO_INSTANTIATE_REDUCTION_FOR(Space, Kind, prumo::bf16)
+/// Defines a reduction of a whole array and the one of rows.
+#define PRUMO_DEFINE_REDUCTION(name)                                                                              \
+  void prumo::name(context_ref ctx, const array_ref& x, const array_ref& result) {                                \
+    detail::run_reduction<reduction::name>("prumo::" #name, ctx, x, result);                                      \
+  }                                                                                                               \
+  void prumo::name##_rows(context_ref ctx, const array_ref& x, const array_ref& y) {                              \
+    detail::run_row_reduction<reduction::name>("prumo::" #name "_rows", ctx, x, y);                               \
+  }

@@ -4,8 +4,8 @@
 /// \file
 /// The loops of an array that is reduced whole, and when rows are taken column by column.
 
-#include <prumo/loop_nest.hpp>
-#include <prumo/reduction.hpp>
+#include "reduction_problem.hpp"
+#include <prumo/detail/loop_nest.hpp>
 
 namespace prumo::detail {
 
@@ -14,9 +14,9 @@ template <class Policy>
 using reduction_nest = loop_nest<Policy::indexed ? 2 : 1>;
 
 template <class Policy>
-reduction_nest<Policy> make_reduction_nest(const array<const typename Policy::stored>& source) {
+reduction_nest<Policy> make_reduction_nest(const array_ref& source) {
   if constexpr (Policy::indexed) {
-    array<const typename Policy::stored> positions = source;
+    array_ref positions = source;
     std::int64_t stride = 1;
     for (int dimension = source.rank - 1; dimension >= 0; --dimension) {
       positions.strides[dimension] = stride;

@@ -12,7 +12,7 @@
 namespace prumo::cases {
 namespace {
 
-using prumo::detail::reduction;
+using prumo::reduction;
 
 /// Calls visit(numbers, index of the first) for one row of the case's data, piece by piece.
 void for_each_piece(const input_values& inputs, std::int64_t row, std::int64_t columns,

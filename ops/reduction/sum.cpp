@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reduction_launch.hpp"
 
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_REDUCTION, prumo::detail::reduction::sum)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_REDUCTION, prumo::detail::reduction::mean)
+PRUMO_DEFINE_REDUCTION(sum)
+PRUMO_DEFINE_REDUCTION(mean)

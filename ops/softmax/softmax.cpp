@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "softmax_launch.hpp"
+#include <prumo/softmax.hpp>
 
-namespace prumo::detail {
-
-#define PRUMO_INSTANTIATE(Space) PRUMO_INSTANTIATE_SOFTMAX(Space, softmax_formula)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE)
-
-}  // namespace prumo::detail
+void prumo::softmax(context_ref ctx, const array_ref& x, const array_ref& y) {
+  detail::run_softmax<detail::softmax_formula>("prumo::softmax", ctx, x, y);
+}

@@ -4,6 +4,7 @@
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
+#include <prumo/softmax.hpp>
 
 #include <cmath>
 

@@ -8,8 +8,11 @@
 #include "softmax_long_rows_kernel.hpp"
 #include "softmax_short_rows_kernel.hpp"
 #include "softmax_side_by_side_kernel.hpp"
+#include <prumo/check.hpp>
+#include <prumo/context_ref.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace prumo::detail {
 
@@ -116,22 +119,22 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   launch_blocks(ctx.instance(), write_label, softmax_host_write_kernel<T, Formula>{problem, partial, streaming});
 }
 
-template <class Formula, class Exec, class T>
-void launch_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
-  if (problem.rows == 0 || problem.columns == 0) return;
-  if constexpr (is_host_space<Exec>) {
-    launch_softmax_on_host<Formula>(ctx, problem);
-  } else {
-    launch_softmax_on_device<Formula>(ctx, problem);
-  }
+/// Checks the arrays, chooses a kernel and enqueues it.
+template <class Formula>
+void run_softmax(std::string_view operation, const context_ref& ctx, const array_ref& x, const array_ref& y) {
+  check::in_place(operation, ctx, {"y", y}, {{"x", x}});
+  check::rank(operation, {"x", x}, 2);
+  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
+  if (y.size() == 0) return;
+  with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
+    const softmax_problem<T> problem{x.as<const T>(), y.as<T>(),    x.extents[0], x.extents[1],     x.strides[0],
+                                     x.strides[1],    y.strides[0], y.strides[1], ctx.working_set()};
+    if constexpr (is_host_space<Exec>) {
+      launch_softmax_on_host<Formula>(ctx.context<Exec>(), problem);
+    } else {
+      launch_softmax_on_device<Formula>(ctx.context<Exec>(), problem);
+    }
+  });
 }
 
 }  // namespace prumo::detail
-
-#define PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, T) \
-  template void launch_softmax<Formula, Space, T>(context<Space>&, const softmax_problem<T>&);
-#define PRUMO_INSTANTIATE_SOFTMAX(Space, Formula)       \
-  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, float)  \
-  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, double) \
-  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, f16)    \
-  PRUMO_INSTANTIATE_SOFTMAX_FOR(Space, Formula, bf16)

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "transpose_device_kernel.hpp"
 #include "transpose_host_kernel.hpp"
+#include <prumo/check.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/word.hpp>
+#include <prumo/memory.hpp>
+#include <prumo/transpose.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace prumo::detail {
 namespace {
@@ -17,11 +22,8 @@ bool can_use_packs(const transpose_problem<Word>& problem) {
          can_load_packs<Word>(problem.target, problem.target_row_stride);
 }
 
-}  // namespace
-
 template <class Exec, class Word>
 void launch_transpose(const Exec& instance, const transpose_problem<Word>& problem) {
-  if (problem.rows == 0 || problem.columns == 0) return;
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
@@ -33,10 +35,31 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
   }
 }
 
-#define PRUMO_INSTANTIATE_TRANSPOSE(Space)                                                                     \
-  template void launch_transpose<Space, std::uint16_t>(const Space&, const transpose_problem<std::uint16_t>&); \
-  template void launch_transpose<Space, std::uint32_t>(const Space&, const transpose_problem<std::uint32_t>&); \
-  template void launch_transpose<Space, std::uint64_t>(const Space&, const transpose_problem<std::uint64_t>&);
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TRANSPOSE)
-
+}  // namespace
 }  // namespace prumo::detail
+
+void prumo::transpose(instance_ref space, const array_ref& x, const array_ref& y) {
+  constexpr std::string_view operation = "prumo::transpose";
+  check::usable(operation, space, {{"y", y}}, {{"x", x}});
+  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
+  check::rank(operation, {"x", x}, 2);
+  check::rank(operation, {"y", y}, 2);
+  if (y.extents[0] != x.extents[1] || y.extents[1] != x.extents[0]) {
+    check::throw_shape(operation, "y with the rows of x as its columns, and the columns of x as its rows",
+                       {{"x", x}, {"y", y}});
+  }
+  check::distinct_elements(operation, {"y", y});
+  check::no_overlap(operation, {"y", y}, {"x", x}, aliasing::none);
+  if (y.size() == 0) return;
+  bool is_copy = false;
+  detail::with_space(space.space(), [&]<class Exec> {
+    detail::with_word(y.type, [&]<class Word> {
+      detail::transpose_problem<Word> problem{x.as<const Word>(), y.as<Word>(),    x.extents[0],
+                                              x.extents[1],       x.strides[0],    x.strides[1],
+                                              y.strides[0],       y.strides[1],    space.working_set()};
+      is_copy = !problem.turn_to_source();
+      if (!is_copy) detail::launch_transpose(space.instance<Exec>(), problem);
+    });
+  });
+  if (is_copy) copy(space, x, transposed(y));
+}

@@ -5,8 +5,8 @@
 /// The transpose on a device: a tile of a team's passes through its scratch memory, so that both sides are read and
 /// written in whole lines.
 
+#include "transpose_problem.hpp"
 #include <prumo/detail/team_kernel.hpp>
-#include <prumo/transpose.hpp>
 
 #include <algorithm>
 #include <type_traits>

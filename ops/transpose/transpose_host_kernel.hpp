@@ -11,8 +11,8 @@
 ///   cannot guess the order, so each *tile* asks for the next one;
 /// - rows a power of two apart share sets of the nearest cache: their lines are copied before they are taken apart.
 
+#include "transpose_problem.hpp"
 #include <prumo/detail/line_square.hpp>
-#include <prumo/transpose.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -2,88 +2,58 @@
 #pragma once
 
 /// \file
-/// The element-wise engine's plain side: the problem that views are lowered to, and the launch that the operations'
-/// sources instantiate once a type. The kernels are in elementwise_kernel.hpp.
+/// For the sources of element-wise operations: checks, and a formula's kernels for every space and type.
 
-#include <prumo/array.hpp>
 #include <prumo/check.hpp>
-#include <prumo/context.hpp>
+#include <prumo/context_ref.hpp>
+#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/math.hpp>
 
-#include <array>
+#include <concepts>
 #include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
 
 namespace prumo::detail {
 
-template <class... Views>
-inline constexpr bool are_views = (Kokkos::is_view_v<Views> && ...);
-template <class First, class... Rest>
-inline constexpr bool have_one_rank = ((First::rank() == Rest::rank()) && ...);
-template <class First, class... Rest>
-inline constexpr bool have_one_type =
-    scalar<typename First::value_type> &&
-    (std::is_same_v<typename First::non_const_value_type, typename Rest::non_const_value_type> && ...);
-template <class Exec, class... Views>
-inline constexpr bool are_accessible = (accessible_from<Views, Exec> && ...);
+/// What an element-wise operation and its kernel are called. An operation has one, static: a label is made once.
+struct elementwise_name {
+  explicit elementwise_name(std::string_view name) : operation(name), label(std::string(name) + "::elementwise") {}
 
-/// output[i] = formula(inputs[i]...), over arrays of equal extents.
-template <class Formula, class Out, class... In>
-struct elementwise_problem {
-  Formula formula;
-  array<Out> output;
-  std::tuple<array<const In>...> inputs;
-  std::size_t working_set = 0;
+  std::string_view operation;
+  std::string label;
 };
 
-/// Enqueues the kernel on the instance: the library's own copy, compiled in the operation's source by
-/// elementwise_instantiation.hpp.
-template <class Exec, class Formula, class Out, class... In>
-void launch_elementwise(const Exec& instance, const std::string& label,
-                        const elementwise_problem<Formula, Out, In...>& problem);
+/// The type of the input in place of `Input`, which is there to be repeated.
+template <class T, class Input>
+using type_for = T;
 
-/// Throws where views differ in extents or an output overlaps an input that it is not; `names` are the arguments'
-/// names, inputs first.
-template <class Output, class... Inputs>
-void check_elementwise(std::string_view operation, const std::array<std::string_view, sizeof...(Inputs) + 1>& names,
-                       const Output& output, const Inputs&... inputs) {
-  static_assert(((Inputs::rank() == Output::rank()) && ...), "prumo: element-wise arrays have the same rank");
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    check::in_place(operation, describe(output, names[sizeof...(Inputs)]), describe(inputs, names[I])...);
-  }(std::index_sequence_for<Inputs...>{});
+/// Enqueues output = formula(inputs...), element by element, without checks: the formula that
+/// `make_formula.operator()<C>()` makes for the arrays' compute type C. All arrays have the output's type.
+template <class MakeFormula, std::same_as<array_ref>... Inputs>
+void enqueue_elementwise(const elementwise_name& name, const instance_ref& space, const MakeFormula& make_formula,
+                         const array_ref& output, const Inputs&... inputs) {
+  with_space_and_scalar(space.space(), output.type, [&]<class Exec, class T> {
+    const auto formula = make_formula.template operator()<compute_t<T>>();
+    launch_elementwise<T, type_for<T, Inputs>...>(space.instance<Exec>(), name.label, formula, space.working_set(),
+                                                  output, inputs...);
+  });
 }
 
-/// Checks views and lowers them to an element-wise problem.
-template <class Formula, class Space, class Output, class... Inputs>
-auto make_elementwise_problem(std::string_view operation, const Space& space, const Formula& formula,
-                              const std::array<std::string_view, sizeof...(Inputs) + 1>& names, const Output& output,
-                              const Inputs&... inputs) {
-  check_elementwise(operation, names, output, inputs...);
-  return elementwise_problem<Formula, typename Output::non_const_value_type, typename Inputs::non_const_value_type...>{
-      formula, lower(output), {lower_const(inputs)...}, working_set_of(space)};
+/// The checks of an element-wise operation whose arrays have one type. Throws argument_error, shape_error and
+/// alias_error.
+inline void check_elementwise(const elementwise_name& name, const instance_ref& space, const named_array& output,
+                              check::arguments inputs) {
+  check::in_place(name.operation, space, output, inputs);
+  check::same_scalar_type(name.operation, {output});
+  for (const named_array& input : inputs) check::same_scalar_type(name.operation, {output, input});
 }
 
-/// Checks, lowers and enqueues the library's own kernel for a formula.
-template <class Formula, class Space, class Output, class... Inputs>
-void run_elementwise(std::string_view operation, const std::string& label, const Space& space, const Formula& formula,
-                     const std::array<std::string_view, sizeof...(Inputs) + 1>& names, const Output& output,
-                     const Inputs&... inputs) {
-  launch_elementwise(instance_of(space), label,
-                     make_elementwise_problem(operation, space, formula, names, output, inputs...));
+/// Checks the arrays and enqueues output = formula(inputs...).
+template <class MakeFormula, std::same_as<named_array>... Inputs>
+void run_elementwise(const elementwise_name& name, const instance_ref& space, const MakeFormula& make_formula,
+                     const named_array& output, const Inputs&... inputs) {
+  check_elementwise(name, space, output, {inputs...});
+  enqueue_elementwise(name, space, make_formula, output.array, inputs.array...);
 }
 
 }  // namespace prumo::detail
-
-/// The static assertions of an element-wise operation; views in the order inputs, output.
-#define PRUMO_ASSERT_ELEMENTWISE(operation, Space, Output, ...)                                                       \
-  static_assert(::prumo::detail::are_views<Output __VA_OPT__(, ) __VA_ARGS__>,                                        \
-                operation ": the arguments after the space and parameters are Kokkos views");                         \
-  static_assert(::prumo::detail::have_one_rank<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
-                operation ": the views differ in rank");                                                              \
-  static_assert(::prumo::detail::have_one_type<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
-                operation ": the views differ in value type, or it is not float, double, prumo::f16 or prumo::bf16"); \
-  static_assert(::prumo::detail::are_accessible<::prumo::detail::execution_space_of_t<Space>,                         \
-                                                Output __VA_OPT__(, ) __VA_ARGS__>,                                   \
-                operation ": a view cannot be accessed from the execution space");                                    \
-  static_assert(!std::is_const_v<typename Output::value_type>, operation ": the output view is const")

@@ -5,17 +5,18 @@
 /// The element-wise kernels of devices and of strided arrays, and the choice among all. A formula is a function object
 /// on scalars; the loops around it are here and in elementwise_host_kernel.hpp, once.
 
+#include <prumo/array_ref.hpp>
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/elementwise.hpp>
 #include <prumo/detail/elementwise_host_kernel.hpp>
 #include <prumo/detail/elementwise_inputs.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/launch.hpp>
+#include <prumo/detail/loop_nest.hpp>
 #include <prumo/detail/streaming_store.hpp>
-#include <prumo/loop_nest.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 
 namespace prumo::detail {
@@ -193,33 +194,33 @@ void launch_contiguous_device_kernel(const Exec& instance, const std::string& la
   launch.template operator()<1, 256>();
 }
 
-/// Chooses the kernel for a problem and enqueues it.
-template <class Exec, class Formula, class Out, class... In>
-void launch_elementwise_kernel(const Exec& instance, const std::string& label,
-                               const elementwise_problem<Formula, Out, In...>& problem) {
+/// Chooses the kernel for arrays of equal extents and enqueues output = formula(inputs...). `In` are the types of the
+/// inputs; where a word stands for a number, of the same size.
+template <class Out, class... In, class Exec, class Formula, std::same_as<array_ref>... Inputs>
+void launch_elementwise(const Exec& instance, const std::string& label, const Formula& formula, std::size_t working_set,
+                        const array_ref& output, const Inputs&... inputs) {
+  static_assert(sizeof...(In) == sizeof...(Inputs));
   constexpr std::size_t element_bytes = (sizeof(Out) + ... + sizeof(In));  // nvcc cannot fold nothing in a lambda
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto nest = make_loop_nest(problem.output, std::get<I>(problem.inputs)...);
-    const input_pointers<In...> inputs{{std::get<I>(problem.inputs).data...}};
-    Out* const output = problem.output.data;
-    if (nest.size() == 0) return;
-    if (!nest.contiguous()) {
-      launch_blocks(instance, label,
-                    strided_kernel<is_host_space<Exec>, Formula, Out, In...>(problem.formula, output, inputs, nest));
-    } else if constexpr (is_host_space<Exec>) {
-      const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
-      const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-      launch_blocks(instance, label,
-                    contiguous_host_kernel<Formula, Out, In...>(problem.formula, output, inputs, nest.size(),
-                                                                concurrency_of(instance), streaming));
-    } else {
-      constexpr std::int64_t most = contiguous_device_kernel<1, 256, Formula, Out, In...>::most_elements;
-      for (std::int64_t begin = 0; begin < nest.size(); begin += most) {
-        launch_contiguous_device_kernel(instance, label, problem.formula, output + begin, inputs.from(begin),
-                                        std::min(nest.size() - begin, most));
-      }
+  const auto nest = make_loop_nest(output, inputs...);
+  const input_pointers<In...> from{{inputs.data...}};
+  Out* const to = output.as<Out>();
+  if (nest.size() == 0) return;
+  if (!nest.contiguous()) {
+    launch_blocks(instance, label,
+                  strided_kernel<is_host_space<Exec>, Formula, Out, In...>(formula, to, from, nest));
+  } else if constexpr (is_host_space<Exec>) {
+    const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
+    const bool streaming = has_streaming_stores && should_stream(footprint, working_set);
+    launch_blocks(instance, label,
+                  contiguous_host_kernel<Formula, Out, In...>(formula, to, from, nest.size(), concurrency_of(instance),
+                                                              streaming));
+  } else {
+    constexpr std::int64_t most = contiguous_device_kernel<1, 256, Formula, Out, In...>::most_elements;
+    for (std::int64_t begin = 0; begin < nest.size(); begin += most) {
+      launch_contiguous_device_kernel(instance, label, formula, to + begin, from.from(begin),
+                                      std::min(nest.size() - begin, most));
     }
-  }(std::index_sequence_for<In...>{});
+  }
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

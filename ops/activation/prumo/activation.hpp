@@ -5,38 +5,13 @@
 /// Element-wise activation functions of neural networks. Arguments, aliasing and errors as in <prumo/arithmetic.hpp>;
 /// largest errors as in <prumo/math.hpp>.
 
-#include <prumo/detail/elementwise.hpp>
-#include <prumo/math.hpp>
+#include <prumo/array_ref.hpp>
+#include <prumo/context_ref.hpp>
+#include <prumo/detail/view_assertions.hpp>
 
 #include <cstdint>
 
 namespace prumo {
-
-template <class C>
-struct sigmoid_formula {
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::sigmoid(x); }
-};
-
-template <class C>
-struct tanh_formula {
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::tanh(x); }
-};
-
-template <class C>
-struct relu_formula {
-  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::maximum(x, C(0)); }
-};
-
-template <class C>
-struct gelu_formula {
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu(x); }
-};
-
-template <class C>
-struct gelu_by_tanh_formula {
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu_by_tanh(x); }
-};
 
 /// The two formulas that are called gelu.
 enum class gelu_form : std::uint8_t {
@@ -45,44 +20,36 @@ enum class gelu_form : std::uint8_t {
 };
 
 /// y = 1 / (1 + e^-x), element by element.
-template <context_or_instance Space, class X, class Y>
+void sigmoid(instance_ref space, const array_ref& x, const array_ref& y);
+template <class Space, class X, class Y>
 void sigmoid(const Space& space, const X& x, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::sigmoid", Space, Y, X);
-  static const std::string label = "prumo::sigmoid::elementwise";
-  detail::run_elementwise("prumo::sigmoid", label, space, sigmoid_formula<compute_t<typename Y::value_type>>{},
-                          {"x", "y"}, y, x);
+  sigmoid(instance_ref(space), array_ref(x), array_ref(y));
 }
 
 /// y = tanh(x), element by element.
-template <context_or_instance Space, class X, class Y>
+void tanh(instance_ref space, const array_ref& x, const array_ref& y);
+template <class Space, class X, class Y>
 void tanh(const Space& space, const X& x, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::tanh", Space, Y, X);
-  static const std::string label = "prumo::tanh::elementwise";
-  detail::run_elementwise("prumo::tanh", label, space, tanh_formula<compute_t<typename Y::value_type>>{}, {"x", "y"}, y,
-                          x);
+  tanh(instance_ref(space), array_ref(x), array_ref(y));
 }
 
 /// y = max(x, 0), element by element, as IEEE 754-2019 maximum: NaN gives NaN, -0 gives 0.
-template <context_or_instance Space, class X, class Y>
+void relu(instance_ref space, const array_ref& x, const array_ref& y);
+template <class Space, class X, class Y>
 void relu(const Space& space, const X& x, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::relu", Space, Y, X);
-  static const std::string label = "prumo::relu::elementwise";
-  detail::run_elementwise("prumo::relu", label, space, relu_formula<compute_t<typename Y::value_type>>{}, {"x", "y"}, y,
-                          x);
+  relu(instance_ref(space), array_ref(x), array_ref(y));
 }
 
 /// y = x Phi(x), element by element, or its approximation by tanh. NaN gives NaN, infinity itself; -0 and -infinity
 /// give -0, as x Phi(x) tends to.
-template <context_or_instance Space, class X, class Y>
+void gelu(instance_ref space, const array_ref& x, const array_ref& y, gelu_form form = gelu_form::erf);
+template <class Space, class X, class Y>
 void gelu(const Space& space, const X& x, const Y& y, gelu_form form = gelu_form::erf) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::gelu", Space, Y, X);
-  static const std::string label = "prumo::gelu::elementwise";
-  using compute_type = compute_t<typename Y::value_type>;
-  if (form == gelu_form::tanh) {
-    detail::run_elementwise("prumo::gelu", label, space, gelu_by_tanh_formula<compute_type>{}, {"x", "y"}, y, x);
-  } else {
-    detail::run_elementwise("prumo::gelu", label, space, gelu_formula<compute_type>{}, {"x", "y"}, y, x);
-  }
+  gelu(instance_ref(space), array_ref(x), array_ref(y), form);
 }
 
 }  // namespace prumo

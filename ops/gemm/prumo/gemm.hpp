@@ -4,10 +4,12 @@
 /// \file
 /// The matrix product, C = alpha op(A) op(B) + beta C.
 
-#include <prumo/array.hpp>
+#include <prumo/array_ref.hpp>
 #include <prumo/backend/gemm.hpp>
 #include <prumo/check.hpp>
 #include <prumo/context.hpp>
+#include <prumo/context_ref.hpp>
+#include <prumo/detail/view_assertions.hpp>
 
 #include <string>
 #include <string_view>
@@ -47,14 +49,14 @@ bool gemm_uses_matrix_units(std::string_view implementation);
 
 /// Throws unless op(A) is m x k, op(B) is k x n and C is m x n, all of one batch, and C is apart from A and
 /// B.
-void check_gemm(bool transposed_a, bool transposed_b, const array_description& a, const array_description& b,
-                const array_description& c);
+void check_gemm(const instance_ref& space, bool transposed_a, bool transposed_b, const array_ref& a, const array_ref& b,
+                const array_ref& c);
 
-/// The matrix or batch behind a lowered view; the last two dimensions are rows and columns.
+/// The matrix or batch of an array; the last two dimensions are rows and columns.
 template <class T>
-backend::gemm_matrix<T> as_gemm_matrix(const array<T>& lowered, bool transposed) {
+backend::gemm_matrix<T> as_gemm_matrix(const array_ref& lowered, bool transposed) {
   const int row = lowered.rank - 2;
-  const backend::gemm_matrix<T> matrix{lowered.data, lowered.strides[row], lowered.strides[row + 1],
+  const backend::gemm_matrix<T> matrix{lowered.as<T>(), lowered.strides[row], lowered.strides[row + 1],
                                        lowered.rank == 3 ? lowered.strides[0] : 0};
   return transposed ? matrix.transposed() : matrix;
 }
@@ -106,16 +108,15 @@ void gemm(context<Exec>& ctx, transpose trans_a, transpose trans_b,
                 "prumo::gemm: A, B and C have the same value type, but for a C of prumo::bf16 where A and B are of "
                 "prumo::f8_e4m3");
   static_assert(!std::is_const_v<typename C::value_type>, "prumo::gemm: C is const");
-  static_assert(accessible_from<A, Exec> && accessible_from<B, Exec> && accessible_from<C, Exec>,
+  static_assert(detail::are_accessible<Exec, A, B, C>,
                 "prumo::gemm: a view cannot be accessed from the context's execution space");
 
   const bool transposed_a = trans_a == transpose::yes;
   const bool transposed_b = trans_b == transpose::yes;
-  detail::check_gemm(transposed_a, transposed_b, describe(a, "A"), describe(b, "B"), describe(c, "C"));
+  const array_ref lowered_a(a), lowered_b(b), lowered_c(c);
+  detail::check_gemm(ctx, transposed_a, transposed_b, lowered_a, lowered_b, lowered_c);
 
   constexpr int row = static_cast<int>(C::rank()) - 2;
-  const array<const T> lowered_a = lower_const(a);
-  const array<R> lowered_c = lower(c);
   backend::gemm_problem<T> problem;
   problem.m = lowered_c.extents[row];
   problem.n = lowered_c.extents[row + 1];
@@ -123,9 +124,9 @@ void gemm(context<Exec>& ctx, transpose trans_a, transpose trans_b,
   problem.batch = row == 1 ? lowered_c.extents[0] : 1;
   problem.alpha = alpha;
   problem.beta = beta;
-  problem.a = detail::as_gemm_matrix(lowered_a, transposed_a);
-  problem.b = detail::as_gemm_matrix(lower_const(b), transposed_b);
-  problem.c = detail::as_gemm_matrix(lowered_c, false);
+  problem.a = detail::as_gemm_matrix<const T>(lowered_a, transposed_a);
+  problem.b = detail::as_gemm_matrix<const T>(lowered_b, transposed_b);
+  problem.c = detail::as_gemm_matrix<R>(lowered_c, false);
   problem.mode = options.mode;
   detail::dispatch_gemm(ctx, problem, options);
 }

@@ -4,7 +4,7 @@
 /// \file
 /// The product of a matrix and a vector, y = alpha op(A) x + beta y.
 
-#include <prumo/array.hpp>
+#include <prumo/array_ref.hpp>
 #include <prumo/backend/gemv.hpp>
 #include <prumo/check.hpp>
 #include <prumo/context.hpp>
@@ -39,7 +39,7 @@ template <class Exec, class T>
 std::vector<std::string_view> gemv_implementations();
 
 /// Throws unless op(A) is m x n, x has n entries and y m, and y is apart from A and x.
-void check_gemv(bool transposed, const array_description& a, const array_description& x, const array_description& y);
+void check_gemv(const instance_ref& space, bool transposed, const array_ref& a, const array_ref& x, const array_ref& y);
 
 }  // namespace detail
 
@@ -70,23 +70,22 @@ void gemv(context<Exec>& ctx, transpose trans_a,
       "prumo::gemv: A, x and y have the same value type");
   static_assert(scalar<T>, "prumo::gemv: the value type is not float, double, prumo::f16 or prumo::bf16");
   static_assert(!std::is_const_v<typename Y::value_type>, "prumo::gemv: y is const");
-  static_assert(accessible_from<A, Exec> && accessible_from<X, Exec> && accessible_from<Y, Exec>,
+  static_assert(detail::are_accessible<Exec, A, X, Y>,
                 "prumo::gemv: a view cannot be accessed from the context's execution space");
 
   const bool transposed = trans_a == transpose::yes;
-  detail::check_gemv(transposed, describe(a, "A"), describe(x, "x"), describe(y, "y"));
+  const array_ref lowered_a(a), lowered_x(x), lowered_y(y);
+  detail::check_gemv(ctx, transposed, lowered_a, lowered_x, lowered_y);
 
-  const array<const T> lowered_x = lower_const(x);
-  const array<T> lowered_y = lower(y);
   backend::gemv_problem<T> problem;
   problem.m = lowered_y.extents[0];
   problem.n = lowered_x.extents[0];
   problem.alpha = alpha;
   problem.beta = beta;
-  problem.a = detail::as_gemm_matrix(lower_const(a), transposed);
-  problem.x = lowered_x.data;
+  problem.a = detail::as_gemm_matrix<const T>(lowered_a, transposed);
+  problem.x = lowered_x.as<const T>();
   problem.x_stride = lowered_x.strides[0];
-  problem.y = lowered_y.data;
+  problem.y = lowered_y.as<T>();
   problem.y_stride = lowered_y.strides[0];
   detail::dispatch_gemv(ctx, problem, options);
 }

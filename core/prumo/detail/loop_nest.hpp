@@ -2,11 +2,12 @@
 #pragma once
 
 /// \file
-/// Several arrays of the same extents, walked together: dimensions are ordered by the output's strides and merged
-/// where every array allows it, so that kernels see as few and as long loops as there are.
+/// Several arrays of the same extents, walked together: dimensions are ordered by the first array's strides and merged
+/// where every array allows it, so that kernels see few and long loops.
 
-#include <prumo/array.hpp>
+#include <prumo/array_ref.hpp>
 
+#include <concepts>
 #include <cstdint>
 
 namespace prumo::detail {
@@ -15,7 +16,7 @@ namespace prumo::detail {
 template <int Count>
 struct loop_nest {
   int rank = 0;
-  std::int64_t extents[max_rank];  ///< so many as the rank; the rest is left as it is, and so are the strides
+  std::int64_t extents[max_rank];  ///< only those below `rank` are set, and so it is with strides
   std::int64_t strides[Count][max_rank];
 
   /// The dimension of the inner loop.
@@ -41,16 +42,17 @@ struct loop_nest {
 int normalise_loop_nest(int count, int rank, std::int64_t* extents, std::int64_t (*strides)[max_rank]);
 
 /// The loop nest of arrays with equal extents; the first one, the output, decides the order.
-template <class First, class... Rest>
-loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array<First>& first, const array<Rest>&... rest) {
+template <std::same_as<array_ref>... Rest>
+loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref& first, const Rest&... rest) {
   constexpr int count = 1 + static_cast<int>(sizeof...(Rest));
   loop_nest<count> nest;
   nest.rank = first.rank;
   for (int dimension = 0; dimension < first.rank; ++dimension) nest.extents[dimension] = first.extents[dimension];
   int which = 0;
-  const auto take = [&](const auto& source) {
-    for (int dimension = 0; dimension < first.rank; ++dimension)
+  const auto take = [&](const array_ref& source) {
+    for (int dimension = 0; dimension < first.rank; ++dimension) {
       nest.strides[which][dimension] = source.strides[dimension];
+    }
     ++which;
   };
   take(first);

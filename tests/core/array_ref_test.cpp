@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/array.hpp>
+#include <prumo/array_ref.hpp>
 #include <prumo/check.hpp>
-#include <prumo/loop_nest.hpp>
+#include <prumo/detail/loop_nest.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,44 +12,49 @@ namespace {
 using host = Kokkos::HostSpace;
 using testing::HasSubstr;
 
-TEST(array, lowers_extents_and_strides_of_a_subview) {
+TEST(array_ref, describes_a_subview) {
   const Kokkos::View<float***, Kokkos::LayoutRight, host> whole("whole", 4, 5, 6);
   const auto part = Kokkos::subview(whole, 1, Kokkos::pair(1, 4), Kokkos::ALL);
-  const array<float> lowered = lower(part);
-  EXPECT_EQ(lowered.rank, 2);
-  EXPECT_EQ(lowered.extents[0], 3);
-  EXPECT_EQ(lowered.extents[1], 6);
-  EXPECT_EQ(lowered.strides[0], 6);
-  EXPECT_EQ(lowered.strides[1], 1);
-  EXPECT_EQ(lowered.data, &whole(1, 1, 0));
-  EXPECT_EQ(lowered.size(), 18);
+  const array_ref array(part);
+  EXPECT_EQ(array.rank, 2);
+  EXPECT_EQ(array.extents[0], 3);
+  EXPECT_EQ(array.extents[1], 6);
+  EXPECT_EQ(array.strides[0], 6);
+  EXPECT_EQ(array.strides[1], 1);
+  EXPECT_EQ(array.as<float>(), &whole(1, 1, 0));
+  EXPECT_EQ(array.size(), 18);
+  EXPECT_EQ(array.type, dtype::f32);
+  EXPECT_EQ(array.memory, memory_kind::host);
+  EXPECT_FALSE(array.read_only);
 }
 
-TEST(array, description_names_everything) {
+TEST(array_ref, without_strides_is_row_major) {
+  double numbers[24] = {};
+  const array_ref array(numbers, dtype::f64, {2, 3, 4});
+  EXPECT_EQ(array.rank, 3);
+  EXPECT_EQ(array.strides[0], 12);
+  EXPECT_EQ(array.strides[1], 4);
+  EXPECT_EQ(array.strides[2], 1);
+  EXPECT_EQ(layout_name(array), "right");
+  EXPECT_EQ(layout_name(transposed(array_ref(numbers, dtype::f64, {2, 3}))), "left");
+}
+
+TEST(array_ref, its_text_names_everything) {
   const Kokkos::View<double**, Kokkos::LayoutLeft, host> view("temperature", 3, 4);
-  EXPECT_EQ(to_string(describe(view, "x")), "x 'temperature': f64 [3 x 4], strides (1, 3), left, in Host");
+  EXPECT_EQ(to_string({"x", array_ref(view)}), "x 'temperature': f64 [3 x 4], strides (1, 3), left, in Host");
   const double number = 0;
   const Kokkos::View<const double, host, Kokkos::MemoryUnmanaged> unnamed(&number);
-  EXPECT_EQ(to_string(describe(unnamed, "result")), "result: f64 [], strides (), right, in Host");
-}
-
-TEST(array, overlap_is_judged_by_spans) {
-  const Kokkos::View<float*, host> memory("memory", 100);
-  const auto first = Kokkos::subview(memory, Kokkos::pair(0, 50));
-  const auto second = Kokkos::subview(memory, Kokkos::pair(50, 100));
-  const auto across = Kokkos::subview(memory, Kokkos::pair(49, 60));
-  const auto nothing = Kokkos::subview(memory, Kokkos::pair(10, 10));
-  EXPECT_FALSE(spans_overlap(describe(first, "a"), describe(second, "b")));
-  EXPECT_TRUE(spans_overlap(describe(first, "a"), describe(across, "b")));
-  EXPECT_TRUE(spans_overlap(describe(second, "a"), describe(across, "b")));
-  EXPECT_FALSE(spans_overlap(describe(first, "a"), describe(nothing, "b")));
+  EXPECT_TRUE(array_ref(unnamed).read_only);
+  EXPECT_EQ(to_string({"result", array_ref(unnamed)}), "result: f64 [], strides (), right, in Host");
+  std::int32_t indices[5] = {};
+  EXPECT_EQ(to_string({"index", array_ref(indices, dtype::i32, {5})}), "index: i32 [5], strides (1), right, in Host");
 }
 
 TEST(check, unequal_extents_name_all_arrays) {
   const Kokkos::View<float**, Kokkos::LayoutRight, host> x("x", 3, 4);
   const Kokkos::View<float**, Kokkos::LayoutRight, host> y("y", 4, 3);
   try {
-    check::same_extents("prumo::add", describe(x, "x"), describe(y, "y"));
+    check::same_extents("prumo::add", {{"x", array_ref(x)}, {"y", array_ref(y)}});
     FAIL() << "no error";
   } catch (const shape_error& error) {
     EXPECT_STREQ(error.what(),
@@ -60,12 +65,14 @@ TEST(check, unequal_extents_name_all_arrays) {
 
 TEST(check, an_output_that_overlaps_is_refused_unless_it_is_the_input) {
   const Kokkos::View<float*, host> memory("memory", 100);
-  const auto x = Kokkos::subview(memory, Kokkos::pair(0, 50));
-  const auto shifted = Kokkos::subview(memory, Kokkos::pair(1, 51));
-  EXPECT_NO_THROW(check::no_overlap("op", describe(x, "y"), describe(x, "x"), aliasing::in_place));
-  EXPECT_THROW(check::no_overlap("op", describe(x, "y"), describe(x, "x"), aliasing::none), alias_error);
+  const auto first_half = Kokkos::subview(memory, Kokkos::pair(0, 50));
+  const array_ref x(first_half);
+  const auto one_further = Kokkos::subview(memory, Kokkos::pair(1, 51));
+  const array_ref shifted(one_further);
+  EXPECT_NO_THROW(check::no_overlap("op", {"y", x}, {"x", x}, aliasing::in_place));
+  EXPECT_THROW(check::no_overlap("op", {"y", x}, {"x", x}, aliasing::none), alias_error);
   try {
-    check::no_overlap("op", describe(shifted, "y"), describe(x, "x"), aliasing::in_place);
+    check::no_overlap("op", {"y", shifted}, {"x", x}, aliasing::in_place);
     FAIL() << "no error";
   } catch (const alias_error& error) {
     EXPECT_THAT(error.what(),
@@ -77,7 +84,7 @@ TEST(check, an_output_that_overlaps_is_refused_unless_it_is_the_input) {
 TEST(loop_nest, merges_what_lies_in_one_run) {
   const Kokkos::View<float***, Kokkos::LayoutLeft, host> x("x", 3, 4, 5);
   const Kokkos::View<float***, Kokkos::LayoutLeft, host> y("y", 3, 4, 5);
-  const auto nest = detail::make_loop_nest(lower(y), lower_const(x));
+  const auto nest = detail::make_loop_nest(array_ref(y), array_ref(x));
   EXPECT_TRUE(nest.contiguous());
   EXPECT_EQ(nest.extents[0], 60);
 }
@@ -85,7 +92,7 @@ TEST(loop_nest, merges_what_lies_in_one_run) {
 TEST(loop_nest, keeps_apart_what_does_not_and_walks_the_output_in_order) {
   const Kokkos::View<float**, Kokkos::LayoutLeft, host> x("x", 3, 4);
   const Kokkos::View<float**, Kokkos::LayoutRight, host> y("y", 3, 4);
-  const auto nest = detail::make_loop_nest(lower(y), lower_const(x));
+  const auto nest = detail::make_loop_nest(array_ref(y), array_ref(x));
   EXPECT_FALSE(nest.contiguous());
   ASSERT_EQ(nest.rank, 2);
   EXPECT_EQ(nest.extents[nest.inner()], 4);
@@ -96,9 +103,9 @@ TEST(loop_nest, keeps_apart_what_does_not_and_walks_the_output_in_order) {
 
 TEST(loop_nest, empty_and_single_arrays) {
   const Kokkos::View<float**, Kokkos::LayoutRight, host> none("none", 3, 0);
-  EXPECT_EQ(detail::make_loop_nest(lower(none)).size(), 0);
+  EXPECT_EQ(detail::make_loop_nest(array_ref(none)).size(), 0);
   const Kokkos::View<float**, Kokkos::LayoutStride, host> one("one", Kokkos::LayoutStride(1, 7, 1, 9));
-  EXPECT_TRUE(detail::make_loop_nest(lower(one)).contiguous());
+  EXPECT_TRUE(detail::make_loop_nest(array_ref(one)).contiguous());
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the kernels of the activation functions compute for each element, in the compute type C.
+
+#include <prumo/math.hpp>
+
+namespace prumo {
+
+template <class C>
+struct sigmoid_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::sigmoid(x); }
+};
+
+template <class C>
+struct tanh_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::tanh(x); }
+};
+
+template <class C>
+struct relu_formula {
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::maximum(x, C(0)); }
+};
+
+template <class C>
+struct gelu_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu(x); }
+};
+
+template <class C>
+struct gelu_by_tanh_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu_by_tanh(x); }
+};
+
+}  // namespace prumo

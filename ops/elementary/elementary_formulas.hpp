@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the kernels of the elementary functions compute for each element, in the compute type C.
+
+#include <prumo/math.hpp>
+
+namespace prumo {
+
+template <class C>
+struct exp_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::exp(x); }
+};
+
+template <class C>
+struct log_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::log(x); }
+};
+
+template <class C>
+struct sqrt_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::sqrt(x); }
+};
+
+template <class C>
+struct rsqrt_formula {
+  KOKKOS_FUNCTION C operator()(C x) const { return prumo::rsqrt(x); }
+};
+
+}  // namespace prumo

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the kernels of fill and copy do with each element: a number, or the word that it is moved as.
+
+#include <Kokkos_Macros.hpp>
+
+namespace prumo {
+
+template <class Element>
+struct fill_formula {
+  Element value;
+  KOKKOS_FUNCTION Element operator()() const { return value; }
+};
+
+template <class Element>
+struct copy_formula {
+  KOKKOS_FUNCTION Element operator()(Element x) const { return x; }
+};
+
+}  // namespace prumo
