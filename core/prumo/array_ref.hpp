@@ -18,8 +18,8 @@ namespace prumo {
 /// The highest rank of an array; that of Kokkos Views.
 inline constexpr int max_rank = 8;
 
-/// Where an array lies: the memory spaces of Kokkos. `other` is a space that prumo does not know; its owner vouches that
-/// operations can access it.
+/// Where an array lies: the memory spaces of Kokkos. `other` is a space that prumo does not know; its owner vouches
+/// that operations can access it.
 enum class memory_kind : std::uint8_t {
   host,
   cuda,
@@ -39,10 +39,10 @@ namespace detail {
 template <class MemorySpace>
 constexpr memory_kind memory_kind_of() {
   if constexpr (std::is_same_v<MemorySpace, Kokkos::HostSpace>) return memory_kind::host;
-  PRUMO_IF_CUDA(if constexpr (std::is_same_v<MemorySpace, Kokkos::CudaSpace>) return memory_kind::cuda;
-                if constexpr (std::is_same_v<MemorySpace, Kokkos::CudaUVMSpace>) return memory_kind::cuda_managed;
-                if constexpr (std::is_same_v<MemorySpace, Kokkos::CudaHostPinnedSpace>)
-                  return memory_kind::cuda_pinned;)
+  PRUMO_IF_CUDA(
+      if constexpr (std::is_same_v<MemorySpace, Kokkos::CudaSpace>) return memory_kind::cuda;
+      if constexpr (std::is_same_v<MemorySpace, Kokkos::CudaUVMSpace>) return memory_kind::cuda_managed;
+      if constexpr (std::is_same_v<MemorySpace, Kokkos::CudaHostPinnedSpace>) return memory_kind::cuda_pinned;)
   PRUMO_IF_HIP(if constexpr (std::is_same_v<MemorySpace, Kokkos::HIPSpace>) return memory_kind::hip;
                if constexpr (std::is_same_v<MemorySpace, Kokkos::HIPManagedSpace>) return memory_kind::hip_managed;
                if constexpr (std::is_same_v<MemorySpace, Kokkos::HIPHostPinnedSpace>) return memory_kind::hip_pinned;)
@@ -124,8 +124,8 @@ std::string_view layout_name(const array_ref& array);
 /// Whether two arrays are the same elements, of the same type, in the same order.
 bool same_elements(const array_ref& first, const array_ref& second);
 
-/// The matrix with rows and columns exchanged, on the same memory. The array has rank 2 or more; the last two dimensions
-/// are the matrix's.
+/// The matrix with rows and columns exchanged, on the same memory. The array has rank 2 or more; the last two
+/// dimensions are the matrix's.
 array_ref transposed(const array_ref& matrix);
 
 }  // namespace prumo

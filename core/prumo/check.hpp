@@ -32,8 +32,8 @@ using arguments = std::initializer_list<named_array>;
 /// Throws argument_error in the same form.
 [[noreturn]] void throw_argument(std::string_view operation, std::string_view expected, arguments arrays);
 
-/// Every argument is an array that work on `space` can use: its memory was allocated and can be accessed from there, its
-/// rank and extents are valid, and `space` itself can be used. Else argument_error. Outputs are not read only.
+/// Every argument is an array that work on `space` can use: its memory was allocated and can be accessed from there,
+/// its rank and extents are valid, and `space` itself can be used. Else argument_error. Outputs are not read only.
 void usable(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
 
 /// All arrays have the type of the first, which is f32, f64, f16 or bf16. Else argument_error.

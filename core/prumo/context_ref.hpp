@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What an operation's first argument becomes: a reference to a context or an instance whose execution space is known at
-/// run time. Contexts and instances convert; a program rarely names these classes.
+/// What an operation's first argument becomes: a reference to a context or an instance whose execution space is known
+/// at run time. Contexts and instances convert; a program rarely names these classes.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context.hpp>
@@ -40,15 +40,12 @@ namespace detail {
 
 template <class Exec>
 struct space_kind_of;
-PRUMO_IF_SERIAL(template <> struct space_kind_of<Kokkos::Serial> {
-  static constexpr space_kind value = space_kind::serial;
-};)
-PRUMO_IF_OPENMP(template <> struct space_kind_of<Kokkos::OpenMP> {
-  static constexpr space_kind value = space_kind::openmp;
-};)
-PRUMO_IF_THREADS(template <> struct space_kind_of<Kokkos::Threads> {
-  static constexpr space_kind value = space_kind::threads;
-};)
+PRUMO_IF_SERIAL(template <>
+                struct space_kind_of<Kokkos::Serial> { static constexpr space_kind value = space_kind::serial; };)
+PRUMO_IF_OPENMP(template <>
+                struct space_kind_of<Kokkos::OpenMP> { static constexpr space_kind value = space_kind::openmp; };)
+PRUMO_IF_THREADS(template <>
+                 struct space_kind_of<Kokkos::Threads> { static constexpr space_kind value = space_kind::threads; };)
 PRUMO_IF_CUDA(template <> struct space_kind_of<Kokkos::Cuda> { static constexpr space_kind value = space_kind::cuda; };)
 PRUMO_IF_HIP(template <> struct space_kind_of<Kokkos::HIP> { static constexpr space_kind value = space_kind::hip; };)
 
@@ -58,8 +55,8 @@ concept compiled_space = requires { space_kind_of<Exec>::value; };
 
 }  // namespace detail
 
-/// Where work is enqueued: an instance of any execution space, and what its context says of it. Valid while the instance
-/// is; meant for the length of a call.
+/// Where work is enqueued: an instance of any execution space, and what its context says of it. Valid while the
+/// instance is; meant for the length of a call.
 class instance_ref {
  public:
   template <detail::compiled_space Exec>
@@ -140,9 +137,7 @@ void with_scalar(dtype type, const Visitor& visit) {
 /// Calls `visit.template operator()<Exec, T>()` for an execution space and a type that every operation takes.
 template <class Visitor>
 void with_space_and_scalar(space_kind space, dtype type, const Visitor& visit) {
-  with_space(space, [&]<class Exec> {
-    with_scalar(type, [&]<class T> { visit.template operator()<Exec, T>(); });
-  });
+  with_space(space, [&]<class Exec> { with_scalar(type, [&]<class T> { visit.template operator()<Exec, T>(); }); });
 }
 
 }  // namespace detail

@@ -49,7 +49,7 @@ template <class Space, class Formula, class... Views>
 void transform(const Space& space, const Formula& formula, const Views&... inputs_then_output) {
   PRUMO_ASSERT_ARRAYS("prumo::transform", Space, Views...);
   static_assert(sizeof...(Views) >= 1, "prumo::transform: the last argument is the output view");
-  constexpr bool are_views_of_numbers = ((Kokkos::is_view_v<Views> && detail::has_scalars<Views>)&&...);
+  constexpr bool are_views_of_numbers = ((Kokkos::is_view_v<Views> && detail::has_scalars<Views>) && ...);
   static_assert(are_views_of_numbers,
                 "prumo::transform: the arguments after the formula are Kokkos views of float, double, prumo::f16 or "
                 "prumo::bf16");

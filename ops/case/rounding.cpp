@@ -19,7 +19,7 @@ format format_of(dtype type) {
     case dtype::f16: return {11, -14};
     case dtype::bf16: return {8, -126};
     case dtype::f8_e4m3: return {4, -6};
-    case dtype::f32: break;
+    default: break;
   }
   return {24, -126};
 }

@@ -40,7 +40,7 @@ std::size_t element_bytes(const array_specification& array, dtype type) {
   return array.indices_below ? sizeof(std::int64_t) : dtype_size(element_type(array, type));
 }
 
-void refuse_product_type(dtype type) {
+void refuse_type(dtype type) {
   throw unsupported_error(std::string(dtype_name(type)) + " is a type of matrix products only");
 }
 

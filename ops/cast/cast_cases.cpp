@@ -2,7 +2,6 @@
 // A case's type is that of its inputs, so the target makes cases of their own: cast_f32, cast_f64, cast_f16, cast_bf16,
 // each from every type.
 
-#include "cast_formula.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/cast.hpp>
@@ -12,6 +11,12 @@
 
 namespace prumo::cases {
 namespace {
+
+/// What cast computes before it rounds.
+template <class C>
+struct unchanged_value {
+  C operator()(C x) const { return x; }
+};
 
 template <class Exec, class To>
 struct cast_case : elementwise_case<cast_case<Exec, To>, Exec, 1> {
@@ -32,7 +37,7 @@ struct cast_case : elementwise_case<cast_case<Exec, To>, Exec, 1> {
   }
   /// Conversions are no flops, whatever the type of the result.
   template <class C>
-  static copy_formula<C> formula(const parameters&) {
+  static unchanged_value<C> formula(const parameters&) {
     return {};
   }
   static long double exact(const long double* x, const specification&) { return x[0]; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "elementary_formulas.hpp"
-#include <prumo/elementary.hpp>
 #include <prumo/detail/elementwise.hpp>
+#include <prumo/elementary.hpp>
 
 namespace prumo {
 

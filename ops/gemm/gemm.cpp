@@ -62,9 +62,7 @@ backend::gemm_problem<product_result_t<T>> scaling_of(const backend::gemm_proble
   return scaling;
 }
 
-bool equals_batch(const array_ref& x, const array_ref& c) {
-  return c.rank == 2 || x.extents[0] == c.extents[0];
-}
+bool equals_batch(const array_ref& x, const array_ref& c) { return c.rank == 2 || x.extents[0] == c.extents[0]; }
 
 }  // namespace
 

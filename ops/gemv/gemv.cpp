@@ -44,7 +44,8 @@ const candidate<Exec, T>& choose(const Exec& instance, const backend::gemv_probl
 
 }  // namespace
 
-void check_gemv(const instance_ref& space, bool transposed, const array_ref& a, const array_ref& x, const array_ref& y) {
+void check_gemv(const instance_ref& space, bool transposed, const array_ref& a, const array_ref& x,
+                const array_ref& y) {
   check::usable("prumo::gemv", space, {{"y", y}}, {{"A", a}, {"x", x}});
   if (a.extents[transposed ? 1 : 0] != y.extents[0] || a.extents[transposed ? 0 : 1] != x.extents[0]) {
     check::throw_shape("prumo::gemv",

@@ -2,6 +2,7 @@
 // What the cases do not reach: every bit of what is moved, layouts that differ, refusals.
 
 #include "host_copy.hpp"
+#include <prumo/detail/word.hpp>
 #include <prumo/error.hpp>
 #include <prumo/memory.hpp>
 #include <prumo/transpose.hpp>

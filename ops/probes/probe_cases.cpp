@@ -33,9 +33,9 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
   static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y, const auto& z) {
     static const std::string label = "prumo::probe::triad";
     using C = compute_t<T>;
-    const auto problem = prumo::detail::make_elementwise_problem(
-        "prumo::probe::triad", ctx, triad_formula<C>{static_cast<C>(values.at("alpha"))}, {"x", "y", "z"}, z, x, y);
-    prumo::detail::launch_elementwise_kernel(ctx.instance(), label, problem);
+    const triad_formula<C> formula{static_cast<C>(values.at("alpha"))};
+    prumo::detail::launch_elementwise<T, T, T>(ctx.instance(), label, formula, ctx.working_set(), array_ref(z),
+                                               array_ref(x), array_ref(y));
   }
   template <class C>
   static triad_formula<C> formula(const parameters& values) {

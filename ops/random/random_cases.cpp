@@ -119,7 +119,7 @@ struct random_uniform_case final : random_case_base<random_uniform_case<Exec>, E
   template <class T>
   static void call(context<Exec>& ctx, const parameters& values, const random_position& position, const auto& y) {
     using C = compute_t<T>;
-    random_uniform(ctx, position, static_cast<C>(values.at("low")), static_cast<C>(values.at("high")), y);
+    (void)random_uniform(ctx, position, static_cast<C>(values.at("low")), static_cast<C>(values.at("high")), y);
   }
 
   /// The difference of the limits, its product with the fraction and the sum are rounded once each, and what would
@@ -169,7 +169,7 @@ struct random_normal_case final : random_case_base<random_normal_case<Exec>, Exe
   template <class T>
   static void call(context<Exec>& ctx, const parameters& values, const random_position& position, const auto& y) {
     using C = compute_t<T>;
-    random_normal(ctx, position, static_cast<C>(values.at("mean")), static_cast<C>(values.at("deviation")), y);
+    (void)random_normal(ctx, position, static_cast<C>(values.at("mean")), static_cast<C>(values.at("deviation")), y);
   }
 
   /// With u the unit roundoff: the logarithm is within one unit in the last place, 2 u, which the root halves and

@@ -36,8 +36,8 @@ class random_target {
       if (extents_[dimension] != 1 && strides_[dimension] != stride) in_order_ = false;
       stride *= extents_[dimension];
     }
-    packs_ = in_order_ && skipped_ == 0 &&
-             reinterpret_cast<std::uintptr_t>(data_) % sizeof(device_pack<T, per_block>) == 0;
+    packs_ =
+        in_order_ && skipped_ == 0 && reinterpret_cast<std::uintptr_t>(data_) % sizeof(device_pack<T, per_block>) == 0;
   }
 
   /// Blocks of the generator that have a value in the array.

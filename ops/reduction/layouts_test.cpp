@@ -129,7 +129,7 @@ TEST(reductions_refuse, wrong_shapes_and_overlaps) {
   const Kokkos::View<std::int64_t*, space> indices("indices", 2);
   EXPECT_THAT([&] { mean_rows(ctx, x, two); },
               testing::ThrowsMessage<shape_error>(testing::AllOf(
-                  testing::HasSubstr("prumo::mean_rows: expected y of as many elements as x has rows"),
+                  testing::HasSubstr("prumo::mean_rows: expected y with an element for each row of x"),
                   testing::HasSubstr("x 'the matrix': f32 [3 x 4]"), testing::HasSubstr("y 'two': f32 [2]"))));
   EXPECT_THAT([&] { argmax_rows(ctx, x, indices); },
               testing::ThrowsMessage<shape_error>(testing::HasSubstr("y 'indices': i64 [2]")));

@@ -185,17 +185,13 @@ struct cases_of {
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(reduction, prumo::cases::cases_of<prumo::reduction::sum>::whole,
-                     prumo::cases::cases_of<prumo::reduction::sum>::rows,
-                     prumo::cases::cases_of<prumo::reduction::sum_of_squares>::whole,
-                     prumo::cases::cases_of<prumo::reduction::sum_of_squares>::rows,
-                     prumo::cases::cases_of<prumo::reduction::mean>::whole,
-                     prumo::cases::cases_of<prumo::reduction::mean>::rows,
-                     prumo::cases::cases_of<prumo::reduction::max>::whole,
-                     prumo::cases::cases_of<prumo::reduction::max>::rows,
-                     prumo::cases::cases_of<prumo::reduction::min>::whole,
-                     prumo::cases::cases_of<prumo::reduction::min>::rows,
-                     prumo::cases::cases_of<prumo::reduction::argmax>::whole,
-                     prumo::cases::cases_of<prumo::reduction::argmax>::rows,
-                     prumo::cases::cases_of<prumo::reduction::argmin>::whole,
-                     prumo::cases::cases_of<prumo::reduction::argmin>::rows)
+PRUMO_REGISTER_CASES(
+    reduction, prumo::cases::cases_of<prumo::reduction::sum>::whole,
+    prumo::cases::cases_of<prumo::reduction::sum>::rows,
+    prumo::cases::cases_of<prumo::reduction::sum_of_squares>::whole,
+    prumo::cases::cases_of<prumo::reduction::sum_of_squares>::rows,
+    prumo::cases::cases_of<prumo::reduction::mean>::whole, prumo::cases::cases_of<prumo::reduction::mean>::rows,
+    prumo::cases::cases_of<prumo::reduction::max>::whole, prumo::cases::cases_of<prumo::reduction::max>::rows,
+    prumo::cases::cases_of<prumo::reduction::min>::whole, prumo::cases::cases_of<prumo::reduction::min>::rows,
+    prumo::cases::cases_of<prumo::reduction::argmax>::whole, prumo::cases::cases_of<prumo::reduction::argmax>::rows,
+    prumo::cases::cases_of<prumo::reduction::argmin>::whole, prumo::cases::cases_of<prumo::reduction::argmin>::rows)

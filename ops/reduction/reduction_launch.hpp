@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// For the sources of reductions: from arrays to kernels, for every space and type. A source defines the kinds that share
-/// kernels.
+/// For the sources of reductions: from arrays to kernels, for every space and type. A source defines the kinds that
+/// share kernels.
 
 #include "reduction_device_columns.hpp"
 #include "reduction_device_nest.hpp"
@@ -239,10 +239,10 @@ void run_row_reduction(std::string_view operation, const context_ref& ctx, const
 }  // namespace prumo::detail
 
 /// Defines a reduction of a whole array and the one of rows.
-#define PRUMO_DEFINE_REDUCTION(name)                                                                              \
-  void prumo::name(context_ref ctx, const array_ref& x, const array_ref& result) {                                \
-    detail::run_reduction<reduction::name>("prumo::" #name, ctx, x, result);                                      \
-  }                                                                                                               \
-  void prumo::name##_rows(context_ref ctx, const array_ref& x, const array_ref& y) {                              \
-    detail::run_row_reduction<reduction::name>("prumo::" #name "_rows", ctx, x, y);                               \
+#define PRUMO_DEFINE_REDUCTION(name)                                                 \
+  void prumo::name(context_ref ctx, const array_ref& x, const array_ref& result) {   \
+    detail::run_reduction<reduction::name>("prumo::" #name, ctx, x, result);         \
+  }                                                                                  \
+  void prumo::name##_rows(context_ref ctx, const array_ref& x, const array_ref& y) { \
+    detail::run_row_reduction<reduction::name>("prumo::" #name "_rows", ctx, x, y);  \
   }

@@ -4,8 +4,8 @@
 /// \file
 /// The policy of each kind of reduction.
 
-#include "reduction_problem.hpp"
 #include "reduction_policy.hpp"
+#include "reduction_problem.hpp"
 
 namespace prumo::detail {
 

@@ -10,7 +10,7 @@
 namespace prumo::cases {
 
 /// The exact reduction of one row of a case's data, `columns` elements long, and how far a result may be off.
-reference_entry reduction_reference(prumo::reduction kind, dtype type, const input_values& inputs,
-                                    std::int64_t row, std::int64_t columns, bool column_major);
+reference_entry reduction_reference(prumo::reduction kind, dtype type, const input_values& inputs, std::int64_t row,
+                                    std::int64_t columns, bool column_major);
 
 }  // namespace prumo::cases

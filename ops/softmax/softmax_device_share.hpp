@@ -4,8 +4,8 @@
 /// \file
 /// What the kernels of softmax on a device share: how a row is shared out, and a thread's part of it in registers.
 
-#include "softmax_problem.hpp"
 #include "softmax_formula.hpp"
+#include "softmax_problem.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/team_kernel.hpp>
 

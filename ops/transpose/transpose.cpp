@@ -54,9 +54,9 @@ void prumo::transpose(instance_ref space, const array_ref& x, const array_ref& y
   bool is_copy = false;
   detail::with_space(space.space(), [&]<class Exec> {
     detail::with_word(y.type, [&]<class Word> {
-      detail::transpose_problem<Word> problem{x.as<const Word>(), y.as<Word>(),    x.extents[0],
-                                              x.extents[1],       x.strides[0],    x.strides[1],
-                                              y.strides[0],       y.strides[1],    space.working_set()};
+      detail::transpose_problem<Word> problem{x.as<const Word>(), y.as<Word>(), x.extents[0],
+                                              x.extents[1],       x.strides[0], x.strides[1],
+                                              y.strides[0],       y.strides[1], space.working_set()};
       is_copy = !problem.turn_to_source();
       if (!is_copy) detail::launch_transpose(space.instance<Exec>(), problem);
     });

@@ -134,7 +134,7 @@ TEST(transpose, refuses_shapes_and_overlap) {
   const matrix x("my x", 4, 6), y("my y", 4, 6), square("square", 5, 5);
   const std::string message = tests::message_of<shape_error>([&] { transpose(ctx, x, y); });
   EXPECT_THAT(message, testing::StartsWith("prumo::transpose: "));
-  EXPECT_THAT(message, testing::HasSubstr("as many rows as x has columns"));
+  EXPECT_THAT(message, testing::HasSubstr("y with the rows of x as its columns"));
   EXPECT_THAT(message, testing::HasSubstr("'my y': f32 [4 x 6]"));
   EXPECT_THROW(transpose(ctx, square, square), alias_error);
   EXPECT_THROW(transpose(ctx, x, matrix("y", 6, 5)), shape_error);

@@ -19,6 +19,7 @@ const char* lanes_name(dtype type) {
     case dtype::f16: return "FP16";
     case dtype::bf16: return "BF16";
     case dtype::f8_e4m3: return "FP8";
+    default: break;
   }
   return "?";
 }

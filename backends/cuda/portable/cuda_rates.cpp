@@ -150,7 +150,7 @@ int vector_entry(const multiprocessor& row, dtype type, const product_words& pro
       return row.f64;
     case dtype::f16: return row.f16;
     case dtype::bf16: return row.bf16;
-    case dtype::f8_e4m3: return none;
+    default: return none;
   }
   return unknown;
 }

@@ -74,7 +74,7 @@ int vector_entry(const compute_unit& row, dtype type) {
     case dtype::f64: return row.f64;
     case dtype::f16: return row.f16;
     case dtype::bf16: return row.bf16;
-    case dtype::f8_e4m3: return none;
+    default: return none;
   }
   return unknown;
 }
@@ -85,7 +85,7 @@ int matrix_entry(const compute_unit& row, dtype type) {
     case dtype::f64: return row.matrix_f64;
     case dtype::f16: return row.matrix_f16;
     case dtype::bf16: return row.matrix_bf16;
-    case dtype::f8_e4m3: return none;  // prumo has no product for it here
+    default: return none;  // prumo has no product for it here
   }
   return unknown;
 }

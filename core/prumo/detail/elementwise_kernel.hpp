@@ -206,8 +206,7 @@ void launch_elementwise(const Exec& instance, const std::string& label, const Fo
   Out* const to = output.as<Out>();
   if (nest.size() == 0) return;
   if (!nest.contiguous()) {
-    launch_blocks(instance, label,
-                  strided_kernel<is_host_space<Exec>, Formula, Out, In...>(formula, to, from, nest));
+    launch_blocks(instance, label, strided_kernel<is_host_space<Exec>, Formula, Out, In...>(formula, to, from, nest));
   } else if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
     const bool streaming = has_streaming_stores && should_stream(footprint, working_set);

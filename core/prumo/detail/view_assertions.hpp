@@ -41,12 +41,12 @@ inline constexpr bool is_context_or_instance =
 /// Whether the argument is a context that outlives the call: not a temporary, and not const. `Space` is the type of a
 /// forwarding reference.
 template <class Space>
-inline constexpr bool is_kept_context = std::is_same_v<std::remove_cvref_t<Space>, context_ref> ||
-                                        (std::is_lvalue_reference_v<Space> &&
-                                         is_context_v<std::remove_reference_t<Space>>);
+inline constexpr bool is_kept_context =
+    std::is_same_v<std::remove_cvref_t<Space>, context_ref> ||
+    (std::is_lvalue_reference_v<Space> && is_context_v<std::remove_reference_t<Space>>);
 
 template <class... Arrays>
-inline constexpr bool are_arrays = ((Kokkos::is_view_v<Arrays> || is_array_ref<Arrays>)&&...);
+inline constexpr bool are_arrays = ((Kokkos::is_view_v<Arrays> || is_array_ref<Arrays>) && ...);
 
 template <class Array>
 constexpr bool has_rank(int rank) {
@@ -81,8 +81,8 @@ using element_of_t = typename element_of<Array>::type;
 
 /// Whether both have elements of the same type, as far as the compiler knows.
 template <class First, class Second>
-inline constexpr bool has_type_of = is_array_ref<First> || is_array_ref<Second> ||
-                                    std::is_same_v<element_of_t<First>, element_of_t<Second>>;
+inline constexpr bool has_type_of =
+    is_array_ref<First> || is_array_ref<Second> || std::is_same_v<element_of_t<First>, element_of_t<Second>>;
 
 /// Whether every operation takes the elements, as far as the compiler knows.
 template <class Array>
@@ -131,19 +131,19 @@ using parameter_t = std::type_identity_t<typename detail::parameter_of<Array>::t
 }  // namespace prumo
 
 /// The first argument is a context or an instance; what follows are arrays that it can access.
-#define PRUMO_ASSERT_ARRAYS(operation, Space, ...)                                                                 \
-  static_assert(::prumo::detail::is_context_or_instance<Space>,                                                    \
-                operation ": the first argument is a prumo::context or an execution space instance");              \
-  static_assert(::prumo::detail::are_arrays<__VA_ARGS__>,                                                          \
-                operation ": the arrays are Kokkos views or prumo::array_ref");                                    \
-  static_assert(::prumo::detail::are_accessible<Space, __VA_ARGS__>,                                               \
+#define PRUMO_ASSERT_ARRAYS(operation, Space, ...)                                                    \
+  static_assert(::prumo::detail::is_context_or_instance<Space>,                                       \
+                operation ": the first argument is a prumo::context or an execution space instance"); \
+  static_assert(::prumo::detail::are_arrays<__VA_ARGS__>,                                             \
+                operation ": the arrays are Kokkos views or prumo::array_ref");                       \
+  static_assert(::prumo::detail::are_accessible<Space, __VA_ARGS__>,                                  \
                 operation ": a view cannot be accessed from the execution space")
 
 /// The first argument is a context that the caller keeps; what follows are arrays that it can access.
-#define PRUMO_ASSERT_KEPT_CONTEXT(operation, Space, ...)                                                           \
-  static_assert(::prumo::detail::is_kept_context<Space>,                                                           \
-                operation ": the first argument is a prumo::context that is kept, because it owns memory that the " \
-                          "kernels use: not an instance, not a temporary, not const");                             \
+#define PRUMO_ASSERT_KEPT_CONTEXT(operation, Space, ...)                                                  \
+  static_assert(::prumo::detail::is_kept_context<Space>, operation                                        \
+                ": the first argument is a prumo::context that is kept, because it owns memory that the " \
+                "kernels use: not an instance, not a temporary, not const");                              \
   PRUMO_ASSERT_ARRAYS(operation, Space, __VA_ARGS__)
 
 /// The assertions of an element-wise operation; the output comes first.

@@ -44,8 +44,8 @@ void scale(const Space& space, parameter_t<Y> alpha, const X& x, const Y& y) {
 
 /// z = alpha x + beta y, element by element: beta y is rounded, and the sum, where the processor has a fused
 /// multiply-add. alpha and beta are rounded to the compute type of the arrays. `alpha == 0` never reads x and
-/// `beta == 0` never reads y, as in the BLAS: what they hold, NaN too, does not matter, and bandwidth is saved. z may be
-/// x, or y, or both: y = alpha x + beta y is axpby(space, alpha, x, beta, y, y).
+/// `beta == 0` never reads y, as in the BLAS: what they hold, NaN too, does not matter, and bandwidth is saved. z may
+/// be x, or y, or both: y = alpha x + beta y is axpby(space, alpha, x, beta, y, y).
 void axpby(instance_ref space, double alpha, const array_ref& x, double beta, const array_ref& y, const array_ref& z);
 template <class Space, class X, class Y, class Z>
 void axpby(const Space& space, parameter_t<Z> alpha, const X& x, parameter_t<Z> beta, const Y& y, const Z& z) {

@@ -35,8 +35,8 @@ struct random_position {
 /// y: any rank, layout and strides; elements take numbers in row-major order, whatever the layout. Returns the position
 /// behind the last number, with which the sequence goes on. Asynchronous. Throws argument_error unless low and high and
 /// their difference are finite and low <= high (all numbers are low where they are equal), and alias_error.
-[[nodiscard]] random_position random_uniform(instance_ref space, const random_position& position, double low, double high,
-                                             const array_ref& y);
+[[nodiscard]] random_position random_uniform(instance_ref space, const random_position& position, double low,
+                                             double high, const array_ref& y);
 template <class Space, class Y>
 [[nodiscard]] random_position random_uniform(const Space& space, const random_position& position, parameter_t<Y> low,
                                              parameter_t<Y> high, const Y& y) {
@@ -49,11 +49,11 @@ template <class Space, class Y>
 /// mirrors them.
 ///
 /// y, order, position and errors as random_uniform(); mean and deviation are finite.
-[[nodiscard]] random_position random_normal(instance_ref space, const random_position& position, double mean, double deviation,
-                                             const array_ref& y);
+[[nodiscard]] random_position random_normal(instance_ref space, const random_position& position, double mean,
+                                            double deviation, const array_ref& y);
 template <class Space, class Y>
 [[nodiscard]] random_position random_normal(const Space& space, const random_position& position, parameter_t<Y> mean,
-                                             parameter_t<Y> deviation, const Y& y) {
+                                            parameter_t<Y> deviation, const Y& y) {
   PRUMO_ASSERT_RANDOM("prumo::random_normal", Space, Y);
   return random_normal(instance_ref(space), position, mean, deviation, array_ref(y));
 }

@@ -60,12 +60,12 @@ constexpr bool has_type_of_result() {
 
 }  // namespace detail
 
-#define PRUMO_ASSERT_REDUCTION(operation, Kind, Context, X, Result)                                  \
-  PRUMO_ASSERT_KEPT_CONTEXT(operation, Context, X, Result);                                          \
-  static_assert(::prumo::detail::has_scalars<X>,                                                     \
-                operation ": the value type of x is not float, double, prumo::f16 or prumo::bf16");  \
-  static_assert(::prumo::detail::has_type_of_result<::prumo::Kind, X, Result>(),                     \
-                operation ": x and the result differ in value type (indices are std::int64_t), or the result is const")
+#define PRUMO_ASSERT_REDUCTION(operation, Kind, Context, X, Result)                                 \
+  PRUMO_ASSERT_KEPT_CONTEXT(operation, Context, X, Result);                                         \
+  static_assert(::prumo::detail::has_scalars<X>,                                                    \
+                operation ": the value type of x is not float, double, prumo::f16 or prumo::bf16"); \
+  static_assert(::prumo::detail::has_type_of_result<::prumo::Kind, X, Result>(), operation          \
+                ": x and the result differ in value type (indices are std::int64_t), or the result is const")
 
 /// The static assertions of a reduction of a whole array.
 #define PRUMO_ASSERT_WHOLE_REDUCTION(operation, Kind, Context, X, Result) \
@@ -73,9 +73,10 @@ constexpr bool has_type_of_result() {
   static_assert(::prumo::detail::have_rank<0, Result>, operation ": the result is a view of rank 0")
 
 /// The static assertions of a reduction of rows.
-#define PRUMO_ASSERT_ROW_REDUCTION(operation, Kind, Context, X, Y) \
-  PRUMO_ASSERT_REDUCTION(operation, Kind, Context, X, Y);          \
-  static_assert(::prumo::detail::have_rank<2, X> && ::prumo::detail::have_rank<1, Y>, operation ": x is a matrix and y a vector")
+#define PRUMO_ASSERT_ROW_REDUCTION(operation, Kind, Context, X, Y)                    \
+  PRUMO_ASSERT_REDUCTION(operation, Kind, Context, X, Y);                             \
+  static_assert(::prumo::detail::have_rank<2, X> && ::prumo::detail::have_rank<1, Y>, \
+                operation ": x is a matrix and y a vector")
 
 /// result() = the sum of all elements of x; 0 of nothing.
 void sum(context_ref ctx, const array_ref& x, const array_ref& result);

@@ -15,10 +15,10 @@
 namespace prumo {
 
 /// The static assertions of softmax and log_softmax.
-#define PRUMO_ASSERT_SOFTMAX(operation, Context, X, Y)                                               \
-  PRUMO_ASSERT_KEPT_CONTEXT(operation, Context, X, Y);                                               \
-  static_assert(::prumo::detail::have_rank<2, X, Y>, operation ": x and y are matrices");            \
-  static_assert(::prumo::detail::have_one_scalar_type<X, Y> && ::prumo::detail::is_writable<Y>(),    \
+#define PRUMO_ASSERT_SOFTMAX(operation, Context, X, Y)                                            \
+  PRUMO_ASSERT_KEPT_CONTEXT(operation, Context, X, Y);                                            \
+  static_assert(::prumo::detail::have_rank<2, X, Y>, operation ": x and y are matrices");         \
+  static_assert(::prumo::detail::have_one_scalar_type<X, Y> && ::prumo::detail::is_writable<Y>(), \
                 operation ": x and y differ in value type, or y is const, or the type is no number")
 
 /// y(r, c) = exp(x(r, c) - max_c x(r, c)) / sum_c exp(x(r, c) - max_c x(r, c)), the softmax of every row.

@@ -20,8 +20,9 @@ template <class Space, class X, class Y>
 void transpose(const Space& space, const X& x, const Y& y) {
   PRUMO_ASSERT_ARRAYS("prumo::transpose", Space, X, Y);
   static_assert(detail::have_rank<2, X, Y>, "prumo::transpose: x and y are matrices");
-  static_assert(detail::have_one_scalar_type<X, Y>,
-                "prumo::transpose: x and y differ in value type, or it is not float, double, prumo::f16 or prumo::bf16");
+  static_assert(
+      detail::have_one_scalar_type<X, Y>,
+      "prumo::transpose: x and y differ in value type, or it is not float, double, prumo::f16 or prumo::bf16");
   static_assert(detail::is_writable<Y>(), "prumo::transpose: y is const");
   transpose(instance_ref(space), array_ref(x), array_ref(y));
 }

@@ -156,8 +156,8 @@ shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_arr
 /// into an array; else what is left of it for the other one.
 shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
-/// Throws unsupported_error: only matrix products take the type.
-[[noreturn]] void refuse_product_type(dtype type);
+/// Throws unsupported_error: only matrix products take the type, or it is one of indices.
+[[noreturn]] void refuse_type(dtype type);
 
 /// Calls `function(T{})` with the scalar type that `type` names, of those that every operation takes.
 template <class Function>
@@ -166,10 +166,10 @@ decltype(auto) with_type(dtype type, Function&& function) {
     case dtype::f64: return function(double{});
     case dtype::f16: return function(f16{});
     case dtype::bf16: return function(bf16{});
-    case dtype::f8_e4m3: refuse_product_type(type);
-    case dtype::f32: break;
+    case dtype::f32: return function(float{});
+    default: break;
   }
-  return function(float{});
+  refuse_type(type);
 }
 
 /// As with_type(), with every type that an array may hold.
