@@ -150,8 +150,8 @@ byte_span span_of(const strided_bytes& array) {
     if (last < 0) return {array.address, 0};
     std::int64_t reach;
     too_large |= __builtin_mul_overflow(last, array.strides[dimension], &reach);
-    std::int64_t& side = reach < 0 ? below : above;
-    too_large |= __builtin_add_overflow(side, reach, &side);
+    too_large |= __builtin_add_overflow(below, std::min<std::int64_t>(reach, 0), &below);
+    too_large |= __builtin_add_overflow(above, std::max<std::int64_t>(reach, 0), &above);
   }
   std::int64_t bytes;
   too_large |= __builtin_sub_overflow(above, below, &bytes);
@@ -182,6 +182,23 @@ overlap search_shared_bytes(const strided_bytes& first, const strided_bytes& sec
   const std::int64_t last = second_bytes - second.element_bytes;
   return sums.any_between(between + last - (first.element_bytes - 1), between + last + (second.element_bytes - 1),
                           nodes);
+}
+
+/// Whether each stride is larger than the reach of all later dimensions (all earlier ones, if the last is not the
+/// fastest), so that no element has two indices. Row-major and column-major arrays are nested, and so are their blocks.
+bool is_nested(const strided_bytes& array, bool last_is_fastest) {
+  std::int64_t reach = 0;
+  for (int step = 0; step < array.rank; ++step) {
+    const int dimension = last_is_fastest ? array.rank - 1 - step : step;
+    const std::int64_t last = array.extents[dimension] - 1;
+    if (last == 0) continue;
+    const std::int64_t stride = array.strides[dimension];
+    std::int64_t own;
+    if (stride <= reach || __builtin_mul_overflow(last, stride, &own) || __builtin_add_overflow(reach, own, &reach)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Whether an element has two indices; the sets are one array's dimensions with two or more indices, ascending and in
@@ -230,6 +247,7 @@ overlap shared_bytes(const strided_bytes& first, const strided_bytes& second, in
 
 overlap repeated_elements(const strided_bytes& array, int* nodes) {
   if (nodes != nullptr) *nodes = 0;
+  if (is_nested(array, true) || is_nested(array, false)) return overlap::none;
   const std::int64_t bytes = span_of(array).bytes;
   if (bytes == 0) return overlap::none;
   if (bytes < 0) return overlap::unknown;

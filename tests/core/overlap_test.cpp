@@ -41,8 +41,7 @@ std::vector<std::uintptr_t> addresses_of(const layout& array) {
     std::vector<std::uintptr_t> next;
     for (const std::uintptr_t address : addresses) {
       for (std::int64_t index = 0; index < array.extents[dimension]; ++index) {
-        next.push_back(address +
-                       static_cast<std::uintptr_t>(index * array.strides[dimension] * array.element_bytes));
+        next.push_back(address + static_cast<std::uintptr_t>(index * array.strides[dimension] * array.element_bytes));
       }
     }
     addresses = next;
@@ -248,7 +247,7 @@ TEST(overlap, interleaved_arrays) {
   const layout imaginary{804, 4, {1000}, {2}};
   EXPECT_EQ(shared(real, imaginary), overlap::none);
   EXPECT_EQ(shared(real, {808, 4, {1000}, {2}}), overlap::some);
-  EXPECT_EQ(shared(real, {802, 4, {1000}, {2}}), overlap::some);            // off by half an element
+  EXPECT_EQ(shared(real, {802, 4, {1000}, {2}}), overlap::some);              // off by half an element
   EXPECT_EQ(shared({700, 8, {9}, {-3}}, {636, 8, {9}, {6}}), overlap::none);  // every third, by residues
   EXPECT_EQ(shared({700, 8, {9}, {-3}}, {628, 8, {9}, {6}}), overlap::some);
 }
@@ -284,7 +283,7 @@ TEST(overlap, inputs_that_repeat_elements) {
 TEST(overlap, arrays_that_repeat_elements) {
   EXPECT_EQ(repeated({0, 4, {3, 3}, {1, 1}}), overlap::some);
   EXPECT_EQ(repeated({0, 4, {3, 3}, {1, -1}}), overlap::some);
-  EXPECT_EQ(repeated({0, 4, {100, 5}, {1, 1}}), overlap::some);    // windows: a Hankel matrix
+  EXPECT_EQ(repeated({0, 4, {100, 5}, {1, 1}}), overlap::some);     // windows: a Hankel matrix
   EXPECT_EQ(repeated({400, 4, {5, 100}, {-1, 1}}), overlap::some);  // a Toeplitz matrix
   EXPECT_EQ(repeated({0, 4, {20, 5}, {5, 1}}), overlap::none);      // windows side by side
   EXPECT_EQ(repeated({0, 4, {3, 2}, {2, 3}}), overlap::none);       // 0 2 4 3 5 7: neither contains the other
