@@ -196,6 +196,34 @@ TEST(overlap, large_strides_give_the_answer_of_small_ones) {
   }
 }
 
+TEST(overlap, large_strides_without_a_common_divisor) {
+  std::mt19937_64 generator(6);
+  const auto up_to = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(generator() % (static_cast<std::uint64_t>(most) + 1));
+  };
+  answers found{};
+  for (int which = 0; which < 10000; ++which) {
+    std::array<layout, 2> arrays;
+    for (layout& array : arrays) {
+      array = {std::uintptr_t(1) << 63, 1, {}, {}};
+      for (std::int64_t dimensions = 1 + up_to(1); dimensions > 0; --dimensions) {
+        array.extents.push_back(1 + up_to(6));
+        array.strides.push_back(up_to(huge / 8) - huge / 16);
+      }
+    }
+    // An element of one array lies on one of the other array, or one byte beside it.
+    const std::vector<std::uintptr_t> first = addresses_of(arrays[0]);
+    const std::vector<std::uintptr_t> second = addresses_of(arrays[1]);
+    arrays[1].address += first[generator() % first.size()] - second[generator() % second.size()];
+    arrays[1].address += static_cast<std::uintptr_t>(up_to(1));
+    const overlap expected = shared_bytes_by_listing(arrays[0], arrays[1]);
+    EXPECT_EQ(shared_bytes(arrays[0].get(), arrays[1].get()), expected) << arrays[0] << "; " << arrays[1];
+    ++found[expected == overlap::some];
+  }
+  EXPECT_GT(found[0], 1000);
+  EXPECT_GT(found[1], 1000);
+}
+
 TEST(overlap, blocks_of_one_matrix) {
   EXPECT_EQ(shared(block(0, 50, 0, 100), block(50, 50, 0, 100)), overlap::none);  // row panels
   EXPECT_EQ(shared(block(0, 50, 0, 60), block(0, 50, 60, 40)), overlap::none);    // column panels
@@ -340,7 +368,12 @@ TEST(overlap, arrays_that_no_memory_holds_are_unknown) {
   EXPECT_EQ(shared({0, 1, {2}, {least}}, one), overlap::unknown);
   EXPECT_EQ(shared({0, 1, {2, 2}, {least, least}}, one), overlap::unknown);
   EXPECT_EQ(shared({0, 1, {huge, huge, huge}, {huge, -huge, 3}}, one), overlap::unknown);
+  EXPECT_EQ(shared({0, 1, {huge + 1}, {1}}, one), overlap::unknown);
   EXPECT_EQ(repeated({0, 8, {huge, 2}, {1, 1}}), overlap::unknown);
+  // Products that are 0 modulo 2^64.
+  constexpr std::int64_t half = std::int64_t(1) << 32;
+  EXPECT_EQ(shared({1, 1, {half + 1}, {half}}, one), overlap::unknown);
+  EXPECT_EQ(repeated({0, 1, {2, half + 1}, {1, half}}), overlap::unknown);
 }
 
 TEST(overlap, the_search_has_a_limit) {
@@ -350,11 +383,12 @@ TEST(overlap, the_search_has_a_limit) {
   const layout first{0, 1, {1049, 1049, 1049}, {36674, 61119, 85569}};
   const std::int64_t last = 89643481 - 12223 * 1048 - 12224 * 1048;
   const layout second{static_cast<std::uintptr_t>(last), 1, {1049, 1049}, {12223, 12224}};
+  const layout hard_to_repeat{0, 4, {20, 20, 20, 20}, {1000003, 1414213, 1732051, 2236067}};
   int nodes = 0;
   EXPECT_EQ(shared_bytes(first.get(), second.get(), &nodes), overlap::unknown);
   EXPECT_EQ(nodes, overlap_search_limit);
-  // Two columns of it are decided.
-  EXPECT_NE(shared({0, 1, {1049}, {85569}}, {12221, 1, {1049}, {12223}}), overlap::unknown);
+  EXPECT_EQ(repeated_elements(hard_to_repeat.get(), &nodes), overlap::unknown);
+  EXPECT_EQ(nodes, overlap_search_limit);
 }
 
 }  // namespace
