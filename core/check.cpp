@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/check.hpp>
+#include <prumo/detail/overlap.hpp>
 
 #include <algorithm>
 #include <string>
@@ -17,31 +18,10 @@ std::string message(std::string_view operation, std::string_view expected, argum
   return std::string(operation) + ": expected " + std::string(expected) + "; got " + list(arrays);
 }
 
-bool is_empty(const array_ref& array) {
-  return std::find(array.extents, array.extents + array.rank, 0) != array.extents + array.rank;
-}
-
-struct byte_span {
-  std::intptr_t begin;
-  std::intptr_t end;
-};
-
-byte_span span_of(const array_ref& array) {
-  const auto bytes = static_cast<std::int64_t>(dtype_size(array.type));
-  const auto base = reinterpret_cast<std::intptr_t>(array.data);
-  byte_span span{base, base + static_cast<std::intptr_t>(bytes)};
-  for (int dimension = 0; dimension < array.rank; ++dimension) {
-    const std::int64_t reach = (array.extents[dimension] - 1) * array.strides[dimension] * bytes;
-    (reach < 0 ? span.begin : span.end) += static_cast<std::intptr_t>(reach);
-  }
-  return span;
-}
-
-bool spans_overlap(const array_ref& first, const array_ref& second) {
-  if (is_empty(first) || is_empty(second)) return false;
-  const byte_span a = span_of(first);
-  const byte_span b = span_of(second);
-  return a.begin < b.end && b.begin < a.end;
+detail::strided_bytes bytes_of(const array_ref& array) {
+  static_assert(max_rank <= detail::max_compared_rank);
+  return {reinterpret_cast<std::uintptr_t>(array.data), static_cast<std::int64_t>(dtype_size(array.type)), array.rank,
+          array.extents, array.strides};
 }
 
 void usable_array(std::string_view operation, const instance_ref& space, const named_array& argument) {
@@ -109,24 +89,26 @@ void same_extents(std::string_view operation, arguments arrays) {
 }
 
 void no_overlap(std::string_view operation, const named_array& output, const named_array& input, aliasing allowed) {
-  if (!spans_overlap(output.array, input.array)) return;
   if (allowed == aliasing::in_place && same_elements(output.array, input.array)) return;
-  const std::string_view expected = allowed == aliasing::in_place
-                                        ? "an output that is apart from the inputs, or exactly one of them"
-                                        : "an output that is apart from the inputs";
-  throw alias_error(std::string(operation) + ": expected " + std::string(expected) + "; " + to_string(output) +
-                    " overlaps " + to_string(input));
+  const detail::overlap found = detail::shared_bytes(bytes_of(output.array), bytes_of(input.array));
+  if (found == detail::overlap::none) return;
+  const std::string expected = std::string(operation) + ": expected an output that is apart from the inputs" +
+                               (allowed == aliasing::in_place ? ", or exactly one of them; " : "; ");
+  const std::string overlaps = to_string(output) + " overlaps " + to_string(input);
+  if (found == detail::overlap::some) throw alias_error(expected + overlaps);
+  throw alias_error(expected + "it is unknown whether " + overlaps +
+                    ", because the search for a shared element reached its limit; give one of them other memory");
 }
 
 void distinct_elements(std::string_view operation, const named_array& output) {
-  const array_ref& array = output.array;
-  if (is_empty(array)) return;  // Kokkos gives the rows of a matrix without columns a stride of 0.
-  for (int dimension = 0; dimension < array.rank; ++dimension) {
-    if (array.extents[dimension] > 1 && array.strides[dimension] == 0) {
-      throw alias_error(std::string(operation) +
-                        ": expected an output whose elements have addresses of their own; got " + to_string(output));
-    }
-  }
+  const detail::overlap found = detail::repeated_elements(bytes_of(output.array));
+  if (found == detail::overlap::none) return;
+  const std::string expected =
+      std::string(operation) + ": expected an output whose elements have addresses of their own; ";
+  if (found == detail::overlap::some) throw alias_error(expected + "got " + to_string(output));
+  throw alias_error(expected + "it is unknown whether those of " + to_string(output) +
+                    " do, because the search for two indices of one element reached its limit; give the output "
+                    "strides that are multiples of one another");
 }
 
 void in_place(std::string_view operation, const instance_ref& space, const named_array& output, arguments inputs) {

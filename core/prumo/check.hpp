@@ -48,10 +48,13 @@ bool have_same_extents(const array_ref& first, const array_ref& second);
 /// All arrays have the extents of the first, or shape_error.
 void same_extents(std::string_view operation, arguments arrays);
 
-/// The output does not overlap the input in a way that the operation does not allow, or alias_error.
+/// The output does not overlap the input in a way that the operation does not allow, or alias_error. Elements are
+/// compared, not address ranges: disjoint blocks of one matrix pass. Where strides are so irregular that a search with
+/// a limit does not decide it, the arrays are refused.
 void no_overlap(std::string_view operation, const named_array& output, const named_array& input, aliasing allowed);
 
-/// The output has no two indices at the same address, or alias_error.
+/// The output has no two indices at the same address, or alias_error, also where a search with a limit does not decide
+/// it.
 void distinct_elements(std::string_view operation, const named_array& output);
 
 /// What an operation asks for that may write over its inputs: usable arrays of equal extents, elements of the output

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/array_ref.hpp>
-#include <prumo/check.hpp>
 #include <prumo/detail/loop_nest.hpp>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace prumo {
 namespace {
 
 using host = Kokkos::HostSpace;
-using testing::HasSubstr;
 
 TEST(array_ref, describes_a_subview) {
   const Kokkos::View<float***, Kokkos::LayoutRight, host> whole("whole", 4, 5, 6);
@@ -48,37 +45,6 @@ TEST(array_ref, its_text_names_everything) {
   EXPECT_EQ(to_string({"result", array_ref(unnamed)}), "result: f64 [], strides (), right, in Host");
   std::int32_t indices[5] = {};
   EXPECT_EQ(to_string({"index", array_ref(indices, dtype::i32, {5})}), "index: i32 [5], strides (1), right, in Host");
-}
-
-TEST(check, unequal_extents_name_all_arrays) {
-  const Kokkos::View<float**, Kokkos::LayoutRight, host> x("x", 3, 4);
-  const Kokkos::View<float**, Kokkos::LayoutRight, host> y("y", 4, 3);
-  try {
-    check::same_extents("prumo::add", {{"x", array_ref(x)}, {"y", array_ref(y)}});
-    FAIL() << "no error";
-  } catch (const shape_error& error) {
-    EXPECT_STREQ(error.what(),
-                 "prumo::add: expected arrays of the same extents; got x 'x': f32 [3 x 4], strides (4, 1), right, in "
-                 "Host; y 'y': f32 [4 x 3], strides (3, 1), right, in Host");
-  }
-}
-
-TEST(check, an_output_that_overlaps_is_refused_unless_it_is_the_input) {
-  const Kokkos::View<float*, host> memory("memory", 100);
-  const auto first_half = Kokkos::subview(memory, Kokkos::pair(0, 50));
-  const array_ref x(first_half);
-  const auto one_further = Kokkos::subview(memory, Kokkos::pair(1, 51));
-  const array_ref shifted(one_further);
-  EXPECT_NO_THROW(check::no_overlap("op", {"y", x}, {"x", x}, aliasing::in_place));
-  EXPECT_THROW(check::no_overlap("op", {"y", x}, {"x", x}, aliasing::none), alias_error);
-  try {
-    check::no_overlap("op", {"y", shifted}, {"x", x}, aliasing::in_place);
-    FAIL() << "no error";
-  } catch (const alias_error& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("op: expected an output that is apart from the inputs, or exactly one of them"));
-    EXPECT_THAT(error.what(), HasSubstr("y 'memory': f32 [50]"));
-  }
 }
 
 TEST(loop_nest, merges_what_lies_in_one_run) {
