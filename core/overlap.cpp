@@ -171,7 +171,7 @@ void add_dimensions(sums_of_multiples& sums, const strided_bytes& array) {
   }
 }
 
-/// Whether arrays whose spans meet share a byte; `between` is from the begin of the first to that of the second.
+/// Whether arrays whose spans meet share a byte. The second span begins `between` bytes after the first one.
 overlap search_shared_bytes(const strided_bytes& first, const strided_bytes& second, std::int64_t between,
                             std::int64_t second_bytes, int& nodes) {
   // With all strides positive, the byte b of element x of the first array is the byte c of element y of the second one

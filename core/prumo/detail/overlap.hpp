@@ -17,7 +17,7 @@ inline constexpr int overlap_search_limit = 256;
 
 /// Where the elements of an array lie: element (i, j, ...) occupies `element_bytes` bytes from
 /// `address + (i * strides[0] + j * strides[1] + ...) * element_bytes` on. Strides may be negative or 0; those of
-/// dimensions with less than two indices are not read.
+/// dimensions with fewer than two indices are not read.
 struct strided_bytes {
   std::uintptr_t address;
   std::int64_t element_bytes;   ///< at least 1
