@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "overlap.hpp"
 #include <prumo/check.hpp>
-#include <prumo/detail/overlap.hpp>
 
 #include <algorithm>
 #include <string>
@@ -88,7 +88,8 @@ void same_extents(std::string_view operation, arguments arrays) {
   }
 }
 
-void no_overlap(std::string_view operation, const named_array& output, const named_array& input, aliasing allowed) {
+void no_overlap(std::string_view operation, const instance_ref& space, const named_array& output,
+                const named_array& input, aliasing allowed) {
   if (allowed == aliasing::in_place && same_elements(output.array, input.array)) return;
   const detail::overlap found = detail::shared_bytes(bytes_of(output.array), bytes_of(input.array));
   if (found == detail::overlap::none) return;
@@ -96,19 +97,23 @@ void no_overlap(std::string_view operation, const named_array& output, const nam
                                (allowed == aliasing::in_place ? ", or exactly one of them; " : "; ");
   const std::string overlaps = to_string(output) + " overlaps " + to_string(input);
   if (found == detail::overlap::some) throw alias_error(expected + overlaps);
+  if (space.vouches_for_overlap()) return;
   throw alias_error(expected + "it is unknown whether " + overlaps +
-                    ", because the search for a shared element reached its limit; give one of them other memory");
+                    ", because the search for a shared element reached its limit; give one of them other memory, or "
+                    "vouch for them with context::set_vouches_for_overlap()");
 }
 
-void distinct_elements(std::string_view operation, const named_array& output) {
+void distinct_elements(std::string_view operation, const instance_ref& space, const named_array& output) {
   const detail::overlap found = detail::repeated_elements(bytes_of(output.array));
   if (found == detail::overlap::none) return;
   const std::string expected =
       std::string(operation) + ": expected an output whose elements have addresses of their own; ";
   if (found == detail::overlap::some) throw alias_error(expected + "got " + to_string(output));
+  if (space.vouches_for_overlap()) return;
   throw alias_error(expected + "it is unknown whether those of " + to_string(output) +
                     " do, because the search for two indices of one element reached its limit; give the output "
-                    "strides that are multiples of one another");
+                    "strides that are multiples of one another, or vouch for it with "
+                    "context::set_vouches_for_overlap()");
 }
 
 void in_place(std::string_view operation, const instance_ref& space, const named_array& output, arguments inputs) {
@@ -118,8 +123,8 @@ void in_place(std::string_view operation, const instance_ref& space, const named
     throw shape_error(std::string(operation) + ": expected arrays of the same extents; got " + list(inputs) + "; " +
                       to_string(output));
   }
-  distinct_elements(operation, output);
-  for (const named_array& input : inputs) no_overlap(operation, output, input, aliasing::in_place);
+  distinct_elements(operation, space, output);
+  for (const named_array& input : inputs) no_overlap(operation, space, output, input, aliasing::in_place);
 }
 
 }  // namespace prumo::check

@@ -121,8 +121,9 @@ TEST(door, a_context_that_was_moved_from_is_refused) {
 TEST(door, memory_that_the_space_cannot_access_is_refused) {
   float numbers[4] = {};
   const array_ref elsewhere(numbers, dtype::f32, {4}, {}, is_host_space<exec> ? memory_kind::hip : memory_kind::host);
-  EXPECT_THAT(message_of<argument_error>([&] { exp(exec{}, elsewhere, elsewhere); }),
-              StartsWith("prumo::exp: expected arrays that " + std::string(exec::name()) + " can access; got y: f32 [4]"));
+  EXPECT_THAT(
+      message_of<argument_error>([&] { exp(exec{}, elsewhere, elsewhere); }),
+      StartsWith("prumo::exp: expected arrays that " + std::string(exec::name()) + " can access; got y: f32 [4]"));
 }
 
 }  // namespace

@@ -51,11 +51,12 @@ void same_extents(std::string_view operation, arguments arrays);
 /// The output does not overlap the input in a way that the operation does not allow, or alias_error. Elements are
 /// compared, not address ranges: disjoint blocks of one matrix pass. Where strides are so irregular that a search with
 /// a limit does not decide it, the arrays are refused.
-void no_overlap(std::string_view operation, const named_array& output, const named_array& input, aliasing allowed);
+void no_overlap(std::string_view operation, const instance_ref& space, const named_array& output,
+                const named_array& input, aliasing allowed);
 
 /// The output has no two indices at the same address, or alias_error, also where a search with a limit does not decide
 /// it.
-void distinct_elements(std::string_view operation, const named_array& output);
+void distinct_elements(std::string_view operation, const instance_ref& space, const named_array& output);
 
 /// What an operation asks for that may write over its inputs: usable arrays of equal extents, elements of the output
 /// that have addresses of their own, and no overlap but of the very same elements.

@@ -92,6 +92,12 @@ class context {
   void set_working_set(std::size_t bytes) { working_set_ = bytes; }
   std::size_t working_set() const { return working_set_; }
 
+  /// Whether the caller vouches for what prumo cannot decide quickly: that an output with very irregular strides shares
+  /// no element with an input, and none between its own indices. Operations refuse such arrays otherwise. What prumo
+  /// finds to overlap is refused all the same.
+  void set_vouches_for_overlap(bool vouches) { vouches_for_overlap_ = vouches; }
+  bool vouches_for_overlap() const { return vouches_for_overlap_; }
+
   /// An object of the given type that belongs to this context, made by `make()` at the first request: a vendor
   /// library's handle bound to the instance, for example.
   template <class Attachment, class Make>
@@ -126,6 +132,7 @@ class context {
   void* adopted_ = nullptr;
   std::size_t adopted_bytes_ = 0;
   std::size_t working_set_ = 0;
+  bool vouches_for_overlap_ = false;
   std::vector<std::pair<std::type_index, std::shared_ptr<void>>> attachments_;
 };
 

@@ -67,6 +67,7 @@ class instance_ref {
   instance_ref(const context<Exec>& owner)  // NOLINT(google-explicit-constructor)
       : space_(detail::space_kind_of<Exec>::value),
         is_moved_from_(owner.is_moved_from()),
+        vouches_for_overlap_(owner.vouches_for_overlap()),
         instance_(&owner.instance()),
         working_set_(owner.working_set()) {}
 
@@ -74,6 +75,9 @@ class instance_ref {
 
   /// context::working_set() of the context; 0 of a bare instance.
   std::size_t working_set() const { return working_set_; }
+
+  /// context::vouches_for_overlap() of the context; false of a bare instance.
+  bool vouches_for_overlap() const { return vouches_for_overlap_; }
 
   /// The instance, of the space that space() tells.
   template <class Exec>
@@ -87,6 +91,7 @@ class instance_ref {
  private:
   space_kind space_;
   bool is_moved_from_ = false;
+  bool vouches_for_overlap_ = false;
   const void* instance_;
   std::size_t working_set_ = 0;
 };

@@ -75,9 +75,9 @@ void prumo::gather_rows(instance_ref space, const array_ref& x, const array_ref&
     check::throw_shape(operation, "y with a row for each index, and with the columns of x",
                        {{"x", x}, {"index", index}, {"y", y}});
   }
-  check::distinct_elements(operation, {"y", y});
-  check::no_overlap(operation, {"y", y}, {"x", x}, aliasing::none);
-  check::no_overlap(operation, {"y", y}, {"index", index}, aliasing::none);
+  check::distinct_elements(operation, space, {"y", y});
+  check::no_overlap(operation, space, {"y", y}, {"x", x}, aliasing::none);
+  check::no_overlap(operation, space, {"y", y}, {"index", index}, aliasing::none);
   if (y.size() == 0) return;
   detail::with_space(space.space(), [&]<class Exec> {
     detail::with_word(y.type, [&]<class Word> {

@@ -82,9 +82,9 @@ void check_gemm(const instance_ref& space, bool transposed_a, bool transposed_b,
                            (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
                        {{"A", a}, {"B", b}, {"C", c}});
   }
-  check::distinct_elements("prumo::gemm", {"C", c});
-  check::no_overlap("prumo::gemm", {"C", c}, {"A", a}, aliasing::none);
-  check::no_overlap("prumo::gemm", {"C", c}, {"B", b}, aliasing::none);
+  check::distinct_elements("prumo::gemm", space, {"C", c});
+  check::no_overlap("prumo::gemm", space, {"C", c}, {"A", a}, aliasing::none);
+  check::no_overlap("prumo::gemm", space, {"C", c}, {"B", b}, aliasing::none);
 }
 
 template <class Exec, class T>

@@ -52,9 +52,9 @@ void check_gemv(const instance_ref& space, bool transposed, const array_ref& a, 
                        std::string("A ") + (transposed ? "[n x m], transposed" : "[m x n]") + ", x [n], and y [m]",
                        {{"A", a}, {"x", x}, {"y", y}});
   }
-  check::distinct_elements("prumo::gemv", {"y", y});
-  check::no_overlap("prumo::gemv", {"y", y}, {"A", a}, aliasing::none);
-  check::no_overlap("prumo::gemv", {"y", y}, {"x", x}, aliasing::none);
+  check::distinct_elements("prumo::gemv", space, {"y", y});
+  check::no_overlap("prumo::gemv", space, {"y", y}, {"A", a}, aliasing::none);
+  check::no_overlap("prumo::gemv", space, {"y", y}, {"x", x}, aliasing::none);
 }
 
 template <class Exec, class T>

@@ -79,7 +79,7 @@ random_position run_random(std::string_view operation, const instance_ref& space
                            double first, double second, const array_ref& y) {
   check::usable(operation, space, {{"y", y}}, {});
   check::same_scalar_type(operation, {{"y", y}});
-  check::distinct_elements(operation, {"y", y});
+  check::distinct_elements(operation, space, {"y", y});
   with_space_and_scalar(space.space(), y.type, [&]<class Exec, class T> {
     using C = compute_t<T>;
     launch_random<Numbers>(space.instance<Exec>(),

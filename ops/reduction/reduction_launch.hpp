@@ -209,7 +209,7 @@ void run_reduction(std::string_view operation, const context_ref& ctx, const arr
   check_reduction<Kind>(operation, ctx, {"x", x}, {"result", result});
   check::rank(operation, {"result", result}, 0);
   if (!has_empty_result(Kind) && x.size() == 0) check::throw_shape(operation, "at least one element", {{"x", x}});
-  check::no_overlap(operation, {"result", result}, {"x", x}, aliasing::none);
+  check::no_overlap(operation, ctx, {"result", result}, {"x", x}, aliasing::none);
   with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
     make_launcher<Kind, T>(ctx.context<Exec>()).reduce(x, result.as<reduced_t<Kind, T>>());
   });
@@ -227,8 +227,8 @@ void run_row_reduction(std::string_view operation, const context_ref& ctx, const
   if (!has_empty_result(Kind) && x.extents[0] > 0 && x.extents[1] == 0) {
     check::throw_shape(operation, "rows of at least one element", {{"x", x}});
   }
-  check::distinct_elements(operation, {"y", y});
-  check::no_overlap(operation, {"y", y}, {"x", x}, aliasing::none);
+  check::distinct_elements(operation, ctx, {"y", y});
+  check::no_overlap(operation, ctx, {"y", y}, {"x", x}, aliasing::none);
   with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
     make_launcher<Kind, T>(ctx.context<Exec>())
         .reduce_rows({x.as<const T>(), x.extents[0], x.extents[1], x.strides[0], x.strides[1],

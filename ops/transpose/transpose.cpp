@@ -48,8 +48,8 @@ void prumo::transpose(instance_ref space, const array_ref& x, const array_ref& y
     check::throw_shape(operation, "y with the rows of x as its columns, and the columns of x as its rows",
                        {{"x", x}, {"y", y}});
   }
-  check::distinct_elements(operation, {"y", y});
-  check::no_overlap(operation, {"y", y}, {"x", x}, aliasing::none);
+  check::distinct_elements(operation, space, {"y", y});
+  check::no_overlap(operation, space, {"y", y}, {"x", x}, aliasing::none);
   if (y.size() == 0) return;
   bool is_copy = false;
   detail::with_space(space.space(), [&]<class Exec> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/detail/overlap.hpp>
+#include "overlap.hpp"
 
 #include <gtest/gtest.h>
 
