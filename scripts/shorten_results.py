@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes results files small enough to commit, and takes the machine's identity out of them.
+
+usage: shorten_results.py RESULTS.json... OUTPUT.json
+
+Several files of one machine become one; the first of them describes the run, and of a case that stands in several the
+first counts. OUTPUT keeps the quartiles instead of all samples (`time_s.samples_measured` says how many there were). Of the
+machine it keeps the names of the processor and of the devices, and nothing else. Results that were not measured are left out.
+Exit codes: 0 done; 1 a file cannot be read or written; 2 wrong usage.
+"""
+import json
+import sys
+from pathlib import Path
+
+from performance_tables import Fault, portable_command, read_results
+
+
+def short_result(result):
+    time = result["time_s"]
+    quartiles = [time["p25"], time["median"], time["p75"]]
+    short = {name: time[name] for name in ("median", "p25", "p75", "stop", "clock")}
+    short.update(samples=quartiles, samples_measured=time.get("samples_measured", len(time["samples"])))
+    return {**result, "time_s": short}
+
+
+def shorten(documents):
+    """One document with the measured results of all."""
+    run = documents[0]["run"]
+    short_run = {name: run[name] for name in ("id", "started", "versions")}
+    short_run.update(command=portable_command(run["command"]), cpu={"name": run["cpu"].get("name")})
+    short_run.update(host={}, memory={}, power={}, environment={})
+    devices, results = {}, {}
+    for document in documents:
+        for device in document["devices"]:
+            named = {name: device[name] for name in ("id", "backend", "name", "threads")}
+            devices.setdefault((device["id"], device["threads"]), {**named, "facts": {}, "peaks": [], "ceilings": []})
+        for result in document["results"]:
+            if result["status"] == "ok":
+                found_by = (result["key"], result["device"], result["implementation"])
+                results.setdefault(found_by, short_result(result))
+    return {"schema": documents[0]["schema"], "run": short_run, "devices": list(devices.values()),
+            "results": list(results.values())}
+
+
+def one_result_a_line(document):
+    parts = [f'"schema": {json.dumps(document["schema"])}', f'"run": {json.dumps(document["run"])}']
+    for name in ("devices", "results"):
+        parts.append(f'"{name}": [\n' + ",\n".join(json.dumps(one) for one in document[name]) + "\n]")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def main(arguments):
+    if len(arguments) < 2 or any(name.startswith("-") for name in arguments):
+        print(__doc__.strip())
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    *inputs, output = map(Path, arguments)
+    try:
+        output.write_text(one_result_a_line(shorten([read_results(path) for path in inputs])), encoding="utf-8")
+    except (Fault, OSError) as fault:
+        print(f"shorten_results: {fault}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
