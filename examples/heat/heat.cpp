@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The heat equation du/dt = d2u/dx2 + d2u/dy2 on the unit square, u = 0 on its edge, by central differences
-// and explicit Euler steps. It begins with sin(pi x) sin(pi y), which decays as exp(-2 pi^2 t), so that every
-// grid's error is known: it must fall by four where the cells become half as wide.
+// The heat equation du/dt = d2u/dx2 + d2u/dy2 on the unit square, with u = 0 on its edge. It is solved by central
+// differences and explicit Euler steps. It begins with sin(pi x) sin(pi y), which decays as exp(-2 pi^2 t), so the error
+// of every grid is known. It must fall to a quarter when the cells become half as wide.
 //
-// Kokkos, the execution space instance, the views and the stencil are the program's own. prumo gets them as
-// they are.
+// The program has its own Kokkos, execution space instance, views and stencil. It hands them to prumo as they are.
 
 #include <prumo/prumo.hpp>
 
@@ -29,7 +28,7 @@ struct sine_mode {
   }
 };
 
-/// rate = the five-point Laplacian of u; rate has the inner points alone.
+/// rate = the five-point Laplacian of u. rate has the inner points only.
 struct laplacian {
   field u;
   field rate;
@@ -40,7 +39,7 @@ struct laplacian {
   }
 };
 
-/// A formula for prumo::transform: one value of each input, the value of the output.
+/// A formula for prumo::transform: it takes one value of each input and returns the value of the output.
 struct euler_step {
   double time_step;
   KOKKOS_FUNCTION double operator()(double u, double rate) const { return u + time_step * rate; }
@@ -56,7 +55,7 @@ void on_each_point(const char* label, const exec& instance, int points, const Fu
   Kokkos::parallel_for(label, policy(instance, {0, 0}, {points, points}), functor);
 }
 
-/// The points that are not on the edge: a view with gaps between its rows.
+/// The points that are not on the edge, as a view with gaps between its rows.
 auto inner_points(const field& u) {
   const auto range = Kokkos::pair<std::size_t, std::size_t>(1, u.extent(0) - 1);
   return Kokkos::subview(u, range, range);
@@ -64,7 +63,7 @@ auto inner_points(const field& u) {
 
 struct outcome {
   int steps = 0;
-  double error = 0;   ///< root of the mean square, of what should be exp(-2 pi^2 t) sin(pi x) sin(pi y)
+  double error = 0;   ///< root mean square of the difference from exp(-2 pi^2 t) sin(pi x) sin(pi y)
   double energy = 0;  ///< integral of u^2
 };
 
@@ -82,7 +81,7 @@ class heat_solver {
 
   outcome run() {
     const double width = 1.0 / cells_;
-    // Stable up to width^2 / 4.
+    // The time step is width^2 / 5 or less. Euler steps are stable up to width^2 / 4.
     const int steps = static_cast<int>(std::ceil(end_time / (width * width / 5)));
     const double time_step = end_time / steps;
     const auto inner = inner_points(u_);
@@ -147,6 +146,6 @@ int main(int argc, char** argv) {
     coarser_error = found.error;
     as_expected = as_expected && std::abs(energy - 1) < 20.0 / (cells * cells);
   }
-  if (!as_expected) std::printf("the order should be 2 and the energy that of the decaying mode\n");
+  if (!as_expected) std::printf("the order should be 2, and the energy should be that of the decaying mode\n");
   return as_expected ? 0 : 1;
 }
