@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Build folders: where they are, when they are configured, what is built. Sourced by ./dev.
+# Chooses, configures and builds the build folders. Sourced by ./dev.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # here, place, preset and others are set by ./dev
 
-# Sets build: a folder a preset, toolchain and CPU, because -march=native programs of one CPU crash on another. Where
-# warnings are errors it is another one: the flags differ, and each would rebuild all that the other built.
+# Sets build. Each preset, toolchain and CPU has a folder of its own, because programs built with -march=native for one CPU
+# crash on another. CI has another folder, too: its warnings are errors, and changed flags would rebuild everything.
 choose_build() {
     local key
-    [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is this all of prumo's source?"
-    has_preset "$preset" || die 2 "There is no preset '$preset'. There are: $(presets)."
+    [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is prumo's source complete?"
+    has_preset "$preset" || die 2 "There is no preset '$preset'. The presets are: $(presets)."
     key=$({ echo "$toolchain"; cpu_facts; } | hash8)
     build=${PRUMO_BUILD_DIR:-$here/build}/$preset${CI:+-ci}-$key
 }
@@ -21,12 +21,12 @@ lock_build() {
     have flock || return 0 # macOS
     exec {build_lock}> "$build/.dev-lock"
     flock -n "$build_lock" && return
-    say "Another ./dev builds in ${build#"$PWD"/}: waiting for it."
+    say "Another ./dev is building in ${build#"$PWD"/}; waiting for it."
     flock "$build_lock"
 }
 unlock_build() { [[ -z ${build_lock:-} ]] || exec {build_lock}>&-; }
 
-# Configures if that was not done, or done otherwise. CMake itself sees to later changes of its files.
+# Configures unless that was done with the same arguments. CMake notices later changes of its files by itself.
 configure() {
     local -a args=(-S "$here" --preset "$preset" -B "$build")
     [[ -z ${kokkos_prefix:-} ]] || args+=("-DKokkos_ROOT=$kokkos_prefix")
@@ -46,9 +46,9 @@ configured_with() {
 run_cmake() {
     local what=$1 made=$build/.configured-by-dev
     shift
-    # Arguments that an earlier configuration had and this one lacks must not stay in its cache.
+    # The cache would keep arguments of an earlier configuration that this one does not have.
     rm -f "$build/CMakeCache.txt" "$made" 2> /dev/null || true
-    say "Configuring ${build#"$PWD"/} (about 5 s)."
+    say "Configuring ${build#"$PWD"/} (takes about 5 s)."
     if ! inside cmake "$@" > "$build/configure.log" 2>&1; then
         cat "$build/configure.log" >&2
         die 1 "CMake could not configure $what."
@@ -58,29 +58,29 @@ run_cmake() {
 
 presets() { sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' "$here/CMakePresets.json" | sort -u | grep -vx base | paste -sd' '; }
 
-# build_targets TARGET...: quiet where there is nothing to do; all that is said goes to stderr, stdout is the program's.
+# build_targets TARGET...: prints nothing if nothing is to do. Its messages go to stderr, because stdout is the program's.
 build_targets() {
     local jobs status=0
     if inside ninja -C "$build" -n "$@" 2> /dev/null | grep -q 'no work to do'; then return; fi
     jobs=$(jobs_at_once)
-    say "Building in ${build#"$PWD"/} with $jobs jobs (from nothing a few minutes on 2 cores; a change, seconds)."
+    say "Building in ${build#"$PWD"/} with $jobs jobs (a first build takes minutes on 2 cores, a change seconds)."
     inside ninja -C "$build" -j "$jobs" "$@" >&2 || status=$?
     case $status in
         0) ;;
         130 | 143) exit "$status" ;;
-        *) die 1 "The build failed; what went wrong stands above." ;;
+        *) die 1 "The build failed; the errors are above." ;;
     esac
 }
 
-# The front-end and every worker that this preset builds.
+# Prints the front-end and every worker that this preset builds.
 programs() { inside ninja -C "$build" -t targets all | sed -nE 's#^(bin/prumo(-worker-[^/:]*)?): .*#\1#p'; }
 
-# A GPU that no worker of this build can use must not be passed over in silence.
+# Says so if the machine has a GPU that this build cannot use.
 note_gpus() {
     case $preset in cuda* | hip*) return ;; esac
     if [[ -e /dev/nvidia0 ]]; then
-        say "There is an NVIDIA GPU, and this build serves the CPU only. With a Kokkos built for CUDA: ./dev --kokkos PREFIX ..."
+        say "There is an NVIDIA GPU, but this build is for the CPU only. With a Kokkos built for CUDA, use ./dev --kokkos PREFIX ..."
     elif [[ -e /dev/kfd ]]; then
-        say "There is an AMD GPU, and this build serves the CPU only. With a Kokkos built for HIP: ./dev --kokkos PREFIX ..."
+        say "There is an AMD GPU, but this build is for the CPU only. With a Kokkos built for HIP, use ./dev --kokkos PREFIX ..."
     fi
 }

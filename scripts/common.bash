@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What every part of ./dev uses. Sourced, never run; bash 3.2 (macOS) must still read it.
+# Functions that every part of ./dev uses. It is sourced, never run. bash 3.2 (macOS) must be able to read it.
 # shellcheck shell=bash
 
 say() { printf 'dev: %s\n' "$*" >&2; }
 
-# die CODE LINE...: 2 is wrong usage, 3 means that this machine cannot.
+# die CODE LINE...: prints the lines and exits. Code 2 is wrong usage; 3 means that this machine cannot do it.
 die() {
     local code=$1 line
     shift
@@ -14,14 +14,14 @@ die() {
 
 have() { command -v "$1" > /dev/null 2>&1; }
 
-# The first eight hexadecimal digits of what stands on stdin.
+# Prints the first eight hexadecimal digits of the hash of stdin.
 hash8() {
     if have sha256sum; then sha256sum; else shasum -a 256; fi | cut -c1-8
 }
 
 cores() { nproc 2> /dev/null || sysctl -n hw.ncpu 2> /dev/null || echo 1; }
 
-# Compilers at once: a core each, fewer where memory is short (a Kokkos file takes up to 1.2 GB).
+# Prints how many compilers run at a time: one for each core, or fewer if memory is short. A Kokkos file takes up to 1.2 GB.
 jobs_at_once() {
     if [[ -n ${CMAKE_BUILD_PARALLEL_LEVEL:-} ]]; then
         echo "$CMAKE_BUILD_PARALLEL_LEVEL"
@@ -34,7 +34,7 @@ jobs_at_once() {
     echo "$jobs"
 }
 
-# What the CPU is able to do: programs compiled with -march=native run only where this is the same.
+# Prints what the CPU can do. Programs compiled with -march=native run only on CPUs that print the same.
 cpu_facts() {
     uname -sm
     if [[ -r /proc/cpuinfo ]]; then
@@ -47,7 +47,7 @@ cpu_facts() {
     fi
 }
 
-# version_in V LOW HIGH: LOW <= V < HIGH, compared by major and minor.
+# version_in V LOW HIGH: whether LOW <= V < HIGH. Only major and minor numbers count.
 version_in() {
     local v low high
     v=$(version_number "$1") low=$(version_number "$2") high=$(version_number "$3")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# ./dev check cuda | hip: what runs on a GPU, compiled for it and not linked. Sourced by ./dev.
+# ./dev check cuda | hip compiles everything that runs on a GPU, without linking it. Sourced by ./dev.
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154  # lacking is read, here, place, root and others are set by ./dev
+# shellcheck disable=SC2034,SC2154  # ./dev reads lacking, and sets here, place, root and others
 #
-# The compiler is the host's: nvcc wants an older C library than the root's, and ROCm is too large for the root. Kokkos'
-# headers are those of the chosen place; tests/device_compilation makes them fit the device.
+# The compiler is the host's, because nvcc needs an older C library than the root's, and ROCm is too large for the root. Kokkos'
+# headers come from the root or the host, as chosen; tests/device_compilation adapts them to the device.
 
 # Sets device_compiler; sets lacking and returns 1 where this machine cannot compile for the device.
 find_device_compiler() {
@@ -15,7 +15,7 @@ find_device_compiler() {
     host_tools
 }
 
-# A new g++ or C library may be too new for the compiler, which is nobody's fault here.
+# The compiler may not support a very new g++ or C library. Then the check is skipped instead of failing.
 device_compiler_works() {
     local dir answer=0 header=cuda_runtime.h
     local -a how=(-x cu -ccbin "${CXX:-c++}")
@@ -23,12 +23,12 @@ device_compiler_works() {
     dir=$(mktemp -d)
     printf '#include <%s>\n#include <vector>\n__global__ void kernel() {}\n' "$header" > "$dir/empty.cpp"
     "$device_compiler" "${how[@]}" -std=c++20 -c "$dir/empty.cpp" -o "$dir/empty.o" > "$dir/log" 2>&1 || answer=1
-    [[ $answer -eq 0 ]] || lacking="$device_compiler does not work with what this machine has: $(grep -im1 error "$dir/log" || tail -1 "$dir/log")"
+    [[ $answer -eq 0 ]] || lacking="$device_compiler does not work with this machine's g++ and C library: $(grep -im1 error "$dir/log" || tail -1 "$dir/log")"
     rm -rf "$dir"
     return "$answer"
 }
 
-# Sets headers: the folder with those of the chosen place's Kokkos.
+# Sets headers: the folder with the headers of the chosen Kokkos.
 find_kokkos_headers() {
     local dir include
     case $place in
@@ -44,13 +44,13 @@ find_kokkos_headers() {
     done
     [[ -n $headers ]] || { lacking="there are no Kokkos headers near ${kokkos_dir:-${root:-/usr}}."; return 1; }
     ! grep -qE '^#define KOKKOS_ENABLE_(CUDA|HIP|SYCL)( |$)' "$headers/KokkosCore_config.h" ||
-        { lacking="the Kokkos in $headers is built for a GPU itself; the headers of one for the host are needed."; return 1; }
+        { lacking="the Kokkos in $headers is built for a GPU; this check needs the headers of a Kokkos built for the host."; return 1; }
 }
 
-# check_device DEVICE: sets lacking and returns 1 where this machine cannot; ends ./dev where something does not compile.
+# check_device DEVICE: sets lacking and returns 1 if this machine cannot check. Ends ./dev if something does not compile.
 check_device() {
     find_device_compiler "$1" && find_kokkos_headers || return
-    local build place=host # from here on
+    local build place=host # the commands below run on the host
     local -a args=(-S "$here/tests/device_compilation" -G Ninja "-DPRUMO_DEVICE=$1" "-DPRUMO_KOKKOS_INCLUDE=$headers")
     if [[ $1 == cuda ]]; then args+=("-DPRUMO_NVCC=$device_compiler"); else args+=("-DCMAKE_CXX_COMPILER=$device_compiler"); fi
     build=${PRUMO_BUILD_DIR:-$here/build}/check-$1-$({ echo "${CXX:-}"; "$device_compiler" --version; } | hash8)
@@ -64,7 +64,7 @@ check_device() {
     unlock_build
 }
 
-# A part of ./dev test: what the machine can check is checked, of the rest there is a word.
+# Runs the checks that this machine can run, for ./dev test. It says which ones are skipped.
 check_devices_at_hand() {
     local device
     for device in cuda hip; do

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Running commands inside a root, with the machine's files around it. Sourced by ./dev.
+# Runs commands in a root, together with the machine's own files. Sourced by ./dev.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # here and cache are set by ./dev
 #
-# The root gives /usr, /etc and the package database, read-only. All else is the machine's at its own path:
-# every top-level folder, /tmp, the caller's folder, so that paths mean the same inside and outside. /sys too:
-# without it OpenMP and hwloc see no topology. This keeps toolchains apart; it is no wall against malice.
+# The root provides /usr, /etc and the package database, read-only. All other folders are the machine's, at their own paths:
+# the top-level folders, /tmp, and the caller's folder. So a path means the same inside and outside. /sys is there, too,
+# because OpenMP and hwloc read the topology from it. This separates toolchains. It does not protect against malice.
 
 # sandbox DIR: sets box to bwrap's arguments for the root in DIR.
 sandbox() {
@@ -31,7 +31,7 @@ sandbox() {
             *) if [[ -d $entry ]]; then box+=(--bind-try "$entry" "$entry"); fi ;;
         esac
     done
-    # Places that the loop above leaves out, such as a CI system's /var/lib/ci/work.
+    # Folders that the loop above leaves out, such as a CI system's /var/lib/ci/work.
     for place in "$here" "$PWD" "$(pwd -P)" "$cache" "${TMPDIR:-/tmp}" "${HOME:-/}"; do
         top=${place#/} top=${top%%/*}
         case $top in
@@ -40,13 +40,13 @@ sandbox() {
     done
     case $PWD/ in
         /etc/* | /bin/* | /sbin/* | /lib*/* | /usr/bin/* | /usr/lib*/* | /usr/share/* | /usr/include/*)
-            die 2 "Start ./dev from a folder that is not the system's: $PWD looks different inside the root." ;;
+            die 2 "Start ./dev from a folder that does not belong to the system. The root has a $PWD of its own." ;;
     esac
     box+=(--chdir "$PWD")
 }
 
-# clean_environment ID: sets vars to what a command in the root gets; the host's PATH, CC, LD_LIBRARY_PATH and
-# the like would not fit there, and an OPENBLAS_CORETYPE set for the host's library would make its numbers another's.
+# clean_environment ID: sets vars to the environment of a command in the root. The host's PATH, CC, LD_LIBRARY_PATH and the
+# like are wrong there. OPENBLAS_CORETYPE was set for the host's library and would change the speed of the root's.
 clean_environment() {
     local name
     vars=(PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 "PRUMO_ROOT_ID=$1")
@@ -73,10 +73,10 @@ run_in_root() {
     env -i "${vars[@]}" "$(type -P bwrap)" "${box[@]}" "$@"
 }
 
-# become_in_root DIR COMMAND...: the last thing ./dev does. It stays as the parent, because bwrap passes no
-# signals on: TERM and HUP go to the command, which can finish its results file. Ctrl-C reaches it by itself; an
-# INT where there is no terminal came to us alone.
-# Without a parent of its own, '--die-with-parent' would end a nohup'ed benchmark when the shell ends.
+# become_in_root DIR COMMAND...: the last thing that ./dev does. ./dev stays as the parent, because bwrap does not pass
+# signals on. ./dev passes TERM and HUP to the command, which can then finish its results file. Ctrl-C on a terminal reaches
+# the command directly, but without a terminal INT comes to ./dev alone, so it is passed on. Staying as the parent also keeps
+# a nohup'ed benchmark alive when the shell ends, because of '--die-with-parent'.
 become_in_root() {
     local dir=$1 monitor status caught
     local -a box vars
@@ -87,10 +87,10 @@ become_in_root() {
     trap 'caught=1' QUIT
     trap 'caught=1; pass_on TERM' TERM
     trap 'caught=1; pass_on HUP' HUP
-    # bash lets a job in the background ignore Ctrl-C: right for bwrap, which must live to tell the exit code.
+    # A background job of bash ignores Ctrl-C. That is right for bwrap, which must live on to return the exit code.
     env -i "${vars[@]}" "$(type -P bwrap)" "${box[@]}" env --default-signal=INT,QUIT "$@" <&0 &
     monitor=$!
-    while true; do # a signal ends wait early
+    while true; do # a signal ends wait before the command has ended
         caught="" status=0
         wait "$monitor" || status=$?
         [[ -n $caught ]] || break
@@ -98,7 +98,7 @@ become_in_root() {
     exit "$status"
 }
 
-# pass_on SIGNAL: to the processes that bwrap started in become_in_root.
+# pass_on SIGNAL: sends it to the processes that bwrap started in become_in_root.
 pass_on() {
     local child
     local -a children=()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The machine's own toolchain and Kokkos: found, judged, used. Sourced by ./dev.
+# Finds the machine's own toolchain and Kokkos, and decides whether they can be used. Sourced by ./dev.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # here and cache are set by ./dev
 
-kokkos_low=4.6 # this Kokkos and newer ...
-kokkos_high=6  # ... and older than this
+kokkos_low=4.6 # the oldest Kokkos that prumo supports
+kokkos_high=6  # the first that it does not
 
-# kokkos_config PREFIX: the folder with Kokkos' CMake files in an installation, or false.
+# kokkos_config PREFIX: prints the folder with Kokkos' CMake files in an installation. Returns 1 if there is none.
 kokkos_config() {
     local dir
     for dir in "$1" "$1"/cmake "$1"/lib/cmake/Kokkos "$1"/lib64/cmake/Kokkos "$1"/lib/*/cmake/Kokkos "$1"/share/cmake/Kokkos; do
@@ -20,27 +20,27 @@ kokkos_config() {
 
 kokkos_version() { sed -n 's/^ *set *(PACKAGE_VERSION "\([0-9.]*\)").*/\1/Ip' "$1/KokkosConfigVersion.cmake" | head -1; }
 
-# CUDA;OPENMP, as its build recorded them.
+# Prints the devices as Kokkos' build recorded them, for example CUDA;OPENMP.
 kokkos_devices() {
     cat "$1"/KokkosConfig*.cmake 2> /dev/null |
         sed -n 's/^ *set *(Kokkos_DEVICES "\{0,1\}\([A-Za-z;_]*\).*/\1/Ip' | head -1
 }
 
-# judge_prefix PREFIX: ends ./dev unless a Kokkos that fits is installed there; sets kokkos_dir.
+# judge_prefix PREFIX: sets kokkos_dir. Ends ./dev unless a supported Kokkos is installed there.
 judge_prefix() {
     local version
     [[ -d $1 ]] || die 2 "--kokkos: there is no folder $1."
     kokkos_dir=$(kokkos_config "$1") ||
-        die 2 "--kokkos: no Kokkos is installed in $1 (looked for KokkosConfig.cmake there and under lib*/cmake/Kokkos)." \
-            "Give the folder that was Kokkos' CMAKE_INSTALL_PREFIX."
+        die 2 "--kokkos: no Kokkos is installed in $1: KokkosConfig.cmake is neither there nor under lib*/cmake/Kokkos." \
+            "Name the folder that was CMAKE_INSTALL_PREFIX when Kokkos was built."
     version=$(kokkos_version "$kokkos_dir")
     version_in "${version:-0}" "$kokkos_low" "$kokkos_high" ||
-        die 2 "--kokkos: $1 has Kokkos ${version:-of unknown version}; prumo needs $kokkos_low or newer, older than $kokkos_high."
+        die 2 "--kokkos: $1 has Kokkos ${version:-of unknown version}; prumo needs at least $kokkos_low and less than $kokkos_high."
     host_tools || die 3 "--kokkos uses this machine's own tools, and $lacking" \
-        "Install what is missing, or leave --kokkos away: ./dev then uses a Debian root."
+        "Install what is missing, or leave out --kokkos; ./dev then uses a Debian root."
 }
 
-# CMake, Ninja and a compiler on the PATH; sets lacking where they are not good enough.
+# Looks for CMake, Ninja and a compiler on the PATH. Sets lacking and returns 1 if one is missing or too old.
 host_tools() {
     local version
     lacking=
@@ -51,7 +51,7 @@ host_tools() {
     version_in "$version" 3.25 1000 || { lacking="cmake is $version; 3.25 or newer is needed."; return 1; }
 }
 
-# Whether everything is on this machine, so that no root is needed. The answer is kept until packages change.
+# Whether this machine has everything, so that no root is needed. The answer is kept until packages change.
 host_fits() {
     [[ ${PRUMO_NO_HOST:-0} != 1 ]] || return 1
     local prefix dir="" version answer
@@ -66,19 +66,19 @@ host_fits() {
     answer=$cache/host-$(host_facts "$dir" | hash8)
     if [[ ! -f $answer ]]; then
         mkdir -p "$cache" || die 3 "Cannot write to $cache: set PRUMO_CACHE to a folder that you own."
-        say "Kokkos $version is installed in $dir; looking whether the rest is (about 3 s)."
+        say "Kokkos $version is installed in $dir. Looking for the other libraries (about 3 s)."
         probe_host > "$answer.$$"
         mv "$answer.$$" "$answer"
         if [[ -s $answer ]]; then
-            say "Missing beside it, so a Debian root is used: $(paste -sd, "$answer" | sed 's/,/, /g')."
+            say "These are missing, so ./dev uses a Debian root: $(paste -sd, "$answer" | sed 's/,/, /g')."
         else
-            say "It is: using this machine's own tools (./dev --root ... would use a Debian root)."
+            say "All are there, so ./dev uses this machine's own tools. With --root it would use a Debian root."
         fi
     fi
     [[ ! -s $answer ]]
 }
 
-# A line for each thing that is missing.
+# Prints a line for each thing that is missing.
 probe_host() {
     local dir
     dir=$(mktemp -d)
@@ -90,7 +90,7 @@ probe_host() {
     rm -rf "$dir"
 }
 
-# What an answer of host_fits depends on.
+# Prints everything on which the answer of host_fits depends.
 host_facts() {
     echo "$1" "${CMAKE_PREFIX_PATH:-}" "${CXX:-}" "$PATH"
     cat "$here/scripts/host-probe/CMakeLists.txt" "$1/KokkosConfigVersion.cmake"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What making a root asks of the machine, and what to tell people where it is not there. Sourced by ./dev.
+# Checks what the machine must have for making a root, and says what to do if it is missing. Sourced by ./dev.
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154  # failure is read, cache set by ./dev
+# shellcheck disable=SC2034,SC2154  # ./dev reads failure and sets cache
 
-# mmdebstrap, bubblewrap and friends, installed through apt where that is allowed.
+# Looks for mmdebstrap, bubblewrap and what they need. Installs them through apt if that is allowed.
 need_tools() {
-    [[ $(uname -s) == Linux ]] || fail "A Debian root needs Linux. Here, install Kokkos (4.6 to 5.x), CMake, Ninja and the libraries in" \
-        "scripts/packages, then: ./dev --kokkos PREFIX ..." || return
+    [[ $(uname -s) == Linux ]] || fail "A Debian root needs Linux. On this system, install Kokkos (4.6 to 5.x), CMake, Ninja and the libraries in" \
+        "scripts/packages. Then run ./dev --kokkos PREFIX ..." || return
     local -a missing=()
     have mmdebstrap || missing+=(mmdebstrap)
     have bwrap || missing+=(bubblewrap)
@@ -22,13 +22,13 @@ install_tools() {
     local -a as_root=()
     local log=$cache/apt.log
     if ! have apt-get; then
-        fail "Missing here: $*. Install them with the system's package manager (names as in Debian)," \
-            "or give a Kokkos (4.6 to 5.x) of your own and use the host's compiler: ./dev --kokkos PREFIX ..."
+        fail "These packages are missing: $*. Install them with the system's package manager (the names are Debian's)," \
+            "or use the host's compiler with a Kokkos (4.6 to 5.x) of your own: ./dev --kokkos PREFIX ..."
         return
     fi
     if [[ $EUID -ne 0 ]]; then
         if ! have sudo || ! sudo -n true 2> /dev/null; then
-            fail "Missing here: $*. Type this, or ask who administers the machine to, and start again:" \
+            fail "These packages are missing: $*. Run this command, or ask your administrator to, and start again:" \
                 "    sudo apt-get install $*"
             return
         fi
@@ -39,24 +39,24 @@ install_tools() {
     if ! "${get[@]}" install -y --no-install-recommends "$@" < /dev/null > "$log" 2>&1; then
         "${get[@]}" update < /dev/null > "$log" 2>&1 || true
         if ! "${get[@]}" install -y --no-install-recommends "$@" < /dev/null >> "$log" 2>&1; then
-            fail "apt could not install $*:" "$(tail -n 5 "$log")" "The whole story: $log"
+            fail "apt could not install $*:" "$(tail -n 5 "$log")" "The full output is in $log"
             return
         fi
     fi
 }
 
-# An ordinary user's root has files of several users, so it takes a range of user ids.
+# A root has files of several users. An ordinary user therefore needs a range of user ids.
 need_subuids() {
     local user
     user=$(id -un)
     if { grep -qE "^($user|$EUID):" /etc/subuid && grep -qE "^($user|$EUID):" /etc/subgid; } 2> /dev/null; then return; fi
     if have getsubids && getsubids "$user" > /dev/null 2>&1 && getsubids -g "$user" > /dev/null 2>&1; then return; fi
-    fail "$user has no range of subordinate user ids in /etc/subuid and /etc/subgid. Type this, or ask who" \
-        "administers the machine to, and start again:" \
+    fail "$user has no range of subordinate user ids in /etc/subuid and /etc/subgid. Run this command," \
+        "or ask your administrator to, and start again:" \
         "    sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $user"
 }
 
-# Room for the root; mmdebstrap of an ordinary user works in the folder for temporary files first.
+# Checks that the disk has room for the root. For an ordinary user, mmdebstrap also needs room in the temporary folder.
 need_space() {
     local -a places=("$cache")
     [[ $EUID -eq 0 ]] || places+=("${TMPDIR:-/tmp}")
@@ -64,8 +64,8 @@ need_space() {
     for place in "${places[@]}"; do
         free=$(df -Pk "$place" | awk 'NR == 2 { print $4 }')
         if [[ ${free:-0} -lt ${PRUMO_ROOT_KB:-2500000} ]]; then
-            fail "Too little room to make a root: $(disk_state "$place"); 2.5 GB are needed." \
-                "Make room there, or name another folder: PRUMO_CACHE=/path for the root, TMPDIR=/path for temporary files."
+            fail "There is too little room to make a root: $(disk_state "$place"); it needs 2.5 GB." \
+                "Make room there, or name other folders: PRUMO_CACHE=/path for the root, TMPDIR=/path for temporary files."
             return
         fi
     done
@@ -73,7 +73,7 @@ need_space() {
 
 disk_state() { df -Ph "$1" | awk -v place="$1" 'NR == 2 { print $4 " free in " place " (on " $6 ")" }'; }
 
-# Entering a root takes namespaces, which some systems and most containers refuse.
+# Entering a root needs namespaces. Some systems and most containers refuse them.
 need_namespaces() {
     local said hint
     if said=$(bwrap --ro-bind / / true 2>&1); then return; fi
@@ -84,30 +84,30 @@ need_namespaces() {
     elif [[ $(cat /proc/sys/user/max_user_namespaces 2> /dev/null) == 0 ]]; then
         hint="sudo sysctl user.max_user_namespaces=15000"
     else
-        hint="in a container, start it with --security-opt seccomp=unconfined --cap-add SYS_ADMIN, or build the Containerfile"
+        hint="start the container with --security-opt seccomp=unconfined --cap-add SYS_ADMIN, or build the Containerfile"
     fi
-    fail "bubblewrap may not enter a root on this machine: ${said:-no reason given}." "What may help: $hint" \
-        "Without a root: install what scripts/packages lists (Debian sid has all of it), or ./dev --kokkos PREFIX ..."
+    fail "bubblewrap cannot enter a root on this machine: ${said:-it gave no reason}." "What may help: $hint" \
+        "You can do without a root: install what scripts/packages lists (Debian sid has all of it), or use ./dev --kokkos PREFIX ..."
 }
 
-# explain_log MIRROR: sets failure to what making.log tells.
+# explain_log MIRROR: sets failure to the cause that making.log shows.
 explain_log() {
     local log=$cache/making.log why
     if [[ $(df -Pk "$cache" | awk 'NR == 2 { print $4 }') -lt 10000 ]] || grep -qi 'no space left' "$log"; then
-        why="The disk is full: $(disk_state "$cache"), $(disk_state "${TMPDIR:-/tmp}"). Make room, or set PRUMO_CACHE, TMPDIR."
+        why="The disk is full: $(disk_state "$cache"), $(disk_state "${TMPDIR:-/tmp}"). Make room, or set PRUMO_CACHE and TMPDIR."
     elif grep -qiE 'could not resolve|temporary failure resolving|could not connect|connection (failed|refused|timed out)|network is unreachable' "$log"; then
-        why="The network or the mirror $1 does not answer. Set http_proxy if you need one, or PRUMO_MIRROR=URL to another mirror."
+        why="The network or the mirror $1 does not answer. Set http_proxy if you need a proxy, or set PRUMO_MIRROR=URL for another mirror."
     elif grep -qiE 'NO_PUBKEY|not signed|GPG error|verification' "$log"; then
-        why="The signature of sid could not be checked: install or update debian-archive-keyring (Debian 12's or newer will do)."
+        why="The signature of sid could not be checked. Install or update debian-archive-keyring, from Debian 12 or newer."
     elif grep -qiE 'unmet dependencies|unable to (locate|satisfy)|no installation candidate|held broken' "$log"; then
-        why="Debian sid cannot install the package list today. Take an earlier day: PRUMO_MIRROR=http://snapshot.debian.org/archive/debian/YYYYMMDDT000000Z"
+        why="Debian sid cannot install the package list today. Use an earlier day: PRUMO_MIRROR=http://snapshot.debian.org/archive/debian/YYYYMMDDT000000Z"
         why+=$'\n'$(grep -m 3 '^E:' "$log" || true)
     elif grep -qiE 'newuidmap|newgidmap|subuid|unshare|namespace' "$log"; then
-        why="This machine refuses user namespaces to $(id -un): see /etc/subuid, and sysctl user.max_user_namespaces."
+        why="This machine refuses user namespaces to $(id -un). Look at /etc/subuid and at sysctl user.max_user_namespaces."
     elif grep -qiE '404|does not have a release file|failed to fetch' "$log"; then
-        why="The mirror $1 does not have all of sid. Set PRUMO_MIRROR=URL to another one."
+        why="The mirror $1 does not have all of sid. Set PRUMO_MIRROR=URL for another mirror."
     else
-        why="mmdebstrap failed; its last words:"$'\n'"$(tail -n 5 "$log")"
+        why="mmdebstrap failed. Its last lines:"$'\n'"$(tail -n 5 "$log")"
     fi
-    failure="Making the root failed. $why"$'\n'"The whole story: $log"
+    failure="Making the root failed. $why"$'\n'"The full output is in $log"
 }

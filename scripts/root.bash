@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The Debian sid root in the user's cache: which one to use, how one is made. Sourced by ./dev.
+# Chooses and makes the Debian sid root in the user's cache. Sourced by ./dev.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2154  # dollars for others in single quotes; here and cache are set by ./dev
+# shellcheck disable=SC2016,SC2154  # other programs expand the dollars in single quotes; ./dev sets here and cache
 #
 #   $cache/lock                         held while a root is made
-#   $cache/making.XXXXXX/               a root under way; a leftover is removed by the next one to hold the lock
-#   $cache/roots/sid-ARCH-HASH-DATE/    good roots: a rename puts them here, nothing else does
-#   $cache/making.log                   what the last making said
-#   $cache/failed-HASH                  when it failed last, so that not every start tries again
+#   $cache/making.XXXXXX/               a root that is being made; whoever holds the lock next removes a leftover
+#   $cache/roots/sid-ARCH-HASH-DATE/    finished roots; they are only ever renamed into this folder
+#   $cache/making.log                   the output of the last attempt to make a root
+#   $cache/failed-HASH                  the time of the last failure, so that not every start tries again
 #
-# HASH is the package list's. A root in use holds a shared lock on its folder, and is not removed.
+# HASH is that of the package list. Whoever uses a root holds a shared lock on its folder. Such a root is not removed.
 
-root_recipe=1 # count this up when roots have to be made again although the package list is the same
+root_recipe=1 # increase this if roots must be made again although the package list is the same
 public_mirror=http://deb.debian.org/debian
 root=    # the chosen root
-failure= # why there is none, a line a reason
+failure= # why there is none, one reason a line
 
 root_key() {
     local arch
@@ -22,7 +22,7 @@ root_key() {
     printf 'sid-%s-%s' "$arch" "$({ echo "$root_recipe"; "$here/scripts/list-packages"; } | hash8)"
 }
 
-# newest_root PREFIX: sets root to the newest whole root whose name begins so.
+# newest_root PREFIX: sets root to the newest finished root whose name begins with PREFIX.
 newest_root() {
     local candidate
     root=
@@ -32,7 +32,7 @@ newest_root() {
     [[ -n $root ]]
 }
 
-# Sets root to one that fits the package list, making it if need be. Ends ./dev where nothing can be had.
+# Sets root to one that has the package list, and makes it if needed. Ends ./dev if there is no usable root.
 need_root() {
     local key failed
     key=$(root_key) failed=$cache/failed-${key##*-}
@@ -41,8 +41,8 @@ need_root() {
     if make_root "$key"; then return; fi
     if [[ -d $cache ]]; then date > "$failed" 2> /dev/null || true; fi
     if newest_root "sid-$(uname -m)"; then
-        say "$failure" "Going on with the last good root, ${root##*/}; './dev root new' tries again" \
-            "(by itself this happens again in an hour)."
+        say "$failure" "Using the last good root, ${root##*/}. ./dev tries again in an hour;" \
+            "'./dev root new' tries again now."
         return
     fi
     die 3 "$failure"
@@ -50,14 +50,14 @@ need_root() {
 
 recently_failed() { [[ -n $(find "$1" -mmin -60 2> /dev/null) ]]; }
 
-# make_root KEY [again]: makes a root under the lock and sets root; on failure sets failure and returns 1.
+# make_root KEY [again]: makes a root while it holds the lock, and sets root. If it fails, it sets failure and returns 1.
 make_root() {
     local key=$1 again=${2:-} lock
     mkdir -p "$cache/roots" 2> /dev/null || fail "Cannot write to $cache: set PRUMO_CACHE to a folder that you own." || return
     have flock || fail "flock is missing: install util-linux." || return
     exec {lock}> "$cache/lock"
     if ! flock -n "$lock"; then
-        say "Another ./dev is making the root: waiting for it (1-3 minutes)."
+        say "Another ./dev is making the root; waiting for it (1-3 minutes)."
         flock "$lock"
         again=
     fi
@@ -65,7 +65,7 @@ make_root() {
         exec {lock}>&-
         return
     fi
-    remove_tree "$cache"/making.* # of one that was interrupted: its lock is gone, so is its maker
+    remove_tree "$cache"/making.* # left by a ./dev that was interrupted; it no longer runs, because we have its lock
     local making
     making=$(mktemp -d "$cache/making.XXXXXX") || fail "Cannot write to $cache." || return
     if fill_root "$making" && finish_root "$making" "$key"; then
@@ -78,17 +78,17 @@ make_root() {
     return 1
 }
 
-# fail LINE...: always false, so that 'cmd || fail why || return' reads as it acts.
+# fail LINE...: sets failure and returns 1, so that 'COMMAND || fail WHY || return' returns 1.
 fail() {
     failure=$(printf '%s\n' "$@")
     return 1
 }
 
-# fill_root DIR: Debian sid with the package list.
+# fill_root DIR: installs Debian sid with the package list there.
 fill_root() {
     local making=$1 mirror began=$SECONDS
     need_tools && need_space && need_namespaces || return
-    say "Making a Debian sid root with compiler, CMake and Kokkos in $cache (once; 1-3 minutes, 1.2 GB)."
+    say "Making a Debian sid root with compiler, CMake and Kokkos in $cache. This happens once, and takes 1-3 minutes and 1.2 GB."
     for mirror in $(mirrors); do
         say "  from $mirror"
         if bootstrap "$making" "$mirror"; then
@@ -97,13 +97,13 @@ fill_root() {
             return
         fi
         explain_log "$mirror"
-        say "  that did not work${failure:+: ${failure%%$'\n'*}}"
+        say "  this mirror failed${failure:+: ${failure%%$'\n'*}}"
         find "$making" -mindepth 1 -maxdepth 1 -exec rm -rf --one-file-system {} + 2> /dev/null || true
     done
     return 1
 }
 
-# The mirror that this machine's apt takes Debian from, then the public one.
+# Prints the Debian mirror that this machine's apt uses, then the public one.
 mirrors() {
     if [[ -n ${PRUMO_MIRROR:-} ]]; then
         echo "$PRUMO_MIRROR"
@@ -111,8 +111,8 @@ mirrors() {
     fi
     {
         if have apt-get; then
-            # 'Debian' as the label is the main archive; security and others are labelled so. No repository of
-            # the day (snapshot): it has no sid, or an old one. mirror+file: and the like are left out.
+            # The main archive has the label 'Debian'; security and others have labels of their own. Snapshots are left
+            # out, because they have no sid or an old one, and so are methods such as mirror+file:.
             apt-get indextargets --format '$(LABEL)|$(SITE)' 'Created-By: Packages' 2> /dev/null |
                 sed -n 's/^Debian|\(https\{0,1\}:.*\)/\1/p' | grep -v '/snapshot\.' | head -1
         fi
@@ -120,28 +120,28 @@ mirrors() {
     } | awk '{ sub("/+$", "") } !seen[$0]++'
 }
 
-# bootstrap DIR MIRROR: the steps appear on stderr, the whole story goes to making.log.
+# bootstrap DIR MIRROR: runs mmdebstrap. The steps appear on stderr, the full output goes to making.log.
 bootstrap() {
     local making=$1 mirror=$2 packages proxy temporary
     packages=$("$here/scripts/list-packages" | paste -sd,)
     local -a command=(mmdebstrap --variant=apt "--include=$packages"
-        --aptopt='Acquire::Check-Valid-Until "false"' # mirrors of sid may lag behind by more than a week
+        --aptopt='Acquire::Check-Valid-Until "false"' # a mirror of sid may be more than a week old
         --aptopt='Acquire::Retries "3"' --aptopt='Acquire::http::Timeout "30"'
         --aptopt='APT::Install-Recommends "false"'
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*'
         --dpkgopt='path-exclude=/usr/share/locale/*'
-        --dpkgopt=force-unsafe-io) # a root that is cut short is thrown away; a whole one is synced at the end
+        --dpkgopt=force-unsafe-io) # an unfinished root is removed anyway, and a finished one is synced at the end
     proxy=$(apt_proxy)
     [[ -z $proxy ]] || command+=("--aptopt=Acquire::http::Proxy \"$proxy\"")
     sweep_temporary
     temporary=$(mktemp -d "$(temporary)XXXXXX") && chmod 1777 "$temporary" || return
     command=(env LC_ALL=C "TMPDIR=$temporary" "${command[@]}")
     if [[ $EUID -eq 0 ]]; then
-        # mmdebstrap mounts /proc and more in the folder: in namespaces of its own, they go when it goes.
+        # mmdebstrap mounts /proc and more in the folder. In namespaces of its own, these mounts end with it.
         supervised logged unshare --mount --pid --fork --kill-child --mount-proc \
             "${command[@]}" --mode=root sid "$making" "$mirror"
     else
-        # An ordinary user cannot make device nodes, nor remove files of mapped users: tar makes all of it his.
+        # An ordinary user can neither make device nodes nor remove files of mapped users. With tar, all files become the user's.
         supervised logged unpacked "$making" "${command[@]}" --mode=unshare --format=tar sid - "$mirror"
     fi
 }
@@ -154,7 +154,7 @@ unpacked() {
     "$@" | tar -x -C "$making" --exclude='./dev/*' --delay-directory-restore
 }
 
-# mmdebstrap's temporary files, for an ordinary user those of mapped users, which only it can remove.
+# mmdebstrap's temporary files. For an ordinary user they belong to mapped users, and only mmdebstrap can remove them.
 temporary() { echo "${TMPDIR:-/tmp}/prumo-root-$EUID-$(hash8 <<< "$cache")."; }
 sweep_temporary() {
     local dir
@@ -165,8 +165,8 @@ sweep_temporary() {
     done
 }
 
-# supervised COMMAND...: runs it in a process group of its own and ends that with us, even if we are killed:
-# what went on would hold the lock for minutes. INT first, on which mmdebstrap removes its temporary files.
+# supervised COMMAND...: runs it in a process group of its own, and ends that group when ./dev ends, even if ./dev is killed.
+# Otherwise it would run on and hold the lock for minutes. INT comes first, because mmdebstrap then removes its temporary files.
 supervised() {
     local group watch status=0
     set -m
@@ -209,16 +209,16 @@ show_steps() {
         sed -u 's/^/dev: /' >&2
 }
 
-# finish_root DIR KEY: repairs, records, tests; then it is a good one and older ones can go.
+# finish_root DIR KEY: repairs the root, tests it, records its versions and moves it to its place. Then it removes older ones.
 finish_root() {
     local making=$1 key=$2 name lib problem
     name=$key-$(date -u +%Y%m%dT%H%M%S)
-    # Debian's CMake files for Kokkos name archives that the package lacks; empty ones will do.
+    # Debian's CMake files for Kokkos name archives that the package does not have. Empty archives are enough.
     lib=$(dirname "$(find "$making/usr/lib" -name 'libkokkoscore.so' -print -quit)")
     while IFS= read -r problem; do
         [[ -e $lib/$problem ]] || printf '!<arch>\n' > "$lib/$problem"
     done < <(grep -rhos --include='*.cmake' 'libkokkos[a-z]*\.a' "$lib/cmake/Kokkos" | sort -u)
-    touch "$making/etc/resolv.conf" "$making/etc/hosts" # the machine's are bound over them
+    touch "$making/etc/resolv.conf" "$making/etc/hosts" # the machine's files are mounted over these
     mkdir -p "$making/etc/prumo"
     say "  testing it"
     if ! problem=$(run_in_root "$making" bash -ec "$root_test" 2>&1); then
@@ -228,7 +228,7 @@ finish_root() {
     run_in_root "$making" dpkg-query -W -f '${Package} ${Version}\n' > "$making/etc/prumo/versions" &&
         { echo "name $name"; echo "mirror $used_mirror"; echo "made $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } \
             > "$making/etc/prumo/root" &&
-        { sync -f "$making" 2> /dev/null || true; } && # a power cut must not leave a half-written one
+        { sync -f "$making" 2> /dev/null || true; } && # so that a power cut leaves no half-written root
         chmod 755 "$making" && mv -T "$making" "$cache/roots/$name" ||
         fail "Could not finish the root in $cache: $(disk_state "$cache")" || return
     root=$cache/roots/$name
@@ -237,7 +237,7 @@ finish_root() {
     remove_old_roots
 }
 
-# Compiler, OpenMP and the tools that a build needs, in a second.
+# Tests the compiler, OpenMP and the tools that a build needs. It takes a second.
 root_test='
 dir=$(mktemp -d); trap "rm -rf $dir" EXIT
 printf "#include <omp.h>\n#include <cstdio>\nint main(){int n=0;\n#pragma omp parallel reduction(+:n)\nn+=1;\n" > $dir/t.cpp
@@ -245,7 +245,7 @@ printf "std::printf(\"%%d threads\\\\n\", n); return n < 1;}\n" >> $dir/t.cpp
 g++ -std=c++20 -fopenmp $dir/t.cpp -o $dir/t; $dir/t
 cmake --version; ninja --version; ls /usr/include/kokkos/Kokkos_Core.hpp /usr/include/Kokkos_Core.hpp 2> /dev/null || test $? = 2'
 
-# Every other root, unless somebody is inside it.
+# Removes every other root, unless somebody uses it.
 remove_old_roots() {
     local old lock
     for old in "$cache"/roots/*; do
@@ -253,20 +253,20 @@ remove_old_roots() {
         exec {lock}< "$old"
         if flock -n -x "$lock"; then
             say "  removing the older ${old##*/}"
-            rm -f "$old/etc/prumo/root" # from here on it is no root, even if we are stopped
+            rm -f "$old/etc/prumo/root" # without this file it is no root, even if we are interrupted now
             remove_tree "$old"
         fi
         exec {lock}<&-
     done
 }
 
-# Removes folders with all that is in them, mounts excepted.
+# Removes folders and everything in them, but nothing on other mounts.
 remove_tree() {
     local dir
     for dir in "$@"; do
         [[ -d $dir ]] || continue
-        [[ $EUID -eq 0 ]] || chmod -R u+rwX "$dir" 2> /dev/null || true # never through a mount
-        rm -rf --one-file-system "$dir" || say "Could not remove all of $dir."
+        [[ $EUID -eq 0 ]] || chmod -R u+rwX "$dir" 2> /dev/null || true # root needs no chmod, and it would change files on mounts, too
+        rm -rf --one-file-system "$dir" || say "Some files in $dir could not be removed."
     done
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# dev_test.bash [CASE ...]: tests of ./dev, all of them if none is named. Each runs in a folder of its own, with a
-# copy of dev and stand-ins for what needs network or privileges.
-# shellcheck disable=SC2317  # the cases call most of this
+# dev_test.bash [CASE ...]: runs the tests of ./dev, or only those named. Each runs in a folder of its own, with a copy of
+# ./dev and with stand-ins for programs that need the network or privileges.
+# shellcheck disable=SC2317  # the cases call most functions here
 set -uo pipefail
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=${tests%/tests/dev}
@@ -13,14 +13,14 @@ source "$tests/use_cases.bash"
 # shellcheck source=tests/dev/root_cases.bash
 source "$tests/root_cases.bash"
 
-# ---- the little that a test needs --------------------------------------------------------------------------
+# ---- functions that the cases use --------------------------------------------------------------------------
 
 failed=0
 complain() {
     printf '%s\n' "FAILED: $*" "--- stdout" "$(cat "$scratch/out")" "--- stderr" "$(cat "$scratch/err")" "--- calls" "$(cut -c1-150 "$calls")"
     failed=1
 }
-dev() { # dev STATUS ARGUMENTS...: runs ./dev, whose exit code must be STATUS
+dev() { # dev STATUS ARGUMENTS...: runs ./dev and complains unless its exit code is STATUS
     local expected=$1 status=0
     shift
     "$scratch/source/dev" "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null || status=$?
@@ -32,12 +32,12 @@ err_lacks() { ! grep -qF -- "$1" "$scratch/err" || complain "stderr has: $1"; }
 quiet() { [[ ! -s $scratch/err ]] || complain "stderr is not empty"; }
 calls_of() { grep -c "^$1 " "$calls"; }
 times() { [[ $(calls_of "$1") -eq $2 ]] || complain "$1 was called $(calls_of "$1") times, not $2"; }
-holds() { "$@" || complain "not so: $*"; }
+holds() { "$@" || complain "this is false: $*"; }
 roots() { find "$PRUMO_CACHE/roots" -mindepth 1 -maxdepth 1 -printf '%f\n' 2> /dev/null | sort; }
 number_of_roots() { [[ $(roots | wc -l) -eq $1 ]] || complain "roots are: $(roots | paste -sd' '), not $1"; }
 nothing_half_made() { ! compgen -G "$PRUMO_CACHE/making.*" | grep -qv '\.log$' || complain "a half-made root is left"; }
 another_list() { echo "xz-utils" >> "$scratch/source/scripts/packages"; }
-# ./dev's functions in a shell of their own: inside_dev 'COMMANDS'
+# inside_dev 'COMMANDS': runs them in a shell that has ./dev's functions.
 inside_dev() {
     # shellcheck disable=SC2016
     bash -c 'here=$1 cache=$PRUMO_CACHE; for part in common root needs enter host build check device; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Cases of dev_test.bash: making and choosing roots, machines that cannot.
+# Cases of dev_test.bash: making and choosing roots, and machines that cannot make one.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2086,SC2154  # dollars for other shells; scratch and others are dev_test.bash's
+# shellcheck disable=SC2016,SC2086,SC2154  # other shells expand some dollars; dev_test.bash sets scratch and others
 
 # ---- making and choosing roots -----------------------------------------------------------------------------
 
@@ -15,8 +15,8 @@ test_first_root() {
     root=$PRUMO_CACHE/roots/$(roots)
     holds [ -s "$root/etc/prumo/versions" ]
     holds grep -q '^mirror http://near.example/debian$' "$root/etc/prumo/root"
-    holds [ "$(wc -c < "$root/usr/lib/cpu/libkokkosalgorithms.a")" -eq 8 ] # the archive that Debian forgot
-    holds [ "$(wc -c < "$root/usr/lib/cpu/libkokkossimd.a")" -eq 0 ]       # what is there stays as it is
+    holds [ "$(wc -c < "$root/usr/lib/cpu/libkokkosalgorithms.a")" -eq 8 ] # the archive that Debian's package lacks
+    holds [ "$(wc -c < "$root/usr/lib/cpu/libkokkossimd.a")" -eq 0 ]       # an archive that is there stays as it is
     dev 0 shell true
     quiet
     times mmdebstrap 1
@@ -44,7 +44,7 @@ test_failing_without_any_root() {
     times mmdebstrap 2 # the machine's mirror, then the public one
     number_of_roots 0
     nothing_half_made
-    dev 0 shell true # and the next start tries again
+    dev 0 shell true # the next start tries again
     number_of_roots 1
 }
 
@@ -84,7 +84,7 @@ test_old_root_goes_unless_in_use() {
     dev 0 shell true
     number_of_roots 2
     exec {lock}<&-
-    sleep 1 # names are by the second
+    sleep 1 # the names of roots have seconds
     dev 0 root new
     number_of_roots 1
 }
@@ -117,7 +117,7 @@ test_mirrors() {
     holds [ "$(cat "$scratch/out")" = 'http://mine.example/d' ]
 }
 
-# ---- machines that cannot ----------------------------------------------------------------------------------
+# ---- machines that cannot make a root ----------------------------------------------------------------------
 
 test_no_namespaces() {
     FAKE_NO_NAMESPACES=1 dev 3 shell true
@@ -128,7 +128,7 @@ test_no_namespaces() {
 
 test_no_room() {
     PRUMO_ROOT_KB=999999999999 dev 3 shell true
-    err_has 'Too little room'
+    err_has 'too little room'
     err_has 'PRUMO_CACHE'
     times mmdebstrap 0
 }
@@ -143,7 +143,7 @@ test_missing_tools_are_named() {
     inside_dev 'mkdir -p "$cache"; have() { [[ $1 != mmdebstrap && $1 != bwrap ]] && type -P "$1" > /dev/null; }
         need_tools || echo "$failure"'
     out_has 'mmdebstrap bubblewrap'
-    out_has 'apt' # what to type as a user; that apt failed as root
+    out_has 'apt' # the user is told what to type; root is told that apt failed
     inside_dev 'have() { false; }; need_tools || echo "$failure"'
     out_has 'package manager'
     inside_dev 'uname() { echo Darwin; }; need_tools || echo "$failure"'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Programs that stand in for mmdebstrap, bwrap, apt and others. Each notes its call in $calls. Sourced by dev_test.bash.
+# Programs that stand in for mmdebstrap, bwrap, apt and others. Each writes its call to $calls. Sourced by dev_test.bash.
 # shellcheck shell=bash
-# shellcheck disable=SC2154  # scratch and calls are set by dev_test.bash
+# shellcheck disable=SC2154  # dev_test.bash sets scratch and calls
 
 stand_in() {
     { echo '#!/usr/bin/env bash'; echo "echo \"\${0##*/} \$*\" >> '$calls'"; cat; } > "$scratch/bin/$1"
@@ -11,7 +11,7 @@ stand_in() {
 make_stand_ins() {
     mkdir -p "$scratch/bin"
 
-    # The folder tree that ./dev looks at, as a folder or as a tar on stdout. FAKE_BOOTSTRAP makes it fail.
+    # It makes the folders that ./dev looks at, or writes them as a tar to stdout. With FAKE_BOOTSTRAP it fails.
     stand_in mmdebstrap << 'END'
 [[ $1 == --unshare-helper ]] && { shift; exec "$@"; }
 tree=$(mktemp -d)
@@ -28,7 +28,7 @@ esac
 rm -rf "$tree"
 END
 
-    # Runs the command on this machine: ./dev's test of a new root passes unless FAKE_BROKEN is set.
+    # It runs the command on this machine. ./dev's test of a new root passes unless PRUMO_FAKE_BROKEN is set.
     stand_in bwrap << 'END'
 [[ -z ${FAKE_NO_NAMESPACES:-} ]] || { echo "bwrap: No permissions to create new namespace" >&2; exit 1; }
 while [[ $1 == --* ]]; do
@@ -43,7 +43,7 @@ done
 case "$1 ${2:-}" in
     'bash -ec') [[ -z ${PRUMO_FAKE_BROKEN:-} ]] || { echo "g++: broken"; exit 1; } ;;
     'dpkg-query -W') echo 'g++ 1.0' ;;
-    *) "$@" ;; # as a child, which is what bwrap does
+    *) "$@" ;; # as a child, as bwrap does
 esac
 END
 

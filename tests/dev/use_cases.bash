@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Cases of dev_test.bash: usage, what runs inside, building.
+# Cases of dev_test.bash: usage, commands in a root, building.
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2086,SC2154  # dollars for other shells; scratch and others are dev_test.bash's
+# shellcheck disable=SC2016,SC2086,SC2154  # other shells expand some dollars; dev_test.bash sets scratch and others
 
 # ---- usage -------------------------------------------------------------------------------------------------
 
@@ -16,15 +16,15 @@ test_usage() {
 }
 
 test_wrong_use() {
-    dev 2 benhc; err_has "no verb 'benhc'"
+    dev 2 benhc; err_has "no command 'benhc'"
     dev 2 --fast bench; err_has 'no option --fast'
-    dev 2 --preset; err_has '--preset wants'
-    dev 2 --kokkos; err_has '--kokkos wants'
-    dev 2 --root; err_has 'verb is missing'
-    dev 2 --kokkos /usr --root test; err_has 'exclude each other'
+    dev 2 --preset; err_has '--preset needs'
+    dev 2 --kokkos; err_has '--kokkos needs'
+    dev 2 --root; err_has 'command is missing'
+    dev 2 --kokkos /usr --root test; err_has 'not both'
     dev 2 check; err_has 'format, tidy'
     dev 2 check everything; err_has 'everything'
-    dev 2 check cuda softmax; err_has 'nothing more'
+    dev 2 check cuda softmax; err_has 'no further arguments'
     dev 2 root old; err_has "'old'"
     times mmdebstrap 0
 }
@@ -46,7 +46,7 @@ test_kokkos_prefix() {
     times bwrap 0
 }
 
-# ---- what runs inside --------------------------------------------------------------------------------------
+# ---- commands in a root ------------------------------------------------------------------------------------
 
 test_environment() {
     LD_LIBRARY_PATH=/host CC=/host/cc CXX=/host/c++ CFLAGS=-host OPENBLAS_CORETYPE=host OMP_NUM_THREADS=3 PRUMO_VERBOSE=dispatch \
@@ -90,7 +90,7 @@ test_terminate_reaches_the_command() {
 test_build_and_run() {
     make_project
     dev 0 bench --quick 0
-    holds [ "$(cat "$scratch/out")" = 'prumo bind=close bench --quick 0' ] # and nothing else
+    holds [ "$(cat "$scratch/out")" = 'prumo bind=close bench --quick 0' ] # stdout has nothing else
     err_has 'Configuring'
     err_has 'Building'
     dev 3 prumo 'two words' 3
@@ -102,7 +102,7 @@ test_build_and_run() {
     holds [ ! -d "$scratch/source/build" ]
 }
 
-test_test_verb() {
+test_test_command() {
     make_project
     dev 8 test
     out_has 'tests failed out of 2'
@@ -134,9 +134,9 @@ test_check_device() {
     echo 'not C++' > "$scratch/source/tests/device_compilation/device.cpp"
     dev 1 check cuda; err_has 'The build failed'
     dev 1 test; err_has 'The build failed'
-    dev 0 test -R first; quiet # only whoever wants all tests wants this one
+    dev 0 test -R first; quiet # the check is part of a full test run only
     echo '#define KOKKOS_ENABLE_CUDA' > "$config"
-    dev 3 check cuda; err_has 'is built for a GPU itself'
+    dev 3 check cuda; err_has 'is built for a GPU'
 }
 
 test_check_device_without_its_compiler() {
@@ -177,5 +177,5 @@ test_package_list() {
     local name
     "$repository/scripts/list-packages" > "$scratch/out"
     for name in g++ cmake ninja-build libkokkos-dev libgtest-dev; do holds grep -qx -- "$name" "$scratch/out"; done
-    ! grep -qvE '^[a-z0-9][a-z0-9+.-]+$' "$scratch/out" || complain 'something is no package name'
+    ! grep -qvE '^[a-z0-9][a-z0-9+.-]+$' "$scratch/out" || complain 'a line is no package name'
 }
