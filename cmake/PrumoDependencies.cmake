@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the library needs: Kokkos always, a CBLAS where there is one. The programs' own dependencies (command line,
-# JSON, terminal) are found in bench/, the tests' in tests/.
+# Finds what the library needs: Kokkos, and a CBLAS if there is one. bench/ finds the dependencies of the programs (command
+# line, JSON, terminal), and tests/ those of the tests.
 
 include(PrumoKokkos)
 prumo_find_kokkos(_prumo_kokkos_problem)
@@ -9,7 +9,7 @@ if(_prumo_kokkos_problem)
 endif()
 message(STATUS "prumo: Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) from ${Kokkos_DIR}")
 
-# What a preset for a device wants to be sure of, before an hour of building for the host alone.
+# A preset for a device checks this first. Otherwise a long build might serve the host only.
 set(PRUMO_REQUIRE_BACKEND "" CACHE STRING "Backends that Kokkos must have, for example cuda; empty: any will do")
 foreach(_prumo_backend IN LISTS PRUMO_REQUIRE_BACKEND)
   string(TOUPPER "${_prumo_backend}" _prumo_device)
@@ -18,7 +18,7 @@ foreach(_prumo_backend IN LISTS PRUMO_REQUIRE_BACKEND)
     string(REPLACE ";" ", " _prumo_has "${_prumo_has}")
     message(
       FATAL_ERROR
-        "This build is to have the backend '${_prumo_backend}' (PRUMO_REQUIRE_BACKEND), and the Kokkos ${Kokkos_VERSION} "
+        "This build needs the backend '${_prumo_backend}' (PRUMO_REQUIRE_BACKEND), but the Kokkos ${Kokkos_VERSION} "
         "in ${Kokkos_DIR} has: ${_prumo_has}.\n"
         "In a fresh build folder, set Kokkos_ROOT to a Kokkos that was configured with -DKokkos_ENABLE_${_prumo_device}=ON "
         "(Spack: spack install kokkos +${_prumo_backend}), or choose the preset of a backend that this one has."
@@ -26,7 +26,7 @@ foreach(_prumo_backend IN LISTS PRUMO_REQUIRE_BACKEND)
   endif()
 endforeach()
 
-# The backends to build: one folder of backends/ each. `host` and `generic` always, a GPU's where Kokkos has it.
+# The backends to build, each a folder of backends/: `host` and `generic` always, and a GPU's if Kokkos has it.
 set(PRUMO_BACKENDS host generic)
 if(Kokkos_ENABLE_CUDA)
   list(APPEND PRUMO_BACKENDS cuda)
@@ -47,7 +47,7 @@ if(Kokkos_ENABLE_HIP)
                    "(Debian: apt-get install librocblas-dev)"
     )
   endif()
-  # Beside rocBLAS, which takes what hipBLASLt has no kernel for.
+  # hipBLASLt needs rocBLAS, which computes the products for which hipBLASLt has no kernel.
   set(PRUMO_HAS_HIPBLASLT OFF)
   if(PRUMO_ENABLE_HIPBLASLT AND PRUMO_HAS_ROCBLAS)
     find_package(hipblaslt CONFIG QUIET HINTS ENV ROCM_PATH PATHS /opt/rocm)

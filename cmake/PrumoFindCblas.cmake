@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A BLAS with the C interface, as the target prumo_cblas; PRUMO_HAS_CBLAS tells whether there is one.
+# Finds a BLAS with the C interface and makes the target prumo_cblas. PRUMO_HAS_CBLAS tells whether there is one.
 #
-# CMake's own FindBLAS finds the Fortran symbols only and says nothing of cblas.h, so the pair is checked by linking.
+# CMake's own FindBLAS looks for the Fortran symbols only and not for cblas.h, so header and library are checked by linking.
 
 set(PRUMO_HAS_CBLAS OFF)
 if(PRUMO_ENABLE_CBLAS)

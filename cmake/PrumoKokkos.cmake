@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Finds a Kokkos that fits, or says what is wrong with the one found and how to get another. Also installed: the
-# package file uses the same words.
+# Finds a supported Kokkos. If there is none, it says what is wrong with the one found and how to get another. This file is
+# installed, too, because the package file uses it.
 
 set(PRUMO_KOKKOS_MINIMUM 4.6.0)
 set(PRUMO_KOKKOS_BEYOND 6.0.0)
 
 macro(prumo_find_kokkos _prumo_missing_message)
-  # Kokkos' version file accepts only its own major version, so the range is checked here.
+  # Kokkos' version file accepts only one major version, so the range is checked here.
   if(NOT TARGET Kokkos::kokkos)
     find_package(Kokkos CONFIG QUIET)
   endif()
@@ -18,7 +18,7 @@ macro(prumo_find_kokkos _prumo_missing_message)
       "  conda-forge:        conda install -c conda-forge kokkos\n"
       "  vcpkg:              vcpkg install kokkos\n"
       "  a cluster:          module load kokkos\n"
-      "and, where CMake does not look by itself:  -DKokkos_ROOT=/where/it/is\n"
+      "If CMake does not find it:  -DKokkos_ROOT=/where/it/is\n"
   )
   string(JOIN "" _prumo_kokkos_advice ${_prumo_kokkos_advice})
   set(${_prumo_missing_message} "")

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every option of a prumo build. As a subdirectory of another project, only the library is built by default.
+# All options of a prumo build. If prumo is a subdirectory of another project, only the library is built by default.
 
 option(PRUMO_BUILD_BENCH "Build the prumo program and its workers" ${PROJECT_IS_TOP_LEVEL})
-option(PRUMO_BUILD_FRONT_END "Build the prumo program itself; a machine that is measured from another needs workers only"
+option(PRUMO_BUILD_FRONT_END "Build the prumo program itself; a machine that is measured from another one needs only workers"
        ${PRUMO_BUILD_BENCH}
 )
 option(PRUMO_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(PRUMO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(PRUMO_INSTALL "Make install rules and the CMake package" ${PROJECT_IS_TOP_LEVEL})
-option(PRUMO_NATIVE "Compile for this machine's own instruction set; switch it off for a package that travels"
+option(PRUMO_NATIVE "Compile for this machine's own instruction set; switch it off for a package for other machines"
        ${PROJECT_IS_TOP_LEVEL}
 )
 option(PRUMO_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(PRUMO_ENABLE_CBLAS "Use a CBLAS (OpenBLAS, BLIS, MKL) for the matrix product on the host" ON)
 option(PRUMO_ENABLE_ROCBLAS "Use rocBLAS for the matrix product on AMD GPUs" ON)
-option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt, too, for the matrix product on AMD GPUs; needs rocBLAS" ON)
+option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt as well for the matrix product on AMD GPUs; it needs rocBLAS" ON)
 set(PRUMO_SANITIZE "" CACHE STRING "Sanitizers to compile with, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)

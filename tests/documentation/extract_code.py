@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Takes the code out of the documentation so that it is compiled as it is printed.
+"""Extracts the code of the documentation, so that tests can compile it as it is printed.
 
 usage: extract_code.py OUTPUT FILE.md...
        extract_code.py --self-test
 
-- `<!-- compiled: NAME -->` above a ```cpp block: a whole program, OUTPUT/programs/NAME.cpp.
-- A line that begins with `ops/NAME/FILE` in backquotes above a block: a file of an operation,
+- `<!-- compiled: NAME -->` above a ```cpp block marks a whole program. It becomes OUTPUT/programs/NAME.cpp.
+- A line above a block that begins with `ops/NAME/FILE` in backquotes marks a file of an operation. It becomes
   OUTPUT/operations/NAME/FILE.
 
-Prints the names of what was made, a line each. Files that are the same already are left alone. Exit code 0; 1: a mark
-without a block, a name twice, an empty block; 2: wrong usage.
+It prints the name of each file that it made. A file that already has the right content is not written again.
+Exit codes: 0 done; 1 a mark has no block, a name appears twice, or a block is empty; 2 wrong usage.
 """
 import re
 import sys
@@ -50,7 +50,7 @@ def blocks_of(name, text):
         elif line.strip() and wanted:
             if wanted[2]:
                 raise Fault(f"{name}:{wanted[1]}: no block of code follows")
-            wanted = None  # text that merely begins with a file's name
+            wanted = None  # this is text that only begins with a file name
         number += 1
     if wanted and wanted[2]:
         raise Fault(f"{name}:{wanted[1]}: no block of code follows")
@@ -61,9 +61,9 @@ def extract(output, files):
     for file in files:
         for path, code in blocks_of(file.name, file.read_text(encoding="utf-8")):
             if path in made:
-                raise Fault(f"{file.name}: {path} is there twice")
+                raise Fault(f"{file.name}: {path} appears twice")
             if ".." in path.split("/"):
-                raise Fault(f"{file.name}: {path} leaves the folder")
+                raise Fault(f"{file.name}: {path} is outside of the folder")
             made[path] = code
     for path, code in made.items():
         target = output / path
