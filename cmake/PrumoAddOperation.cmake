@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # prumo_add_operation(NAME [SOURCES file...] [CASES file...] [TESTS file...] [LIBRARIES target...])
 #
-# Adds the operation of one folder. Its public headers are in the folder's prumo/ directory, its kernels in SOURCES. CASES are
-# what tests and measurements need; one of them calls PRUMO_REGISTER_CASES(NAME, ...). TESTS are tests of its own.
-# In prumo's tree the parts become part of the library. In another project they become the targets NAME and NAME_cases, and
-# prumo_add_worker() puts these into a worker beside the library's own operations.
+# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES), what tests and
+# measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own. Inside prumo
+# the parts join the library; in another project they make the targets NAME and NAME_cases, which prumo_add_worker()
+# puts into a worker beside the library's own operations.
 
-# The names are used at the end of prumo's configuration, when all operations are known.
+# Everything below runs at the end of prumo's own configuration, when all operations are known.
 define_property(GLOBAL PROPERTY PRUMO_OPERATIONS BRIEF_DOCS "Names of prumo's own operations" FULL_DOCS "In order")
 
 function(prumo_add_operation name)
@@ -17,7 +17,7 @@ function(prumo_add_operation name)
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   list(TRANSFORM arg_CASES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   list(TRANSFORM arg_TESTS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
-  # An operation of a project that has prumo as a subdirectory is not prumo's own.
+  # A project that has prumo as a subdirectory is outside too.
   set(is_prumos_own OFF)
   if(TARGET prumo_ops)
     get_target_property(library_folder prumo_ops SOURCE_DIR)
@@ -46,8 +46,8 @@ function(prumo_add_operation name)
   endif()
 endfunction()
 
-# prumo_write_registration(FILE FUNCTION NAME...): writes a source that defines `void FUNCTION(case_registries&)`. The function
-# calls the registration of each operation.
+# prumo_write_registration(FILE FUNCTION NAME...): a source that defines `void FUNCTION(case_registries&)`, which calls
+# each operation's registration.
 function(prumo_write_registration file function)
   set(declarations "")
   set(calls "")
@@ -62,8 +62,8 @@ function(prumo_write_registration file function)
   file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
 endfunction()
 
-# prumo_add_worker(TARGET [BACKEND openmp|threads|serial|cuda|hip] [OPERATIONS name...]): adds a worker program that has the
-# library's operations and these of your own. The default backend is that of Kokkos' default execution space.
+# prumo_add_worker(TARGET [BACKEND openmp|threads|serial|cuda|hip] [OPERATIONS name...]): a worker program with the
+# library's operations and these of your own; by default for the kind of device that Kokkos itself prefers.
 function(prumo_add_worker target)
   cmake_parse_arguments(arg "" "BACKEND" "OPERATIONS" ${ARGN})
   set(space_openmp OpenMP)
@@ -100,8 +100,7 @@ function(prumo_add_worker target)
   endforeach()
 endfunction()
 
-# prumo_public_headers(COMPONENT FOLDER): makes the folder's prumo/ directory public. Its headers are installed, and a test
-# includes each by itself.
+# prumo_public_headers(COMPONENT FOLDER): the folder's prumo/ directory is public; installed, tested for self-containment.
 define_property(GLOBAL PROPERTY PRUMO_HEADER_FOLDERS BRIEF_DOCS "Folders with public headers" FULL_DOCS "In order")
 function(prumo_public_headers component folder)
   set_property(GLOBAL APPEND PROPERTY PRUMO_HEADER_FOLDERS "${folder}")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Install rules and the CMake package. There are two components: prumo_development (libraries, headers, package files) and
+# Install rules and the CMake package. Two components: prumo_development (libraries, headers, package files) and
 # prumo_runtime (programs).
 include(CMakePackageConfigHelpers)
 
 set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
 
-# The components of find_package(prumo COMPONENTS ...), each a target prumo::NAME. protocol and worker come with the programs.
+# What find_package(prumo COMPONENTS ...) can name, each a target prumo::NAME. The last two come with the programs.
 set(PRUMO_COMPONENTS core backends ops prumo cases)
 set(_prumo_libraries prumo_core prumo_backends prumo_ops prumo_prumo prumo_cases)
 if(TARGET prumo_worker)
@@ -13,7 +13,7 @@ if(TARGET prumo_worker)
   list(APPEND _prumo_libraries prumo_protocol prumo_worker)
 endif()
 if(TARGET prumo_cblas)
-  # Static libraries pass their dependencies on, so a program that links prumo::backends also links this.
+  # Static libraries hand their own dependencies on: whoever links prumo::backends links this.
   set_target_properties(prumo_cblas PROPERTIES EXPORT_NAME cblas)
   list(APPEND _prumo_libraries prumo_cblas)
 endif()
@@ -42,7 +42,7 @@ foreach(_prumo_folder IN LISTS _prumo_header_folders)
   )
 endforeach()
 
-# prumo looks for workers in its own folder first. The libraries that they need may be anywhere.
+# Workers stand beside prumo, where it looks first; their own libraries may be anywhere.
 if(PRUMO_BUILD_BENCH)
   get_property(_prumo_programs DIRECTORY "${PROJECT_SOURCE_DIR}/bench/worker" PROPERTY BUILDSYSTEM_TARGETS)
   list(FILTER _prumo_programs INCLUDE REGEX "^prumo-worker-")
