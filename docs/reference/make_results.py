@@ -4,10 +4,10 @@
 
 usage: make_results.py [--check] [NAME]...
 
-NAME is one of theano-2017, ece408-2019, mnist-cuda, mps; all of them if there is none. Writes NAME.json beside the CSV
-files; with --check it writes nothing, and exits with 1 where a file is not what it would write.
+NAME is one of theano-2017, ece408-2019, mnist-cuda, mps; without a NAME, all of them are made. The script writes NAME.json beside
+the CSV files. With --check it writes nothing, and exits with 1 if a file is not what it would write.
 
-Only what follows from what was printed is derived, and each result says how; everything else is null.
+The script derives only what follows from the printed numbers, and each result says how. Everything else is null.
 """
 import csv
 import json
@@ -25,12 +25,12 @@ def rows_of(name):
 
 
 def number(text):
-    """A printed number, null where the cell is empty."""
+    """A printed number, or null if the cell is empty."""
     return None if not text else int(text) if text.isdigit() else float(text)
 
 
 def key_of(result):
-    """As docs/results.md describes it; the texts here need no encoding."""
+    """The key as docs/results.md describes it. No text here needs encoding."""
     def pairs(values):
         return ",".join(f"{name}={values[name]}" for name in sorted(values)) or "-"
     return "/".join([result["op"], result["dtype"], pairs(result["shape"]), result["layout"], pairs(result["parameters"]),
@@ -38,7 +38,7 @@ def key_of(result):
 
 
 def one_run(seconds, clock):
-    """The time of a single run: its quartiles are the sample itself."""
+    """The time of a single run. Its quartiles are the sample itself."""
     return {"median": seconds, "p25": seconds, "p75": seconds, "samples": [seconds], "stop": None, "clock": clock}
 
 
@@ -75,10 +75,10 @@ def flop_peak(value, clock, mhz, source):
 
 # --- theano-2017 ----------------------------------------------------------------------------------------------------
 THEANO = "Melo, Ferreira, Duarte, Zamith: operations of neural networks in Theano, ERAD 2017"
-THEANO_LACKS = ["several runs: it is one, cold", "a spread",
-                "the shape: matrices of 512 x n, of which the size of all arrays together is printed"]
-GEMM_SHAPE = ("which matrix is 512 x n: m = n = 512 fits the sizes, and so does a product with a 512 x 512 matrix, of as "
-              "many flops")
+THEANO_LACKS = ["several runs: there is one, cold", "a spread",
+                "the shape: the matrices are 512 x n, and only the size of all arrays together is printed"]
+GEMM_SHAPE = ("which matrix is 512 x n: m = n = 512 fits the sizes, and so does a product with a 512 x 512 matrix, which "
+              "has the same number of flops")
 
 
 def theano_device(row, ops, stalls):
@@ -114,7 +114,7 @@ def theano_result(row):
         k = (total // 4 - 512 * 512) // (2 * 512)
         flops = 2 * 512 * 512 * k
         published["lacks"] = THEANO_LACKS + [GEMM_SHAPE]
-        published["derived"] = ["k, from the size of all arrays", "the time: 2 m n k flops over the rate printed"]
+        published["derived"] = ["k, from the size of all arrays", "the time: 2 m n k flops over the printed rate"]
         return make_result(published, op=op, shape={"m": 512, "n": 512, "k": k},
                            parameters={"alpha": 1, "beta": 0, "trans_a": 0, "trans_b": 0},
                            bytes_per_array=4 * 512 * k, device=row["device"], seconds=flops / rate, clock="device",
@@ -124,14 +124,14 @@ def theano_result(row):
     elements = total // arrays // 4
     common = {"op": op, "shape": {"n": elements}, "bytes_per_array": total // arrays, "device": row["device"], "size": total}
     if op in ("sigmoid", "tanh"):
-        why = (f"the rate is of hardware flops, some 10 an element; how many {op} took is not printed, so that no time "
+        why = (f"the rate counts hardware flops, about 10 an element; the number for {op} is not printed, so no time "
                "follows")
         published["lacks"] = THEANO_LACKS + ["flops an element"]
         return make_result(published, **common, hardware={"total": None, "formula": "flop_count_sp", "reason": why}, no_time=why)
-    published["derived"] = ["the time: one flop an element over the rate printed"]
+    published["derived"] = ["the time: one flop an element over the printed rate"]
     factor = {"alpha": 2.5} if op == "scale" else {}
     if factor:
-        published["lacks"] = THEANO_LACKS + ["the factor: prumo's own stands in the key"]
+        published["lacks"] = THEANO_LACKS + ["the factor: the key has prumo's own"]
     return make_result(published, **common, parameters=factor, seconds=elements / rate, clock="device", flops=elements,
                        hardware={"total": elements, "formula": "flop_count_sp: add + mul + 2 fma"}, elements=elements)
 
@@ -198,10 +198,10 @@ def mps():
     for row in rows_of("crossover_mps.csv"):
         m, n, k, repeats = (int(row[name]) for name in ("m", "n", "k", "repeats"))
         published = {"source": LESSON,
-                     "lacks": ["synchronisation: the clock was read while the device may still have worked, so the time is a "
-                               "floor", "several runs", "a spread", "the device's name",
+                     "lacks": ["synchronisation: the clock was read while the device may still have been working, so the time "
+                               "is a floor", "several runs", "a spread", "the device's name",
                                "whether the random numbers are part of the time"],
-                     "derived": [f"the time of a call: the {repeats} together over {repeats}"],
+                     "derived": [f"the time of a call: that of {repeats} calls, over {repeats}"],
                      "figures": {"repeats": repeats, "seconds": float(row["seconds"])}}
         results.append(make_result(published, op="matmul_sum", shape={"m": m, "n": n, "k": k}, device=ids[row["device"]],
                                    seconds=float(row["seconds"]) / repeats, clock="wall", flops=2 * m * n * k + m * n,
