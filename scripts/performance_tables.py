@@ -36,13 +36,15 @@ TREE = Path(__file__).resolve().parent.parent
 DOCUMENTS = ("README.md", "docs/performance.md")
 MARK = re.compile(r"^<!--\s*(table|run):\s*(.*?)\s*-->$")
 END = "<!-- end -->"
-PROPERTIES = ("op", "dtype", "size", "shape", "parameters", "layout", "data", "host_memory", "cache", "dispatch", "compute_mode",
-              "threads")
+PROPERTIES = ("op", "dtype", "size", "shape", "parameters", "layout", "data", "host_memory", "cache", "dispatch",
+              "compute_mode", "threads")
 # Of these a filter names parts, and a table shows them only where the other properties do not tell its rows apart.
 COMPOSED = ("shape", "parameters")
 # What goes without saying where no row differs.
 USUAL = {"layout": "right", "dispatch": "recorded", "compute_mode": "strict"}
 HEADINGS = {"op": "operation", "dtype": "type", "host_memory": "host memory", "compute_mode": "mode"}
+# Warnings that say that a share of a ceiling is no safe figure.
+DOUBTS = ("UNSTEADY", "IMPOSSIBLE")
 PRUMO = ("openmp", "threads", "serial", "cuda", "hip")
 PEERS = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX", "cupy": "CuPy", "onednn": "oneDNN", "loops": "loops"}
 RATES = {"gbytes": "GB/s", "gflops": "GFLOP/s", "gelements": "10^9 elements/s"}
@@ -201,7 +203,8 @@ def make_table(document, options, filters):
 
     def share(result):
         percent = result and result["percent"]["roofline"]
-        return "-" if percent is None else f"{percent:.0f}"
+        doubts = [text.partition(":")[0].lower() for text in (result or {}).get("warnings", []) if text.startswith(DOUBTS)]
+        return "-" if percent is None else ", ".join([f"{percent:.0f}", *doubts])
 
     above = [spaced(rows[0][0][name]) for name in PROPERTIES if name not in names and name not in COMPOSED
              and rows[0][0][name] not in ("", USUAL.get(name))]
@@ -244,7 +247,8 @@ def make_run(document):
         hardware.setdefault(device["name"] or "device without a name", []).append(device["id"])
     facts = [f"{name} ({', '.join(dict.fromkeys(ids))})" for name, ids in hardware.items()]
     facts.append(f"measured on {run['started'][:10]}" if run["started"] else "day unknown")
-    facts += [f"{name} {version}" for name, version in (run["versions"] or {}).items() if version]
+    versions = (run["versions"] or {}).items()  # those of workers are prumo's own
+    facts += [f"{name} {version}" for name, version in versions if version and not name.startswith("worker ")]
     return ["; ".join(facts) + ".", "", "```sh", " ".join(portable_command(run["command"])), "```"]
 
 

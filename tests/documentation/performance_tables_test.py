@@ -35,7 +35,7 @@ def document(*results):
     devices = [{"id": name, "backend": name[:4], "name": "Example GPU", "threads": None, "facts": {"uuid": "GPU-1"},
                 "peaks": [], "ceilings": []} for name in ("cuda:0", "torch-cuda:0")]
     return {"schema": "prumo.results/1", "devices": devices, "results": list(results),
-            "run": {"id": "1", "started": "2026-11-21T10:15:00Z", "versions": {"prumo": "0.1.0", "blas": None},
+            "run": {"id": "1", "started": "2026-11-21T10:15:00Z", "versions": {"prumo": "0.1.0", "blas": None, "worker cuda": "0.1.0"},
                     "command": ["/home/me/bin/prumo", "bench", "--worker", "new=/home/me/worker", "-o", "/tmp/r.json"],
                     "host": {"name": "station"}, "cpu": {"name": "Example CPU", "id": 7}, "memory": {}, "power": {},
                     "environment": {"HOME": "/home/me"}}}
@@ -111,6 +111,10 @@ class Tables(InAFolder):
         lines = self.table("columns=cuda:0")
         self.assertEqual(lines[4], "| add | 3.00 * | 95 |")
         self.assertEqual(lines[6], "\\* This run did not compare the result with a reference.")
+
+    def test_a_share_that_is_in_doubt_says_so(self):
+        self.write(result("add", MEBIBYTE, "cuda:0", 3, share=404, warnings=["about the clock", "UNSTEADY: 404 % of it"]))
+        self.assertEqual(self.table("columns=cuda:0")[4], "| add | 3.00 | 404, unsteady |")
 
     def test_a_run_is_described_without_paths(self):
         self.write()
