@@ -4,8 +4,8 @@
 
 usage: shorten_results.py RESULTS.json... OUTPUT.json
 
-Several files of one machine become one; the first of them describes the run, and of a case that stands in several the
-first counts. OUTPUT keeps the quartiles instead of all samples (`time_s.samples_measured` says how many there were). Of the
+Several files of one machine become one. The first of them describes the run. If several have the same case, the first one is
+kept. OUTPUT keeps the quartiles instead of all samples (`time_s.samples_measured` says how many there were). Of the
 machine it keeps the names of the processor and of the devices, and nothing else. Results that were not measured are left out.
 Exit codes: 0 done; 1 a file cannot be read or written; 2 wrong usage.
 """
