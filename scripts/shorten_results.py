@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes results files small enough to commit, and takes the machine's identity out of them.
+"""Makes a results file small enough to commit, and takes the machine's identity out of it.
 
-usage: shorten_results.py RESULTS.json... OUTPUT.json
+usage: shorten_results.py RESULTS.json OUTPUT.json
 
-Several files of one machine become one. The first of them describes the run. If several have the same case, the first one is
-kept. OUTPUT keeps the quartiles instead of all samples (`time_s.samples_measured` says how many there were). Of the
-machine it keeps the names of the processor and of the devices, and nothing else. Results that were not measured are left out.
+OUTPUT keeps the quartiles instead of all samples (`time_s.samples_measured` says how many samples there were). Of the machine
+it keeps the names of the processor and of the devices, and nothing else. Results that were not measured are left out.
 Exit codes: 0 done; 1 a file cannot be read or written; 2 wrong usage.
 """
 import json
@@ -24,23 +23,15 @@ def short_result(result):
     return {**result, "time_s": short}
 
 
-def shorten(documents):
-    """One document with the measured results of all."""
-    run = documents[0]["run"]
+def shorten(document):
+    run = document["run"]
     short_run = {name: run[name] for name in ("id", "started", "versions")}
     short_run.update(command=portable_command(run["command"]), cpu={"name": run["cpu"].get("name")})
     short_run.update(host={}, memory={}, power={}, environment={})
-    devices, results = {}, {}
-    for document in documents:
-        for device in document["devices"]:
-            named = {name: device[name] for name in ("id", "backend", "name", "threads")}
-            devices.setdefault((device["id"], device["threads"]), {**named, "facts": {}, "peaks": [], "ceilings": []})
-        for result in document["results"]:
-            if result["status"] == "ok":
-                found_by = (result["key"], result["device"], result["implementation"])
-                results.setdefault(found_by, short_result(result))
-    return {"schema": documents[0]["schema"], "run": short_run, "devices": list(devices.values()),
-            "results": list(results.values())}
+    named = [{name: device[name] for name in ("id", "backend", "name", "threads")} for device in document["devices"]]
+    devices = [{**device, "facts": {}, "peaks": [], "ceilings": []} for device in named]
+    results = [short_result(result) for result in document["results"] if result["status"] == "ok"]
+    return {"schema": document["schema"], "run": short_run, "devices": devices, "results": results}
 
 
 def one_result_a_line(document):
@@ -51,12 +42,12 @@ def one_result_a_line(document):
 
 
 def main(arguments):
-    if len(arguments) < 2 or any(name.startswith("-") for name in arguments):
+    if len(arguments) != 2 or any(name.startswith("-") for name in arguments):
         print(__doc__.strip())
         return 0 if arguments in (["-h"], ["--help"]) else 2
-    *inputs, output = map(Path, arguments)
+    source, output = map(Path, arguments)
     try:
-        output.write_text(one_result_a_line(shorten([read_results(path) for path in inputs])), encoding="utf-8")
+        output.write_text(one_result_a_line(shorten(read_results(source))), encoding="utf-8")
     except (Fault, OSError) as fault:
         print(f"shorten_results: {fault}", file=sys.stderr)
         return 1

@@ -47,8 +47,8 @@ class InAFolder(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = Path(folder.name)
 
-    def write(self, *results, name="r.json"):
-        (self.tree / name).write_text(json.dumps(document(*results)), encoding="utf-8")
+    def write(self, *results):
+        (self.tree / "r.json").write_text(json.dumps(document(*results)), encoding="utf-8")
 
     def rewritten(self, mark, between="old\n"):
         return tables.rewrite("text.md", f"before\n{mark}\n{between}<!-- end -->\nafter\n", self.tree)
@@ -179,14 +179,12 @@ class Documents(InAFolder):
 class Shortened(InAFolder):
     def test_same_tables_from_less_and_without_the_machine(self):
         self.write(result("add", MEBIBYTE, "cuda:0", 3), result("sum", MEBIBYTE, "cuda:0", 3, status="failed", time_s=None))
-        self.write(result("sum", MEBIBYTE, "torch-cuda:0", 4), name="second.json")
-        files = [str(self.tree / name) for name in ("r.json", "second.json", "short.json")]
-        self.assertEqual(shorten_results.main(files), 0)
+        self.assertEqual(shorten_results.main([str(self.tree / "r.json"), str(self.tree / "short.json")]), 0)
         text = (self.tree / "short.json").read_text(encoding="utf-8")
         for identity in ("station", "GPU-1", "HOME", "/home", "/tmp"):
             self.assertNotIn(identity, text)
         short = json.loads(text)
-        self.assertEqual([one["op"] for one in short["results"]], ["add", "sum"])
+        self.assertEqual([one["op"] for one in short["results"]], ["add"])
         time = short["results"][0]["time_s"]
         self.assertEqual((time["samples"], time["samples_measured"]), ([time["p25"], time["median"], time["p75"]], 4))
         self.assertNotIn("runs", time)
