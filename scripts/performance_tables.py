@@ -18,6 +18,7 @@ The path begins at the top of the tree.
 
   columns=DEVICE[/IMPLEMENTATION],...  a column each; without an implementation, the fastest correct one of the device.
                                        `% of roofline` belongs to the first column
+  across=PROPERTY                      repeats the columns for each value of the property, for example across=size
   value=time|gbytes|gflops|gelements   what the columns show; time is the default
   roofline=no                          leaves `% of roofline` out
   op= dtype= size= layout= data= host_memory= cache= dispatch= compute_mode= threads=
@@ -111,8 +112,8 @@ def best_of(results):
 
 
 def three_digits(value):
-    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2 if value >= 0.9995 else 3
-    return f"{value:.{digits}f}"
+    decimals = next((count for count in range(6) if value >= 99.95 / 10**count), 6)
+    return f"{value:.{decimals}f}"
 
 
 def time_unit(seconds):
@@ -136,7 +137,7 @@ def spaced(text):
 def parse_mark(text):
     """(file, options, filters) of `table: FILE NAME=VALUE...`."""
     file, *words = text.split() or [""]
-    options, filters = {"value": "time", "roofline": "yes", "columns": ""}, {}
+    options, filters = {"columns": "", "across": "", "value": "time", "roofline": "yes"}, {}
     for word in words:
         name, _, value = word.partition("=")
         if not value:
@@ -151,6 +152,8 @@ def parse_mark(text):
         raise Fault("a table needs a results file and columns=DEVICE,...")
     if options["value"] != "time" and options["value"] not in RATES:
         raise Fault(f"there is no value '{options['value']}'; there are: time, {', '.join(RATES)}")
+    if options["across"] not in ("", *PROPERTIES):
+        raise Fault(f"across={options['across']}: there is no such property; there are: {', '.join(PROPERTIES)}")
     return file, options, filters
 
 
@@ -207,21 +210,30 @@ def make_table(document, options, filters):
         return "-" if percent is None else ", ".join([f"{percent:.0f}", *doubts])
 
     above = [spaced(rows[0][0][name]) for name in PROPERTIES if name not in names and name not in COMPOSED
-             and rows[0][0][name] not in ("", USUAL.get(name))]
+             and name != options["across"] and rows[0][0][name] not in ("", USUAL.get(name))]
     above.append(f"time of one call in {unit}" if timed else RATES[options["value"]])
-    heads = [HEADINGS.get(name, name) for name in names]
-    lines = []
+    # Each line has the columns once for each value of the property that goes across, or just once.
+    across = options["across"]
+    values = list(dict.fromkeys(properties[across] for properties, _ in rows)) if across else [""]
+    heads = [HEADINGS.get(name, name) for name in names if name != across]
+    lines = {}
     for properties, cells in rows:
-        line = [spaced(properties[name]) for name in names]
+        line = lines.setdefault(tuple(spaced(properties[name]) for name in names if name != across), {})
+        line[properties[across] if across else ""] = cells
+    lines = [(list(key), [line.get(value, {}) for value in values]) for key, line in lines.items()]
+    for value in values:
         for column in columns:
-            line.append(number(cells.get(column)))
-            if column == columns[0] and options["roofline"] != "no":
-                line.append(share(cells.get(column)))
-        lines.append(line)
-    for column in columns:
-        heads += [column_name(column)] + ["% of roofline"] * (column == columns[0] and options["roofline"] != "no")
+            first = column == columns[0]
+            heads.append(f"{spaced(value)}: " * (first and bool(across)) + column_name(column))
+            heads += ["% of roofline"] * (first and options["roofline"] != "no")
+    for line, groups in lines:
+        for cells in groups:
+            for column in columns:
+                line.append(number(cells.get(column)))
+                if column == columns[0] and options["roofline"] != "no":
+                    line.append(share(cells.get(column)))
     made = [", ".join(above) + ".", "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    made += ["| " + " | ".join(line) + " |" for line in lines]
+    made += ["| " + " | ".join(line) + " |" for line, _ in lines]
     if not all(one["verified"] for one in measured):
         made += ["", "\\* This run did not compare the result with a reference."]
     return made

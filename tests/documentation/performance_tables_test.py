@@ -81,6 +81,14 @@ class Tables(InAFolder):
         self.assertEqual(lines[0], "f32, resident, hot, time of one call in us.")
         self.assertEqual(lines[4:], ["| add | 32 MiB | 32.0 |", "| add | 2 MiB | 2.00 |"])
 
+    def test_a_property_may_go_across(self):
+        self.write(*(result(op, size * MEBIBYTE, device, size) for op in ("add", "sum") for size in (2, 8)
+                     for device in ("cuda:0", "torch-cuda:0") if (op, size) != ("sum", 2)))
+        self.assertEqual(self.table("columns=cuda:0,torch-cuda:0 across=size roofline=no")[2:], [
+            "| operation | 2 MiB: prumo | PyTorch | 8 MiB: prumo | PyTorch |", "|---|---|---|---|---|",
+            "| add | 2.00 | 2.00 | 8.00 | 8.00 |", "| sum | - | - | 8.00 | 8.00 |"])
+        self.assertEqual(self.table("columns=cuda:0 across=size size=8MiB op=add")[4], "| add | 8.00 | 95 |")
+
     def test_the_fastest_correct_implementation_counts_unless_one_is_named(self):
         self.write(result("gemm", MEBIBYTE, "cuda:0", 5, implementation="cublas"),
                    result("gemm", MEBIBYTE, "cuda:0", 4, implementation="wrong", verified=False),
@@ -104,6 +112,10 @@ class Tables(InAFolder):
         self.assertEqual(self.table("columns=cuda:0 value=gbytes size=2MiB")[4], "| add | 2097 | 95 |")
         self.assertEqual(self.table("columns=cuda:0 size=512MiB")[4], "| add | 12.0 | 95 |")
         self.assertIn("in ms.", self.table("columns=cuda:0 size=512MiB")[0])
+
+    def test_three_digits(self):
+        self.assertEqual([tables.three_digits(value) for value in (12345.6, 99.95, 99.94, 9.996, 1, 0.99951, 0.0768, 0)],
+                         ["12346", "100", "99.9", "10.0", "1.00", "1.00", "0.0768", "0.000000"])
 
     def test_what_was_not_verified_is_marked_and_what_failed_is_left_out(self):
         self.write(result("add", MEBIBYTE, "cuda:0", 3, verified=None),
@@ -132,7 +144,8 @@ class Faults(InAFolder):
             "<!-- table: other.json columns=cuda:0 -->": "is not a file of prumo.results/1",
             "<!-- table: r.json -->": "a table needs a results file and columns",
             "<!-- table: r.json columns=cuda:0 size -->": "'size' is not NAME=VALUE",
-            "<!-- table: r.json columns=cuda:0 sise=2MiB -->": "there is no 'sise'; there are: value",
+            "<!-- table: r.json columns=cuda:0 sise=2MiB -->": "there is no 'sise'; there are: columns",
+            "<!-- table: r.json columns=cuda:0 across=sise -->": "across=sise: there is no such property",
             "<!-- table: r.json columns=cuda:0 value=speed -->": "there is no value 'speed'",
             "<!-- table: r.json columns=cuda:0,torch-cuda:0 -->": "no measured result of torch-cuda:0 matches",
             "<!-- table: r.json columns=cuda:0 op=sum -->": "no measured result of cuda:0 matches",
