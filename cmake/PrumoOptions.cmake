@@ -14,7 +14,7 @@ option(PRUMO_NATIVE "Compile for this machine's own instruction set; switch it o
 option(PRUMO_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(PRUMO_ENABLE_CBLAS "Use a CBLAS (OpenBLAS, BLIS, MKL) for the matrix product on the host" ON)
 option(PRUMO_ENABLE_ROCBLAS "Use rocBLAS for the matrix product on AMD GPUs" ON)
-option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt as well for the matrix product on AMD GPUs; it needs rocBLAS" ON)
+option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt, too, for the matrix product on AMD GPUs; needs rocBLAS" ON)
 set(PRUMO_SANITIZE "" CACHE STRING "Sanitizers to compile with, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
