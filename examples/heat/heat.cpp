@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The heat equation du/dt = d2u/dx2 + d2u/dy2 on the unit square, with u = 0 on its edge. It is solved by central
-// differences and explicit Euler steps. It begins with sin(pi x) sin(pi y), which decays as exp(-2 pi^2 t), so the error
-// of every grid is known. It must fall to a quarter when the cells become half as wide.
+// differences and explicit Euler steps. It begins with sin(pi x) sin(pi y), which decays as exp(-2 pi^2 t), so the
+// error of every grid is known. It must fall to a quarter when the cells become half as wide.
 //
 // The program has its own Kokkos, execution space instance, views and stencil. It hands them to prumo as they are.
 
