@@ -5,10 +5,10 @@
 #include "generated_tests.hpp"
 #include "own_instance.hpp"
 #include "registered_cases.hpp"
-#include <prumo/backend/timing.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/error.hpp>
+#include <prumo/machine/recorded_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -146,7 +146,7 @@ class recorded_test : public testing::Test {
         prepared_case<Exec> prepared(ctx, *operation_, choice, 1);
         prepared.run(0);  // workspaces and handles are made at the first call
         ctx.fence();
-        const auto recorded = backend::record_calls(instance, [&] { prepared.run(0); });
+        const auto recorded = machine::record_calls(instance, [&] { prepared.run(0); });
         ASSERT_NE(recorded, nullptr);
         const check_result result = prepared.verify(1e12, [&] { recorded->replay(); });
         ASSERT_TRUE(result.verified) << describe(choice) << ": error " << result.error << " of a bound of "

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <prumo/backend/device_facts.hpp>
+#include <prumo/machine/device_facts.hpp>
 
 #include <limits>
 #include <optional>
 #include <vector>
 
-namespace prumo::backend {
+namespace prumo::machine {
 
 /// The peak of that kind; null where there is none.
 inline const peak* find(const std::vector<peak>& peaks, peak_unit unit, std::optional<dtype> type,
@@ -26,4 +26,4 @@ inline double tera(const std::vector<peak>& peaks, peak_unit unit, std::optional
   return found->value ? *found->value / 1e12 : std::numeric_limits<double>::quiet_NaN();
 }
 
-}  // namespace prumo::backend
+}  // namespace prumo::machine

@@ -3,7 +3,7 @@
 // (cases_test.cpp) are added before GoogleTest starts.
 
 #include "generated_tests.hpp"
-#include <prumo/backend/availability.hpp>
+#include <prumo/machine/availability.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <cstdio>
 
 int main(int argc, char** argv) {
-  const std::string problem = prumo::backend::why_no_device<Kokkos::DefaultExecutionSpace>();
+  const std::string problem = prumo::machine::why_no_device<Kokkos::DefaultExecutionSpace>();
   if (!problem.empty()) {
     std::fprintf(stderr, "%s: this machine cannot run it: %s\n", argv[0], problem.c_str());
     return 3;

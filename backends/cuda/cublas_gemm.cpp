@@ -50,7 +50,7 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
   const library_types types = *library_types_of<T>(given.mode, reason);
   const blas_form<T> form = *to_blas_form(given, reason);
   const gemm_problem<T>& problem = form.problem;
-  const current_device device(ctx.instance().cuda_device());
+  const current_device device(ctx.instance());
   cublasHandle_t handle = cublas_of(ctx).get();
   const gemm_library_result<cudaDataType_t> result = library_result_of(ctx, form, types.element, CUDA_R_32F);
   const handle_state_scope state(handle);

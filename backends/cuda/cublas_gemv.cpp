@@ -41,7 +41,7 @@ void run_cublas_gemv(context<Kokkos::Cuda>& ctx, const gemv_problem<T>& problem)
   } else {
     std::string reason;
     const blas_vector_form<T> form = *to_blas_vector_form(problem, reason);
-    const current_device device(ctx.instance().cuda_device());
+    const current_device device(ctx.instance());
     cublasHandle_t handle = cublas_of(ctx).get();
     const handle_state_scope state(handle);
     require_success(multiply(handle, form.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, form, problem),

@@ -34,7 +34,7 @@ library_workspace::library_workspace(const Kokkos::Cuda& instance)
 }
 
 cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner) {
-  const current_device scope(owner.instance().cuda_device());
+  const current_device scope(owner.instance());
   const library_workspace& workspace = workspace_of(owner);
   require_success(cublasCreate(&handle_), "cublasCreate");
   try {

@@ -4,8 +4,8 @@
 /// \file
 /// The cuBLAS and cuBLASLt handles of a context.
 
-#include "current_device.hpp"
 #include <prumo/context.hpp>
+#include <prumo/detail/current_device.hpp>
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -13,6 +13,9 @@
 #include <string_view>
 
 namespace prumo::backend::cuda {
+
+using prumo::detail::current_device;
+using prumo::detail::require_success;
 
 /// Throws backend_error that names the call and cuBLAS' own word for the status.
 inline void require_success(cublasStatus_t status, std::string_view call) {

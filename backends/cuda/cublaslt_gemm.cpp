@@ -34,7 +34,7 @@ struct cublaslt {
   static std::unique_ptr<device_clock> make_clock(const Kokkos::Cuda& instance, std::size_t marks) {
     return make_device_clock(instance, marks);
   }
-  static current_device make_current(const Kokkos::Cuda& instance) { return current_device(instance.cuda_device()); }
+  static current_device<Kokkos::Cuda> make_current(const Kokkos::Cuda& instance) { return current_device(instance); }
   template <class T>
   static void run_otherwise(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem) {
     run_cublas(ctx, problem);

@@ -45,7 +45,7 @@ struct hipblaslt {
   static std::unique_ptr<device_clock> make_clock(const Kokkos::HIP& instance, std::size_t marks) {
     return make_device_clock(instance, marks);
   }
-  static current_device make_current(const Kokkos::HIP& instance) { return current_device(instance.hip_device()); }
+  static current_device<Kokkos::HIP> make_current(const Kokkos::HIP& instance) { return current_device(instance); }
   template <class T>
   static void run_otherwise(context<Kokkos::HIP>& ctx, const gemm_problem<T>& problem) {
     run_rocblas(ctx, problem);

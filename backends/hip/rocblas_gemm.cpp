@@ -118,7 +118,7 @@ void run_rocblas(context<Kokkos::HIP>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T>& problem = form.problem;
   constexpr rocblas_datatype element = element_type<T>();
   constexpr rocblas_datatype compute = std::is_same_v<T, double> ? rocblas_datatype_f64_r : rocblas_datatype_f32_r;
-  const current_device device(ctx.instance().hip_device());
+  const current_device device(ctx.instance());
   rocblas_handle handle = rocblas_of(ctx).get();
   const gemm_library_result<rocblas_datatype> result = library_result_of(ctx, form, element, rocblas_datatype_f32_r);
   const handle_state_scope state(

@@ -32,7 +32,7 @@ library_workspace::library_workspace(const Kokkos::HIP& instance) : bytes(defaul
 }
 
 rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner) {
-  const current_device scope(owner.instance().hip_device());
+  const current_device scope(owner.instance());
   const library_workspace& workspace = workspace_of(owner);
   require_success(rocblas_create_handle(&handle_), "rocblas_create_handle");
   try {

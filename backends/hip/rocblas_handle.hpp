@@ -4,14 +4,17 @@
 /// \file
 /// The rocBLAS handle of a context.
 
-#include "hip_error.hpp"
 #include <prumo/context.hpp>
+#include <prumo/detail/current_device.hpp>
 
 #include <rocblas/rocblas.h>
 #include <string>
 #include <string_view>
 
 namespace prumo::backend::hip {
+
+using prumo::detail::current_device;
+using prumo::detail::require_success;
 
 /// Throws backend_error, or memory_error, that names the call and rocBLAS' own word for the status.
 inline void require_success(rocblas_status status, std::string_view call) {

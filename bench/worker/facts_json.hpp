@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <prumo/backend/device_facts.hpp>
+#include <prumo/machine/device_facts.hpp>
 #include <prumo/protocol/messages.hpp>
 
 #include <vector>
@@ -9,10 +9,10 @@
 namespace prumo::worker {
 
 /// The answer to `device`.
-protocol::device_answer describe(const backend::device_facts& facts, const std::vector<backend::peak>& peaks,
+protocol::device_answer describe(const machine::device_facts& facts, const std::vector<machine::peak>& peaks,
                                  bool transfers);
 
 /// The device as `hello` lists it. `transfers`: it has a memory of its own, and no number of threads.
-protocol::device_summary summarize(const backend::device_facts& facts, bool transfers);
+protocol::device_summary summarize(const machine::device_facts& facts, bool transfers);
 
 }  // namespace prumo::worker

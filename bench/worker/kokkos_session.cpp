@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kokkos_session.hpp"
 
-#include <prumo/backend/availability.hpp>
+#include <prumo/machine/availability.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ void decline_global_fences(const std::uint32_t count, Kokkos::Tools::Experimenta
 
 kokkos_session::kokkos_session(int& argc, char** argv) {
   // Kokkos ends the program where its device cannot be used, also that of a worker for the host.
-  const std::string problem = backend::why_no_device<Kokkos::DefaultExecutionSpace>();
+  const std::string problem = machine::why_no_device<Kokkos::DefaultExecutionSpace>();
   if (!problem.empty()) throw std::runtime_error(problem);
   setenv("KOKKOS_DISABLE_WARNINGS", "1", 0);
   previous_request = Kokkos::Tools::Experimental::get_callbacks().request_tool_settings;

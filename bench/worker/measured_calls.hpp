@@ -4,8 +4,10 @@
 /// \file
 /// How the calls of a case are made and timed on each kind of device.
 
-#include <prumo/backend/timing.hpp>
+#include <prumo/backend/device_clock.hpp>
 #include <prumo/case/prepared_case.hpp>
+#include <prumo/machine/recorded_calls.hpp>
+#include <prumo/machine/transfers.hpp>
 #include <prumo/protocol/sampling.hpp>
 
 #include <algorithm>
@@ -69,7 +71,7 @@ class resident_calls : public protocol::timed_calls {
     is_recorded_ = true;
     const std::uint64_t rounds = (std::min(calls, longest_recording) + copies - 1) / copies;
     recorded_calls_ = rounds * copies;
-    recording_ = backend::record_calls(instance(), [&] {
+    recording_ = machine::record_calls(instance(), [&] {
       for (std::uint64_t call = 0; call < recorded_calls_; ++call) enqueue(static_cast<std::size_t>(call % copies));
     });
     return recording_ != nullptr ? recorded_calls_ : 0;
@@ -78,7 +80,7 @@ class resident_calls : public protocol::timed_calls {
   cases::prepared_case<Exec>& prepared_;
   std::unique_ptr<backend::device_clock> clock_;
   bool is_single_;
-  std::unique_ptr<backend::recorded_calls> recording_;
+  std::unique_ptr<machine::recorded_calls> recording_;
   std::uint64_t recorded_calls_ = 0;
   bool is_recorded_ = false;
 };
@@ -94,13 +96,13 @@ class transferred_calls final : public resident_calls<Exec> {
       const auto memory = prepared.memory_of(0, which);
       buffer entry;
       if (pinned) {
-        entry.pinned = backend::allocate_pinned(this->instance(), std::max<std::size_t>(memory.bytes, 1));
+        entry.pinned = machine::allocate_pinned(this->instance(), std::max<std::size_t>(memory.bytes, 1));
         entry.data = entry.pinned->data();
       } else {
         entry.pageable.resize(memory.bytes);
         entry.data = entry.pageable.data();
       }
-      backend::enqueue_copy(this->instance(), entry.data, memory.data, memory.bytes);
+      machine::enqueue_copy(this->instance(), entry.data, memory.data, memory.bytes);
       if (memory.role != cases::array_role::output) h2d_bytes_ += memory.bytes;
       if (memory.role != cases::array_role::input) d2h_bytes_ += memory.bytes;
       buffers_.push_back(std::move(entry));
@@ -144,7 +146,7 @@ class transferred_calls final : public resident_calls<Exec> {
 
   struct buffer {
     void* data = nullptr;
-    std::unique_ptr<backend::pinned_memory> pinned;
+    std::unique_ptr<machine::pinned_memory> pinned;
     std::vector<std::byte> pageable;
   };
 
@@ -152,14 +154,14 @@ class transferred_calls final : public resident_calls<Exec> {
     for (std::size_t which = 0; which < buffers_.size(); ++which) {
       const auto memory = this->prepared().memory_of(copy, which);
       if (memory.role == cases::array_role::output) continue;
-      backend::enqueue_copy(this->instance(), memory.data, buffers_[which].data, memory.bytes);
+      machine::enqueue_copy(this->instance(), memory.data, buffers_[which].data, memory.bytes);
     }
   }
   void copy_outputs(std::size_t copy) {
     for (std::size_t which = 0; which < buffers_.size(); ++which) {
       const auto memory = this->prepared().memory_of(copy, which);
       if (memory.role == cases::array_role::input) continue;
-      backend::enqueue_copy(this->instance(), buffers_[which].data, memory.data, memory.bytes);
+      machine::enqueue_copy(this->instance(), buffers_[which].data, memory.data, memory.bytes);
     }
   }
 

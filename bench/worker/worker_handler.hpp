@@ -5,13 +5,13 @@
 #include "facts_json.hpp"
 #include "kokkos_session.hpp"
 #include "measured_calls.hpp"
-#include <prumo/backend/device_facts.hpp>
 #include <prumo/backend/gemm.hpp>
-#include <prumo/backend/telemetry.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/error.hpp>
+#include <prumo/machine/device_facts.hpp>
+#include <prumo/machine/telemetry.hpp>
 #include <prumo/protocol/memory_limit.hpp>
 #include <prumo/protocol/sampling.hpp>
 #include <prumo/protocol/server.hpp>
@@ -33,7 +33,7 @@ class worker_handler final : public protocol::request_handler {
       : registry_(registry),
         program_(std::move(program)),
         environment_(std::move(environment)),
-        facts_(backend::facts_of(instance_, backend::clock_probe::skip)) {}
+        facts_(machine::facts_of(instance_, machine::clock_probe::skip)) {}
 
   protocol::hello_answer hello() override {
     protocol::hello_answer answer;
@@ -61,8 +61,8 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::device_answer device(const std::string& id) override {
     require_device(id);
-    const backend::device_facts facts = backend::facts_of(instance_, backend::clock_probe::run);
-    return describe(facts, backend::peaks_of(instance_, facts), !is_host_space<Exec>);
+    const machine::device_facts facts = machine::facts_of(instance_, machine::clock_probe::run);
+    return describe(facts, machine::peaks_of(instance_, facts), !is_host_space<Exec>);
   }
 
   protocol::resolve_answer resolve(const protocol::resolve_request& request) override {
@@ -141,9 +141,9 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
     open_case& sampled = find_open(request.case_id);
-    const backend::device_reading before = backend::read_telemetry(instance_);
+    const machine::device_reading before = machine::read_telemetry(instance_);
     protocol::sample_times times = sampled.measured.sample(request.seconds);
-    const backend::device_reading after = backend::read_telemetry(instance_);
+    const machine::device_reading after = machine::read_telemetry(instance_);
     protocol::sample_answer answer;
     answer.samples = times.device.empty() ? times.wall : std::move(times.device);
     answer.wall = std::move(times.wall);
@@ -278,7 +278,7 @@ class worker_handler final : public protocol::request_handler {
     if constexpr (is_host_space<Exec>) {
       protocol::require_memory(label, needed);
     } else {
-      const auto available = backend::facts_of(instance_, backend::clock_probe::skip).memory_available_bytes;
+      const auto available = machine::facts_of(instance_, machine::clock_probe::skip).memory_available_bytes;
       if (!available || needed <= *available - protocol::memory_reserve_bytes(*available)) return;
       throw protocol::request_error(protocol::error_kind::memory,
                                     label + " needs " + std::to_string(needed) + " bytes of " + facts_.id +
@@ -290,7 +290,7 @@ class worker_handler final : public protocol::request_handler {
   std::string program_;
   protocol::json environment_;
   Exec instance_;
-  backend::device_facts facts_;
+  machine::device_facts facts_;
   std::map<std::int64_t, std::unique_ptr<open_case>> open_;
   std::int64_t last_id_ = 0;
 };

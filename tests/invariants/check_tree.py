@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-FOLDERS = ("core", "backends", "ops", "bench", "tests", "cmake", "examples", "scripts", "dev", "docs")
+FOLDERS = ("core", "machine", "backends", "ops", "bench", "tests", "cmake", "examples", "scripts", "dev", "docs")
 CPP = (".hpp", ".cpp", ".h", ".c", ".cu", ".hip", ".inc", ".in")
 SOURCES = CPP + (".cmake", ".py", ".bash", ".sh")
 
@@ -24,6 +24,8 @@ LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # A folder may include the public headers of the layers before it and of itself.
 LAYERS = ("core", "backends", "ops")
+# Beside backends and ops: what workers know of a machine, which operations do without.
+BESIDE = ("machine",)
 
 
 def files_of(root):
@@ -58,11 +60,14 @@ def forbidden_layers(name):
     """The layers whose headers the file may not include."""
     first = name.split("/")[0]
     if first in LAYERS:
-        return LAYERS[LAYERS.index(first) + 1 :] + ("bench/protocol", "bench/worker", "bench/prumo")
+        beside = () if name.endswith("_test.cpp") else BESIDE
+        return LAYERS[LAYERS.index(first) + 1 :] + beside + ("bench/protocol", "bench/worker", "bench/prumo")
+    if first in BESIDE:
+        return LAYERS[1:] + ("bench/protocol", "bench/worker", "bench/prumo")
     if name.startswith("bench/prumo/"):
-        return LAYERS + ("bench/protocol", "bench/worker")
+        return LAYERS + BESIDE + ("bench/protocol", "bench/worker")
     if name.startswith("bench/protocol/"):
-        return LAYERS + ("bench/worker", "bench/prumo")
+        return LAYERS + BESIDE + ("bench/worker", "bench/prumo")
     if name.startswith("bench/worker/"):
         return ("bench/prumo",)
     if first == "examples":
@@ -81,7 +86,7 @@ def check_includes(name, text, owners):
         if not found:
             continue
         quoted, header = found.group(1) == '"', found.group(2)
-        if first in LAYERS and PROGRAM_LIBRARIES.match(header):
+        if first in LAYERS + BESIDE and PROGRAM_LIBRARIES.match(header):
             yield f"{name}:{number}: {first}/ uses Kokkos and vendor libraries only, not <{header}>"
         if name.startswith("bench/prumo/") and not is_test(name):
             if re.match(r"(Kokkos_|cblas\.h|cuda|hip/|hwloc)", header):
@@ -110,7 +115,7 @@ def check_file(root, name, owners):
     if path.suffix == ".hpp" and "#pragma once" not in text:
         yield f"{name}: a header without #pragma once"
     yield from check_includes(name, text, owners)
-    if name.split("/")[0] in LAYERS:
+    if name.split("/")[0] in LAYERS + BESIDE:
         for number, line in enumerate(without_comments(text).splitlines(), 1):
             if LAMBDA.search(line):
                 yield f"{name}:{number}: kernels are named functors, not KOKKOS_LAMBDA (it ruins the host half of nvcc builds)"
@@ -129,11 +134,15 @@ def self_test():
         "core/prumo/a.hpp": line + "#pragma once\n// no KOKKOS_LAMBDA here\n",
         "ops/sum/prumo/sum.hpp": line + "#pragma once\n#include <prumo/a.hpp>\n",
         "backends/host/b.cpp": line + '#include <prumo/a.hpp>\n#include "b.hpp"\n',
+        "machine/prumo/machine/facts.hpp": line + "#pragma once\n#include <prumo/a.hpp>\n",
+        "bench/worker/w.cpp": line + "#include <prumo/machine/facts.hpp>\n",
         "bench/prumo/main.cpp": line + "#include <CLI/CLI.hpp>\n",
     }
     faults = {
         "core/x.cpp": (line + "#include <prumo/sum.hpp>\n", "belongs to ops"),
         "backends/host/x.cpp": (line + "#include <prumo/sum.hpp>\n", "belongs to ops"),
+        "ops/w.cpp": (line + "#include <prumo/machine/facts.hpp>\n", "belongs to machine"),
+        "machine/x.cpp": (line + "#include <prumo/sum.hpp>\n", "belongs to ops"),
         "ops/x.cpp": (line + "#include <nlohmann/json.hpp>\n", "vendor libraries only"),
         "ops/y.cpp": (line + "auto f = KOKKOS_LAMBDA(int) {};\n", "named functors"),
         "ops/z.cpp": (line + '#include "../sum/detail.hpp"\n', "another folder"),

@@ -53,7 +53,7 @@ std::string reason_to_skip() {
 #endif
   constexpr std::int64_t needed = 2 * count;
   constexpr std::int64_t reserve = std::int64_t{3} << 30;
-  const auto available = backend::host::memory_available(backend::host::system_files());
+  const auto available = machine::host::memory_available(machine::host::system_files());
   if (!available) return "the system does not tell how much memory is available";
   if (*available >= needed + reserve) return {};
   return "needs " + std::to_string(needed) + " bytes of memory and leaves " + std::to_string(reserve) +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "generated_tests.hpp"
 #include "kokkos_events.hpp"
-#include <prumo/backend/availability.hpp>
+#include <prumo/machine/availability.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 
 int main(int argc, char** argv) {
-  const std::string problem = prumo::backend::why_no_device<Kokkos::DefaultExecutionSpace>();
+  const std::string problem = prumo::machine::why_no_device<Kokkos::DefaultExecutionSpace>();
   if (!problem.empty()) {
     std::fprintf(stderr, "%s: this machine cannot run it: %s\n", argv[0], problem.c_str());
     return 3;

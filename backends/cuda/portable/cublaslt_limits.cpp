@@ -18,7 +18,7 @@ std::string not_a_multiple(const std::string& name, std::int64_t value, int mult
 
 }  // namespace
 
-std::string why_not_f8_device(compute_capability capability) {
+std::string why_not_f8_device(prumo::detail::compute_capability capability) {
   if (has_f8(capability)) return {};
   return "f8_e4m3 needs compute capability 8.9 or later, this device has " + text_of(capability);
 }

@@ -4,15 +4,15 @@
 /// \file
 /// What products of f8 cuBLASLt takes.
 
-#include "cuda_rates.hpp"
 #include <prumo/backend/gemm_plan.hpp>
+#include <prumo/detail/compute_capability.hpp>
 
 #include <string>
 
 namespace prumo::backend::cuda {
 
 /// Empty where a device of that capability has units for products of f8.
-std::string why_not_f8_device(compute_capability capability);
+std::string why_not_f8_device(prumo::detail::compute_capability capability);
 
 /// Empty where cuBLASLt multiplies f8 that lies so. Both operands must be contiguous along the sums (what NVIDIA calls
 /// the TN format), and lines of all matrices must begin at multiples of 16 bytes: "cublasLtMatmul()" in the cuBLAS

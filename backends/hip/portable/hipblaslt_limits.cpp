@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hipblaslt_limits.hpp"
 
-#include "hip_rates.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -48,7 +46,7 @@ bool takes_too_many_threads(const gemm_plan_shape& shape) {
 }  // namespace
 
 std::string why_not_hipblaslt_target(std::string_view target, hipblaslt_version version) {
-  const std::string architecture = architecture_name(target);
+  const std::string architecture(target.substr(0, target.find(':')));
   const auto* const found = std::ranges::find(supported_targets, architecture, &supported_target::architecture);
   if (found == std::end(supported_targets)) return "hipBLASLt has no kernels for " + architecture;
   if (version < found->since) {

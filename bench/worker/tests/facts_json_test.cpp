@@ -7,14 +7,14 @@ namespace prumo::worker {
 namespace {
 
 TEST(describe, keeps_every_fact_and_leaves_unknown_null) {
-  backend::device_facts facts;
+  machine::device_facts facts;
   facts.id = "openmp:0";
   facts.backend = "openmp";
   facts.name = "some processor";
   facts.threads = 4;
   facts.cores = 2;
   facts.instruction_sets = std::vector<std::string>{"sse2", "avx2"};
-  facts.extras = {{"nested", backend::fact_value::object{{"flag", true}, {"list", backend::fact_value::list{1, 2.5}}}}};
+  facts.extras = {{"nested", machine::fact_value::object{{"flag", true}, {"list", machine::fact_value::list{1, 2.5}}}}};
   const protocol::device_answer answer = describe(facts, {}, false);
   EXPECT_EQ(answer.device.id, "openmp:0");
   EXPECT_EQ(answer.device.threads, 4);
@@ -25,7 +25,7 @@ TEST(describe, keeps_every_fact_and_leaves_unknown_null) {
 }
 
 TEST(summarize, a_device_with_a_memory_of_its_own_has_transfers_and_no_number_of_threads) {
-  backend::device_facts facts;
+  machine::device_facts facts;
   facts.threads = 1;
   EXPECT_EQ(summarize(facts, true).threads, std::nullopt);
   EXPECT_EQ(summarize(facts, true).transfers, true);
@@ -34,14 +34,14 @@ TEST(summarize, a_device_with_a_memory_of_its_own_has_transfers_and_no_number_of
 }
 
 TEST(describe, tells_where_a_peak_comes_from) {
-  backend::peak known;
+  machine::peak known;
   known.type = dtype::f32;
   known.value = 1.5e12;
   known.clock_mhz = 3000;
   known.source = "by multiplication";
-  backend::peak unknown;
-  unknown.unit = backend::peak_unit::memory;
-  unknown.clock = backend::peak_clock::measured;
+  machine::peak unknown;
+  unknown.unit = machine::peak_unit::memory;
+  unknown.clock = machine::peak_clock::measured;
   const protocol::json peaks = describe({}, {known, unknown}, false).peaks;
   EXPECT_EQ(peaks.at(0).at("unit"), "vector");
   EXPECT_EQ(peaks.at(0).at("dtype"), "f32");

@@ -18,8 +18,8 @@
 /// A plan has algorithms(), best first as the library thinks, run(handle, algorithm, operands, workspace, stream), and
 /// `fastest`, an optional place among them.
 
+#include <prumo/backend/device_clock.hpp>
 #include <prumo/backend/gemm_plan.hpp>
-#include <prumo/backend/timing.hpp>
 #include <prumo/error.hpp>
 
 #include <algorithm>

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/owned_handle.hpp>
+#include <prumo/machine/recorded_calls.hpp>
+
+namespace prumo::machine {
+namespace {
+
+using prumo::detail::owned_handle;
+using prumo::detail::require_success;
+
+class graph_calls final : public recorded_calls {
+ public:
+  /// The instance's device must be current.
+  graph_calls(const Kokkos::Cuda& instance, const std::function<void()>& enqueue) : instance_(instance) {
+    const cudaStream_t stream = instance.cuda_stream();
+    require_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    cudaGraph_t captured = nullptr;
+    try {
+      enqueue();
+    } catch (...) {
+      (void)cudaStreamEndCapture(stream, &captured);
+      const graph_handle left(captured);
+      (void)cudaGetLastError();
+      throw;
+    }
+    require_success(cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
+    const graph_handle graph(captured);
+    cudaGraphExec_t executable = nullptr;
+    require_success(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
+    executable_.reset(executable);
+    // Without it, the first replay would carry the graph to the device.
+    require_success(cudaGraphUpload(executable, stream), "cudaGraphUpload");
+  }
+
+  void replay() override {
+    const detail::current_device scope(instance_);
+    require_success(cudaGraphLaunch(executable_.get(), instance_.cuda_stream()), "cudaGraphLaunch");
+  }
+
+ private:
+  using graph_handle = owned_handle<cudaGraph_t, cudaGraphDestroy>;
+
+  Kokkos::Cuda instance_;
+  owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
+};
+
+}  // namespace
+
+std::unique_ptr<recorded_calls> record_calls(const Kokkos::Cuda& instance, const std::function<void()>& enqueue) {
+  const detail::current_device scope(instance);
+  return std::make_unique<graph_calls>(instance, enqueue);
+}
+
+}  // namespace prumo::machine

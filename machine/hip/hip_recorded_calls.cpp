@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/owned_handle.hpp>
+#include <prumo/machine/recorded_calls.hpp>
+
+namespace prumo::machine {
+namespace {
+
+using prumo::detail::owned_handle;
+using prumo::detail::require_success;
+
+class graph_calls final : public recorded_calls {
+ public:
+  /// The instance's device must be current.
+  graph_calls(const Kokkos::HIP& instance, const std::function<void()>& enqueue) : instance_(instance) {
+    const hipStream_t stream = instance.hip_stream();
+    require_success(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal), "hipStreamBeginCapture");
+    hipGraph_t captured = nullptr;
+    try {
+      enqueue();
+    } catch (...) {
+      (void)hipStreamEndCapture(stream, &captured);
+      const graph_handle left(captured);
+      (void)hipGetLastError();
+      throw;
+    }
+    require_success(hipStreamEndCapture(stream, &captured), "hipStreamEndCapture");
+    const graph_handle graph(captured);
+    hipGraphExec_t executable = nullptr;
+    require_success(hipGraphInstantiate(&executable, graph.get(), nullptr, nullptr, 0), "hipGraphInstantiate");
+    executable_.reset(executable);
+    // Without it, the first replay would carry the graph to the device.
+    require_success(hipGraphUpload(executable, stream), "hipGraphUpload");
+  }
+
+  void replay() override {
+    const detail::current_device scope(instance_);
+    require_success(hipGraphLaunch(executable_.get(), instance_.hip_stream()), "hipGraphLaunch");
+  }
+
+ private:
+  using graph_handle = owned_handle<hipGraph_t, hipGraphDestroy>;
+
+  Kokkos::HIP instance_;
+  owned_handle<hipGraphExec_t, hipGraphExecDestroy> executable_;
+};
+
+}  // namespace
+
+std::unique_ptr<recorded_calls> record_calls(const Kokkos::HIP& instance, const std::function<void()>& enqueue) {
+  const detail::current_device scope(instance);
+  return std::make_unique<graph_calls>(instance, enqueue);
+}
+
+}  // namespace prumo::machine

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What AMD's management library (ROCm SMI) tells of a GPU. It is loaded at run time, so that programs are built where
+/// it is not installed, and run without these facts where it is absent.
+
+#include <prumo/machine/telemetry.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace prumo::machine::hip {
+
+struct smi_functions;
+
+/// Facts of one GPU; unknown is std::nullopt.
+struct smi_facts {
+  std::optional<std::string> driver_version;
+  std::optional<double> clock_mhz;         ///< of the compute units, now
+  std::optional<double> memory_clock_mhz;  ///< now
+  std::optional<double> power_limit_w;     ///< the one in force
+  std::optional<double> power_limit_default_w;
+  std::optional<double> temperature_c;
+  std::optional<std::int64_t> memory_used_bytes;  ///< of the device's own memory, by all processes
+};
+
+/// A GPU as the library knows it, or the reason why it does not. May be copied; needs its library alive.
+class smi_device {
+ public:
+  smi_device() = default;
+
+  /// Why nothing is known; empty where something is.
+  const std::string& problem() const { return problem_; }
+
+  smi_facts facts() const;
+
+  /// As read_telemetry(). The library does not tell in a stable way why clocks are held down: `throttle` stays empty.
+  device_reading read() const;
+
+ private:
+  friend class smi_library;
+  const smi_functions* call_ = nullptr;
+  std::uint32_t index_ = 0;
+  std::string problem_ = "ROCm SMI was not asked";
+};
+
+/// The loaded library.
+class smi_library {
+ public:
+  /// Loads and initialises `file`, or the first of the names that ROCm gives it; problem() tells where that failed.
+  explicit smi_library(const std::string& file = "");
+  ~smi_library();
+  smi_library(const smi_library&) = delete;
+  smi_library& operator=(const smi_library&) = delete;
+
+  /// Why it cannot be used; empty where it can.
+  const std::string& problem() const { return problem_; }
+
+  /// The GPU at a PCI address (`0000:19:00.0`) or, where that is not found, of a UUID (`GPU-adaa93110835edcd`). Never
+  /// by index: HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES change HIP's order, not this library's.
+  smi_device find(const std::string& pci_bus_id, const std::string& uuid) const;
+
+ private:
+  void* file_ = nullptr;
+  std::unique_ptr<smi_functions> call_;
+  std::string problem_;
+};
+
+}  // namespace prumo::machine::hip
