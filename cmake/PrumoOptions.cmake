@@ -15,6 +15,9 @@ option(PRUMO_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(PRUMO_ENABLE_CBLAS "Use a CBLAS (OpenBLAS, BLIS, MKL) for the matrix product on the host" ON)
 option(PRUMO_ENABLE_ROCBLAS "Use rocBLAS for the matrix product on AMD GPUs" ON)
 option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt, too, for the matrix product on AMD GPUs; needs rocBLAS" ON)
+option(PRUMO_LAUNCH_BY_KOKKOS "Launch kernels by Kokkos' policies on CUDA, too, as on all other devices: slower, to test that way"
+       OFF
+)
 set(PRUMO_SANITIZE "" CACHE STRING "Sanitizers to compile with, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)

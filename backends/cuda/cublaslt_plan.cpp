@@ -8,7 +8,7 @@ namespace prumo::backend::cuda {
 
 matrix_layout::matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t leading,
                              std::int64_t batch, std::int64_t batch_stride) {
-  require_success(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
+  require_success(cublasLtMatrixLayoutCreate(layout_.receive(), type, static_cast<std::uint64_t>(rows),
                                              static_cast<std::uint64_t>(columns), leading),
                   "cublasLtMatrixLayoutCreate");
   if (batch == 1) return;
@@ -26,7 +26,7 @@ matmul_plan::matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_
       second_(layout_of(key, key.shape.extents[2], key.shape.extents[0], 0)),
       result_(key.result_type, key.shape.extents[1], key.shape.extents[0], key.shape.leading[2], key.shape.extents[3],
               key.shape.batch_strides[2]) {
-  require_success(cublasLtMatmulDescCreate(&operation_, key.types.compute, key.types.scale),
+  require_success(cublasLtMatmulDescCreate(operation_.receive(), key.types.compute, key.types.scale),
                   "cublasLtMatmulDescCreate");
   const cublasOperation_t operations[] = {key.shape.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N,
                                           key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N};
@@ -54,8 +54,8 @@ void matmul_plan::run(cublasLtHandle_t handle, const matmul_algorithm& algorithm
 }
 
 void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_bytes) {
-  cublasLtMatmulPreference_t preference = nullptr;
-  require_success(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  prumo::detail::owned_handle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+  require_success(cublasLtMatmulPreferenceCreate(preference.receive()), "cublasLtMatmulPreferenceCreate");
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value));
   };
@@ -72,7 +72,6 @@ void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_b
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(handle, operation_, first_.get(), second_.get(), result_.get(), result_.get(),
                                      preference, key.most_algorithms, proposed.get(), &found);
-  cublasLtMatmulPreferenceDestroy(preference);
   if (status != CUBLAS_STATUS_SUCCESS) return;
   for (const cublasLtMatmulHeuristicResult_t& it : std::span(proposed.get(), static_cast<std::size_t>(found))) {
     if (it.state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back({it.algo});

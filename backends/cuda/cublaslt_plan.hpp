@@ -6,6 +6,7 @@
 
 #include "cublas_handle.hpp"
 #include <prumo/backend/gemm_plan.hpp>
+#include <prumo/detail/owned_handle.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -19,14 +20,11 @@ class matrix_layout {
  public:
   matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t batch,
                 std::int64_t batch_stride);
-  ~matrix_layout() { cublasLtMatrixLayoutDestroy(layout_); }
-  matrix_layout(const matrix_layout&) = delete;
-  matrix_layout& operator=(const matrix_layout&) = delete;
 
   cublasLtMatrixLayout_t get() const { return layout_; }
 
  private:
-  cublasLtMatrixLayout_t layout_ = nullptr;
+  prumo::detail::owned_handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> layout_;
 };
 
 /// An algorithm of the library; with vectors of its own type alone nvcc 13.0 fails with an internal error.
@@ -38,9 +36,6 @@ struct matmul_algorithm {
 class matmul_plan {
  public:
   matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes);
-  ~matmul_plan() { cublasLtMatmulDescDestroy(operation_); }
-  matmul_plan(const matmul_plan&) = delete;
-  matmul_plan& operator=(const matmul_plan&) = delete;
 
   /// Best first, as the heuristic thinks.
   const std::vector<matmul_algorithm>& algorithms() const { return algorithms_; }
@@ -61,23 +56,14 @@ class matmul_plan {
   matrix_layout first_;
   matrix_layout second_;
   matrix_layout result_;
-  cublasLtMatmulDesc_t operation_ = nullptr;
+  prumo::detail::owned_handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
   std::vector<matmul_algorithm> algorithms_;
 };
 
 /// The context's cuBLASLt: a handle and plans.
 class cublaslt_plans {
  public:
-  cublaslt_plans() { require_success(cublasLtCreate(&handle_), "cublasLtCreate"); }
-  ~cublaslt_plans() {
-    if (handle_ != nullptr) cublasLtDestroy(handle_);
-  }
-  cublaslt_plans(cublaslt_plans&& other) noexcept : handle_(other.handle_), plans_(std::move(other.plans_)) {
-    other.handle_ = nullptr;
-  }
-  cublaslt_plans(const cublaslt_plans&) = delete;
-  cublaslt_plans& operator=(const cublaslt_plans&) = delete;
-  cublaslt_plans& operator=(cublaslt_plans&&) = delete;
+  cublaslt_plans() { require_success(cublasLtCreate(handle_.receive()), "cublasLtCreate"); }
 
   cublasLtHandle_t handle() const { return handle_; }
 
@@ -87,7 +73,7 @@ class cublaslt_plans {
   }
 
  private:
-  cublasLtHandle_t handle_ = nullptr;
+  prumo::detail::owned_handle<cublasLtHandle_t, cublasLtDestroy> handle_;
   recent_plans<matmul_plan> plans_;
 };
 

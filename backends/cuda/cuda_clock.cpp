@@ -15,21 +15,19 @@ class event_clock final : public device_clock {
   event_clock(const Kokkos::Cuda& instance, std::size_t marks) : instance_(instance) {
     const prumo::detail::current_device scope(instance);
     for (std::size_t i = 0; i < marks; ++i) {
-      cudaEvent_t event = nullptr;
-      require_success(cudaEventCreate(&event), "cudaEventCreate");
-      events_.emplace_back(event);
+      events_.emplace_back();
+      require_success(cudaEventCreate(events_.back().receive()), "cudaEventCreate");
     }
   }
 
   void mark(std::size_t which) override {
-    require_success(cudaEventRecord(events_.at(which).get(), instance_.cuda_stream()), "cudaEventRecord");
+    require_success(cudaEventRecord(events_.at(which), instance_.cuda_stream()), "cudaEventRecord");
   }
 
   double seconds_between(std::size_t from, std::size_t to) override {
-    require_success(cudaEventSynchronize(events_.at(to).get()), "cudaEventSynchronize");
+    require_success(cudaEventSynchronize(events_.at(to)), "cudaEventSynchronize");
     float milliseconds = 0;
-    require_success(cudaEventElapsedTime(&milliseconds, events_.at(from).get(), events_.at(to).get()),
-                    "cudaEventElapsedTime");
+    require_success(cudaEventElapsedTime(&milliseconds, events_.at(from), events_.at(to)), "cudaEventElapsedTime");
     return 1e-3 * static_cast<double>(milliseconds);
   }
 

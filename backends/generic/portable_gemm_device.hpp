@@ -56,9 +56,8 @@ class portable_gemm_device_kernel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    // A temporary of the size: the function takes references, which a device has none of to a static member.
-    C* const shared = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(
-        sizeof(C) * std::size_t{4} * std::size_t{buffer_elements}, alignof(scratch_pack)));
+    // Four buffers, in packs of four.
+    C* const shared = reinterpret_cast<C*>(detail::team_scratch_array<scratch_pack>(member, buffer_elements));
     const std::int64_t count = row_tiles_ * column_tiles_ * problem_.batch;
     for (std::int64_t index = member.league_rank(); index < count; index += member.league_size()) {
       compute_tile(member, index, shared);

@@ -3,6 +3,7 @@
 #include "portable_gemv_device_rows.hpp"
 #include "portable_gemv_host.hpp"
 #include <prumo/backend/gemv.hpp>
+#include <prumo/detail/ordered_teams.hpp>
 #include <prumo/spaces.hpp>
 
 #include <cstdint>
@@ -111,7 +112,9 @@ void enqueue_rows_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) 
   } else if (partition.parts == 1) {
     launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, nullptr));
   } else {
-    launch(gemv_rows_device_kernel<T, Elements, 1>(problem, partition, prumo::detail::published_words_of(ctx)));
+    prumo::detail::launch_ordered_teams(
+        ctx, rows_label(),
+        gemv_rows_device_kernel<T, Elements, 1>(problem, partition, prumo::detail::published_words_of(ctx)));
   }
 }
 

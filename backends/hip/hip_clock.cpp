@@ -15,21 +15,19 @@ class event_clock final : public device_clock {
   event_clock(const Kokkos::HIP& instance, std::size_t marks) : instance_(instance) {
     const prumo::detail::current_device scope(instance);
     for (std::size_t i = 0; i < marks; ++i) {
-      hipEvent_t event = nullptr;
-      require_success(hipEventCreate(&event), "hipEventCreate");
-      events_.emplace_back(event);
+      events_.emplace_back();
+      require_success(hipEventCreate(events_.back().receive()), "hipEventCreate");
     }
   }
 
   void mark(std::size_t which) override {
-    require_success(hipEventRecord(events_.at(which).get(), instance_.hip_stream()), "hipEventRecord");
+    require_success(hipEventRecord(events_.at(which), instance_.hip_stream()), "hipEventRecord");
   }
 
   double seconds_between(std::size_t from, std::size_t to) override {
-    require_success(hipEventSynchronize(events_.at(to).get()), "hipEventSynchronize");
+    require_success(hipEventSynchronize(events_.at(to)), "hipEventSynchronize");
     float milliseconds = 0;
-    require_success(hipEventElapsedTime(&milliseconds, events_.at(from).get(), events_.at(to).get()),
-                    "hipEventElapsedTime");
+    require_success(hipEventElapsedTime(&milliseconds, events_.at(from), events_.at(to)), "hipEventElapsedTime");
     return 1e-3 * static_cast<double>(milliseconds);
   }
 

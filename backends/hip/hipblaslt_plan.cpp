@@ -38,7 +38,7 @@ void require_success(hipblasStatus_t status, std::string_view call) {
 
 matrix_layout::matrix_layout(hipDataType type, std::int64_t rows, std::int64_t columns, std::int64_t leading,
                              std::int64_t batch, std::int64_t batch_stride) {
-  require_success(hipblasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
+  require_success(hipblasLtMatrixLayoutCreate(layout_.receive(), type, static_cast<std::uint64_t>(rows),
                                               static_cast<std::uint64_t>(columns), leading),
                   "hipblasLtMatrixLayoutCreate");
   if (batch == 1) return;
@@ -47,7 +47,7 @@ matrix_layout::matrix_layout(hipDataType type, std::int64_t rows, std::int64_t c
 }
 
 matmul_operation::matmul_operation(const plan_key& key) {
-  require_success(hipblasLtMatmulDescCreate(&operation_, key.types.compute, key.types.scale),
+  require_success(hipblasLtMatmulDescCreate(operation_.receive(), key.types.compute, key.types.scale),
                   "hipblasLtMatmulDescCreate");
   const auto set = [&](hipblasLtMatmulDescAttributes_t attribute, bool transposed) {
     const auto operation = static_cast<std::int32_t>(transposed ? HIPBLAS_OP_T : HIPBLAS_OP_N);
@@ -83,8 +83,8 @@ void matmul_plan::run(hipblasLtHandle_t handle, const hipblasLtMatmulAlgo_t& alg
 }
 
 void matmul_plan::ask_for_algorithms(hipblasLtHandle_t handle, std::size_t workspace_bytes) {
-  hipblasLtMatmulPreference_t preference = nullptr;
-  require_success(hipblasLtMatmulPreferenceCreate(&preference), "hipblasLtMatmulPreferenceCreate");
+  prumo::detail::owned_handle<hipblasLtMatmulPreference_t, hipblasLtMatmulPreferenceDestroy> preference;
+  require_success(hipblasLtMatmulPreferenceCreate(preference.receive()), "hipblasLtMatmulPreferenceCreate");
   const auto bytes = static_cast<std::uint64_t>(workspace_bytes);
   (void)hipblasLtMatmulPreferenceSetAttribute(preference, HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
                                               sizeof(bytes));
@@ -93,7 +93,6 @@ void matmul_plan::ask_for_algorithms(hipblasLtHandle_t handle, std::size_t works
   const hipblasStatus_t status =
       hipblasLtMatmulAlgoGetHeuristic(handle, operation_.get(), first_.get(), second_.get(), result_.get(),
                                       result_.get(), preference, key.most_algorithms, proposed.data(), &found);
-  (void)hipblasLtMatmulPreferenceDestroy(preference);
   if (status != HIPBLAS_STATUS_SUCCESS) return;
   proposed.resize(static_cast<std::size_t>(found));
   for (const hipblasLtMatmulHeuristicResult_t& it : proposed) {

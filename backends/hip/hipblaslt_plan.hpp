@@ -6,6 +6,7 @@
 
 #include "rocblas_handle.hpp"
 #include <prumo/backend/gemm_plan.hpp>
+#include <prumo/detail/owned_handle.hpp>
 
 #include <cstdint>
 #include <hipblaslt/hipblaslt.h>
@@ -24,28 +25,22 @@ class matrix_layout {
  public:
   matrix_layout(hipDataType type, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t batch,
                 std::int64_t batch_stride);
-  ~matrix_layout() { (void)hipblasLtMatrixLayoutDestroy(layout_); }
-  matrix_layout(const matrix_layout&) = delete;
-  matrix_layout& operator=(const matrix_layout&) = delete;
 
   hipblasLtMatrixLayout_t get() const { return layout_; }
 
  private:
-  hipblasLtMatrixLayout_t layout_ = nullptr;
+  prumo::detail::owned_handle<hipblasLtMatrixLayout_t, hipblasLtMatrixLayoutDestroy> layout_;
 };
 
 /// What a product does with its operands: types and transposes. hipBLASLt keeps the last product in it.
 class matmul_operation {
  public:
   explicit matmul_operation(const plan_key& key);
-  ~matmul_operation() { (void)hipblasLtMatmulDescDestroy(operation_); }
-  matmul_operation(const matmul_operation&) = delete;
-  matmul_operation& operator=(const matmul_operation&) = delete;
 
   hipblasLtMatmulDesc_t get() const { return operation_; }
 
  private:
-  hipblasLtMatmulDesc_t operation_ = nullptr;
+  prumo::detail::owned_handle<hipblasLtMatmulDesc_t, hipblasLtMatmulDescDestroy> operation_;
 };
 
 /// A problem's descriptors and what can compute it. Columns for rows: C' = B' A', so the first operand is B.
@@ -79,16 +74,7 @@ class matmul_plan {
 /// The context's hipBLASLt: a handle and plans.
 class hipblaslt_plans {
  public:
-  hipblaslt_plans() { require_success(hipblasLtCreate(&handle_), "hipblasLtCreate"); }
-  ~hipblaslt_plans() {
-    if (handle_ != nullptr) (void)hipblasLtDestroy(handle_);
-  }
-  hipblaslt_plans(hipblaslt_plans&& other) noexcept : handle_(other.handle_), plans_(std::move(other.plans_)) {
-    other.handle_ = nullptr;
-  }
-  hipblaslt_plans(const hipblaslt_plans&) = delete;
-  hipblaslt_plans& operator=(const hipblaslt_plans&) = delete;
-  hipblaslt_plans& operator=(hipblaslt_plans&&) = delete;
+  hipblaslt_plans() { require_success(hipblasLtCreate(handle_.receive()), "hipblasLtCreate"); }
 
   hipblasLtHandle_t handle() const { return handle_; }
 
@@ -98,7 +84,7 @@ class hipblaslt_plans {
   }
 
  private:
-  hipblasLtHandle_t handle_ = nullptr;
+  prumo::detail::owned_handle<hipblasLtHandle_t, hipblasLtDestroy> handle_;
   recent_plans<matmul_plan> plans_;
 };
 

@@ -22,6 +22,14 @@ constexpr double margin = 1.25;
 constexpr double long_first_call = 1;
 constexpr double long_call = 0.1;
 
+/// A number of calls that was computed, 1 at least and `most` at most. `wanted` may be infinite, or more than the type
+/// holds, which must not be cast to it.
+std::uint64_t whole_calls(double wanted, std::uint64_t most) {
+  const double calls = std::ceil(wanted);
+  if (!(calls < static_cast<double>(most))) return most;
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(calls));
+}
+
 /// What an interval's length is judged by.
 double length_of(const timed_interval& interval) { return std::max(interval.device.value_or(interval.wall), 1e-9); }
 
@@ -58,15 +66,13 @@ void sampler::calibrate(sample_times& times) {
     const timed_interval measured = interval(batch_);
     const double elapsed = length_of(measured);
     if (elapsed >= least_interval_) {
-      const double needed = std::ceil(static_cast<double>(batch_) * margin * least_interval_ / elapsed);
-      batch_ = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(needed), 1, largest_batch);
+      batch_ = whole_calls(static_cast<double>(batch_) * margin * least_interval_ / elapsed, largest_batch);
       if (elapsed >= long_call) add(times, measured);
       return;
     }
     // Far below, the estimate is poor: at most tenfold at once.
     const double growth = std::clamp(margin * least_interval_ / elapsed, 2.0, 10.0);
-    batch_ = static_cast<std::uint64_t>(std::ceil(static_cast<double>(batch_) * growth));
-    batch_ = std::min(batch_, largest_batch);
+    batch_ = whole_calls(static_cast<double>(batch_) * growth, largest_batch);
   }
 }
 
@@ -81,10 +87,10 @@ void sampler::add(sample_times& times, const timed_interval& measured) {
 }
 
 sample_times sampler::sample(double seconds) {
-  constexpr std::size_t most_samples = 1 << 20;
+  constexpr std::uint64_t most_samples = 1 << 20;
   sample_times times;
   // Nothing may be allocated between intervals: an allocation returns memory to the system or takes page faults.
-  const std::size_t expected = std::min(most_samples, static_cast<std::size_t>(seconds / least_interval_) + 8);
+  const std::uint64_t expected = whole_calls(seconds / least_interval_ + 8, most_samples);
   for (auto* list : {&times.wall, &times.device, &times.h2d, &times.d2h}) list->reserve(expected);
   if (batch_ == 0) calibrate(times);
   double shortest = 1e300;
@@ -96,8 +102,7 @@ sample_times sampler::sample(double seconds) {
   const std::uint64_t largest_batch = calls_.most_calls();
   if (shortest < least_interval_ && batch_ < largest_batch) {
     // The next samples get the length that these turned out to lack.
-    const double needed = std::ceil(static_cast<double>(batch_) * margin * least_interval_ / shortest);
-    batch_ = std::min(static_cast<std::uint64_t>(needed), largest_batch);
+    batch_ = whole_calls(static_cast<double>(batch_) * margin * least_interval_ / shortest, largest_batch);
   }
   return times;
 }

@@ -15,32 +15,26 @@ class graph_calls final : public recorded_calls {
   graph_calls(const Kokkos::Cuda& instance, const std::function<void()>& enqueue) : instance_(instance) {
     const cudaStream_t stream = instance.cuda_stream();
     require_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    cudaGraph_t captured = nullptr;
+    owned_handle<cudaGraph_t, cudaGraphDestroy> graph;
     try {
       enqueue();
     } catch (...) {
-      (void)cudaStreamEndCapture(stream, &captured);
-      const graph_handle left(captured);
+      (void)cudaStreamEndCapture(stream, graph.receive());
       (void)cudaGetLastError();
       throw;
     }
-    require_success(cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
-    const graph_handle graph(captured);
-    cudaGraphExec_t executable = nullptr;
-    require_success(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
-    executable_.reset(executable);
+    require_success(cudaStreamEndCapture(stream, graph.receive()), "cudaStreamEndCapture");
+    require_success(cudaGraphInstantiate(executable_.receive(), graph, 0), "cudaGraphInstantiate");
     // Without it, the first replay would carry the graph to the device.
-    require_success(cudaGraphUpload(executable, stream), "cudaGraphUpload");
+    require_success(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
   }
 
   void replay() override {
     const detail::current_device scope(instance_);
-    require_success(cudaGraphLaunch(executable_.get(), instance_.cuda_stream()), "cudaGraphLaunch");
+    require_success(cudaGraphLaunch(executable_, instance_.cuda_stream()), "cudaGraphLaunch");
   }
 
  private:
-  using graph_handle = owned_handle<cudaGraph_t, cudaGraphDestroy>;
-
   Kokkos::Cuda instance_;
   owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
 };

@@ -15,32 +15,26 @@ class graph_calls final : public recorded_calls {
   graph_calls(const Kokkos::HIP& instance, const std::function<void()>& enqueue) : instance_(instance) {
     const hipStream_t stream = instance.hip_stream();
     require_success(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal), "hipStreamBeginCapture");
-    hipGraph_t captured = nullptr;
+    owned_handle<hipGraph_t, hipGraphDestroy> graph;
     try {
       enqueue();
     } catch (...) {
-      (void)hipStreamEndCapture(stream, &captured);
-      const graph_handle left(captured);
+      (void)hipStreamEndCapture(stream, graph.receive());
       (void)hipGetLastError();
       throw;
     }
-    require_success(hipStreamEndCapture(stream, &captured), "hipStreamEndCapture");
-    const graph_handle graph(captured);
-    hipGraphExec_t executable = nullptr;
-    require_success(hipGraphInstantiate(&executable, graph.get(), nullptr, nullptr, 0), "hipGraphInstantiate");
-    executable_.reset(executable);
+    require_success(hipStreamEndCapture(stream, graph.receive()), "hipStreamEndCapture");
+    require_success(hipGraphInstantiate(executable_.receive(), graph, nullptr, nullptr, 0), "hipGraphInstantiate");
     // Without it, the first replay would carry the graph to the device.
-    require_success(hipGraphUpload(executable, stream), "hipGraphUpload");
+    require_success(hipGraphUpload(executable_, stream), "hipGraphUpload");
   }
 
   void replay() override {
     const detail::current_device scope(instance_);
-    require_success(hipGraphLaunch(executable_.get(), instance_.hip_stream()), "hipGraphLaunch");
+    require_success(hipGraphLaunch(executable_, instance_.hip_stream()), "hipGraphLaunch");
   }
 
  private:
-  using graph_handle = owned_handle<hipGraph_t, hipGraphDestroy>;
-
   Kokkos::HIP instance_;
   owned_handle<hipGraphExec_t, hipGraphExecDestroy> executable_;
 };

@@ -10,7 +10,8 @@ using prumo::detail::require_success;
 class page_locked_memory final : public pinned_memory {
  public:
   explicit page_locked_memory(std::size_t bytes) {
-    require_success(hipHostMalloc(&data_, bytes, hipHostMallocDefault), "hipHostMalloc of " + std::to_string(bytes) + " bytes");
+    require_success(hipHostMalloc(&data_, bytes, hipHostMallocDefault),
+                    "hipHostMalloc of " + std::to_string(bytes) + " bytes");
   }
   ~page_locked_memory() override { (void)hipHostFree(data_); }
   page_locked_memory(const page_locked_memory&) = delete;

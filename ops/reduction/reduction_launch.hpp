@@ -14,6 +14,7 @@
 #include <prumo/check.hpp>
 #include <prumo/context_ref.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/ordered_teams.hpp>
 
 #include <string>
 #include <string_view>
@@ -125,7 +126,7 @@ class reduction_launcher {
   void reduce_nest_on_device(const reduction_nest<Policy>& nest, const stored* source, result* target) {
     nest_reduction_device_kernel<Policy> kernel(policy_, source, nest, target);
     if (kernel.blocks() > 1) kernel.use(published_words_of(context_));
-    launch_teams(context_.instance(), labels_.strided, kernel);
+    launch_ordered_teams(context_, labels_.strided, kernel);
   }
 
   void reduce_rows_on_device(const row_problem& problem) {
@@ -157,9 +158,9 @@ class reduction_launcher {
 
   template <bool IsArray>
   void launch_segments(const row_problem& problem, const reduction_segments_on_device& segments) {
-    launch_teams(context_.instance(), labels_.segments,
-                 segment_reduction_device_kernel<row_policy, IsArray>(row_policy_on_device(policy_), problem, segments,
-                                                                      published_words_of(context_)));
+    launch_ordered_teams(context_, labels_.segments,
+                         segment_reduction_device_kernel<row_policy, IsArray>(row_policy_on_device(policy_), problem,
+                                                                              segments, published_words_of(context_)));
   }
 
   void reduce_column_major_on_device(const row_problem& problem) {

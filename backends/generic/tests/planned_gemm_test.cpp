@@ -257,6 +257,18 @@ TEST(find_fastest, lets_the_best_few_run_again) {
   EXPECT_THAT(asked[0], ElementsAre(1));
 }
 
+TEST(find_fastest, takes_times_of_zero_and_of_no_end) {
+  constexpr double refused = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<int>> asked(2);
+  const std::size_t found = find_fastest(2, [&](std::size_t which, int, int times) {
+    asked[which].push_back(times);
+    return which == 0 ? refused : 0.0;
+  });
+  EXPECT_EQ(found, 1u);
+  EXPECT_THAT(asked[0], ElementsAre(1, 2));
+  EXPECT_THAT(asked[1], ElementsAre(1, 50));  // as often as any
+}
+
 TEST(recent_plans, forget_the_oldest) {
   played = {};
   recent_plans<made_up_plan> plans;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace prumo::protocol {
@@ -108,6 +110,22 @@ TEST(sampler, long_calls_are_samples_from_the_first_one_on) {
   sampler of_shorter(shorter, 1);
   EXPECT_EQ(of_shorter.sample(0.05).wall, std::vector<double>{0.25});
   EXPECT_EQ(shorter.made, 2u) << "the first call, which also starts threads, is no sample";
+}
+
+/// 1e300 s are more intervals than any integer holds, and so is a batch of the calls that fit into one of them.
+TEST(sampler, takes_times_that_no_integer_holds) {
+  constexpr double ages = 1e300;
+  claiming_calls long_ones(ages);
+  sampler of_long_ones(long_ones, 1);
+  EXPECT_EQ(of_long_ones.sample(ages).wall, std::vector<double>{ages});
+
+  claiming_calls short_ones(1e-6);
+  sampler endless(short_ones, 1);
+  EXPECT_EQ(endless.sample(std::numeric_limits<double>::infinity()).wall.size(), std::size_t{1} << 20);
+
+  claiming_calls other_ones(1e-6);
+  sampler of_ages(other_ones, 1, ages);
+  EXPECT_EQ(of_ages.sample(1e-3).batch, other_ones.most_calls());
 }
 
 TEST(sampler, device_times_and_transfers_are_those_of_single_calls) {

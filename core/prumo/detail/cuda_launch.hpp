@@ -10,6 +10,7 @@
 /// the order of the instance's stream, capture of the stream as a graph, and the labels that Kokkos' tools see.
 
 #include <prumo/detail/cuda_error.hpp>
+#include <prumo/detail/current_device.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/spaces.hpp>
 
@@ -95,7 +96,7 @@ struct cuda_grid {
   std::size_t shared_bytes;
 };
 
-/// Enqueues an entry function. The instance's device becomes the current one, as with Kokkos.
+/// Enqueues an entry function. The caller's current device stays as it is.
 ///
 /// Throws as require_success() does where CUDA refuses it, with the label and the grid.
 template <class... Parameters>
@@ -109,8 +110,7 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
                                 " bytes of shared memory");
   };
   if (grid.blocks > INT_MAX) require(cudaErrorInvalidConfiguration, "cudaLaunchKernelExC");
-  const int device = instance.cuda_device();
-  require(cudaSetDevice(device), "cudaSetDevice");
+  const current_device<Kokkos::Cuda> device(instance);
   const auto* const address = reinterpret_cast<const void*>(entry);
   constexpr std::size_t usual_shared_bytes = 48 * 1024;  // more must be asked for
   if (grid.shared_bytes > usual_shared_bytes) {
@@ -127,7 +127,7 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
   configuration.dynamicSmemBytes = grid.shared_bytes;
   configuration.stream = instance.cuda_stream();
   configuration.attrs = &attribute;
-  configuration.numAttrs = overlap.on(device, address) ? 1 : 0;
+  configuration.numAttrs = overlap.on(instance.cuda_device(), address) ? 1 : 0;
   void* values[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   const announced_kernel announced(instance, label);
   require(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
@@ -168,8 +168,8 @@ void launch_threads(const Kokkos::Cuda& instance, const std::string& label, cons
                run_threads<most_threads, ResidentBlocks, Kernel, Index>, kernel, indices);
 }
 
-/// Shared memory that a launch asked for.
-extern __shared__ __align__(16) unsigned char cuda_team_memory[];
+/// Shared memory that a launch asked for; aligned to most_scratch_alignment (team_kernel.hpp).
+extern __shared__ __align__(32) unsigned char cuda_team_memory[];
 
 /// What kernels of teams use of a member of a Kokkos team, for a block.
 class cuda_team_member {

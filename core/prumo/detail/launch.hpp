@@ -2,12 +2,15 @@
 #pragma once
 
 /// \file
-/// How kernels are launched: on CUDA as cuda_launch.hpp does, elsewhere by Kokkos' policies.
+/// How kernels are launched: on CUDA as cuda_launch.hpp does, elsewhere by Kokkos' policies. A build with
+/// PRUMO_LAUNCH_BY_KOKKOS uses the policies on CUDA, too, so that this way can be tested on NVIDIA's devices.
 
 #include <prumo/detail/cuda_launch.hpp>
+#include <prumo/detail/current_device.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/spaces.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,6 +30,42 @@ struct kernel_index<Kernel> {
   using type = typename Kernel::index_type;
 };
 
+/// Whether kernels on Exec are launched by CUDA's runtime itself.
+#if defined(PRUMO_LAUNCH_BY_KOKKOS)
+template <class Exec>
+inline constexpr bool launches_by_cuda_runtime = false;
+#else
+template <class Exec>
+inline constexpr bool launches_by_cuda_runtime = is_cuda_space<Exec>;
+#endif
+
+/// Wavefronts that each SIMD of an AMD device holds where a multiprocessor holds `resident_blocks` blocks of
+/// `block_threads` threads; 0 blocks: 0, which asks for nothing.
+///
+/// A compute unit of GCN and CDNA has four SIMDs, whose wavefronts have 64 threads. On RDNA HIP counts pairs of compute
+/// units as multiprocessors, which have four SIMDs together, with wavefronts of 32.
+constexpr unsigned wavefronts_per_simd(unsigned block_threads, unsigned resident_blocks, unsigned wavefront_threads) {
+  if (resident_blocks == 0) return 0;
+  constexpr unsigned simds = 4;
+  return std::max(1u, block_threads * resident_blocks / (simds * wavefront_threads));
+}
+
+/// Launch bounds as the compiler for Exec counts them, of those whose second number is blocks a multiprocessor. Kokkos
+/// hands both numbers on as they are. nvcc takes the second one so; hipcc makes it `amdgpu_waves_per_eu`, wavefronts
+/// that a SIMD holds (HIP porting guide, "Porting from CUDA __launch_bounds__").
+template <class Exec, class Bounds>
+struct bounds_for_compiler {
+  using type = Bounds;
+};
+#if defined(KOKKOS_ENABLE_HIP)
+template <unsigned MostThreads, unsigned ResidentBlocks>
+struct bounds_for_compiler<Kokkos::HIP, Kokkos::LaunchBounds<MostThreads, ResidentBlocks>> {
+  static constexpr unsigned block_threads = MostThreads != 0 ? MostThreads : 1024;
+  using type = Kokkos::LaunchBounds<MostThreads, wavefronts_per_simd(block_threads, ResidentBlocks,
+                                                                     Kokkos::Impl::HIPTraits::WarpSize)>;
+};
+#endif
+
 /// The largest block of a kernel of single threads: as large as it is where prumo chooses it. With a limit of 128
 /// threads, or a number of blocks that must fit, nvcc takes half as many registers again for some formulas, which
 /// become 17 % slower.
@@ -34,8 +73,12 @@ template <class Exec>
 struct usual_launch_bounds {
   using type = Kokkos::LaunchBounds<>;
 };
-PRUMO_IF_CUDA(template <>
-              struct usual_launch_bounds<Kokkos::Cuda> { using type = Kokkos::LaunchBounds<cuda_block_threads>; };)
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+struct usual_launch_bounds<Kokkos::Cuda> {
+  using type = Kokkos::LaunchBounds<launches_by_cuda_runtime<Kokkos::Cuda> ? cuda_block_threads : 0>;
+};
+#endif
 
 /// What a kernel's registers are limited for: Kernel::launch_bounds, or what is usual where there is none.
 template <class Exec, class Kernel>
@@ -73,10 +116,12 @@ void launch_blocks(const Exec& instance, const std::string& label, const Kernel&
   using bounds = typename kernel_launch_bounds<Exec, Kernel>::type;
   const auto blocks = static_cast<index>(kernel.blocks());
   if (blocks == 0) return;
-  if constexpr (is_cuda_space<Exec>) {
+  if constexpr (launches_by_cuda_runtime<Exec>) {
     launch_threads(instance, label, kernel, blocks, bounds{});
   } else {
-    using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<index>, Kokkos::Schedule<Kokkos::Static>, bounds>;
+    using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<index>, Kokkos::Schedule<Kokkos::Static>,
+                                            typename bounds_for_compiler<Exec, bounds>::type>;
+    const current_device<Exec> device(instance);
     Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy_type(instance, 0, blocks)), kernel);
   }
 }

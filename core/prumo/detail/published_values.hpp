@@ -108,8 +108,8 @@ KOKKOS_FORCEINLINE_FUNCTION void publish(published_word* words, const Value& val
 /// Takes the values `first`, `first + step`, ... below `count`, at most Most of them and one at least, waits until they
 /// are there, and leaves the words at 0 for the next kernel, which the order of the instance puts after this one.
 ///
-/// A team may wait only for teams of lower rank. Devices start teams in the order of their ranks (on which the scans of
-/// all makers' libraries rely, too), so those have started, and none of them waits for this one.
+/// A team may wait only for teams of lower rank, in a kernel that launch_ordered_teams() launched: those have started,
+/// and none of them waits for this one.
 template <int Most, class Value>
 KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first, int step, int count,
                                                 Value (&values)[Most]) {

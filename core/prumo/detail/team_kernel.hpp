@@ -128,6 +128,9 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
   return value;
 }
 
+/// The largest alignment of what teams may keep in their scratch memory: packs of four doubles.
+inline constexpr std::size_t most_scratch_alignment = 32;
+
 /// Enqueues a kernel of teams. Kernel has `most_threads` a team and `resident_teams` a multiprocessor, which its
 /// registers are limited for (left alone, compilers spend so many on arrays of values that too few loads are under
 /// way), `team_threads()`, the number of its work items `blocks()`, of which each team does `blocks_per_team()` at a
@@ -137,12 +140,15 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
   if (kernel.blocks() == 0) return;
   const std::int64_t wanted = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
   const int teams = static_cast<int>(std::min<std::int64_t>(wanted, INT_MAX));
-  // Team scratch is handed out in steps of 8 bytes; a step more allows for alignment.
-  const std::size_t scratch_bytes = kernel.scratch_bytes() == 0 ? 0 : kernel.scratch_bytes() + 8;
-  if constexpr (is_cuda_space<Exec>) {
+  // Arrays of different types leave gaps between them, and where Kokkos' scratch memory begins is a multiple of 8 only.
+  constexpr std::size_t for_alignment = launches_by_cuda_runtime<Exec> ? 8 : most_scratch_alignment;
+  const std::size_t scratch_bytes = kernel.scratch_bytes() == 0 ? 0 : kernel.scratch_bytes() + for_alignment;
+  if constexpr (launches_by_cuda_runtime<Exec>) {
     launch_team_blocks(instance, label, kernel, teams, scratch_bytes);
   } else {
-    using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>>;
+    using bounds = Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>;
+    using policy_type = Kokkos::TeamPolicy<Exec, typename bounds_for_compiler<Exec, bounds>::type>;
+    const current_device<Exec> device(instance);
     auto policy = policy_type(instance, teams, kernel.team_threads());
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes)));
     Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy), kernel);
@@ -152,6 +158,7 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
 /// The team's scratch as an array of C, behind what was taken before.
 template <class C, class Member>
 KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elements) {
+  static_assert(alignof(C) <= most_scratch_alignment);
   return static_cast<C*>(
       member.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(elements) * sizeof(C), alignof(C)));
 }

@@ -123,7 +123,7 @@ std::size_t find_fastest(std::size_t count, const Seconds& seconds) {
   constexpr double enough_seconds = 0.2;
   if (trials.size() > finalists) trials.resize(finalists);
   for (trial& it : trials) {
-    const int times = std::clamp(static_cast<int>(enough_seconds / finalists / it.seconds), 2, 50);
+    const int times = static_cast<int>(std::clamp(enough_seconds / finalists / it.seconds, 2.0, 50.0));
     it.seconds = seconds(it.which, 0, times);
   }
   return std::ranges::min_element(trials, {}, &trial::seconds)->which;
