@@ -59,6 +59,16 @@ function(prumo_long_formulas)
   )
 endfunction()
 
+# prumo_elements_as_words(FILE...): sources of the calling folder, in the library of operations, that load and store
+# elements as the words of core/prumo/detail/word.hpp. Compilers may not take words and elements for different memory
+# there. The attribute may_alias would say so of a type, but templates drop it from their arguments.
+function(prumo_elements_as_words)
+  # Other flags than the precompiled headers'.
+  set_source_files_properties(
+    ${ARGN} TARGET_DIRECTORY prumo_ops PROPERTIES COMPILE_OPTIONS -fno-strict-aliasing SKIP_PRECOMPILE_HEADERS ON
+  )
+endfunction()
+
 include(CheckCXXCompilerFlag)
 if(PRUMO_NATIVE)
   check_cxx_compiler_flag(-march=native PRUMO_COMPILER_HAS_MARCH_NATIVE)

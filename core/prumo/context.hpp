@@ -5,6 +5,7 @@
 /// What an operation runs with: the caller's execution space instance, a workspace that grows, and the handles that
 /// vendor libraries want.
 
+#include <prumo/detail/workspace.hpp>
 #include <prumo/error.hpp>
 #include <prumo/spaces.hpp>
 
@@ -44,27 +45,19 @@ class context {
   const Exec& instance() const { return instance_; }
 
   /// Memory for temporaries of one call: at least `bytes` bytes, aligned for any scalar type, contents undefined. The
-  /// next call on this context reuses it, which the order of the instance makes safe. When it has to grow, the old
-  /// block is freed after a fence of the instance: call an operation once before capturing it in a graph.
+  /// next call on this context reuses it, which the order of the instance makes safe. Where it has to grow, the old
+  /// block is freed and a new one allocated: in the order of the instance's stream where the device has memory pools,
+  /// else by a call that waits for all work on the device. It cannot grow while the instance is captured in a graph:
+  /// call an operation once before.
   ///
-  /// Throws memory_error with the size asked for, and where it exceeds an adopted workspace.
+  /// Throws memory_error with the size asked for where it cannot be had, or exceeds an adopted workspace.
   void* workspace(std::size_t bytes) {
     if (adopted_ != nullptr) {
       if (bytes <= adopted_bytes_) return adopted_;
       throw memory_error("prumo::context: the adopted workspace has " + std::to_string(adopted_bytes_) +
                          " bytes, and this call needs " + std::to_string(bytes));
     }
-    if (bytes > workspace_.extent(0)) {
-      workspace_ = {};
-      try {
-        workspace_ =
-            workspace_view(Kokkos::view_alloc(instance_, Kokkos::WithoutInitializing, "prumo::workspace"), bytes);
-      } catch (const std::exception& cause) {
-        throw memory_error("prumo::context: a workspace of " + std::to_string(bytes) + " bytes in " +
-                           memory_space::name() + " cannot be had: " + cause.what());
-      }
-    }
-    return workspace_.data();
+    return workspace_.at_least(instance_, bytes);
   }
 
   /// Uses the caller's memory for temporaries from now on, and allocates none: `bytes` bytes that the instance can
@@ -83,7 +76,7 @@ class context {
   }
 
   /// Bytes of the workspace now.
-  std::size_t workspace_bytes() const { return adopted_ != nullptr ? adopted_bytes_ : workspace_.extent(0); }
+  std::size_t workspace_bytes() const { return adopted_ != nullptr ? adopted_bytes_ : workspace_.bytes(); }
 
   /// Tells how many bytes the caller touches between two uses of the same data, where that is more than one
   /// operation's own arrays: a time step over many fields, say. On the host, outputs that cannot stay in the
@@ -124,11 +117,10 @@ class context {
       return *this;
     }
   };
-  using workspace_view = Kokkos::View<std::byte*, memory_space>;
 
   Exec instance_;
   moved_from_flag moved_from_;
-  workspace_view workspace_;
+  detail::growing_workspace<Exec> workspace_;
   void* adopted_ = nullptr;
   std::size_t adopted_bytes_ = 0;
   std::size_t working_set_ = 0;

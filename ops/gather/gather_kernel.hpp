@@ -170,16 +170,17 @@ class gather_host_kernel {
 
   void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end) const {
     const std::int64_t chosen = index_of(row);
+    // Copies: words may alias anything, and so the members.
+    const std::int64_t source_step = problem_.source_column_stride, target_step = problem_.target_column_stride;
     Word* const to = problem_.target + row * problem_.target_row_stride;
     if (!is_row(chosen)) {
-      for (std::int64_t c = begin; c < end; ++c) to[c * problem_.target_column_stride] = problem_.missing;
+      const Word missing = problem_.missing;
+      for (std::int64_t c = begin; c < end; ++c) to[c * target_step] = missing;
       return;
     }
     const Word* const from = problem_.source + chosen * problem_.source_row_stride;
-    if (problem_.source_column_stride != 1 || problem_.target_column_stride != 1) {
-      for (std::int64_t c = begin; c < end; ++c) {
-        to[c * problem_.target_column_stride] = from[c * problem_.source_column_stride];
-      }
+    if (source_step != 1 || target_step != 1) {
+      for (std::int64_t c = begin; c < end; ++c) to[c * target_step] = from[c * source_step];
       return;
     }
     copy_run(from + begin, to + begin, end - begin);

@@ -181,10 +181,15 @@ class transpose_host_kernel {
   /// Squares, so that the lines of both sides stay in the cache between their uses.
   void single_words(std::int64_t row, std::int64_t column, std::int64_t columns) const {
     const std::int64_t row_end = std::min(problem_.rows, row + band), column_end = column + columns;
+    // Copies: words may alias anything, and so the members.
+    const std::int64_t source_step = problem_.source_row_stride, target_step = problem_.target_column_stride;
     for (std::int64_t r0 = row; r0 < row_end; r0 += line) {
       for (std::int64_t c0 = column; c0 < column_end; c0 += line) {
         for (std::int64_t c = c0; c < std::min(column_end, c0 + line); ++c) {
-          for (std::int64_t r = r0; r < std::min(row_end, r0 + line); ++r) *target_at(r, c) = *source_at(r, c);
+          const Word* const from = source_at(r0, c);
+          Word* const to = target_at(r0, c);
+          const std::int64_t rows = std::min(row_end - r0, line);
+          for (std::int64_t r = 0; r < rows; ++r) to[r * target_step] = from[r * source_step];
         }
       }
     }

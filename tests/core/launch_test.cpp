@@ -23,8 +23,8 @@ TEST(launch_bounds, are_wavefronts_of_a_simd_on_amd) {
 
 TEST(launch_bounds, are_as_they_are_elsewhere) {
   using bounds = Kokkos::LaunchBounds<256, 4>;
-  EXPECT_TRUE((std::is_same_v<
-               typename detail::bounds_for_compiler<Kokkos::DefaultHostExecutionSpace, bounds>::type, bounds>));
+  EXPECT_TRUE(
+      (std::is_same_v<typename detail::bounds_for_compiler<Kokkos::DefaultHostExecutionSpace, bounds>::type, bounds>));
 #if defined(KOKKOS_ENABLE_CUDA)
   EXPECT_TRUE((std::is_same_v<typename detail::bounds_for_compiler<Kokkos::Cuda, bounds>::type, bounds>));
 #endif

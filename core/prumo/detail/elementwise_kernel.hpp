@@ -155,9 +155,21 @@ class strided_kernel {
   KOKKOS_FORCEINLINE_FUNCTION void walk(const std::int64_t (&offset)[count], std::int64_t begin, std::int64_t end,
                                         std::index_sequence<I...>) const {
     const int inner = nest_.inner();
-    for (std::int64_t i = begin; i < end; ++i) {
-      output_[offset[0] + i * nest_.strides[0][inner]] = static_cast<Out>(
-          formula_(load(inputs_.template get<I>()[offset[I + 1] + i * nest_.strides[I + 1][inner]])...));
+    if constexpr (OnHost) {
+      // Copies: where elements are moved as words, these may alias anything, and so the members.
+      const Formula formula = formula_;
+      Out* const to = output_ + offset[0];
+      const std::int64_t steps[count] = {nest_.strides[0][inner], nest_.strides[I + 1][inner]...};
+      [[maybe_unused]] const input_pointers<In...> inputs = inputs_;
+      for (std::int64_t i = begin; i < end; ++i) {
+        to[i * steps[0]] =
+            static_cast<Out>(formula(load((inputs.template get<I>() + offset[I + 1])[i * steps[I + 1]])...));
+      }
+    } else {
+      for (std::int64_t i = begin; i < end; ++i) {
+        output_[offset[0] + i * nest_.strides[0][inner]] = static_cast<Out>(
+            formula_(load(inputs_.template get<I>()[offset[I + 1] + i * nest_.strides[I + 1][inner]])...));
+      }
     }
   }
 

@@ -53,8 +53,8 @@ class ticketed_kernel {
   static constexpr int most_threads = Kernel::most_threads;
   static constexpr int resident_teams = Kernel::resident_teams;
 
-  /// `counter` is 0 when the kernel starts. The team that takes the last ticket sets it to 0 again, for the next kernel,
-  /// which the order of the instance puts after this one.
+  /// `counter` is 0 when the kernel starts. The team that takes the last ticket sets it to 0 again, for the next
+  /// kernel, which the order of the instance puts after this one.
   ticketed_kernel(const Kernel& kernel, unsigned* counter) : kernel_(kernel), counter_(counter) {}
 
   std::int64_t blocks() const { return kernel_.blocks(); }

@@ -3,6 +3,8 @@
 
 /// \file
 /// Elements as words: what only moves them is compiled once a size, not once a type, and keeps every bit, also of NaN.
+/// Sources that load or store such words are named by prumo_elements_as_words() in their CMakeLists.txt, so that the
+/// compiler knows that elements of other types lie there. A single element becomes a word by bit_cast.
 
 #include <prumo/types.hpp>
 
