@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "command_line.hpp"
-#include "program_error.hpp"
-#include "results_file.hpp"
-#include "worker_client.hpp"
+#include "command_line/command_line.hpp"
+#include "results/results_file.hpp"
+#include "terminal/program_error.hpp"
+#include "workers/worker_client.hpp"
 
 #include <fmt/format.h>
 

@@ -2,11 +2,11 @@
 #include "comparison/choice.hpp"
 
 #include "comparison/context.hpp"
-#include "nearest_name.hpp"
-#include "program_error.hpp"
-#include "result_cells.hpp"
-#include "text_table.hpp"
-#include "units.hpp"
+#include "results/result_fields.hpp"
+#include "terminal/nearest_name.hpp"
+#include "terminal/program_error.hpp"
+#include "terminal/text_table.hpp"
+#include "terminal/units.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/comparison.hpp"
 
-#include "result_cells.hpp"
-#include "statistics.hpp"
+#include "results/result_fields.hpp"
+#include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "comparison/source.hpp"
-#include "comparison/verdict.hpp"
+#include "statistics/verdict.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/comparison_cells.hpp"
 
-#include "result_cells.hpp"
-#include "units.hpp"
+#include "reports/result_cells.hpp"
+#include "terminal/units.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "comparison/comparison.hpp"
-#include "footnotes.hpp"
-#include "text_table.hpp"
+#include "terminal/footnotes.hpp"
+#include "terminal/text_table.hpp"
 
 #include <optional>
 #include <string>

@@ -2,12 +2,12 @@
 #include "comparison/comparison_document.hpp"
 
 #include "comparison/context.hpp"
-#include "csv.hpp"
-#include "json_text.hpp"
-#include "result_cells.hpp"
-#include "results_file.hpp"
-#include "run_record.hpp"
-#include "text_table.hpp"
+#include "results/csv.hpp"
+#include "results/json_text.hpp"
+#include "results/result_fields.hpp"
+#include "results/results_file.hpp"
+#include "results/run_record.hpp"
+#include "terminal/text_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/comparison_table.hpp"
 
-#include "case_columns.hpp"
 #include "comparison/context.hpp"
-#include "comparison/fitting_table.hpp"
-#include "result_cells.hpp"
-#include "units.hpp"
+#include "reports/case_columns.hpp"
+#include "reports/result_cells.hpp"
+#include "terminal/fitting_table.hpp"
+#include "terminal/units.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #include "comparison/comparison.hpp"
 #include "comparison/comparison_cells.hpp"
-#include "comparison/verdict.hpp"
-#include "text_table.hpp"
+#include "statistics/verdict.hpp"
+#include "terminal/text_table.hpp"
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/context.hpp"
 
-#include "result_cells.hpp"
-#include "units.hpp"
+#include "results/result_fields.hpp"
+#include "terminal/units.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Google Benchmark's JSON, as its src/json_reporter.cc writes it (json_schema_version 1).
 #include "comparison/foreign_formats.hpp"
-#include "result_cells.hpp"
-#include "results_file.hpp"
-#include "statistics.hpp"
-#include "text_table.hpp"
+#include "results/result_fields.hpp"
+#include "results/results_file.hpp"
+#include "statistics/statistics.hpp"
+#include "terminal/text_table.hpp"
 
 #include <fmt/format.h>
 

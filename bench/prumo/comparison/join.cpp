@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which rows of which files are the same case: join_versions() and join_devices() of comparison.hpp.
 #include "comparison/comparison.hpp"
-#include "result_cells.hpp"
+#include "results/result_fields.hpp"
 
 #include <fmt/format.h>
 

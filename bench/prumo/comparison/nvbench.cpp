@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // nvbench's JSON, as its nvbench/json_printer.cu writes it (file version 1.x).
 #include "comparison/foreign_formats.hpp"
-#include "result_cells.hpp"
-#include "results_file.hpp"
-#include "text_table.hpp"
+#include "results/result_fields.hpp"
+#include "results/results_file.hpp"
+#include "terminal/text_table.hpp"
 
 #include <fmt/format.h>
 

@@ -2,13 +2,13 @@
 #include "comparison/source.hpp"
 
 #include "comparison/foreign_formats.hpp"
-#include "json_text.hpp"
-#include "result_cells.hpp"
-#include "results_file.hpp"
-#include "results_schema.hpp"
-#include "results_text.hpp"
-#include "statistics.hpp"
-#include "text_table.hpp"
+#include "results/json_text.hpp"
+#include "results/result_fields.hpp"
+#include "results/results_file.hpp"
+#include "results/results_schema.hpp"
+#include "results/results_text.hpp"
+#include "statistics/statistics.hpp"
+#include "terminal/text_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "comparison/verdict.hpp"
+#include "statistics/verdict.hpp"
 
 #include <nlohmann/json.hpp>
 

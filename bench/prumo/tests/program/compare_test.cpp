@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `prumo compare` as a whole: what its user sees, its files and its exit codes.
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "run_program.hpp"
 #include "sample_results.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // prumo crossover, with a host and a GPU whose times follow formulas, so that their break-even is known.
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "run_program.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "program_error.hpp"
 #include "run_program.hpp"
-#include "worker_discovery.hpp"
+#include "terminal/program_error.hpp"
+#include "workers/worker_discovery.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What happens to files: written, refused, never spoilt.
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "run_program.hpp"
 
 #include <gmock/gmock.h>

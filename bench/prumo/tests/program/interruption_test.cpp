@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run that is cut short: the file stays valid, its groups are kept, the rest can be measured later.
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "run_program.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Other frameworks beside prumo: which of their devices are measured, and what is said of those that are not there.
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "run_program.hpp"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plan.hpp"
+#include "plan/plan.hpp"
 
-#include "plan_selection.hpp"
-#include "program_error.hpp"
+#include "plan/plan_selection.hpp"
 #include "run_program.hpp"
+#include "terminal/program_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

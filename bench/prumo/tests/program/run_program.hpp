@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "worker_client.hpp"
+#include "workers/worker_client.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "stopping.hpp"
+#include "statistics/stopping.hpp"
 
-#include "nearest_name.hpp"
-#include "time_shares.hpp"
+#include "measure/time_shares.hpp"
+#include "terminal/nearest_name.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The host measured with several numbers of threads: who is started how, what rows and tables say, what is refused.
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "run_program.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "time_model.hpp"
+#include "measure/time_model.hpp"
 
 #include "run_program.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A worker that dies, hangs or lies: what the client says, and that it goes on.
 #include "run_program.hpp"
-#include "worker_client.hpp"
-#include "worker_fleet.hpp"
+#include "workers/worker_client.hpp"
+#include "workers/worker_fleet.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,9 +6,9 @@
 #include "comparison/comparison_cells.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/context.hpp"
-#include "program_error.hpp"
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 #include "sample_results.hpp"
+#include "terminal/program_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

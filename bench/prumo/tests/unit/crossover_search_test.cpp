@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "crossover_search.hpp"
+#include "crossover/crossover_search.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

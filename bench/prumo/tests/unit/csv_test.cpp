@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "csv.hpp"
+#include "results/csv.hpp"
 
 #include "sample_results.hpp"
 

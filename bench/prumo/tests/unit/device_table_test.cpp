@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "device_table.hpp"
+#include "reports/device_table.hpp"
 
 #include "sample_results.hpp"
 

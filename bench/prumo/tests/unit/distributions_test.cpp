@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "distributions.hpp"
+#include "statistics/distributions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // docs/results.md against the program.
-#include "csv.hpp"
-#include "results_file.hpp"
+#include "results/csv.hpp"
+#include "results/results_file.hpp"
 #include "sample_results.hpp"
 
 #include <gtest/gtest.h>

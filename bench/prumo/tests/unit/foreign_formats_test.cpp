@@ -2,7 +2,7 @@
 #include "comparison/foreign_formats.hpp"
 
 #include "comparison/source.hpp"
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "process_runs.hpp"
+#include "results/process_runs.hpp"
 
 #include "comparison/two_builds.hpp"
-#include "results_schema.hpp"
+#include "results/results_schema.hpp"
 #include "sample_results.hpp"
 
 #include <gmock/gmock.h>

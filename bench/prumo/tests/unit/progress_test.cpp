@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "progress.hpp"
+#include "terminal/progress.hpp"
 
-#include "text_table.hpp"
+#include "terminal/text_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sample_results.hpp"
 
-#include "results_file.hpp"
+#include "results/results_file.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "text_plot.hpp"
+#include "terminal/text_plot.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

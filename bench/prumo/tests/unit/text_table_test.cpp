@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "text_table.hpp"
+#include "terminal/text_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "thread_sweep.hpp"
+#include "workers/thread_sweep.hpp"
 
-#include "program_error.hpp"
-#include "results_file.hpp"
+#include "reports/thread_scaling.hpp"
+#include "results/results_file.hpp"
 #include "sample_results.hpp"
-#include "thread_scaling.hpp"
+#include "terminal/program_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "units.hpp"
+#include "terminal/units.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

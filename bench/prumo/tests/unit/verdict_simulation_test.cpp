@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How often verdicts are right, over many made-up comparisons of a fixed seed. What is expected comes from theory where
 // there is one; bounds are those within which a binomial count falls 999 times of 1000.
-#include "comparison/verdict.hpp"
+#include "statistics/verdict.hpp"
 
 #include <gtest/gtest.h>
 

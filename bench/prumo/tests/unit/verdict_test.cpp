@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/verdict.hpp"
+#include "statistics/verdict.hpp"
 
-#include "comparison/moderation.hpp"
-#include "comparison/run_values.hpp"
+#include "statistics/moderation.hpp"
+#include "statistics/run_values.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

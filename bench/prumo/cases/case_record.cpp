@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cases/case_record.hpp"
+
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+json or_null(const std::optional<double>& number) { return number ? json(*number) : json(); }
+
+json whole_or_null(const std::optional<double>& number) {
+  return number ? json(static_cast<std::uint64_t>(*number)) : json();
+}
+
+/// The median of times, null where there is none or it is zero.
+json median_or_null(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const double median = summarize(values).median;
+  return median > 0 ? json(median) : json();
+}
+
+void append(std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+}  // namespace
+
+void case_record::set_prepared(const prepare_answer& prepared) {
+  result_["implementation"] = prepared.implementation;
+  if (prepared.unit) result_["unit"] = *prepared.unit;
+  clock_ = prepared.clock;
+}
+
+void case_record::set_verification(const verify_answer& verification) {
+  compared_ = true;
+  result_["verified"] = verification.verified;
+  result_["error"] = or_null(verification.error);
+  result_["error_bound"] = or_null(verification.error_bound);
+  if (verification.verified) return;
+  wrong_ = true;
+  std::string reason = "the result is wrong";
+  if (verification.error && verification.error_bound) {
+    reason += fmt::format(": error {:.3g} where {:.3g} is allowed", *verification.error, *verification.error_bound);
+  }
+  if (!verification.message.empty()) reason += "; " + verification.message;
+  end("failed", reason);
+}
+
+void case_record::add_sample(const sample_answer& sample) {
+  append(samples_, sample.samples);
+  append(wall_, sample.wall);
+  if (sample.transfer) {
+    transferred_ = true;
+    append(h2d_, sample.transfer->h2d);
+    append(d2h_, sample.transfer->d2h);
+    h2d_bytes_ = sample.transfer->h2d_bytes;
+    d2h_bytes_ = sample.transfer->d2h_bytes;
+  }
+  if (sample.clock_mhz && *sample.clock_mhz > 0) clocks_mhz_.push_back(*sample.clock_mhz);
+  if (sample.temperature_c) temperature_c_ = std::max(temperature_c_.value_or(-273.15), *sample.temperature_c);
+  if (sample.energy_j) {
+    energy_j_ += *sample.energy_j;
+    energy_calls_ += sample.batch * static_cast<double>(sample.samples.size());
+  }
+  throttle_.insert(sample.throttle.begin(), sample.throttle.end());
+}
+
+void case_record::end_round() {
+  rounds_.push_back(samples_.size() - samples_of_rounds_);
+  samples_of_rounds_ = samples_.size();
+}
+
+void case_record::end(const std::string& status, const std::string& reason) {
+  ended_ = true;
+  result_["status"] = status;
+  result_["reason"] = reason.empty() ? "no reason was given" : reason;
+  if (!wrong_) result_["verified"] = nullptr;
+}
+
+void case_record::end_refused(const std::string& kind, const std::string& message) {
+  if (kind == "unsupported") {
+    end("unsupported", message);
+  } else if (kind == "skipped" || kind == "memory") {
+    end("skipped", message);
+  } else {
+    end("failed", message);
+  }
+}
+
+json case_record::finish(stop_reason why) const {
+  const sample_summary summary = summarize(samples_);
+  json result = result_;
+  result["status"] = "ok";
+  result["reason"] = nullptr;
+  result["time_s"] = {{"median", summary.median}, {"p25", summary.p25},     {"p75", summary.p75},
+                      {"samples", samples_},      {"stop", to_string(why)}, {"clock", clock_}};
+  if (!rounds_.empty()) result["time_s"]["rounds"] = json::array({rounds_});
+  result["wall_s"] = !wall_.empty() ? median_or_null(wall_) : clock_ == "wall" ? json(summary.median) : json();
+  if (transferred_) {
+    result["transfer"] = {{"h2d_s", median_or_null(h2d_)},
+                          {"d2h_s", median_or_null(d2h_)},
+                          {"h2d_bytes", whole_or_null(h2d_bytes_)},
+                          {"d2h_bytes", whole_or_null(d2h_bytes_)}};
+  }
+  result["clock_mhz"] = median_or_null(clocks_mhz_);
+  result["temperature_c"] = or_null(temperature_c_);
+  if (energy_calls_ > 0) result["energy_j"] = energy_j_ / energy_calls_;
+  if (!throttle_.empty()) {
+    result["warnings"].push_back(fmt::format("the device slowed itself down: {}", fmt::join(throttle_, ", ")));
+  }
+  return result;
+}
+
+void store_rates_and_shares(json& result, const planned_group& group, const json& peaks,
+                            const measured_ceilings& ceilings, const measured_ceilings& fastest) {
+  timed_call input;
+  input.seconds = result.at("time_s").at("median").get<double>();
+  input.model = cost_model::from_json(group.model);
+  const json& counted = result.at("flops").at("counted");
+  if (counted.is_object()) input.counted_flops = counted.at("total").get<double>();
+  input.roof = memory_roof_of(group);
+  const bool resident = result.at("data") == "resident";
+  const compute_unit unit = find_compute_unit(peaks, result.value("unit", json(input.model.unit)).get<std::string>(),
+                                              group.dtype, group.compute_mode);
+  result["unit"] = unit.unit;
+  if (resident) {
+    const json& clock = result.at("clock_mhz");
+    input.peaks =
+        find_compute_peaks(peaks, unit, clock.is_number() ? std::optional(clock.get<double>()) : std::nullopt);
+    input.ceilings = ceilings;
+    input.fastest_ceilings = fastest;
+    // What the vector unit does bounds no work of a tensor unit.
+    if (unit.is_tensor()) input.ceilings.fma = input.fastest_ceilings.fma = std::nullopt;
+  }
+  rates_and_shares figures = compute_rates_and_shares(input);
+  if (!resident) figures.bound.reset();
+  figures.store(result);
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "plan/plan.hpp"
+#include "rates/rates_and_shares.hpp"
+#include "statistics/stopping.hpp"
+#include "workers/protocol.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prumo::bench {
+
+/// A case after its group: the entry, without derived figures.
+struct measured_case {
+  nlohmann::json result;
+  bool wrong = false;  ///< its verification failed
+};
+
+/// What has been learnt of a case: becomes its entry in the results file.
+class case_record {
+ public:
+  /// `stub` is the result as the plan knows it.
+  explicit case_record(nlohmann::json stub) : result_(std::move(stub)) {}
+
+  void set_prepared(const prepare_answer& prepared);
+  void set_verification(const verify_answer& verification);
+  void add_sample(const sample_answer& sample);
+  /// What was sampled since the last round is of one round, which all cases of a batch go through together.
+  void end_round();
+  void set_counted(nlohmann::json counted) { result_["flops"]["counted"] = std::move(counted); }
+
+  /// The case ends without a time. `status` is `skipped`, `unsupported` or `failed`.
+  void end(const std::string& status, const std::string& reason);
+  /// The case ends by the error kind of a worker's refusal (docs/protocol.md).
+  void end_refused(const std::string& kind, const std::string& message);
+
+  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] bool verified_wrong() const { return wrong_; }
+  [[nodiscard]] bool compared() const { return compared_; }
+  [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
+  [[nodiscard]] bool has_energy() const { return energy_calls_ > 0; }
+
+  /// The finished entry of a case with samples.
+  [[nodiscard]] nlohmann::json finish(stop_reason why) const;
+  /// The entry of an ended case.
+  [[nodiscard]] const nlohmann::json& result() const { return result_; }
+
+ private:
+  nlohmann::json result_;
+  std::string clock_ = "wall";
+  std::vector<double> samples_, wall_, h2d_, d2h_, clocks_mhz_;
+  std::vector<std::size_t> rounds_;  ///< samples of each round
+  std::size_t samples_of_rounds_ = 0;
+  std::optional<double> h2d_bytes_, d2h_bytes_, temperature_c_;
+  bool transferred_ = false;
+  double energy_j_ = 0, energy_calls_ = 0;
+  std::set<std::string> throttle_;
+  bool ended_ = false, wrong_ = false, compared_ = false;
+};
+
+/// Fills in rates, shares and bound of a measured entry. Transferred cases get rates only: their roof is the link.
+/// `fastest` are the ceilings by the fastest sample of each probe.
+void store_rates_and_shares(nlohmann::json& result, const planned_group& group, const nlohmann::json& peaks,
+                            const measured_ceilings& ceilings, const measured_ceilings& fastest);
+
+}  // namespace prumo::bench

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "cases/case_record.hpp"
+#include "cases/measure_options.hpp"
+#include "plan/plan.hpp"
+#include "statistics/stopping.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace prumo::bench {
+
+/// A case, or a probe, while it is measured: knows how to ask its worker, and survives the worker's restart. What goes
+/// wrong ends the case, not the group; its entry tells what it was.
+class live_case {
+ public:
+  /// A planned outcome ends it at once.
+  live_case(const planned_group& group, const planned_case& planned, worker_fleet& fleet,
+            const measure_options& options);
+
+  enum class fit { yes, no_memory, ended };
+
+  /// Allocates and fills where that was not done. `no_memory` leaves the case open, so that it can be tried again when
+  /// others have released theirs; without `may_wait` it ends.
+  fit prepare(bool may_wait);
+
+  /// Compares one call with the reference, which may cost `budget` operations. `call_seconds` is what a call may take.
+  void verify(double budget, double call_seconds);
+
+  /// Samples for so long, or for one sample where that takes longer. `discards` drops the samples where the answer came
+  /// so soon that a machine which had yet to settle can be made responsible for them.
+  void sample(double seconds, bool discards);
+
+  /// Settled where the samples satisfy the stopping rule.
+  void check_stop();
+  /// No further samples.
+  void stop() { done_ = true; }
+
+  /// Frees what the worker holds.
+  void release();
+
+  [[nodiscard]] bool open() const { return !record_.ended() && !done_; }
+  [[nodiscard]] bool is_prepared() const;
+  [[nodiscard]] case_record& record() { return record_; }
+  [[nodiscard]] const case_record& record() const { return record_; }
+  [[nodiscard]] const fleet_device& device() const { return device_; }
+  [[nodiscard]] const std::vector<double>& samples() const { return record_.samples(); }
+  /// Seconds that its samples took, calibration apart.
+  [[nodiscard]] double sampled_seconds() const { return sampled_seconds_; }
+  [[nodiscard]] stop_reason why() const { return why_; }
+  /// A single sample of its last request: as many calls as make an interval that can be timed. 0 before the first.
+  [[nodiscard]] double interval_seconds() const { return interval_seconds_; }
+  /// What the next request for samples takes, by the last one.
+  [[nodiscard]] double next_seconds(double slice_seconds) const;
+  /// The finished entry.
+  [[nodiscard]] measured_case result() const;
+
+ private:
+  void ensure_prepared();
+  template <typename Action>
+  void guarded(Action action);
+
+  case_record record_;
+  const fleet_device& device_;
+  worker_client& client_;
+  prepare_request request_;
+  double slow_seconds_;
+  stopping_rule rule_;
+  std::optional<prepare_answer> prepared_;
+  int generation_ = 0;
+  std::size_t rounds_ = 0;
+  double sampled_seconds_ = 0;
+  double last_seconds_ = 0;
+  double interval_seconds_ = 0;
+  bool done_ = false;
+  stop_reason why_ = stop_reason::budget;
+};
+
+}  // namespace prumo::bench

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "cases/deadlines.hpp"
+#include "cases/live_case.hpp"
+#include "cases/measure_options.hpp"
+#include "plan/plan.hpp"
+#include "rates/rates_and_shares.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prumo::bench {
+
+/// A probe that a group of cases is judged by.
+struct probe_need {
+  std::string probe;
+  std::size_t device = 0;  ///< index in worker_fleet::devices()
+  std::string cache;
+  std::string dispatch;
+  std::string key;  ///< equal for needs that one measurement serves
+};
+
+/// A probe while it is measured in turns with a group's cases.
+struct live_probe {
+  planned_group group;  ///< its own shape and cost, with its one case
+  live_case measured;
+  std::size_t first = 0;  ///< of its samples, those from here on belong to the current group
+};
+
+/// Measured ceilings of the devices. The probes (`copy`, `triad`, `read`, `write`, `fma`, `launch`) that may bound the
+/// cases of a group are measured in turns with them, at their size, type and cache state, so that case and ceiling see
+/// the same machine. They stay prepared from group to group as long as size and type are the same.
+class ceiling_store {
+ public:
+  ceiling_store(worker_fleet& fleet, measure_options options) : fleet_(fleet), options_(options) {}
+
+  /// The probes that a group needs by what is known so far: the memory probe of its traffic and `fma` where the other
+  /// of the two does not bound it clearly, `launch` where calls may be so short.
+  [[nodiscard]] std::vector<probe_need> needs(const planned_group& group) const;
+
+  /// Begins a group: the probes to measure in turns with it. What belongs to another size or type is released. Valid
+  /// until the next call.
+  [[nodiscard]] std::vector<live_probe*> begin(const planned_group& group);
+
+  /// Frees the memory of probes that the current group does not need, or of `all`. \return true where there were any
+  bool release(bool all);
+
+  /// Ends a group: its ceilings become known, and the devices' `ceilings` what all samples of the run say.
+  void end();
+
+  /// Measures all probes of a device in turns, without any case, until the deadline. Those that are refused stay
+  /// unknown. \throws interrupted
+  void measure(std::size_t device, const std::string& dtype, double bytes_per_array, const std::string& cache,
+               steady_time deadline);
+
+  /// The ceilings that apply to a case of the group that ended last: measured with it, else those of the nearest size.
+  [[nodiscard]] measured_ceilings find(const planned_group& group, const planned_case& which) const;
+  /// The same by the fastest sample of the run; ten times as much where there are too few samples to tell.
+  [[nodiscard]] measured_ceilings find_fastest(const planned_group& group, const planned_case& which) const;
+
+  /// True where a probe is prepared under this key.
+  [[nodiscard]] bool is_prepared(const std::string& key) const;
+  /// The group of a probe, to estimate its time. Its shape comes from the worker. Null where the worker refuses.
+  [[nodiscard]] const planned_group* describe(const probe_need& need, const planned_group& group);
+
+ private:
+  struct known_probe {
+    nlohmann::json entry;         ///< of the device's `ceilings`
+    double work = 0;              ///< bytes or flops of a call; 0: the time itself is the ceiling
+    std::vector<double> samples;  ///< of the whole run
+  };
+
+  struct value_range {
+    double typical;
+    double fastest;
+  };
+
+  [[nodiscard]] std::vector<live_probe*> begin(const planned_group& group, const std::vector<probe_need>& wanted);
+  [[nodiscard]] probe_need need_of(const char* probe, std::size_t device, const planned_group& group,
+                                   const planned_case& which) const;
+  [[nodiscard]] std::string key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
+                                   const planned_case& which) const;
+  [[nodiscard]] bool offers(const fleet_device& device, const char* probe, const std::string& dtype) const;
+  [[nodiscard]] std::vector<const char*> memory_probes(const fleet_device& device, const planned_group& group) const;
+  void store_entries();
+
+  worker_fleet& fleet_;
+  measure_options options_;
+  std::map<std::string, planned_group> described_;
+  std::map<std::string, std::unique_ptr<live_probe>> probes_;
+  std::map<std::string, bool> current_;          ///< keys of the current group
+  std::map<std::string, value_range> of_group_;  ///< measured with the current group
+  std::map<std::string, known_probe> known_;
+};
+
+}  // namespace prumo::bench

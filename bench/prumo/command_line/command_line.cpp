@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/command_line.hpp"
+
+#include "command_line/verbs/verb.hpp"
+#include "results/run_record.hpp"
+#include "terminal/nearest_name.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace prumo::bench {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
+
+std::string verbs_list(std::string_view indent) {
+  std::string list;
+  for (const verb* it : verbs()) list += fmt::format("{}{:<10} {}\n", indent, it->name, it->summary);
+  return list;
+}
+
+std::string program_help() {
+  return fmt::format(
+      "prumo measures what this machine's devices do with basic operations, and says how that compares with what they "
+      "could do.\n\n{}\n`prumo VERB --help` shows options and examples; `prumo --version` the version.\n"
+      "Begin with: prumo bench --quick\n",
+      verbs_list("  prumo "));
+}
+
+const verb& find_verb(const std::string& name) {
+  std::vector<std::string> names;
+  for (const verb* it : verbs()) {
+    if (it->name == name) return *it;
+    names.emplace_back(it->name);
+  }
+  refuse(fmt::format("{} `prumo --help` explains them.",
+                     unknown_name_message(name.starts_with("-") ? "option" : "verb", name, names)));
+}
+
+/// Names the word that CLI11 could not place, and the option that was meant.
+std::string explain_extras(const CLI::App& app, std::string_view verb) {
+  const std::vector<std::string> extras = app.remaining();
+  const std::string word = extras.empty() ? std::string() : extras.front();
+  if (!word.starts_with("-")) {
+    return fmt::format("'{}' is one word too many; `prumo {} --help` shows what is understood", word, verb);
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::string name = word.substr(0, word.find('='));
+  const std::string near = nearest_name(name, known);
+  return fmt::format("unknown option '{}'{} `prumo {} --help` lists the options.", name,
+                     near.empty() ? "." : fmt::format("; did you mean '{}'?", near), verb);
+}
+
+/// Examples stand in columns; newer versions of CLI11 would flow them into a paragraph.
+template <class Formatter>
+void keep_line_breaks(Formatter& formatter) {
+  if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+    formatter.enable_footer_formatting(false);
+    formatter.enable_description_formatting(false);
+  }
+}
+
+}  // namespace
+
+exit_code run_command_line(std::span<const std::string> words) {
+  const std::string name = words.size() > 1 ? words[1] : std::string("--help");
+  const auto answer = [](const std::string& text) {
+    fmt::print("{}", text);
+    return exit_code::done;
+  };
+  if (name == "--version" || name == "-V") return answer(fmt::format("prumo {}\n", program_version()));
+  if (name == "--list") return answer(verbs_list(""));
+  if (name == "--help" || name == "-h" || name == "help") return answer(program_help());
+  const verb& chosen = find_verb(name);
+
+  CLI::App app(std::string(chosen.description), "prumo " + name);
+  const std::unique_ptr<verb_call> call = chosen.call();
+  app.group("");
+  call->add_options(app);
+  app.footer(std::string(chosen.examples));
+  app.get_formatter()->column_width(34);
+  keep_line_breaks(*app.get_formatter());
+  std::vector<std::string> rest(words.begin() + 2, words.end());
+  std::ranges::reverse(rest);
+  try {
+    app.parse(rest);
+  } catch (const CLI::CallForHelp&) {
+    return answer(app.help());
+  } catch (const CLI::ExtrasError&) {
+    refuse(explain_extras(app, name));
+  } catch (const CLI::ParseError& error) {
+    refuse(fmt::format("{}; `prumo {} --help` explains the options", error.what(), name));
+  }
+  return call->run(std::vector<std::string>(words.begin(), words.end()));
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/options/measuring_arguments.hpp"
+
+#include "command_line/options/option_values.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace prumo::bench {
+namespace {
+
+double read_budget(const std::string& text) {
+  if (text == "none") return std::numeric_limits<double>::infinity();
+  return read_quantity("--time-budget", [&] { return parse_duration(text); });
+}
+
+}  // namespace
+
+void measuring_arguments::add_to(CLI::App& app, const std::string& budget) {
+  app.add_option("--time-budget", time_budget_, fmt::format("for the whole run (default {}); none: no limit", budget))
+      ->type_name("DURATION")
+      ->group("How long");
+  app.add_option("--case-limit", case_limit_, "the most that one case gets (default 10s)")
+      ->type_name("DURATION")
+      ->group("How long");
+  app.add_option("--target-noise", target_noise_,
+                 "stop when the inter-quartile range is under this share of the median (default 0.5% GPU, 2% CPU)")
+      ->type_name("PERCENT")
+      ->group("How long");
+  app.add_option("--min-samples", minimum_samples_, "fewest samples to judge the spread by (default 10)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->group("How long");
+  app.add_option("--seed", seed_, "of the generated data (default 1)")->type_name("N")->group("How");
+  app.add_flag("--no-verify", no_verify_, "do not compare results with the reference")->group("How");
+}
+
+void measuring_arguments::read_into(measure_options& measure) const {
+  if (!time_budget_.empty()) measure.budget_seconds = read_budget(time_budget_);
+  if (!case_limit_.empty()) {
+    measure.case_limit_seconds = read_quantity("--case-limit", [&] { return parse_duration(case_limit_); });
+  }
+  if (!target_noise_.empty()) {
+    measure.target_noise = read_quantity("--target-noise", [&] { return parse_percentage(target_noise_); });
+  }
+  if (minimum_samples_ > 0) measure.minimum_samples = minimum_samples_;
+  measure.seed = seed_;
+  measure.verify = !no_verify_;
+}
+
+}  // namespace prumo::bench

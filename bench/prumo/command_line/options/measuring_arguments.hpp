@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "cases/measure_options.hpp"
+#include "command_line/options/cli11_declarations.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace prumo::bench {
+
+/// The words of options that say how long and how carefully a verb measures, as they stand on the command line.
+class measuring_arguments {
+ public:
+  /// `budget` is how the help calls the time budget that applies where none is given.
+  void add_to(CLI::App& app, const std::string& budget);
+  /// Changes what the user named, and leaves the rest of `measure` as it is. \throws program_error (wrong usage)
+  void read_into(measure_options& measure) const;
+
+ private:
+  std::string time_budget_, case_limit_, target_noise_;
+  std::size_t minimum_samples_ = 0;
+  std::uint64_t seed_ = 1;
+  bool no_verify_ = false;
+};
+
+}  // namespace prumo::bench

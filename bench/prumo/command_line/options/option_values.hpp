@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "command_line/options/cli11_declarations.hpp"
+#include "terminal/program_error.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace prumo::bench {
+
+// What values on the command line look like, the same for every verb. All throw program_error (wrong usage) that names
+// the option.
+
+/// An option that takes one word of `type` and may be given several times.
+CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& description, const std::string& type);
+
+/// The values of `words`, each of which may hold several separated by commas.
+[[nodiscard]] std::vector<std::string> split_list(const char* option, const std::vector<std::string>& words);
+
+/// `NAME=NUMBER,...`; whole numbers from zero up where `extents` is set.
+[[nodiscard]] std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,
+                                                             bool extents);
+
+/// Refuses a value that is none of `known`.
+void check_choice(const char* option, const std::string& value, const std::vector<std::string>& known);
+
+/// The value of one of the readers in units.hpp, with the option in front of their complaint.
+template <typename Reader>
+[[nodiscard]] auto read_quantity(const char* option, Reader reader) {
+  try {
+    return reader();
+  } catch (const unit_error& error) {
+    throw program_error(exit_code::wrong_usage, fmt::format("{}: {}", option, error.what()));
+  }
+}
+
+}  // namespace prumo::bench

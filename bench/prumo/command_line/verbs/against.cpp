@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/verbs/against.hpp"
+
+#include "comparison/comparison.hpp"
+#include "comparison/comparison_table.hpp"
+#include "comparison/source.hpp"
+#include "comparison/two_builds.hpp"
+#include "results/process_runs.hpp"
+#include "workers/worker_discovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// True for two names of one file, and for copies.
+bool is_same_program(const fs::path& a, const fs::path& b) {
+  std::error_code failed;
+  if (!fs::is_regular_file(a, failed) || !fs::is_regular_file(b, failed)) return false;
+  if (fs::equivalent(a, b, failed)) return true;
+  if (fs::file_size(a, failed) != fs::file_size(b, failed)) return false;
+  std::ifstream one(a, std::ios::binary);
+  std::ifstream other(b, std::ios::binary);
+  using bytes = std::istreambuf_iterator<char>;
+  return one && other && std::equal(bytes(one), bytes(), bytes(other), bytes());
+}
+
+}  // namespace
+
+json against_record(const bench_options& options) {
+  return {{"build", options.against}, {"suffix", other_build_suffix}};
+}
+
+std::vector<std::string> same_program_notes(const worker_fleet& fleet) {
+  std::vector<std::string> notes;
+  for (const fleet_device& own : fleet.devices()) {
+    for (const fleet_device& other : fleet.devices()) {
+      if (own.of_other_build || !other.of_other_build || own.own_id != other.own_id) continue;
+      if (own.threads != other.threads) continue;
+      const auto& program = fleet.worker(own.worker).how_launched().command.back();
+      if (!is_same_program(program, fleet.worker(other.worker).how_launched().command.back())) continue;
+      std::string note =
+          fmt::format("{}: both builds have the same worker program: all that differs is chance", own.id);
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+    }
+  }
+  return notes;
+}
+
+json drop_unpaired(const json& document) {
+  const std::string suffix(other_build_suffix);
+  std::map<std::string, std::vector<std::string>> states;
+  const auto name_of = [&](const json& result) {
+    auto device = result.at("device").get<std::string>();
+    if (device.ends_with(suffix)) device.resize(device.size() - suffix.size());
+    return fmt::format("{}\n{}\n{}", result.at("key").dump(), device, result.at("implementation").dump());
+  };
+  for (const json& result : document.at("results")) {
+    states[name_of(result)].push_back(
+        fmt::format("{} {}", result.at("status").get<std::string>(), samples_by_run(result).size()));
+  }
+  json kept = json::array();
+  for (const json& result : document.at("results")) {
+    const std::vector<std::string>& both = states.at(name_of(result));
+    if (both.size() == 2 && both.front() == both.back()) kept.push_back(result);
+  }
+  return kept;
+}
+
+build_report report_builds(const json& document, const bench_options& options, const text_style& style) {
+  const auto [before, after] = split_builds(source_of_results(document, "this build"));
+  comparison_side before_side;
+  before_side.label = "before";
+  before_side.sources = {&before};
+  comparison_side after_side;
+  after_side.label = "after";
+  after_side.sources = {&after};
+  comparison found = join_versions(std::move(before_side), std::move(after_side));
+  comparison_view view;
+  if (options.gate) view.judged_with.margin = *options.gate;
+  view.judged_with.seed = options.measure.seed;
+  view.gated = options.gate.has_value();
+  judge_cases(found, view.judged_with, true);
+  return {comparison_table(found, view, style), passes_gate(count_verdicts(found))};
+}
+
+}  // namespace prumo::bench

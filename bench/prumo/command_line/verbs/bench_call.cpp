@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/options/measuring_arguments.hpp"
+#include "command_line/options/option_values.hpp"
+#include "command_line/options/worker_arguments.hpp"
+#include "command_line/verbs/bench.hpp"
+#include "command_line/verbs/verb.hpp"
+#include "plan/suites.hpp"
+#include "statistics/verdict.hpp"
+#include "workers/thread_sweep.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+class bench_call : public verb_call {
+ public:
+  void add_options(CLI::App& app) override;
+  exit_code run(std::vector<std::string> command) override;
+
+ private:
+  [[nodiscard]] plan_options read_plan() const;
+  [[nodiscard]] measure_options read_measure() const;
+  [[nodiscard]] std::optional<double> read_gate() const;
+  [[nodiscard]] std::size_t read_process_runs() const;
+
+  worker_arguments workers_;
+  measuring_arguments measuring_;
+  std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
+      implementations_, compute_modes_, parameters_, references_, threads_;
+  std::string suite_, count_limit_, output_, csv_, against_, gate_;
+  std::size_t process_runs_ = 0;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false, tune_ = false;
+};
+
+void bench_call::add_options(CLI::App& app) {
+  workers_.add_to(app);
+  CLI::Option* suite = app.add_option("--suite", suite_,
+                                      fmt::format("the cases of a published study: {}", fmt::join(suite_names(), ", ")))
+                           ->type_name("NAME")
+                           ->group("What");
+  add_words(
+      app, "--threads", threads_,
+      "numbers of threads of the host's devices, each measured by a process of its own bound to its cores: 1,2,4; "
+      "cores: 1, 2, 4, ... all cores; numa: whole NUMA domains",
+      "LIST")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->excludes(suite)->group("What");
+  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16, f8_e4m3 (default f32)", "LIST")
+      ->excludes(suite)
+      ->group("What");
+  add_words(app, "--layout", layouts_, "right, left, strided (default right)", "LIST")->group("What");
+  add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
+      ->group("What");
+  app.add_flag("--tune", tune_,
+               "matrix products by the fastest algorithm that trials find before they are measured, where a worker's "
+               "library has several (--impl tuned, for those operations that know it)")
+      ->group("What");
+  add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")->group("What");
+  add_words(app, "--set", parameters_, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
+  add_words(app, "--data", data_, "resident, transferred (default both, where there are transfers)", "LIST")
+      ->group("What");
+  add_words(app, "--host-memory", host_memory_,
+            "pinned, pageable, for transferred data (default both; --quick: pinned)", "LIST")
+      ->group("What");
+  add_words(app, "--cache", caches_, "cold, hot (default cold)", "LIST")->group("What");
+  add_words(app, "--dispatch", dispatches_,
+            "recorded: a GPU's short calls are recorded once and replayed, so that its own time is measured; single: "
+            "the host launches each, as programs do (default recorded)",
+            "LIST")
+      ->group("What");
+  CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
+  app.add_flag("--full", full_, "every operation, type, layout, size and mode")->excludes(quick)->group("How long");
+  measuring_.add_to(app, "2min");
+  app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
+  app.add_option("--count-limit", count_limit_,
+                 "operations up to which counted flops come from running the kernel; above, its closed form")
+      ->type_name("N")
+      ->group("How");
+  app.add_option("--against", against_,
+                 "another build (its folder, install prefix or worker), measured in turns with this one")
+      ->type_name("OTHER_BUILD")
+      ->group("Two builds");
+  app.add_option("--runs", process_runs_, "times that all is measured by fresh processes (default 1; --against: 3)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->group("Two builds");
+  app.add_option("--gate", gate_, "exit with 1 where this build is slower than the other one by more")
+      ->type_name("PERCENT")
+      ->group("Two builds");
+  app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--csv", csv_, "write the results as a table for spreadsheets, too")
+      ->type_name("FILE")
+      ->group("Output");
+  add_words(app, "--with", references_, "published figures below the table: theano-2017, mps, ...", "LIST")
+      ->group("Output");
+  app.add_flag("--resume", resume_, "go on with the file of -o: what it has is kept")->group("Output");
+  app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
+}
+
+plan_options bench_call::read_plan() const {
+  plan_options plan;
+  plan.extent = quick_ ? sweep::quick : full_ ? sweep::full : sweep::normal;
+  plan.ops = split_list("--op", ops_);
+  for (const std::string& word : sizes_) {
+    const auto sizes = read_quantity("--size", [&] { return parse_byte_sizes(word); });
+    std::ranges::copy_if(sizes, std::back_inserter(plan.sizes),
+                         [&](std::uint64_t bytes) { return std::ranges::find(plan.sizes, bytes) == plan.sizes.end(); });
+  }
+  plan.shape = read_assignments("--shape", shape_, true);
+  plan.dtypes = split_list("--dtype", dtypes_);
+  plan.layouts = split_list("--layout", layouts_);
+  plan.data = split_list("--data", data_);
+  plan.host_memory = split_list("--host-memory", host_memory_);
+  plan.caches = split_list("--cache", caches_);
+  plan.dispatches = split_list("--dispatch", dispatches_);
+  plan.implementations = split_list("--impl", implementations_);
+  plan.tune = tune_;
+  plan.compute_modes = split_list("--compute-mode", compute_modes_);
+  plan.parameters = read_assignments("--set", parameters_, false);
+  return plan;
+}
+
+measure_options bench_call::read_measure() const {
+  measure_options measure;
+  if (quick_) {
+    measure.budget_seconds = 15;
+    measure.minimum_seconds = 0.03;
+    measure.minimum_samples = 5;
+    measure.count_limit = 1e6;
+  } else if (full_) {
+    measure.budget_seconds = std::numeric_limits<double>::infinity();
+    measure.count_limit = 1e9;
+  }
+  measuring_.read_into(measure);
+  if (!count_limit_.empty()) {
+    measure.count_limit = read_assignments("--count-limit", {"N=" + count_limit_}, false).at("N");
+  }
+  measure.probe_ceilings = !no_probe_;
+  return measure;
+}
+
+std::optional<double> bench_call::read_gate() const {
+  if (gate_.empty()) return std::nullopt;
+  if (against_.empty()) {
+    throw program_error(exit_code::wrong_usage,
+                        "--gate judges this build by another one: name it with --against OTHER_BUILD");
+  }
+  return read_quantity("--gate", [&] { return parse_percentage(gate_); });
+}
+
+std::size_t bench_call::read_process_runs() const {
+  if (against_.empty()) return std::max<std::size_t>(process_runs_, 1);
+  if (process_runs_ == 0) return fewest_runs;
+  if (process_runs_ < fewest_runs) {
+    throw program_error(exit_code::wrong_usage,
+                        fmt::format("--runs {}: a verdict rests on the spread between at least {} process runs",
+                                    process_runs_, fewest_runs));
+  }
+  return process_runs_;
+}
+
+exit_code bench_call::run(std::vector<std::string> command) {
+  bench_options options;
+  options.common = workers_.read();
+  options.common.threads = split_list("--threads", threads_);
+  check_thread_words(options.common.threads);
+  options.plan = read_plan();
+  options.measure = read_measure();
+  options.measure.process_runs = read_process_runs();
+  options.output = output_;
+  options.csv = csv_;
+  options.against = against_;
+  options.common.workers.against = against_;
+  options.gate = read_gate();
+  options.resume = resume_;
+  options.list_only = list_;
+  options.command = std::move(command);
+  options.suite = suite_;
+  options.references = split_list("--with", references_);
+  if (options.resume && (options.output.empty() || options.output == "-")) {
+    throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
+  }
+  return run_bench(options);
+}
+
+}  // namespace
+
+const verb bench_verb{
+    "bench", "operations x sizes x types x devices, resident and transferred",
+    "Measures operations on the devices of this machine, checks their results, counts their flops, and compares the "
+    "rates with what the device could do. Sizes are of one array, in powers of two: 2MB is 2 MiB.",
+    R"(Examples:
+  prumo bench                                   the default sweep, within two minutes
+  prumo bench --quick -o r.json                 two sizes in 15 seconds, results in r.json
+  prumo bench --op add,softmax --size 2MB:256MB --dtype f32,f64
+  prumo bench --op softmax --shape rows=4096,columns=1024
+  prumo bench --op softmax --shape rows=1 --size 2MB:1GB    one row that fills the array
+  prumo bench --op gemm --impl all --size 16MB --set trans_a=1
+  prumo bench --op add,sum --size 1KB --cache hot --dispatch single    what a call costs beyond an empty kernel
+  prumo bench --threads cores --op add,gemm     how they scale over the cores: speed-up and efficiency
+  prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
+  prumo bench --op add --with theano-2017       published figures below the table
+  prumo bench --op add --list                   what would be measured
+  prumo bench --full -o all.json                everything; after an interruption:
+  prumo bench --full -o all.json --resume       go on where the file stopped
+  prumo bench --against ../old/build/openmp --op gemm,softmax --gate 3%   is this build slower than that one?
+  prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
+  prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'
+  prumo bench --peers torch,numpy               other frameworks beside prumo
+
+Exit codes: 0 done; 1 a result was wrong, or --gate says slower; 2 wrong usage or input; 3 this machine cannot (no device, too little
+memory, a permission, a case that failed); 130 interrupted, the results file is valid.)",
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<bench_call>(); }};
+
+}  // namespace prumo::bench

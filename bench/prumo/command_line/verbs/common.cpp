@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/verbs/common.hpp"
+
+#include "results/results_schema.hpp"
+#include "results/run_record.hpp"
+#include "terminal/interrupt.hpp"
+#include "workers/worker_discovery.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <tuple>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// A device that lies about itself must not spoil the file: what breaks the format is dropped and told.
+void drop_invalid_facts(worker_fleet& fleet) {
+  for (fleet_device& device : fleet.devices()) {
+    const json document = {{"schema", results_schema_name}, {"devices", json::array({device.entry})}};
+    for (const schema_violation& violation : validate_results(document)) {
+      if (!violation.path.starts_with("/devices/")) continue;
+      fleet.add_note(fmt::format("{}: its facts break the format at {}: {}; they are left out", device.id,
+                                 violation.path, violation.message));
+      device.entry["name"] = device.summary.name.empty() ? json() : json(device.summary.name);
+      device.entry["threads"] = device.summary.threads.is_number_unsigned() ? device.summary.threads : json();
+      device.entry["facts"] = json::object();
+      device.entry["peaks"] = json::array();
+      break;
+    }
+  }
+}
+
+void open_fleet(worker_fleet& fleet, const fleet_options& options, device_facts facts) {
+  fleet.start();
+  std::vector<std::string> named;
+  for (const std::string& entry : options.workers.named) named.push_back(entry.substr(0, entry.find('=')));
+  fleet.select_devices(options.devices, named, options.workers.peers);
+  if (!options.workers.against.empty()) fleet.match_builds();
+  if (!options.threads.empty()) fleet.spread_over_threads(options.threads);
+  if (facts == device_facts::read) fleet.read_facts();
+  drop_invalid_facts(fleet);
+}
+
+}  // namespace
+
+exit_code with_fleet(const fleet_options& options, device_facts facts,
+                     const std::function<exit_code(worker_fleet&)>& use) {
+  const interrupt_guard guard;
+  prepare_environment(options.workers.folders);
+  worker_fleet fleet(discover_workers(options.workers), options.client);
+  try {
+    open_fleet(fleet, options, facts);
+    return use(fleet);
+  } catch (const interrupted&) {
+    fmt::print(stderr, "prumo: interrupted: nothing was finished\n");
+    return exit_code::interrupted;
+  }
+}
+
+void check_output(const std::string& path) {
+  if (!path.empty() && path != "-") std::ignore = results_writer(path, json::object(), json::array());
+}
+
+void list_devices(const worker_fleet& fleet) {
+  for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
+}
+
+json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet) {
+  return {{"schema", results_schema_name},
+          {"run", make_run_record(command, fleet.worker_versions(), fleet.notes())},
+          {"devices", fleet.device_entries()},
+          {"results", json::array()}};
+}
+
+void print_notes(std::span<const std::string> notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "prumo: note: {}\n", note);
+}
+
+void print_report(std::string_view text, const std::string& output) {
+  std::FILE* to = output == "-" ? stderr : stdout;
+  fmt::print(to, "{}", text);
+  std::fflush(to);
+}
+
+}  // namespace prumo::bench

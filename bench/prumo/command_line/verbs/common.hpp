@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "results/results_file.hpp"
+#include "terminal/program_error.hpp"
+#include "workers/fleet_options.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prumo::bench {
+
+/// What is asked of the devices before they are used.
+enum class device_facts { skip, read };
+
+/// Does what needs workers: finds and starts them, keeps the devices that the user wants and hands all to `use`.
+/// Devices whose facts break the format of results keep what their worker said at the start, with a note. The user's
+/// request to stop ends the workers; where `use` lets it pass, nothing was finished.
+/// \throws program_error, and what `use` throws
+[[nodiscard]] exit_code with_fleet(const fleet_options& options, device_facts facts,
+                                   const std::function<exit_code(worker_fleet&)>& use);
+
+/// Finds out now whether the results can be written there, not after they were measured. \throws results_error
+void check_output(const std::string& path);
+
+/// Prints the ids of the devices with their names: `--list`.
+void list_devices(const worker_fleet& fleet);
+
+/// A results document that tells of the devices and holds no results.
+[[nodiscard]] nlohmann::json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet);
+
+/// Prints notes for the user on standard error.
+void print_notes(std::span<const std::string> notes);
+
+/// Prints text for people: on standard output, or on standard error where the document goes to standard output.
+void print_report(std::string_view text, const std::string& output);
+
+}  // namespace prumo::bench

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/options/option_values.hpp"
+#include "command_line/verbs/common.hpp"
+#include "command_line/verbs/verb.hpp"
+#include "comparison/choice.hpp"
+#include "comparison/comparison_document.hpp"
+#include "comparison/comparison_table.hpp"
+#include "comparison/two_builds.hpp"
+#include "results/json_text.hpp"
+#include "results/published_figures.hpp"
+#include "results/results_file.hpp"
+#include "terminal/nearest_name.hpp"
+#include "terminal/text_table.hpp"
+#include "workers/worker_discovery.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <unistd.h>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+comparison_value read_by(const std::string& name) {
+  constexpr std::array values{comparison_value::time,     comparison_value::rate, comparison_value::elements,
+                              comparison_value::roofline, comparison_value::peak, comparison_value::energy};
+  std::vector<std::string> names;
+  for (const comparison_value value : values) {
+    if (to_string(value) == name) return value;
+    names.emplace_back(to_string(value));
+  }
+  throw program_error(exit_code::wrong_usage, "--by: " + unknown_name_message("value", name, names));
+}
+
+/// Refuses to show a column of nothing.
+void check_value_is_told(const comparison& of, comparison_value by) {
+  const auto told = [&](const case_cell& cell) {
+    const cell_figures figures = figures_of(cell);
+    switch (by) {
+      case comparison_value::time: return true;  // or the case failed, which is told
+      case comparison_value::rate: return figures.gbytes || figures.gflops || figures.gelements;
+      case comparison_value::elements: return figures.gelements.has_value();
+      case comparison_value::roofline: return figures.roofline.has_value();
+      case comparison_value::peak: return figures.peak.has_value();
+      case comparison_value::energy: return figures.energy.has_value();
+    }
+    return true;
+  };
+  for (const compared_case& it : of.cases) {
+    if (std::ranges::any_of(it.cells, told)) return;
+  }
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("--by {}: none of the files tells it of the cases to compare; --by time always works",
+                                  to_string(by)));
+}
+
+class compare_call : public verb_call {
+ public:
+  void add_options(CLI::App& app) override;
+  exit_code run(std::vector<std::string> command) override;
+
+ private:
+  void check_outputs() const;
+  [[nodiscard]] row_filters read_filters();
+  [[nodiscard]] comparison_view read_view() const;
+
+  std::vector<std::string> files_, to_;
+  std::vector<std::string> ops_, sizes_, dtypes_, layouts_, data_, caches_, dispatches_, compute_modes_, devices_,
+      implementations_;
+  std::vector<std::string> references_;
+  std::string by_ = "time", gate_, base_, output_, csv_;
+  bool all_ = false, each_implementation_ = false;
+};
+
+void compare_call::add_options(CLI::App& app) {
+  app.add_option("files", files_, "results of prumo, nvbench or Google Benchmark; - is standard input")
+      ->type_name("FILE...")
+      ->required();
+  app.add_option("--to", to_, "files of the other side: those before it are `before`, these `after`")
+      ->type_name("FILE...")
+      ->group("What");
+  add_words(app, "--with", references_, "published figures that came with prumo beside them: theano-2017, mps, ...",
+            "LIST")
+      ->group("What");
+  app.add_option("--base", base_, "devices side by side, normalised to this one")->type_name("DEVICE")->group("What");
+  add_words(app, "--device", devices_, "only these devices", "LIST")->group("What");
+  add_words(app, "--impl", implementations_, "only these implementations; all: a column for each", "LIST")
+      ->group("What");
+  add_words(app, "--op", ops_, "only these operations", "LIST")->group("What");
+  add_words(app, "--size", sizes_, "only arrays of these bytes: 2MB,8MB or 2MB:1GB", "SIZES")->group("What");
+  add_words(app, "--dtype", dtypes_, "only these types", "LIST")->group("What");
+  add_words(app, "--layout", layouts_, "only these layouts", "LIST")->group("What");
+  add_words(app, "--data", data_, "only resident or transferred", "LIST")->group("What");
+  add_words(app, "--cache", caches_, "only cold or hot", "LIST")->group("What");
+  add_words(app, "--dispatch", dispatches_, "only recorded or single", "LIST")->group("What");
+  add_words(app, "--compute-mode", compute_modes_, "only these compute modes", "LIST")->group("What");
+  app.add_option("--by", by_, "the value to show: time, rate, elements, roofline, peak, energy (default time)")
+      ->type_name("VALUE")
+      ->group("How");
+  app.add_option("--gate", gate_, "exit code 1 if a case became slower by more than this (versions only)")
+      ->type_name("PERCENT")
+      ->group("How");
+  app.add_option("-o,--output", output_, "write the comparison (JSON) there; - is standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--csv", csv_, "write it as a table for spreadsheets, too")->type_name("FILE")->group("Output");
+  app.add_flag("--all,--list", all_, "every difference of the circumstances, every case without a partner")
+      ->group("Output");
+}
+
+row_filters compare_call::read_filters() {
+  row_filters filters;
+  filters.ops = split_list("--op", ops_);
+  filters.dtypes = split_list("--dtype", dtypes_);
+  filters.layouts = split_list("--layout", layouts_);
+  filters.data = split_list("--data", data_);
+  filters.caches = split_list("--cache", caches_);
+  filters.dispatches = split_list("--dispatch", dispatches_);
+  filters.compute_modes = split_list("--compute-mode", compute_modes_);
+  filters.devices = split_list("--device", devices_);
+  filters.implementations = split_list("--impl", implementations_);
+  each_implementation_ = std::erase(filters.implementations, "all") > 0;
+  for (const std::string& word : sizes_) {
+    for (const std::uint64_t bytes : read_quantity("--size", [&] { return parse_byte_sizes(word); })) {
+      filters.sizes.push_back(bytes);
+    }
+  }
+  return filters;
+}
+
+comparison_view compare_call::read_view() const {
+  comparison_view view;
+  view.by = read_by(by_);
+  view.all = all_;
+  if (!gate_.empty()) {
+    view.gated = true;
+    view.judged_with.margin = read_quantity("--gate", [&] { return parse_percentage(gate_); });
+  }
+  return view;
+}
+
+/// Refuses outputs that would destroy something before anything is read.
+void compare_call::check_outputs() const {
+  for (const auto& [option, path] : {std::pair("-o", &output_), std::pair("--csv", &csv_)}) {
+    if (path->empty() || *path == "-") continue;
+    for (const std::vector<std::string>* inputs : {&files_, &to_}) {
+      for (const std::string& input : *inputs) {
+        std::error_code ignored;
+        if (!std::filesystem::equivalent(input, *path, ignored)) continue;
+        throw program_error(exit_code::wrong_usage, fmt::format("{}: {} is one of the files to compare; name another",
+                                                                option, sanitize(*path)));
+      }
+    }
+    if (path == &output_) check_comparison_replaceable(*path);
+    if (!std::filesystem::exists(*path) || std::filesystem::is_regular_file(*path)) probe_writable(*path);
+  }
+  if (!output_.empty() && output_ == csv_) {
+    throw program_error(exit_code::wrong_usage, "--csv and -o name the same file");
+  }
+  const auto inputs = std::ranges::count(files_, "-") + std::ranges::count(to_, "-");
+  if (inputs > 1) throw program_error(exit_code::wrong_usage, "standard input (-) can be read once only");
+}
+
+exit_code compare_call::run(std::vector<std::string> command) {
+  const comparison_view view = read_view();
+  const row_filters filters = read_filters();
+  if (!to_.empty() && (!base_.empty() || each_implementation_ || !references_.empty())) {
+    throw program_error(exit_code::wrong_usage,
+                        "--to compares two versions; --base, --with and --impl all put devices side by side: leave one "
+                        "out");
+  }
+  check_outputs();
+
+  std::vector<comparison_source> sources;
+  for (const std::vector<std::string>* paths : {&files_, &to_}) {
+    for (const std::string& path : *paths) sources.push_back(load_source(path));
+  }
+  const bool interleaved = sources.size() == 1 && base_.empty() && !each_implementation_ && references_.empty() &&
+                           holds_two_builds(sources[0].run);
+  if (interleaved) {
+    two_builds split = split_builds(sources.front());
+    split.before.notes = sources.front().notes;
+    sources = {std::move(split.before), std::move(split.after)};
+  }
+  for (published_set& set : load_published_sets(split_list("--with", references_), worker_folders())) {
+    sources.push_back(source_of_results(std::move(set.document), set.name));
+  }
+  std::vector<std::string> notes;
+  for (const comparison_source& source : sources) {
+    for (const std::string& note : source.notes) {
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+    }
+  }
+  keep_rows(sources, filters);
+  comparison_request request;
+  request.base = base_;
+  request.each_implementation = each_implementation_;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::size_t of_other_side = interleaved ? 1 : to_.size();
+    const bool other_side = i >= files_.size() && i < files_.size() + of_other_side;
+    (other_side ? request.to : request.files).push_back(&sources[i]);
+  }
+  comparison compared = choose_comparison(request);
+  if (view.gated && compared.mode != comparison_mode::versions) {
+    throw program_error(exit_code::wrong_usage,
+                        "--gate judges two versions of a device, but these are devices side by side; name the files "
+                        "of the two versions: prumo compare BEFORE --to AFTER --gate 3%");
+  }
+  check_value_is_told(compared, view.by);
+  judge_cases(compared, view.judged_with, interleaved);
+  notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
+  for (std::string& note : notes) note = sanitize(note);
+  print_notes(notes);
+  compared.notes = notes;
+
+  if (!output_.empty()) write_file_atomically(output_, dump_comparison(compared, view, command));
+  if (!csv_.empty()) write_file_atomically(csv_, comparison_csv(compared));
+  const bool taken = output_ == "-" || csv_ == "-";
+  print_report(comparison_table(compared, view, style_for(taken ? STDERR_FILENO : STDOUT_FILENO)), taken ? "-" : "");
+
+  const verdict_counts counts = count_verdicts(compared);
+  const std::size_t judged = counts.same + counts.faster + counts.slower + counts.unclear;
+  if (judged == 0 && counts.broke == 0 && (view.gated || counts.refused > 0)) {
+    fmt::print(stderr, "prumo: none of these cases could be compared; the table says why\n");
+    return exit_code::wrong_usage;
+  }
+  return view.gated && !passes_gate(counts) ? exit_code::no : exit_code::done;
+}
+
+}  // namespace
+
+const verb compare_verb{
+    "compare", "results across machines, devices or versions, with a verdict",
+    "Compares results. Two files of one device are two versions of it: a row a case with before, after, the ratio of "
+    "their times with its interval, and a verdict. Several devices, in one file or many, stand side by side.",
+    R"(Examples:
+  prumo compare before.json after.json            two versions: same, faster, slower or unclear
+  prumo compare before.json after.json --gate 3%  exit code 1 if something became slower by more
+  prumo compare a1.json a2.json a3.json --to b1.json b2.json b3.json
+                                                  three process runs of each: verdicts to rely on
+  prumo compare both.json                         the two builds of `prumo bench --against OLD -o both.json`
+  prumo compare laptop.json server.json           devices side by side
+  prumo compare r.json --base openmp:0 --by roofline
+                                                  devices of one run, shares of their own ceilings
+  prumo compare r.json --device openmp:0 --impl all --op gemm
+                                                  implementations side by side
+  prumo compare r.json --with theano-2017 --by rate
+                                                  published figures beside this machine
+  prumo compare old-nvbench.json new-nvbench.json
+  prumo compare a.json b.json -o c.json --csv c.csv --all
+
+Exit codes: 0 done; 1 the gate was not passed; 2 wrong usage or input, or nothing that can be compared; 3 this machine
+cannot (a file that may not be read or written).)",
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<compare_call>(); }};
+
+}  // namespace prumo::bench

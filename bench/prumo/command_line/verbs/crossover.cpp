@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "crossover/crossover.hpp"
+
+#include "command_line/options/measuring_arguments.hpp"
+#include "command_line/options/option_values.hpp"
+#include "command_line/options/worker_arguments.hpp"
+#include "command_line/verbs/common.hpp"
+#include "command_line/verbs/verb.hpp"
+#include "crossover/crossover_report.hpp"
+#include "plan/plan_selection.hpp"
+#include "results/published_figures.hpp"
+#include "results/run_record.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/progress.hpp"
+#include "terminal/text_plot.hpp"
+#include "workers/worker_discovery.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// What the options of `prumo crossover` say.
+struct crossover_options {
+  fleet_options common;
+  measure_options measure;
+  plan_options plan;              ///< of every operation
+  std::vector<std::string> ops;   ///< empty: a product and its sum
+  std::vector<std::string> data;  ///< of devices with their own memory; empty: all
+  size_range bytes, rows;
+  bool plot = false;
+  bool list_only = false;
+  std::string output;
+  std::vector<std::string> command;
+};
+
+std::vector<crossover_workload> workloads_of(const crossover_options& options) {
+  std::vector<crossover_workload> workloads;
+  workloads.reserve(options.ops.size() + 1);
+  for (const std::string& op : options.ops) workloads.push_back(operation_workload(op, options.plan, options.bytes));
+  if (workloads.empty()) workloads.push_back(product_and_sum_workload(options.plan, options.rows));
+  return workloads;
+}
+
+exit_code code_of(const std::vector<json>& results) {
+  const auto is_wrong = [](const json& it) { return it.at("verified") == false; };
+  if (std::ranges::any_of(results, is_wrong)) return exit_code::no;
+  const bool failed = std::ranges::any_of(results, [](const json& it) { return it.at("status") == "failed"; });
+  return failed ? exit_code::machine_cannot : exit_code::done;
+}
+
+void finish(const crossover_options& options, const results_writer& writer, json crossings) {
+  json document = writer.document();
+  document["run"]["crossovers"] = std::move(crossings);
+  if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
+}
+
+exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_time started) {
+  print_notes(fleet.notes());
+  const std::vector<crossover_workload> workloads = workloads_of(options);
+  if (options.list_only) {
+    for (const crossover_workload& it : workloads) {
+      fmt::print("{}: {}, from {} to {}\n", it.name, it.title, it.text(it.smallest), it.text(it.largest));
+    }
+    return exit_code::done;
+  }
+  results_writer writer(options.output, make_run_record(options.command, fleet.worker_versions(), fleet.notes()),
+                        fleet.device_entries());
+  progress shown;
+  shown.start(0);
+  point_measurer measurer(fleet, writer, options.measure, [&](const std::string& what) { shown.update(what, 0); });
+  const text_style style = style_for(options.output == "-" ? STDERR_FILENO : STDOUT_FILENO);
+  json crossings = json::array();
+  try {
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+      const crossover_workload& workload = workloads[i];
+      crossover_setting setting;
+      setting.seconds = options.measure.budget_seconds / static_cast<double>(workloads.size());
+      setting.deadline =
+          started + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                        std::chrono::duration<double>(std::min(setting.seconds * static_cast<double>(i + 1), 3e7)));
+      setting.case_limit = options.measure.case_limit_seconds;
+      setting.data = options.data;
+      const crossover_curves curves = measure_crossover(workload, fleet, measurer, writer, setting);
+      shown.clear();
+      std::string report = (i > 0 ? "\n" : "") + crossover_table(workload, curves, style);
+      for (const json& it : curves.crossings(workload.name)) crossings.push_back(it);
+      if (options.plot) report += '\n' + crossover_plot(workload, curves, style);
+      if (options.ops.empty()) {
+        const std::vector<std::string> lesson{"mps"};
+        report +=
+            '\n' + published_times_table(load_published_sets(lesson, worker_folders()).front().document, curves, style);
+      }
+      print_report(report, options.output);
+    }
+  } catch (const interrupted&) {
+    shown.clear();
+    fleet.quit();
+    if (!writer.results().empty()) finish(options, writer, std::move(crossings));
+    fmt::print(stderr, "prumo: interrupted: {} results are finished\n", writer.results().size());
+    return exit_code::interrupted;
+  }
+  fleet.quit();
+  finish(options, writer, std::move(crossings));
+  print_report(
+      fmt::format(
+          "time: median of a call by the wall clock, which is read when the device has finished a batch of calls; "
+          "{}\n",
+          options.plan.dispatches.front() == "single"
+              ? "each is\nlaunched by itself"
+              : "the\nshortest calls of a GPU are replayed as a graph, and cost more with --dispatch single"),
+      options.output);
+  return code_of(writer.results());
+}
+
+exit_code run_crossover(const crossover_options& options) {
+  const steady_time started = std::chrono::steady_clock::now();
+  check_output(options.output);
+  if (options.ops.empty())
+    std::ignore = load_published_sets(std::vector<std::string>{"mps"}, worker_folders());  // before it is late
+  return with_fleet(options.common, device_facts::read,
+                    [&](worker_fleet& fleet) { return measure(options, fleet, started); });
+}
+
+/// `LOW:HIGH` as two numbers. \throws program_error (wrong usage)
+template <typename Read>
+size_range read_range(const char* option, const std::string& text, Read read) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw program_error(exit_code::wrong_usage, fmt::format("{}: takes LOW:HIGH and got '{}'", option, text));
+  }
+  const size_range range{read(text.substr(0, colon)), read(text.substr(colon + 1))};
+  if (range.smallest >= range.largest) {
+    throw program_error(exit_code::wrong_usage, fmt::format("{}: '{}' does not end above its beginning", option, text));
+  }
+  return range;
+}
+
+class crossover_call : public verb_call {
+ public:
+  void add_options(CLI::App& app) override {
+    workers_.add_to(app);
+    add_words(app, "--op", ops_, "single operations (default: the lesson's workload)", "LIST")->group("What");
+    app.add_option("--size", size_, "from and to which size of one array, with --op (default 4KB:64MB)")
+        ->type_name("LOW:HIGH")
+        ->group("What");
+    app.add_option("--rows", rows_, "from and to how many rows, for the lesson's workload (default 70:7000)")
+        ->type_name("LOW:HIGH")
+        ->group("What");
+    add_words(app, "--data", data_, "where GPUs have their data: resident, transferred (default both)", "LIST")
+        ->group("What");
+    add_words(app, "--host-memory", host_memory_, "pinned, pageable, for transferred data (default both)", "LIST")
+        ->group("What");
+    app.add_option("--dtype", dtype_, "the type (default f32)")->type_name("TYPE")->group("What");
+    app.add_option("--cache", cache_, "hot: the same arrays again and again; cold: rotating ones (default hot)")
+        ->type_name("STATE")
+        ->group("What");
+    app.add_option("--dispatch", dispatch_,
+                   "recorded: a GPU's short calls are replayed as one launch; single: the host launches each, as "
+                   "programs do (default recorded)")
+        ->type_name("HOW")
+        ->group("What");
+    measuring_.add_to(app, "1min");
+    app.add_option("--plot", plot_, "auto (on a terminal), always, never")->type_name("WHEN")->group("Output");
+    app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_flag("--list", list_, "print what would be measured, and measure nothing")->group("Output");
+  }
+
+  exit_code run(std::vector<std::string> command) override {
+    crossover_options options;
+    options.common = workers_.read();
+    options.ops = split_list("--op", ops_);
+    options.data = split_list("--data", data_);
+    for (const std::string& it : options.data) check_choice("--data", it, {"resident", "transferred"});
+    check_choice("--plot", plot_, {"auto", "always", "never"});
+    options.plan.dtypes = {dtype_};
+    options.plan.caches = {cache_};
+    options.plan.dispatches = {dispatch_};
+    options.plan.host_memory = split_list("--host-memory", host_memory_);
+    // Hosts know resident data only, and composed times need the resident ones.
+    const bool transferred =
+        options.data.empty() || std::ranges::find(options.data, "transferred") != options.data.end();
+    if (!transferred) options.plan.data = {"resident"};
+    std::ignore = choose_axes(options.plan);
+    read_sizes(options);
+    options.measure.budget_seconds = 60;
+    options.measure.minimum_seconds = 0.05;
+    options.measure.count_limit = 1e5;
+    measuring_.read_into(options.measure);
+    options.plot = plot_ == "always" || (plot_ == "auto" && is_plot_wanted());
+    options.list_only = list_;
+    options.output = output_;
+    options.command = std::move(command);
+    return run_crossover(options);
+  }
+
+ private:
+  void read_sizes(crossover_options& options) const {
+    const char* useless = options.ops.empty() ? (size_.empty() ? nullptr : "--size")
+                          : rows_.empty()     ? nullptr
+                                              : "--rows";
+    if (useless != nullptr) {
+      throw program_error(exit_code::wrong_usage,
+                          fmt::format("{} goes {} --op: the lesson's workload is sized by --rows, operations by --size",
+                                      useless, options.ops.empty() ? "with" : "without"));
+    }
+    if (!size_.empty()) {
+      options.bytes = read_range("--size", size_, [](const std::string& text) {
+        return static_cast<double>(read_quantity("--size", [&] { return parse_bytes(text); }));
+      });
+    }
+    if (!rows_.empty()) {
+      options.rows = read_range("--rows", rows_, [](const std::string& text) {
+        const double rows = read_assignments("--rows", {"ROWS=" + text}, true).at("ROWS");
+        if (rows < 1) throw program_error(exit_code::wrong_usage, fmt::format("--rows: '{}' is no row at all", text));
+        return rows;
+      });
+    }
+  }
+
+  worker_arguments workers_;
+  measuring_arguments measuring_;
+  std::vector<std::string> ops_, data_, host_memory_;
+  std::string size_, rows_, dtype_ = "f32", cache_ = "hot", dispatch_ = "recorded", plot_ = "auto", output_;
+  bool list_ = false;
+};
+
+}  // namespace
+
+const verb crossover_verb{"crossover", "where the GPU overtakes the CPU, with and without transfers",
+                          "Searches for the size from which on a GPU is faster than the CPU: coarse sizes on every "
+                          "device first, then bisection "
+                          "where the faster one changes. Without --op it is the workload of a lesson on GPUs, (x @ "
+                          "y.T).sum(), between 70 x 30 "
+                          "and 7000 x 3000, with the lesson's published figures beside. Its time is composed of a "
+                          "product and a sum, which every "
+                          "worker and peer has.",
+                          R"(Examples:
+  prumo crossover                               the lesson's workload, within a minute
+  prumo crossover --op gemm,add,sigmoid         break-even of single operations
+  prumo crossover --op add --size 1KB:1GB --data transferred --host-memory pageable
+  prumo crossover --device all -o r.json        with peers; the points as results
+  prumo crossover --plot always | less
+
+Exit codes: 0 done, even if there is nothing to cross; 1 a result was wrong; 2 wrong usage; 3 this machine cannot (no
+device, a case that failed); 130 interrupted.)",
+                          []() -> std::unique_ptr<verb_call> { return std::make_unique<crossover_call>(); }};
+
+}  // namespace prumo::bench

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "crossover/crossover.hpp"
+#include "terminal/text_table.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace prumo::bench {
+
+/// A workload's table (a row a size: the time of each device, and the challengers' as a multiple of the first host's),
+/// its break-even sizes, and what was left out.
+[[nodiscard]] std::string crossover_table(const crossover_workload& workload, const crossover_curves& curves,
+                                          const text_style& style);
+
+/// Time over size, both logarithmic.
+[[nodiscard]] std::string crossover_plot(const crossover_workload& workload, const crossover_curves& curves,
+                                         const text_style& style);
+
+/// The published times of (x @ y.T).sum(), each beside the time measured here at its size. `published` is the document
+/// of the set `mps`.
+[[nodiscard]] std::string published_times_table(const nlohmann::json& published, const crossover_curves& curves,
+                                                const text_style& style);
+
+}  // namespace prumo::bench

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "measure/group_measurement.hpp"
+
+#include "statistics/stopping.hpp"
+#include "terminal/interrupt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+using steady = std::chrono::steady_clock;
+
+/// Of the time that a case may use beside the necessary, what its verification may take.
+constexpr double verify_share = 0.25;
+
+/// The most that a probe samples at a time.
+constexpr double longest_probe_seconds = 0.25;
+
+}  // namespace
+
+/// Cases and probes that are in memory at the same time.
+struct group_measurer::batch {
+  std::vector<member*> cases;
+  std::vector<live_probe*> probes;
+
+  [[nodiscard]] bool any_open() const {
+    return std::ranges::any_of(cases, [](const member* it) { return it->measured.open(); });
+  }
+  /// A probe takes its turn as long as there is a case that it may bound.
+  [[nodiscard]] bool is_needed(const live_probe& probe) const {
+    return std::ranges::any_of(cases, [&](const member* it) {
+      return it->measured.open() && it->planned->device == probe.group.cases.front().device;
+    });
+  }
+};
+
+/// Who is asked for samples in a round.
+struct group_measurer::turn {
+  live_case* measured;
+  live_probe* probe;  ///< null for a case
+
+  [[nodiscard]] bool has_samples() const { return measured->samples().size() > (probe == nullptr ? 0 : probe->first); }
+};
+
+live_case::fit group_measurer::prepare(const planned_group& group, member& which, bool may_wait) {
+  const auto begun = steady::now();
+  const bool was_prepared = which.measured.is_prepared();
+  live_case::fit fits = which.measured.prepare(true);
+  // Probes can be prepared again, and the group's own are measured alone if there is no room.
+  if (fits == live_case::fit::no_memory && ceilings_.release(!may_wait)) fits = which.measured.prepare(true);
+  if (fits == live_case::fit::no_memory && !may_wait) fits = which.measured.prepare(false);
+  if (fits == live_case::fit::yes && !was_prepared) {
+    times_.learn_prepare(group, *which.planned, seconds_since(begun));
+  }
+  return fits;
+}
+
+void group_measurer::prepare(live_probe& probe) {
+  if (probe.measured.is_prepared()) return;
+  const auto begun = steady::now();
+  if (probe.measured.prepare(true) != live_case::fit::yes) return;
+  times_.learn_prepare(probe.group, probe.group.cases.front(), seconds_since(begun));
+}
+
+void group_measurer::release(const planned_group& group, member& which) {
+  const bool was_prepared = which.measured.is_prepared();
+  const auto begun = steady::now();
+  which.measured.release();
+  if (was_prepared) times_.learn_release(group, *which.planned, seconds_since(begun));
+}
+
+void group_measurer::verify(const planned_group& group, const group_setting& setting, batch& now) {
+  for (member* it : now.cases) {
+    if (!it->measured.open()) continue;
+    throw_if_interrupted();
+    const double least = times_.verify_seconds(group, *it->planned, time_model::least_verify_budget);
+    const double budget = times_.verify_budget(group, *it->planned, least + verify_share * setting.case_seconds);
+    const auto begun = steady::now();
+    it->measured.verify(budget, times_.call_seconds(group, *it->planned));
+    if (it->measured.open()) times_.learn_verify(group, *it->planned, budget, seconds_since(begun));
+  }
+}
+
+json group_measurer::counted_flops(const planned_group& group, const group_setting& setting) {
+  const std::string key =
+      fmt::format("{} {} {} {}", group.op, group.dtype, group.shape.dump(), group.parameters.dump());
+  if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
+  const double limit = setting.options.count_limit;
+  json counted;
+  std::vector<std::size_t> asked;
+  for (const planned_case& planned : group.cases) {
+    const std::size_t worker = fleet_.devices()[planned.device].worker;
+    if (planned.outcome || std::ranges::find(asked, worker) != asked.end()) continue;
+    asked.push_back(worker);
+    const double expected = times_.count_seconds(group, planned, limit);
+    const auto begun = steady::now();
+    try {
+      counted = fleet_.worker(worker).count(group.op, group.dtype, group.shape, group.parameters, limit, expected);
+    } catch (const request_refused&) {
+      continue;
+    } catch (const worker_failure&) {
+      continue;
+    }
+    if (!counted.is_null()) {
+      times_.learn_count(group, planned, limit, seconds_since(begun));
+      break;
+    }
+  }
+  return counted_[key] = counted;
+}
+
+void group_measurer::sample_in_turns(const planned_group& group, const group_setting& setting, batch& now) {
+  std::vector<turn> turns;
+  for (live_probe* it : now.probes) {
+    if (it->measured.is_prepared() && now.is_needed(*it)) turns.push_back({&it->measured, it});
+  }
+  for (member* it : now.cases) {
+    if (it->measured.open()) turns.push_back({&it->measured, nullptr});
+  }
+  const auto takes_turn = [&](const turn& it) {
+    return it.measured->open() && (it.probe == nullptr || now.is_needed(*it.probe));
+  };
+  const auto count = static_cast<double>(std::max<std::size_t>(1, turns.size()));
+  const double left = std::max(0.0, seconds_until(setting.deadline));
+  const pace chosen =
+      choose_pace(std::min(setting.case_seconds, left / count), rounds_of_a_share(setting.options.process_runs));
+  // The machine settles while each is called for the first time.
+  for (const turn& it : turns) {
+    if (chosen.settle_seconds > 0 && takes_turn(it)) it.measured->sample(chosen.settle_seconds, true);
+  }
+  double allowed = 0;
+  for (const turn& it : turns) {
+    allowed += std::min(setting.case_seconds, useful_seconds(setting.options, it.measured->interval_seconds()));
+  }
+  const steady_time deadline = std::min(setting.deadline, after_seconds(allowed));
+  for (std::size_t round = 0; now.any_open(); ++round) {
+    throw_if_interrupted();
+    if (setting.on_step) setting.on_step(group.label());
+    double round_seconds = 0;
+    double longest = 0;
+    for (const turn& it : turns) {
+      // Who takes long gets fewer samples, not the time of the others.
+      const double next = it.measured->next_seconds(chosen.slice_seconds);
+      const bool spent = it.measured->sampled_seconds() + next > 1.25 * setting.case_seconds;
+      if (it.probe == nullptr && it.measured->open() && spent && it.has_samples()) it.measured->stop();
+      if (takes_turn(it)) round_seconds += next;
+      if (it.probe == nullptr) longest = std::max(longest, next);
+    }
+    // Beside calls that take seconds, a probe of some milliseconds would tell of a moment only.
+    const double probe_seconds = std::clamp(0.05 * longest, chosen.slice_seconds, longest_probe_seconds);
+    // Rounds are whole, so that all see the same machine; after the last, only who has no sample yet is asked.
+    const bool late = seconds_until(deadline) < round_seconds;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const turn& it = turns[(first_of_round(round, turns.size()) + i) % turns.size()];
+      if (!takes_turn(it) || (late && it.has_samples())) continue;
+      it.measured->sample(it.probe == nullptr ? chosen.slice_seconds : probe_seconds, false);
+    }
+    for (const turn& it : turns) {
+      if (it.probe != nullptr) continue;
+      it.measured->record().end_round();
+      it.measured->check_stop();
+      if (late && it.measured->open()) it.measured->stop();
+    }
+  }
+}
+
+/// One long look at each case that has time left, or for which it was kept.
+void group_measurer::measure_energy(const group_setting& setting, batch& now) {
+  for (member* it : now.cases) {
+    const case_record& record = it->measured.record();
+    if (!has_transfers(it->measured.device().summary) || !may_tell_energy(it->planned->device)) continue;
+    if (record.ended() || record.samples().empty() || record.has_energy()) continue;
+    const bool kept = setting.keeps_energy_time && it->planned->is_largest_kernel;
+    if (!kept && setting.case_seconds - it->measured.sampled_seconds() < energy_look_seconds) continue;
+    if (seconds_until(setting.deadline) < energy_look_seconds) continue;
+    it->measured.sample(energy_look_seconds, false);
+    if (!record.has_energy()) without_energy_.insert(it->planned->device);
+  }
+}
+
+void group_measurer::measure_batch(const planned_group& group, const group_setting& setting, batch& now) {
+  const auto step = [&](const char* what) {
+    if (setting.on_step) setting.on_step(fmt::format("{}{}", group.label(), what));
+  };
+  if (setting.options.verify && group.process_run == 0) {
+    step(": verifying");
+    verify(group, setting, now);
+  }
+  if (now.any_open() && group.process_run == 0) {
+    step(": counting");
+    const json counted = counted_flops(group, setting);
+    for (member* it : now.cases) it->measured.record().set_counted(counted);
+  }
+  step("");
+  sample_in_turns(group, setting, now);
+  if (group.process_run == 0) measure_energy(setting, now);
+  for (const member* it : now.cases) times_.learn_call(group, *it->planned, it->measured.samples());
+  for (const live_probe* it : now.probes) {
+    times_.learn_call(it->group, it->group.cases.front(), it->measured.samples());
+  }
+}
+
+std::vector<measured_case> group_measurer::measure(const planned_group& group, const group_setting& setting) {
+  std::vector<member> cases;
+  cases.reserve(group.cases.size());
+  for (const planned_case& planned : group.cases) {
+    cases.push_back({&planned, live_case(group, planned, fleet_, setting.options)});
+  }
+  std::vector<member*> waiting;
+  for (member& it : cases) {
+    if (it.measured.open()) waiting.push_back(&it);
+  }
+  const std::vector<live_probe*> probes = ceilings_.begin(group);
+  while (!waiting.empty()) {
+    batch now;
+    now.probes = probes;
+    std::vector<member*> later;
+    for (member* it : waiting) {
+      throw_if_interrupted();
+      if (setting.on_step) setting.on_step(fmt::format("{}: preparing", group.label()));
+      switch (prepare(group, *it, !now.cases.empty())) {
+        case live_case::fit::yes: now.cases.push_back(it); break;
+        case live_case::fit::no_memory: later.push_back(it); break;
+        case live_case::fit::ended: break;
+      }
+    }
+    for (live_probe* it : probes) {
+      if (now.is_needed(*it)) prepare(*it);
+    }
+    measure_batch(group, setting, now);
+    for (member* it : now.cases) release(group, *it);
+    waiting = std::move(later);
+  }
+  for (live_probe* it : probes) {
+    // There was no room for it beside the cases: measured right after them.
+    constexpr double alone_seconds = 0.1;
+    if (it->measured.samples().size() > it->first) continue;
+    prepare(*it);
+    if (it->measured.open() && !it->measured.is_prepared() && ceilings_.release(true)) prepare(*it);
+    if (it->measured.is_prepared()) it->measured.sample(alone_seconds, false);
+  }
+  ceilings_.end();
+
+  std::vector<measured_case> results;
+  results.reserve(cases.size());
+  for (const member& it : cases) results.push_back(it.measured.result());
+  return results;
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "cases/measure_options.hpp"
+#include "ceilings/ceilings.hpp"
+#include "measure/group_measurement.hpp"
+#include "measure/time_model.hpp"
+#include "plan/plan.hpp"
+#include "results/results_file.hpp"
+#include "terminal/progress.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace prumo::bench {
+
+/// What a run came to.
+struct run_outcome {
+  std::size_t wrong = 0;   ///< cases whose verification failed
+  std::size_t failed = 0;  ///< other failed cases
+  std::size_t kept = 0;    ///< cases that a resumed file had already
+};
+
+/// Measures a plan group by group within its time budget and keeps the results file up to date.
+///
+/// Small sizes come first: what they take tells how long the large ones will; long calls come last. Before each group
+/// the time that is left is shared out anew: every case that is still to come has what it needs to its first sample
+/// (memory, data, verification, counting, its probes), and what is left beyond that is shared by max-min fairness.
+///
+/// With several process runs all groups are measured by each of them, one run after the other. The order of two builds
+/// alternates (A B, B A, A B), in starting as well as within a group. Cases are verified and counted, ceilings and
+/// energy measured in the first run only.
+class scheduler {
+ public:
+  /// `started` is when the program began: the budget counts from there.
+  scheduler(worker_fleet& fleet, results_writer& writer, progress& shown, measure_options options, steady_time started);
+
+  /// Cases that the writer has from an earlier run are kept. What does not fit into the budget with a single sample is
+  /// left out, the longest first; but where `sizes_chosen`, the user named sizes, and one call of each alone takes
+  /// longer than the budget, he gets a sample of each and one line that says so. \throws interrupted, results_error
+  run_outcome run(const bench_plan& plan, bool sizes_chosen);
+
+ private:
+  struct needs;
+
+  [[nodiscard]] std::vector<planned_group> open_groups(const bench_plan& plan, std::size_t process_run) const;
+  [[nodiscard]] bool is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const;
+  void drop_settled(planned_group& group) const;
+  void begin_process_run(std::size_t number);
+  [[nodiscard]] needs needs_of(std::span<const planned_group> groups);
+  void leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all);
+  void tell_overlong(double seconds);
+  [[nodiscard]] double energy_seconds(std::span<const planned_group> groups) const;
+  void share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen, group_setting& setting);
+  void store(const planned_group& group, std::vector<measured_case> results);
+  void store_devices();
+
+  worker_fleet& fleet_;
+  results_writer& writer_;
+  progress& progress_;
+  measure_options options_;
+  steady_time started_;
+  steady_time deadline_;
+  time_model times_;
+  ceiling_store ceilings_;
+  group_measurer measurer_;
+  double called_seconds_ = 0;  ///< one call of each case so far
+  bool overlong_ = false;
+  std::size_t process_run_ = 0;
+  double restart_seconds_ = 0;  ///< what it took to start fresh worker processes
+};
+
+/// True where a result of an earlier run stands: measured, unsupported, or skipped for another reason than time.
+[[nodiscard]] bool is_final(const nlohmann::json& result);
+
+}  // namespace prumo::bench

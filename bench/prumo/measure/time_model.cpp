@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "measure/time_model.hpp"
+
+#include "rates/rates_and_shares.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// What is usual where nothing was measured and the device tells nothing.
+struct usual_rates {
+  double bytes = 1e10;          ///< of memory, a second
+  double flops = 3e10;          ///< a second
+  double prepared_bytes = 1e9;  ///< allocated and filled, a second
+  double verified_bytes = 1e9;  ///< brought to the host and looked through, a second
+  double last_level_cache = 32.0 * 1024 * 1024;
+};
+
+constexpr double link_bytes = 1e10;           // between host and device, a second
+constexpr double host_buffer_bytes = 2e9;     // of memory for transfers, allocated and touched, a second
+constexpr double freed_bytes = 1e10;          // of a host, a second
+constexpr double reference_operations = 1e8;  // a second
+constexpr double counted_operations = 2e7;    // a second
+constexpr double reference_per_element = 20;  // operations of a reference, about
+constexpr double request_seconds = 1e-3;      // of anything that a worker is asked
+constexpr double usual_slowdown = 1;          // of a call where nothing was measured yet
+constexpr double shortest_interval = 2e-3;    // that a worker takes for a batch of calls
+
+bool is_gpu(const fleet_device& device) {
+  const std::string& backend = device.summary.backend;
+  return backend == "cuda" || backend == "hip" || backend == "sycl";
+}
+
+usual_rates rates_of(const fleet_device& device) {
+  if (is_gpu(device)) return {5e11, 5e12, 2e10, 4e9, 64.0 * 1024 * 1024};
+  return {};
+}
+
+/// The share of a theoretical peak that good kernels reach.
+constexpr double usual_share_of_peak = 0.7;
+
+double number_or(const json& object, const char* name, double fallback) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : fallback;
+}
+
+double reference_cost(const planned_group& group) {
+  const cost_model model = cost_model::from_json(group.model);
+  return reference_per_element * model.elements.value_or(0) + model.flops.value_or(0);
+}
+
+}  // namespace
+
+double useful_seconds(const measure_options& options, double interval_seconds) {
+  constexpr double noisy = 10;  // times as long as on a quiet machine
+  const double least =
+      std::max(options.minimum_seconds, static_cast<double>(options.minimum_samples) * interval_seconds);
+  return std::min(noisy * least, options.case_limit_seconds);
+}
+
+double time_model::correction(const std::string& key, double unknown) const {
+  const auto found = corrections_.find(key);
+  return found == corrections_.end() ? unknown : found->second;
+}
+
+void time_model::learn(const std::string& key, double seconds, double predicted) {
+  if (!(seconds > 0) || !(predicted > 0)) return;
+  const double ratio = std::clamp(seconds / predicted, 1e-4, 1e4);
+  const auto [place, is_new] = corrections_.emplace(key, ratio);
+  // Half of what was known stays, so that one slow moment does not spoil all estimates.
+  if (!is_new) place->second = std::sqrt(place->second * ratio);
+}
+
+std::string time_model::device_key(const char* what, const planned_case& which) const {
+  return fmt::format("{} {}", what, which.device);
+}
+
+/// Pages of the host that a device may read take another time to get than those it may not.
+std::string time_model::memory_key(const char* what, const planned_case& which) {
+  return fmt::format("{} {} {} {}", what, which.device, which.data, which.host_memory.value_or(""));
+}
+
+std::string time_model::call_key(const planned_group& group, const planned_case& which) const {
+  return fmt::format("{} {} {} {} {} {}", which.device, group.op, group.dtype, group.layout, which.data,
+                     which.implementation.value_or(""));
+}
+
+/// By the device's peak; peers that know none work on the same processor as those that do.
+double time_model::flops_per_second(const planned_group& group, const planned_case& which) const {
+  const fleet_device& device = fleet_.devices()[which.device];
+  const std::string unit = cost_model::from_json(group.model).unit;
+  double best = 0;
+  for (const fleet_device& other : fleet_.devices()) {
+    if (is_gpu(other) != is_gpu(device) || (is_gpu(device) && other.id != device.id)) continue;
+    if (other.threads != device.threads) continue;
+    const json peaks = other.entry.value("peaks", json::array());
+    const compute_peaks peak =
+        find_compute_peaks(peaks, find_compute_unit(peaks, unit, group.dtype, group.compute_mode));
+    best = std::max({best, peak.max_clock.value_or(0), peak.measured_clock.value_or(0)});
+  }
+  return best > 0 ? usual_share_of_peak * best : rates_of(device).flops;
+}
+
+std::pair<double, const char*> time_model::usual_call(const planned_group& group, const planned_case& which) const {
+  const cost_model model = cost_model::from_json(group.model);
+  const usual_rates usual = rates_of(fleet_.devices()[which.device]);
+  const double memory = model.bytes.value_or(group.footprint_bytes) / usual.bytes;
+  const double compute = model.flops.value_or(0) / flops_per_second(group, which);
+  constexpr double shortest = 1e-7;
+  if (which.data == "transferred") {
+    return {std::max({memory, compute, shortest}) + group.footprint_bytes / link_bytes, "transfer"};
+  }
+  return {std::max({memory, compute, shortest}), compute > memory ? "compute" : "memory"};
+}
+
+double time_model::call_seconds(const planned_group& group, const planned_case& which) const {
+  const auto [seconds, bound] = usual_call(group, which);
+  const double of_device = correction(device_key(bound, which), usual_slowdown);
+  return seconds * correction(call_key(group, which), of_device) + correction(device_key("disturbed", which), 0);
+}
+
+/// Of all copies of the arrays.
+double time_model::prepared_bytes(const planned_group& group, const planned_case& which) const {
+  const fleet_device& device = fleet_.devices()[which.device];
+  const double cache =
+      number_or(device.entry.value("facts", json::object()), "cache_llc_bytes", rates_of(device).last_level_cache);
+  return std::max(group.footprint_bytes, which.cache == "cold" ? 2 * cache : 0.0);
+}
+
+double time_model::usual_prepare_seconds(const planned_group& group, const planned_case& which) const {
+  const double buffers = which.data == "transferred" ? group.footprint_bytes / host_buffer_bytes : 0;
+  return request_seconds + prepared_bytes(group, which) / rates_of(fleet_.devices()[which.device]).prepared_bytes +
+         buffers;
+}
+
+double time_model::prepare_seconds(const planned_group& group, const planned_case& which) const {
+  return usual_prepare_seconds(group, which) * correction(memory_key("prepare", which), 1);
+}
+
+double time_model::usual_release_seconds(const planned_group& group, const planned_case& which) const {
+  double bytes = is_gpu(fleet_.devices()[which.device]) ? 0 : prepared_bytes(group, which);
+  if (which.data == "transferred") bytes += group.footprint_bytes;
+  return request_seconds + bytes / freed_bytes;
+}
+
+double time_model::release_seconds(const planned_group& group, const planned_case& which) const {
+  return usual_release_seconds(group, which) * correction(memory_key("release", which), 1);
+}
+
+double time_model::verify_seconds(const planned_group& group, const planned_case& which, double budget) const {
+  const double usual = request_seconds +
+                       group.footprint_bytes / rates_of(fleet_.devices()[which.device]).verified_bytes +
+                       std::min(budget, reference_cost(group)) / reference_operations;
+  return usual * correction(device_key("verify", which), 1) + call_seconds(group, which);
+}
+
+double time_model::verify_budget(const planned_group& group, const planned_case& which, double seconds) const {
+  const double fixed = verify_seconds(group, which, 0);
+  const double operations = (seconds - fixed) * reference_operations / correction(device_key("verify", which), 1);
+  return std::clamp(operations, least_verify_budget, usual_verify_budget);
+}
+
+double time_model::count_seconds(const planned_group& group, const planned_case& which, double limit) const {
+  const double flops = cost_model::from_json(group.model).flops.value_or(0);
+  const double usual = request_seconds + (flops <= limit ? flops / counted_operations : 0);
+  return usual * correction(device_key("count", which), 1);
+}
+
+double time_model::first_sample_seconds(const planned_group& group, const planned_case& which) const {
+  // To warm up, to calibrate, to measure: of long calls the first of these are the sample (docs/protocol.md).
+  const double call = call_seconds(group, which);
+  const double intervals = call >= 1 ? 1 : call >= 0.1 ? 2 : 3;
+  return request_seconds + intervals * std::max(shortest_interval, call);
+}
+
+void time_model::learn_call(const planned_group& group, const planned_case& which, std::span<const double> samples) {
+  if (samples.empty()) return;
+  const sample_summary summary = summarize(samples);
+  const auto [seconds, bound] = usual_call(group, which);
+  learn(call_key(group, which), summary.minimum, seconds);
+  learn(device_key(bound, which), summary.minimum, seconds);
+  double& disturbed = corrections_[device_key("disturbed", which)];
+  disturbed = 0.5 * (disturbed + summary.median - summary.minimum);
+}
+
+void time_model::learn_prepare(const planned_group& group, const planned_case& which, double seconds) {
+  learn(memory_key("prepare", which), seconds, usual_prepare_seconds(group, which));
+}
+
+void time_model::learn_release(const planned_group& group, const planned_case& which, double seconds) {
+  learn(memory_key("release", which), seconds, usual_release_seconds(group, which));
+}
+
+void time_model::learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds) {
+  const double call = call_seconds(group, which);
+  const std::string key = device_key("verify", which);
+  const double usual = (verify_seconds(group, which, budget) - call) / correction(key, 1);
+  // Of a long call nothing is learnt about the rest.
+  if (call < 0.5 * seconds) learn(key, seconds - call, usual);
+}
+
+void time_model::learn_count(const planned_group& group, const planned_case& which, double limit, double seconds) {
+  const std::string key = device_key("count", which);
+  learn(key, seconds, count_seconds(group, which, limit) / correction(key, 1));
+}
+
+}  // namespace prumo::bench

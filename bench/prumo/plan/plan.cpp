@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/plan.hpp"
+
+#include "plan/plan_selection.hpp"
+#include "rates/rates_and_shares.hpp"
+#include "results/results_file.hpp"
+#include "terminal/program_error.hpp"
+#include "terminal/text_table.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// Numbers of a worker as the file wants them: whole where they are whole.
+json whole_numbers(const json& object) {
+  json result = json::object();
+  for (const auto& [name, value] : object.items()) {
+    const bool whole = value.is_number_float() && std::fabs(value.get<double>()) < 9e15 &&
+                       std::trunc(value.get<double>()) == value.get<double>();
+    result[name] = whole ? json(static_cast<std::int64_t>(value.get<double>())) : value;
+  }
+  return result;
+}
+
+std::optional<double> fact_number(const fleet_device& device, const char* name) {
+  const json facts = device.entry.value("facts", json::object());
+  const auto found = facts.find(name);
+  if (found == facts.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::optional<settled_outcome> memory_outcome(const planned_group& group, const fleet_device& device) {
+  auto available = fact_number(device, "memory_available_bytes");
+  if (!available) available = fact_number(device, "memory_bytes");
+  if (!available || group.footprint_bytes <= *available) return std::nullopt;
+  return settled_outcome{
+      "skipped", fmt::format("{} needs {} of memory ({:.0f} bytes) and {} has {} ({:.0f} bytes)", group.op,
+                             format_bytes(static_cast<std::uint64_t>(group.footprint_bytes)), group.footprint_bytes,
+                             device.id, format_bytes(static_cast<std::uint64_t>(*available)), *available)};
+}
+
+/// Adds the cases of one device: implementations x data x host memory x cache state x dispatch. Calls with transfers
+/// are launched one by one whatever the dispatch, which is then one case.
+void add_cases(planned_group& group, std::size_t device_index, const worker_fleet& fleet, const axis_choice& choice) {
+  const fleet_device& device = fleet.devices()[device_index];
+  const case_description* described = fleet.find_case(device, group.op);
+  if (!described) {
+    planned_case missing{device_index, choice.data.front(), std::nullopt, choice.caches.front(), std::nullopt, {}};
+    missing.outcome = settled_outcome{"unsupported", fmt::format("{} has no operation {}", device.id, group.op)};
+    if (!device.missing.empty()) missing.outcome = settled_outcome{"skipped", device.missing};
+    group.cases.push_back(std::move(missing));
+    return;
+  }
+  std::optional<settled_outcome> outcome;
+  if (!device.fixed_threads.empty()) {
+    outcome = settled_outcome{"unsupported", device.fixed_threads};
+  } else if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) {
+    outcome = settled_outcome{"unsupported", fmt::format("{} has no {} for {}", device.id, group.dtype, group.op)};
+    const auto told = described->missing_dtypes.find(group.dtype);
+    if (told != described->missing_dtypes.end()) outcome->reason += ": " + told->second;
+  } else {
+    outcome = memory_outcome(group, device);
+  }
+  for (const auto& implementation : implementations_for(choice, *described)) {
+    auto case_outcome = outcome;
+    const bool known = !implementation || std::ranges::find(described->implementations, *implementation) !=
+                                              described->implementations.end();
+    if (!case_outcome && !known) {
+      case_outcome = settled_outcome{
+          "unsupported", fmt::format("{} has no implementation {} of {}", device.id, *implementation, group.op)};
+    }
+    for (const std::string& data : data_for(choice, device.summary)) {
+      const bool transferred = data == "transferred";
+      for (const std::string& memory : choice.host_memory) {
+        for (const std::string& cache : choice.caches) {
+          planned_case planned{device_index, data, std::nullopt, cache, implementation, case_outcome};
+          if (transferred) {
+            planned.host_memory = memory;
+            group.cases.push_back(planned);
+            continue;
+          }
+          for (const std::string& dispatch : choice.dispatches) {
+            planned.dispatch = dispatch;
+            group.cases.push_back(planned);
+          }
+        }
+        if (!transferred) break;
+      }
+    }
+  }
+}
+
+/// Asks the workers, in order, until one resolves the shape. Refusals end in `refusal`.
+std::optional<resolve_answer> resolve_shape(worker_fleet& fleet, const op_choice& chosen, const std::string& dtype,
+                                            const std::string& layout, std::optional<std::uint64_t> bytes,
+                                            std::string& refusal) {
+  for (const fleet_device& device : fleet.devices()) {
+    const case_description* described = fleet.find_case(device, chosen.op);
+    if (!described || std::ranges::find(described->dtypes, dtype) == described->dtypes.end()) continue;
+    try {
+      const auto size = bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+      return fleet.worker(device.worker).resolve(chosen.op, dtype, size, chosen.shape, layout, chosen.parameters);
+    } catch (const request_refused& refused) {
+      refusal = refused.what();
+      if (refused.kind() == "usage")
+        throw program_error(exit_code::wrong_usage, fmt::format("{}: {}", chosen.op, refusal));
+    } catch (const worker_failure& failure) {
+      refusal = failure.what();
+    }
+  }
+  return std::nullopt;
+}
+
+/// What is wrong with the numbers that a worker resolved; empty if nothing is.
+std::string shape_fault(const planned_group& group) {
+  for (const auto& [name, extent] : group.shape.items()) {
+    if (!extent.is_number_integer() || extent.get<std::int64_t>() < 0) {
+      return fmt::format("has {} {}", name, extent.dump());
+    }
+  }
+  for (const auto& [name, value] : group.parameters.items()) {
+    if (!value.is_number()) return fmt::format("comes with the parameter {} {}", name, value.dump());
+  }
+  return {};
+}
+
+void refuse_if_nothing_fits(const bench_plan& plan) {
+  std::string reason;
+  std::size_t settled = 0;
+  for (const planned_group& group : plan.groups) {
+    for (const planned_case& it : group.cases) {
+      if (!it.outcome || it.outcome->status != "skipped") return;
+      if (reason.empty()) reason = it.outcome->reason;
+      ++settled;
+    }
+  }
+  if (settled > 0) {
+    throw program_error(exit_code::machine_cannot,
+                        fmt::format("no case fits into memory: {}; choose a smaller --size", reason));
+  }
+}
+
+/// Finds, for each operation, type, layout, mode and device with a memory of its own, the largest that can be measured.
+void mark_largest_kernels(bench_plan& plan, const worker_fleet& fleet) {
+  struct found {
+    double bytes = -1;
+    planned_case* which = nullptr;
+  };
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::size_t>, found> largest;
+  for (planned_group& group : plan.groups) {
+    for (planned_case& it : group.cases) {
+      if (it.outcome || it.data != "resident" || !has_transfers(fleet.devices()[it.device].summary)) continue;
+      found& best = largest[std::tuple(group.op, group.dtype, group.layout, group.compute_mode, it.device)];
+      if (group.footprint_bytes > best.bytes) best = {group.footprint_bytes, &it};
+    }
+  }
+  for (auto& [key, best] : largest) best.which->is_largest_kernel = true;
+}
+
+}  // namespace
+
+std::string planned_group::label() const {
+  std::string size;
+  if (bytes_per_array) {
+    size = format_bytes(static_cast<std::uint64_t>(*bytes_per_array));
+  } else {
+    for (const auto& [name, value] : shape.items())
+      size += fmt::format("{}{}={}", size.empty() ? "" : " ", name, value.dump());
+  }
+  return fmt::format("{} {}{} {}", op, dtype, layout == "right" ? "" : " " + layout, size);
+}
+
+json planned_group::result_stub(const worker_fleet& fleet, const planned_case& which) const {
+  json result = blank_result();
+  result["op"] = op;
+  result["dtype"] = dtype;
+  result["shape"] = shape;
+  result["layout"] = layout;
+  result["parameters"] = parameters;
+  result["compute_mode"] = compute_mode;
+  result["bytes_per_array"] = bytes_per_array ? json(static_cast<std::uint64_t>(*bytes_per_array)) : json();
+  result["device"] = fleet.devices()[which.device].id;
+  if (const auto threads = fleet.devices()[which.device].threads) result["threads"] = *threads;
+  if (which.implementation) result["implementation"] = *which.implementation;
+  result["data"] = which.data;
+  if (which.host_memory) result["host_memory"] = *which.host_memory;
+  result["cache"] = which.cache;
+  result["dispatch"] = which.dispatch;
+  if (model.is_object()) {
+    result["bytes"] = model.value("bytes", json());
+    result["flops"]["model"] = model.value("flops", json());
+  }
+  result["key"] = result_key(result);
+  return result;
+}
+
+std::size_t bench_plan::case_count() const {
+  std::size_t count = 0;
+  for (const planned_group& group : groups) count += group.cases.size();
+  return count;
+}
+
+bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
+  bench_plan plan;
+  const axis_choice choice = choose_axes(options);
+  for (const op_choice& chosen : choose_ops(options, fleet, plan.notes)) {
+    for (const std::string& dtype : chosen.dtypes) {
+      for (const std::string& layout : chosen.layouts) {
+        for (const auto& bytes : chosen.sizes) {
+          std::string refusal = fmt::format("no worker has {} for it", dtype);
+          const auto resolved = resolve_shape(fleet, chosen, dtype, layout, bytes, refusal);
+          if (!resolved) {
+            plan.notes.push_back(fmt::format("{} {} left out: {}", chosen.op, dtype, refusal));
+            break;
+          }
+          planned_group group;
+          group.op = chosen.op;
+          group.dtype = dtype;
+          group.layout = layout;
+          group.compute_mode = chosen.compute_modes.front();
+          group.shape = whole_numbers(resolved->shape);
+          group.parameters = whole_numbers(resolved->parameters);
+          group.model = resolved->model;
+          group.bytes_per_array = resolved->bytes_per_array;
+          if (!group.bytes_per_array && bytes) group.bytes_per_array = static_cast<double>(*bytes);
+          group.footprint_bytes = resolved->footprint_bytes;
+          group.arrays = chosen.arrays;
+          if (const std::string fault = shape_fault(group); !fault.empty()) {
+            plan.notes.push_back(
+                fmt::format("{} {} left out: its worker gave a shape that {}", chosen.op, dtype, fault));
+            continue;
+          }
+          for (const std::string& mode : chosen.compute_modes) {
+            planned_group with_mode = group;
+            with_mode.compute_mode = mode;
+            for (std::size_t i = 0; i < fleet.devices().size(); ++i) add_cases(with_mode, i, fleet, choice);
+            plan.groups.push_back(std::move(with_mode));
+          }
+        }
+      }
+    }
+  }
+  if (plan.groups.empty()) {
+    throw program_error(exit_code::wrong_usage, plan.notes.empty()
+                                                    ? "these options leave nothing to measure"
+                                                    : fmt::format("nothing to measure: {}", plan.notes.front()));
+  }
+  refuse_if_nothing_fits(plan);
+  mark_largest_kernels(plan, fleet);
+  return plan;
+}
+
+memory_roof memory_roof_of(const planned_group& group) {
+  const auto bytes = cost_model::from_json(group.model).bytes;
+  const bool known = bytes && group.bytes_per_array && *group.bytes_per_array > 0;
+  return roof_of(known ? std::optional(*bytes / *group.bytes_per_array) : std::nullopt, group.arrays);
+}
+
+std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width) {
+  using align = text_table::align;
+  text_table table({{"operation", align::left},
+                    {"type", align::left},
+                    {"size", align::right},
+                    {"shape", align::left},
+                    {"device", align::left},
+                    {"implementation", align::left},
+                    {"data", align::left},
+                    {"cache", align::left},
+                    {"", align::left}});
+  for (const planned_group& group : plan.groups) {
+    std::string shape;
+    for (const auto& [name, value] : group.shape.items())
+      shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value.dump());
+    for (const planned_case& it : group.cases) {
+      std::string data = it.host_memory ? fmt::format("{} ({})", it.data, *it.host_memory) : it.data;
+      if (it.dispatch == "single") data += ", single calls";
+      table.add_row({{group.op},
+                     {group.dtype},
+                     {group.bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*group.bytes_per_array)) : ""},
+                     {shape},
+                     {fleet.devices()[it.device].label()},
+                     {it.implementation.value_or("")},
+                     {data},
+                     {it.cache},
+                     {it.outcome ? fmt::format("{}: {}", it.outcome->status, it.outcome->reason) : ""}});
+    }
+  }
+  text_style style = style_for(1);
+  if (width > 0) style.width = width;
+  return table.render(style);
+}
+
+}  // namespace prumo::bench

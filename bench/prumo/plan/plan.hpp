@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "plan/plan_options.hpp"
+#include "rates/rates_and_shares.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prumo::bench {
+
+/// A case that is settled without measuring.
+struct settled_outcome {
+  std::string status;  ///< `skipped`, `unsupported` or `failed`
+  std::string reason;
+};
+
+/// One row of a group: where and how its operation is measured.
+struct planned_case {
+  std::size_t device = 0;  ///< index in worker_fleet::devices()
+  std::string data;        ///< `resident` or `transferred`
+  std::optional<std::string> host_memory;
+  std::string cache;
+  std::optional<std::string> implementation;  ///< absent: the worker's first
+  std::optional<settled_outcome> outcome;
+  std::string dispatch = "recorded";  ///< short calls are replayed as one launch; `single`: each is launched by itself
+  bool is_largest_kernel = false;     ///< of its operation and device, of data that are there: time for energy is kept
+};
+
+/// One operation of one shape and type over devices, implementations and modes: measured together.
+struct planned_group {
+  std::string op;
+  std::string dtype;
+  std::string layout;
+  std::string compute_mode;
+  nlohmann::json shape;       ///< complete, whole numbers
+  nlohmann::json parameters;  ///< complete
+  nlohmann::json model;       ///< of the protocol, or null
+  std::optional<double> bytes_per_array;
+  double footprint_bytes = 0;
+  int arrays = 0;
+  std::vector<planned_case> cases;
+  std::size_t process_run = 0;  ///< in which of several process runs it is measured
+
+  /// `softmax f32 2MB` or, with the shape where no size is known, `softmax f32 columns=1024 rows=512`.
+  [[nodiscard]] std::string label() const;
+  /// Fields of a result that the plan knows, the rest as blank_result().
+  [[nodiscard]] nlohmann::json result_stub(const worker_fleet& fleet, const planned_case& which) const;
+};
+
+/// The whole run.
+struct bench_plan {
+  std::vector<planned_group> groups;
+  std::vector<std::string> notes;  ///< what the user should know, for instance values without effect
+  [[nodiscard]] std::size_t case_count() const;
+};
+
+/// Turns filters and axes into groups. Shapes come from the workers (`resolve`); cases that no measurement can settle
+/// (memory, type or implementation that a worker lacks) carry their outcome already.
+/// \throws program_error (wrong usage) for a name that no worker knows, (this machine cannot) where no case fits into
+///         memory; worker_failure, interrupted
+[[nodiscard]] bench_plan make_plan(const plan_options& options, worker_fleet& fleet);
+
+/// Which measured bandwidth bounds the group's operation, by the bytes that its model moves.
+[[nodiscard]] memory_roof memory_roof_of(const planned_group& group);
+
+/// The plan as a table for `--list`.
+[[nodiscard]] std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width);
+
+}  // namespace prumo::bench

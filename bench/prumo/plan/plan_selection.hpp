@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "plan/plan_options.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prumo::bench {
+
+/// An operation of the plan with the values of its own axes.
+struct op_choice {
+  std::string op;
+  int arrays = 0;
+  std::vector<std::string> dtypes;
+  std::vector<std::string> layouts;
+  std::vector<std::string> compute_modes;
+  std::vector<std::optional<std::uint64_t>> sizes;  ///< bytes of one array; absent: the shape says all
+  nlohmann::json shape;
+  nlohmann::json parameters;
+};
+
+/// Axes that do not depend on the operation.
+struct axis_choice {
+  std::vector<std::string> data;
+  bool data_named = false;  ///< the user asked for it, so that devices without transfers say so
+  std::vector<std::string> host_memory;
+  std::vector<std::string> caches;
+  std::vector<std::string> dispatches;
+  std::vector<std::string> implementations;  ///< empty: each worker's first
+  bool tune = false;                         ///< `tuned` rather than the first
+};
+
+/// The operations to measure in the workers' order, each with its axes. Values that only some of the chosen operations
+/// know apply to those.
+/// \throws program_error (wrong usage) for a name that none of them knows
+[[nodiscard]] std::vector<op_choice> choose_ops(const plan_options& options, const worker_fleet& fleet,
+                                                std::vector<std::string>& notes);
+
+/// \throws program_error (wrong usage) for a value that does not exist
+[[nodiscard]] axis_choice choose_axes(const plan_options& options);
+
+/// The values of `data` that apply to a device: one that holds its data in the host's memory has no transfers, and is
+/// asked for them only where the user names them.
+[[nodiscard]] std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device);
+
+/// The implementations to measure of one worker's operation; an empty one means its first.
+[[nodiscard]] std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,
+                                                                          const case_description& described);
+
+}  // namespace prumo::bench

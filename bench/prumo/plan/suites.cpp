@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/suites.hpp"
+
+#include "terminal/nearest_name.hpp"
+#include "terminal/program_error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+/// Matrices of 512 x n in f32. The study's tables give the bytes of all arrays of an operation together: 6 to 96 MiB
+/// for the three of add and mul, 2 to 1024 MiB for the two of scale, sigmoid and tanh, and for products of 512 x n with
+/// n x 512 as many n as add has.
+suite theano_2017() {
+  suite study;
+  study.name = "theano-2017";
+  study.description = "the operations of neural networks of ERAD 2017, fp32, resident";
+  study.reference = "theano-2017";
+  study.tables = {{"Table 2: two matrices in", {"add", "mul", "gemm"}},
+                  {"Table 3: one matrix in", {"scale", "sigmoid", "tanh"}}};
+  constexpr double rows = 512;
+  for (double n = 1024; n <= 16 * 1024; n *= 2) {
+    for (const char* op : {"add", "mul"}) study.cases.push_back({op, "f32", {{"n", rows * n}}});
+    study.cases.push_back({"gemm", "f32", {{"m", rows}, {"n", rows}, {"k", n}}});
+  }
+  for (double n = 512; n <= 256 * 1024; n *= 2) {
+    for (const char* op : {"scale", "sigmoid", "tanh"}) study.cases.push_back({op, "f32", {{"n", rows * n}}});
+  }
+  return study;
+}
+
+}  // namespace
+
+std::span<const suite> suites() {
+  static const std::vector<suite> all{theano_2017()};
+  return all;
+}
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const suite& it : suites()) names.push_back(it.name);
+  return names;
+}
+
+const suite& find_suite(const std::string& name) {
+  const auto found = std::ranges::find(suites(), name, &suite::name);
+  if (found != suites().end()) return *found;
+  throw program_error(exit_code::wrong_usage, "--suite: " + unknown_name_message("suite", name, suite_names()));
+}
+
+bench_plan make_suite_plan(const suite& which, const plan_options& common, worker_fleet& fleet) {
+  bench_plan whole;
+  std::optional<program_error> refusal;
+  const auto note = [&](const std::string& text) {
+    if (std::ranges::find(whole.notes, text) == whole.notes.end()) whole.notes.push_back(text);
+  };
+  for (const suite_case& it : which.cases) {
+    plan_options options = common;
+    options.ops = {it.op};
+    options.dtypes = {it.dtype};
+    options.shape = it.shape;
+    if (options.data.empty()) options.data = {"resident"};
+    try {
+      bench_plan part = make_plan(options, fleet);
+      std::ranges::move(part.groups, std::back_inserter(whole.groups));
+      for (const std::string& text : part.notes) note(text);
+    } catch (const program_error& error) {
+      if (!refusal) refusal = error;
+      note(fmt::format("{}: {} left out: {}", which.name, it.op, error.what()));
+    }
+  }
+  if (whole.groups.empty() && refusal) throw program_error(*refusal);
+  return whole;
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "reports/bench_table.hpp"
+
+#include "reports/case_columns.hpp"
+#include "reports/result_cells.hpp"
+#include "reports/thread_scaling.hpp"
+#include "terminal/footnotes.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// Whether it was verified, or why there is no figure; references to the notes of its warnings.
+text_table::cell check_of(const json& result, footnotes& notes, const text_style& style) {
+  text_table::cell cell;
+  const json& verified = field(result, "/verified");
+  if (verified == true) {
+    cell = {style.unicode ? "✓" : "yes", emphasis::good};
+  } else if (verified == false) {
+    cell = {style.unicode ? "✗ WRONG" : "WRONG", emphasis::bad};
+  } else {
+    cell = {"-", emphasis::muted};
+  }
+  if (text_of(field(result, "/status")) == "failed") {
+    if (verified != false) cell = {"failed", emphasis::bad};
+    const std::string reason = text_of(field(result, "/reason"));
+    cell.text += ' ' + notes.add("failed: " + (reason.empty() ? "no reason given" : reason));
+  }
+  for (const json& warning : field(result, "/warnings")) {
+    cell.text += ' ' + notes.add(text_of(warning));
+    cell.how = emphasis::bad;
+  }
+  return cell;
+}
+
+bool was_measured(const json& result) {
+  const std::string status = text_of(field(result, "/status"));
+  return status != "skipped" && status != "unsupported";
+}
+
+/// Cases that do not apply: one line for each reason, for there may be as many as measured ones.
+std::string not_measured(const std::vector<const json*>& rows, const text_style& style) {
+  struct group {
+    std::string status;
+    std::string reason;
+    std::vector<std::string> cases;
+  };
+  constexpr std::size_t most_cases = 4;
+  std::vector<group> groups;
+  for (const json* row : rows) {
+    if (was_measured(*row)) continue;
+    const std::string status = text_of(field(*row, "/status"));
+    const std::string reason = text_of(field(*row, "/reason"));
+    auto place = std::find_if(groups.begin(), groups.end(),
+                              [&](const group& known) { return known.status == status && known.reason == reason; });
+    if (place == groups.end()) place = groups.insert(groups.end(), group{status, reason, {}});
+    const auto threads = number_of(field(*row, "/threads"));
+    place->cases.push_back(fmt::format(
+        "{} {} {} {}{}", text_of(field(*row, "/op")), size_cell(*row), data_cell(*row), text_of(field(*row, "/device")),
+        threads ? fmt::format(" ({})", format_threads(static_cast<std::int64_t>(*threads))) : ""));
+  }
+  using align = text_table::align;
+  text_table table({{"", align::left}, {"", align::right}, {"", align::left}});
+  for (const group& entry : groups) {
+    std::string line = entry.reason.empty() ? "no reason given" : entry.reason;
+    line += ':';
+    for (std::size_t i = 0; i < std::min(entry.cases.size(), most_cases); ++i) {
+      line += (i > 0 ? ", " : " ") + entry.cases[i];
+    }
+    if (entry.cases.size() > most_cases) line += fmt::format(" and {} more", entry.cases.size() - most_cases);
+    table.add_row({{entry.status, emphasis::muted},
+                   {fmt::format("{} {}", entry.cases.size(), entry.cases.size() > 1 ? "cases" : "case")},
+                   {line}});
+  }
+  return table.render(style);
+}
+
+std::string summary_line(const json& results) {
+  struct tally {
+    std::size_t all = 0, verified = 0, wrong = 0;
+  };
+  std::map<std::string, tally> tallies;
+  for (const json& result : results) {
+    tally& of_status = tallies[text_of(field(result, "/status"))];
+    ++of_status.all;
+    of_status.verified += field(result, "/verified") == true ? 1 : 0;
+    of_status.wrong += field(result, "/verified") == false ? 1 : 0;
+  }
+  const tally& ok = tallies["ok"];
+  std::string line = fmt::format("{} ok ({} verified", ok.all, ok.verified);
+  line += ok.wrong > 0 ? fmt::format(", {} WRONG)", ok.wrong) : ")";
+  for (const char* status : {"skipped", "unsupported", "failed"}) {
+    const tally& others = tallies[status];
+    if (others.all > 0) line += fmt::format(", {} {}", others.all, status);
+    if (others.wrong > 0) line += fmt::format(" ({} WRONG)", others.wrong);
+  }
+  return line;
+}
+
+std::string wrapped(const std::string& line, const text_style& style, emphasis how = emphasis::none) {
+  text_table table({{""}});
+  table.add_row({{line, how}});
+  return table.render(style);
+}
+
+std::string device_lines(const json& devices, const text_style& style) {
+  std::string lines;
+  for (const json& device : devices) {
+    const std::string name = text_of(field(device, "/name"));
+    std::string line = fmt::format("{}: {}", text_of(field(device, "/id")), name.empty() ? "n/a" : name);
+    if (const auto threads = number_of(field(device, "/threads")); threads && *threads > 0) {
+      line += ", " + format_threads(static_cast<std::int64_t>(*threads));
+    }
+    lines += wrapped(line, style);
+  }
+  return lines;
+}
+
+std::string measured_table(const std::vector<const json*>& rows, const case_columns& cases,
+                           const thread_scalings& scalings, footnotes& notes, const text_style& style) {
+  using align = text_table::align;
+  std::vector<text_table::column> columns;
+  cases.add_columns(columns);
+  columns.push_back({"time", align::right});
+  columns.push_back({style.unicode ? "±" : "+-", align::left, true});
+  if (scalings.any()) {
+    columns.push_back({"speed-up", align::right});
+    columns.push_back({"efficiency", align::right});
+  }
+  const std::vector<text_table::column> figures = {
+      {"rate", align::right},          {"roof", align::right},       {"bound", align::left, true},
+      {"beyond launch", align::right}, {"peak", align::right, true}, {"kernel", align::right, true},
+      {"h2d", align::right, true},     {"d2h", align::right, true},  {"check", align::left}};
+  columns.insert(columns.end(), figures.begin(), figures.end());
+
+  text_table table(std::move(columns));
+  const json* previous = nullptr;
+  for (const json* row : rows) {
+    const json& result = *row;
+    if (!was_measured(result)) continue;
+    const std::string op = text_of(field(result, "/op"));
+    if (previous == nullptr || text_of(field(*previous, "/op")) != op) table.add_heading(op);
+    previous = row;
+
+    std::vector<text_table::cell> cells;
+    cases.add_cells(result, cells);
+    cells.push_back({seconds_cell(field(result, "/time_s/median"), style)});
+    cells.push_back({spread_cell(result, style)});
+    if (scalings.any()) {
+      const auto scaling = scalings.of(result);
+      cells.push_back({scaling ? format_significant(scaling->speed_up, 3) : ""});
+      cells.push_back({scaling ? percent_cell(100 * scaling->efficiency) : ""});
+    }
+    cells.push_back({rate_cell(result)});
+    cells.push_back({percent_cell(field(result, "/percent/roofline"))});
+    const std::string bound = text_of(field(result, "/bound"));
+    cells.push_back({bound});
+    cells.push_back({beyond_launch_cell(result, style)});
+    // A share of the flop peak says something only where arithmetic is the bound.
+    const json& peak = field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
+                                                                                        : "/percent/peak_max_clock");
+    cells.push_back({bound == "compute" ? percent_cell(peak) : std::string()});
+    cells.push_back({kernel_cell(result, style)});
+    cells.push_back({seconds_cell(field(result, "/transfer/h2d_s"), style)});
+    cells.push_back({seconds_cell(field(result, "/transfer/d2h_s"), style)});
+    cells.push_back(check_of(result, notes, style));
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
+}
+
+}  // namespace
+
+std::string bench_table(const json& document, const text_style& style) {
+  const json& results = document.at("results");
+  std::string out = device_lines(document.at("devices"), style);
+  if (results.empty()) return out + "No results.\n";
+
+  std::vector<const json*> all;
+  for (const json& result : results) all.push_back(&result);
+  const std::vector<const json*> rows = in_table_order(all);
+  std::erase_if(all, [](const json* result) { return !was_measured(*result); });
+  const case_columns cases(all, rows);
+  if (!cases.common().empty()) out += wrapped("all rows: " + cases.common(), style, emphasis::muted);
+  out += '\n';
+
+  footnotes notes;
+  const thread_scalings scalings(results);
+  std::string body = measured_table(rows, cases, scalings, notes, style);
+  body += body.empty() ? "" : "\n";
+  const std::string footnote_lines = notes.render(style);
+  const std::string skipped_lines = not_measured(rows, style);
+  out += body + footnote_lines + (footnote_lines.empty() ? "" : "\n");
+  out += skipped_lines + (skipped_lines.empty() ? "" : "\n");
+  out += wrapped(summary_line(results), style, emphasis::heading);
+  out += wrapped(fmt::format("time: median {} half the inter-quartile range; roof: share of what the ceilings measured "
+                             "here allow; peak: share of the theoretical peak; check: compared with a reference in "
+                             "this run",
+                             style.unicode ? "±" : "+-"),
+                 style, emphasis::muted);
+  if (scalings.any()) {
+    out += wrapped(
+        "speed-up: time with the fewest threads over the time with these; efficiency: speed-up over how many times as "
+        "many threads; roof: by the ceilings that the same threads reached",
+        style, emphasis::muted);
+  }
+  const bool single_calls = std::any_of(results.begin(), results.end(),
+                                        [](const json& it) { return text_of(field(it, "/dispatch")) == "single"; });
+  if (single_calls) {
+    out += wrapped(
+        "single calls: the host launches each; beyond launch: what one takes more than a Kokkos kernel that does next "
+        "to nothing, launched in the same way",
+        style, emphasis::muted);
+  }
+  const bool transfers =
+      std::any_of(results.begin(), results.end(), [](const json& it) { return field(it, "/transfer").is_object(); });
+  if (transfers) {
+    out += wrapped(
+        "pinned, pageable: inputs go to the device and results come back in every call, from and to such "
+        "memory of the host; time: the whole call; h2d, d2h: the copies alone; kernel: the rest",
+        style, emphasis::muted);
+  }
+  return out;
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "reports/result_cells.hpp"
+
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
+
+namespace prumo::bench {
+
+using nlohmann::json;
+
+std::string size_cell(const json& result) {
+  const json& bytes = field(result, "/bytes_per_array");
+  return bytes.is_number_integer() && bytes >= 0 ? format_bytes(bytes.get<std::uint64_t>()) : std::string();
+}
+
+std::string shape_cell(const json& result) {
+  const json& shape = field(result, "/shape");
+  if (!shape.is_object() || shape.size() < 2) return {};
+  std::set<std::string> extents;
+  std::string names;
+  std::string pairs;
+  for (const auto& [name, extent] : shape.items()) {
+    extents.insert(extent.dump());
+    names += name + '=';
+    pairs += fmt::format("{}{}={}", pairs.empty() ? "" : " ", name, extent.dump());
+  }
+  return extents.size() == 1 ? names + *extents.begin() : pairs;
+}
+
+std::string data_cell(const json& result) {
+  const std::string memory = text_of(field(result, "/host_memory"));
+  return memory.empty() ? text_of(field(result, "/data")) : memory;
+}
+
+std::string rate_cell(const json& result) {
+  const auto gflops = number_of(field(result, "/rates/gflops"));
+  const auto gbytes = number_of(field(result, "/rates/gbytes"));
+  const auto gelements = number_of(field(result, "/rates/gelements"));
+  const std::string bound = text_of(field(result, "/bound"));
+  const double flops = number_of(field(result, "/flops/model")).value_or(0);
+  const double bytes = number_of(field(result, "/bytes")).value_or(0);
+  constexpr double many_flops_a_byte = 10;  // beyond what any memory system feeds
+  const bool arithmetic = bound == "compute" || (bound != "memory" && flops > many_flops_a_byte * bytes);
+  if (gflops && (arithmetic || !gbytes)) return format_rate(*gflops * 1e9, "FLOP/s");
+  if (gbytes) return format_rate(*gbytes * 1e9, "B/s");
+  return gelements ? format_rate(*gelements * 1e9, " elem/s") : std::string();
+}
+
+std::string spread_cell(const json& result, const text_style& style) {
+  const auto median = number_of(field(result, "/time_s/median"));
+  const auto p25 = number_of(field(result, "/time_s/p25"));
+  const auto p75 = number_of(field(result, "/time_s/p75"));
+  if (!median || !p25 || !p75 || !(*median > 0)) return {};
+  const std::string sign = style.unicode ? "±" : "+-";
+  const json& samples = field(result, "/time_s/samples");
+  if (samples.size() < 2) return sign + "?";
+  return sign + fmt::format("{:.1f}%", 50 * (*p75 - *p25) / *median);
+}
+
+std::string seconds_cell(const json& value, const text_style& style) {
+  const auto seconds = number_of(value);
+  if (!seconds) return {};
+  std::string shown = format_seconds(*seconds);
+  if (const auto micro = shown.find("µ"); micro != std::string::npos && !style.unicode) shown.replace(micro, 2, "u");
+  return shown;
+}
+
+std::string percent_cell(const json& value) {
+  const auto percent = number_of(value);
+  if (!percent) return {};
+  std::string shown = format_percent(*percent);
+  shown.erase(std::remove(shown.begin(), shown.end(), ' '), shown.end());
+  return shown;
+}
+
+std::string beyond_launch_cell(const json& result, const text_style& style) {
+  const auto whole = number_of(field(result, "/time_s/median"));
+  const auto launch = number_of(field(result, "/roof/launch_s"));
+  if (text_of(field(result, "/dispatch")) != "single" || !whole || !launch) return {};
+  return seconds_cell(json(std::max(0.0, *whole - *launch)), style);
+}
+
+std::string kernel_cell(const json& result, const text_style& style) {
+  const auto whole = number_of(field(result, "/time_s/median"));
+  const auto in = number_of(field(result, "/transfer/h2d_s"));
+  const auto out = number_of(field(result, "/transfer/d2h_s"));
+  if (!whole || !(in || out)) return {};
+  const double kernel = *whole - in.value_or(0) - out.value_or(0);
+  return kernel > 0 ? seconds_cell(json(kernel), style) : std::string();
+}
+
+}  // namespace prumo::bench

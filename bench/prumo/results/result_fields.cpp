@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "results/result_fields.hpp"
+
+#include <string_view>
+
+namespace prumo::bench {
+
+using nlohmann::json;
+
+const json& field(const json& value, const char* pointer) {
+  static const json null;
+  // Not json::json_pointer, whose parsing would be most of the time that a long table takes.
+  const json* found = &value;
+  for (std::string_view rest(pointer); !rest.empty();) {
+    rest.remove_prefix(1);
+    const std::string name(rest.substr(0, rest.find('/')));
+    if (!found->is_object()) return null;
+    const auto child = found->find(name);
+    if (child == found->end()) return null;
+    found = &*child;
+    rest.remove_prefix(name.size());
+  }
+  return *found;
+}
+
+std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
+
+std::optional<double> number_of(const json& value) {
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+
+namespace prumo::bench {
+
+/// A field of nested objects by its path (`/time_s/median`), null where it is absent.
+[[nodiscard]] const nlohmann::json& field(const nlohmann::json& value, const char* pointer);
+
+/// A text, empty where the value is none.
+[[nodiscard]] std::string text_of(const nlohmann::json& value);
+
+/// A number, absent where the value is none.
+[[nodiscard]] std::optional<double> number_of(const nlohmann::json& value);
+
+}  // namespace prumo::bench

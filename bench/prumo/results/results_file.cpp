@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "results/results_file.hpp"
+
+#include "results/results_schema.hpp"
+#include "results/results_text.hpp"
+#include "terminal/text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace prumo::bench {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// A pipe, a terminal, /dev/null: there is nothing to keep valid, the document is written once at the end.
+bool is_stream(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+bool is_collected_only(const std::string& path) { return path.empty() || path == "-" || is_stream(path); }
+
+/// Refuses a file that somebody else wrote.
+void check_replaceable(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (!fs::exists(status)) return;
+  if (fs::is_directory(status)) {
+    throw results_error(results_error::cause::input,
+                        fmt::format("{}: is a folder; name a file in it for the results", sanitize(path)));
+  }
+  if (fs::file_size(path, ignored) == 0) return;
+  try {
+    (void)load_results(path);
+  } catch (const results_error& error) {
+    throw results_error(error.why(),
+                        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
+  }
+}
+
+std::string case_of(std::string_view key, std::string_view device) {
+  return fmt::format("{}\n{}", key, device);  // neither has line breaks: keys encode them, ids are words
+}
+
+/// Of one id there are several entries where numbers of threads were chosen.
+bool is_same_device(const json& one, const json& other) {
+  return one.at("id") == other.at("id") && one.value("threads", json()) == other.value("threads", json());
+}
+
+std::string text_or_empty(const json& object, const char* name) {
+  const auto field = object.find(name);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+results_writer::results_writer(std::string path, json run, json devices)
+    : path_(std::move(path)), run_(std::move(run)), devices_(std::move(devices)) {
+  if (is_collected_only(path_)) return;
+  check_replaceable(path_);
+  probe_writable(path_);
+}
+
+results_writer results_writer::resume(std::string path, json run, json devices) {
+  if (is_collected_only(path)) {
+    throw results_error(
+        results_error::cause::input,
+        fmt::format("'{}' cannot be resumed: name the results file of the interrupted run", sanitize(path)));
+  }
+  json document = load_results(path);
+  results_writer writer;
+  writer.path_ = std::move(path);
+  writer.run_ = std::move(document.at("run"));
+  writer.run_["resumed"].push_back(std::move(run));
+  writer.devices_ = std::move(document.at("devices"));
+  for (json& device : devices) {
+    const std::string id = text_or_empty(device, "id");
+    const auto same = [&](const json& earlier) { return is_same_device(earlier, device); };
+    const bool known = std::ranges::any_of(writer.devices_, same);
+    for (const json& earlier : writer.devices_) {
+      if (text_or_empty(earlier, "id") != id || (known && !same(earlier))) continue;
+      for (const char* field : {"backend", "name", "threads"}) {
+        if (earlier.at(field) == device.at(field)) continue;
+        throw results_error(
+            results_error::cause::input,
+            fmt::format("{}: cannot be resumed here: its device {} has the {} {}, here it is {}; resume on "
+                        "the machine "
+                        "where it began, or name another file",
+                        sanitize(writer.path_), sanitize(id), field, sanitize(earlier.at(field).dump()),
+                        sanitize(device.at(field).dump())));
+      }
+      // Ceilings of the first run stay until new ones are measured.
+      if (device.value("ceilings", json::array()).empty()) device["ceilings"] = earlier.at("ceilings");
+    }
+    writer.set_device(std::move(device));
+  }
+  for (json& result : document.at("results")) writer.store(std::move(result));
+  probe_writable(writer.path_);
+  return writer;
+}
+
+void results_writer::store(json result) {
+  const std::string key = text_or_empty(result, "key");
+  const std::string device = text_or_empty(result, "device");
+  const std::string implementation = text_or_empty(result, "implementation");
+  std::string line = dump_result_line(result);
+  std::vector<std::size_t>& places = by_case_[case_of(key, device)];
+  for (const std::size_t place : places) {
+    const std::string earlier = text_or_empty(results_[place], "implementation");
+    // A case that failed before its implementation was known is the one that is tried again now.
+    if (earlier != implementation && !(earlier.empty() && results_[place].at("status") == "failed")) continue;
+    results_[place] = std::move(result);
+    lines_[place] = std::move(line);
+    return;
+  }
+  places.push_back(results_.size());
+  results_.push_back(std::move(result));
+  lines_.push_back(std::move(line));
+}
+
+void results_writer::add(json result) {
+  if (text_or_empty(result, "key").empty()) {
+    try {
+      result["key"] = result_key(result);
+    } catch (const json::exception& error) {
+      throw results_error(results_error::cause::input, fmt::format("a result without its case: {}", error.what()));
+    }
+  }
+  if (const auto violations = validate_result(result); !violations.empty()) {
+    throw results_error(results_error::cause::input,
+                        fmt::format("result {} breaks the format {} at {}: {}", text_or_empty(result, "key"),
+                                    results_schema_name, violations.front().path, violations.front().message));
+  }
+  store(std::move(result));
+  dirty_ = true;
+  const auto now = std::chrono::steady_clock::now();
+  const auto interval = interval_.count() > 0 ? std::max(interval_, least_interval_) : interval_;
+  if (!last_write_ || now - *last_write_ >= interval) write();
+}
+
+void results_writer::set_device(json device) {
+  dirty_ = true;
+  for (json& earlier : devices_) {
+    if (!is_same_device(earlier, device)) continue;
+    earlier = std::move(device);
+    return;
+  }
+  devices_.push_back(std::move(device));
+}
+
+void results_writer::end_group() {
+  if (dirty_ && !results_.empty()) write();
+}
+
+void results_writer::finish() {
+  if (!dirty_) return;
+  if (path_ != "-" && !is_stream(path_)) {
+    write();
+    return;
+  }
+  write_file_atomically(path_, dump_document(run_, devices_, lines_));
+  dirty_ = false;
+}
+
+void results_writer::write() {
+  if (is_collected_only(path_)) return;
+  const auto start = std::chrono::steady_clock::now();
+  write_file_atomically(path_, dump_document(run_, devices_, lines_));
+  last_write_ = std::chrono::steady_clock::now();
+  // A long file on a slow disk: writing must not take more than a tenth of the time.
+  least_interval_ = std::chrono::duration_cast<std::chrono::milliseconds>(10 * (*last_write_ - start));
+  dirty_ = false;
+}
+
+const json* results_writer::find(std::string_view key, std::string_view device, std::string_view implementation) const {
+  const auto places = by_case_.find(case_of(key, device));
+  if (places == by_case_.end()) return nullptr;
+  for (const std::size_t place : places->second) {
+    const std::string known = text_or_empty(results_[place], "implementation");
+    if (implementation.empty() || known.empty() || known == implementation) return &results_[place];
+  }
+  return nullptr;
+}
+
+bool results_writer::is_finished(std::string_view key, std::string_view device, std::string_view implementation) const {
+  const json* result = find(key, device, implementation);
+  return result != nullptr && result->at("status") != "failed";
+}
+
+json results_writer::document() const {
+  json results = json::array();
+  for (const json& result : results_) results.push_back(result);
+  return {{"schema", results_schema_name}, {"run", run_}, {"devices", devices_}, {"results", std::move(results)}};
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "workers/worker_fleet.hpp"
+
+#include "terminal/nearest_name.hpp"
+#include "terminal/program_error.hpp"
+#include "terminal/text_table.hpp"
+#include "terminal/units.hpp"
+#include "workers/worker_discovery.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+json blank_entry(const fleet_device& device) {
+  const auto& summary = device.summary;
+  return {{"id", device.id},
+          {"backend", summary.backend},
+          {"name", summary.name.empty() ? json() : json(summary.name)},
+          {"threads", summary.threads},
+          {"facts", json::object()},
+          {"peaks", json::array()},
+          {"ceilings", json::array()}};
+}
+
+}  // namespace
+
+std::string fleet_device::label() const { return threads ? fmt::format("{} ({})", id, format_threads(*threads)) : id; }
+
+bool has_transfers(const device_summary& device) {
+  // Only host devices have a number of threads.
+  return device.transfers.value_or(!device.threads.is_number());
+}
+
+worker_fleet::worker_fleet(std::vector<worker_launch> launches, worker_client::options how) {
+  for (worker_launch& launch : launches) workers_.emplace_back(std::move(launch), how);
+}
+
+void worker_fleet::start() {
+  for (worker_client& worker : workers_) worker.launch();
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    worker_client& worker = workers_[index];
+    try {
+      const hello_answer& hello = worker.greet();
+      for (const device_summary& summary : hello.devices) add_device(index, hello, summary);
+      add_warnings(worker, hello);
+    } catch (const worker_failure& failure) {
+      const bool explained = failure.why() == worker_failure::reason::unavailable && !failure.said().empty();
+      unusable_[index] = {explained ? failure.said() : failure.what(), failure.what()};
+      notes_.emplace_back(failure.what());
+    } catch (const request_refused& refusal) {
+      const std::string note = fmt::format("worker '{}' refused to start: {}", worker.name(), refusal.what());
+      unusable_[index] = {refusal.what(), note};
+      notes_.push_back(note);
+    }
+  }
+}
+
+void worker_fleet::add_device(std::size_t worker, const hello_answer& hello, const device_summary& summary) {
+  const std::string& name = workers_[worker].name();
+  const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
+  fleet_device device;
+  device.of_other_build = workers_[worker].how_launched().of_other_build;
+  device.id = device.of_other_build ? summary.id + std::string(other_build_suffix)
+              : taken               ? fmt::format("{}@{}", summary.id, name)
+                                    : summary.id;
+  device.own_id = summary.id;
+  device.worker = worker;
+  device.peer = !is_own_backend(hello.backend);
+  device.summary = summary;
+  device.entry = entry_of(device, hello);
+  if (!own_host_ && !device.peer && !device.of_other_build && !has_transfers(summary)) own_host_ = device;
+  devices_.push_back(std::move(device));
+}
+
+json worker_fleet::entry_of(const fleet_device& device, const hello_answer& hello) const {
+  json entry = blank_entry(device);
+  entry["worker"] = {{"name", workers_[device.worker].name()},
+                     {"version", hello.version},
+                     {"versions", hello.worker.value("versions", json())},
+                     {"build", hello.worker.value("build", json())},
+                     {"environment", hello.worker.value("environment", json())}};
+  return entry;
+}
+
+void worker_fleet::add_warnings(const worker_client& worker, const hello_answer& hello) {
+  for (const json& warning : hello.worker.value("warnings", json::array())) {
+    if (!warning.is_string()) continue;
+    std::string note = fmt::format("{}: {}", worker.name(), sanitize(warning.get<std::string>()));
+    if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
+  }
+}
+
+bool worker_fleet::matches(const fleet_device& device, const std::string& filter) const {
+  return filter == "all" || filter == device.id || filter == device.own_id || filter == device.summary.backend ||
+         filter == workers_[device.worker].name();
+}
+
+bool worker_fleet::is_wanted(const fleet_device& device, std::span<const std::string> filters,
+                             std::span<const std::string> named_workers, std::span<const std::string> peers) const {
+  const auto matched = [&](const std::string& it) { return matches(device, it); };
+  if (std::ranges::any_of(filters, matched)) return true;
+  const std::string& worker = workers_[device.worker].name();
+  if (device.peer && std::ranges::any_of(peers, matched)) {
+    // Filters that name devices of this peer choose among them.
+    return std::ranges::none_of(filters, [&](const std::string& it) { return names_peer(it, worker); });
+  }
+  // Of another build's devices those stay that have a partner: match_builds().
+  return filters.empty() &&
+         (!device.peer || device.of_other_build || std::ranges::find(named_workers, worker) != named_workers.end());
+}
+
+std::optional<fleet_device> worker_fleet::explain_missing(const std::string& asked) const {
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    const std::string& name = workers_[index].name();
+    if (is_own_backend(name) || !names_peer(asked, name)) continue;
+    fleet_device device;
+    device.id = device.own_id = asked;
+    device.worker = index;
+    device.peer = true;
+    device.summary.backend = asked.substr(0, asked.find(':'));
+    if (const auto why = unusable_.find(index); why != unusable_.end()) {
+      device.missing = why->second.why;
+    } else {
+      std::vector<std::string> known;
+      for (const fleet_device& it : devices_) {
+        if (it.worker == index) known.push_back(it.own_id);
+      }
+      device.missing =
+          fmt::format("{} reaches no device '{}' here; it reaches: {}", name, asked, fmt::join(known, ", "));
+    }
+    device.entry = blank_entry(device);
+    return device;
+  }
+  return std::nullopt;
+}
+
+void worker_fleet::select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers,
+                                  std::span<const std::string> peers) {
+  std::vector<std::string> asked(filters.begin(), filters.end());
+  for (const std::string& peer : peers) {
+    if (peer != "all") {
+      asked.push_back(peer);
+      continue;
+    }
+    for (const auto& [index, why] : unusable_) asked.push_back(workers_[index].name());
+  }
+  std::vector<fleet_device> missing;
+  for (const std::string& name : asked) {
+    const auto found = [&](const fleet_device& it) { return it.id == name || matches(it, name); };
+    if (std::ranges::any_of(devices_, found) || std::ranges::any_of(missing, found)) continue;
+    if (auto explained = explain_missing(name)) {
+      missing.push_back(std::move(*explained));
+      continue;
+    }
+    if (std::ranges::find(filters, name) == filters.end() || devices_.empty()) continue;
+    std::vector<std::string> known;
+    for (const fleet_device& device : devices_) known.push_back(device.id);
+    std::string message = fmt::format("device '{}' is not there; there are: {}", name, fmt::join(known, ", "));
+    if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
+    throw program_error(exit_code::machine_cannot, message);
+  }
+  const auto unwanted = [&](const fleet_device& it) { return !is_wanted(it, filters, named_workers, peers); };
+  // Where there are none but peers, they are what is measured.
+  const bool only_peers = filters.empty() && peers.empty() && std::ranges::all_of(devices_, unwanted);
+  if (!only_peers) drop_devices(unwanted);
+  if (devices_.empty()) {
+    std::string message = "no device to measure: ";
+    if (workers_.empty()) {
+      message +=
+          "there is no worker program (prumo-worker-...) beside prumo, in ../libexec/prumo or in "
+          "PRUMO_WORKER_PATH; build one, or name one with --worker NAME=COMMAND";
+    } else if (!missing.empty()) {
+      message += missing.front().missing;
+    } else {
+      message += fmt::format("{}", fmt::join(notes_, "; "));
+    }
+    throw program_error(exit_code::machine_cannot, message);
+  }
+  for (fleet_device& device : missing) {
+    // Its rows tell it.
+    if (const auto why = unusable_.find(device.worker); why != unusable_.end()) std::erase(notes_, why->second.note);
+    devices_.push_back(std::move(device));
+  }
+}
+
+void worker_fleet::drop_devices(const std::function<bool(const fleet_device&)>& unwanted) {
+  std::erase_if(devices_, unwanted);
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    const bool needed = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.worker == index; });
+    if (!needed) workers_[index].quit();
+  }
+}
+
+void worker_fleet::match_builds() {
+  std::vector<std::string> own;
+  std::vector<std::string> other;
+  for (const fleet_device& it : devices_) (it.of_other_build ? other : own).push_back(it.own_id);
+  const auto alone = [&](const fleet_device& it) {
+    // A second worker's device of the same name, `openmp:0@old`, is none of the two builds.
+    if (!it.of_other_build && it.id != it.own_id) return true;
+    return std::ranges::find(it.of_other_build ? own : other, it.own_id) == (it.of_other_build ? own : other).end();
+  };
+  if (std::ranges::all_of(devices_, alone)) {
+    std::string message =
+        fmt::format("--against: the two builds have no device in common: this one has {}, the other one {}",
+                    own.empty() ? "none" : fmt::format("{}", fmt::join(own, ", ")),
+                    other.empty() ? "none" : fmt::format("{}", fmt::join(other, ", ")));
+    if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
+    throw program_error(exit_code::wrong_usage, message);
+  }
+  for (const fleet_device& it : devices_) {
+    if (!alone(it) || (it.peer && it.of_other_build)) continue;
+    notes_.push_back(fmt::format("{} is left out: {} has no such device", it.id,
+                                 it.of_other_build ? "this build" : "the other build"));
+  }
+  drop_devices(alone);
+}
+
+void worker_fleet::restart(bool other_first) {
+  std::vector<std::size_t> used;
+  for (const bool other : {other_first, !other_first}) {
+    for (const fleet_device& it : devices_) {
+      if (it.of_other_build == other && std::ranges::find(used, it.worker) == used.end()) used.push_back(it.worker);
+    }
+  }
+  for (worker_client& worker : workers_) worker.quit();
+  for (const std::size_t index : used) {
+    workers_[index].launch();
+    try {
+      workers_[index].greet();
+    } catch (const worker_failure&) {
+      // Whoever needs it next tries again, and tells.
+    } catch (const request_refused&) {
+    }
+  }
+}
+
+void worker_fleet::read_facts() {
+  for (fleet_device& device : devices_) {
+    if (!device.missing.empty()) continue;
+    try {
+      const json facts = workers_[device.worker].device(device.own_id);
+      for (const auto& [name, value] : facts.items()) {
+        if (name != "id" && name != "backend") device.entry[name] = value;
+      }
+      if (device.threads) device.entry["threads"] = *device.threads;
+    } catch (const worker_failure& failure) {
+      notes_.emplace_back(failure.what());
+    } catch (const request_refused& refusal) {
+      notes_.push_back(fmt::format("{} does not tell its facts: {}", device.id, refusal.what()));
+    }
+  }
+}
+
+const case_description* worker_fleet::find_case(const fleet_device& device, const std::string& op) const {
+  if (!device.missing.empty()) return nullptr;
+  const auto& cases = workers_[device.worker].hello().cases;
+  const auto found = std::ranges::find_if(cases, [&](const case_description& it) { return it.op == op; });
+  return found == cases.end() ? nullptr : &*found;
+}
+
+json worker_fleet::worker_versions() const {
+  json versions = json::object();
+  for (const fleet_device& device : devices_) {
+    if (!device.missing.empty()) continue;
+    const worker_client& client = worker(device.worker);
+    const std::string& version = client.hello().version;
+    versions["worker " + client.name()] = version.empty() ? json() : json(version);
+    const json& used = client.hello().worker.value("versions", json::object());
+    for (const auto& [name, value] : used.items()) {
+      if (value.is_string()) versions[client.name() + " " + name] = value;
+    }
+  }
+  return versions;
+}
+
+json worker_fleet::device_entries() const {
+  json entries = json::array();
+  for (const fleet_device& device : devices_) entries.push_back(device.entry);
+  return entries;
+}
+
+void worker_fleet::quit() noexcept {
+  for (worker_client& worker : workers_) worker.quit();
+}
+
+}  // namespace prumo::bench

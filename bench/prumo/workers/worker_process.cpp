@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "workers/worker_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "terminal/interrupt.hpp"
+
+#include <fmt/format.h>
+
+namespace prumo::bench {
+namespace {
+
+using std::chrono::milliseconds;
+
+void close_descriptor(int& descriptor) noexcept {
+  if (descriptor >= 0) ::close(descriptor);
+  descriptor = -1;
+}
+
+/// A pipe whose ends no other child inherits, or the end of input would never reach a worker. Ends are kept above the
+/// standard descriptors, which the child replaces.
+struct pipe_pair {
+  int read_end = -1;
+  int write_end = -1;
+
+  explicit pipe_pair(const std::string& program) {
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe(ends.data()) != 0) {
+      throw process_error(fmt::format("cannot start {}: no pipe: {}", program, std::strerror(errno)));
+    }
+    for (int& end : ends) {
+      if (end <= STDERR_FILENO) {
+        const int moved = ::fcntl(end, F_DUPFD, STDERR_FILENO + 1);
+        ::close(end);
+        end = moved;
+      }
+      ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    }
+    read_end = ends[0];
+    write_end = ends[1];
+  }
+  ~pipe_pair() {
+    close_descriptor(read_end);
+    close_descriptor(write_end);
+  }
+  pipe_pair(const pipe_pair&) = delete;
+  pipe_pair& operator=(const pipe_pair&) = delete;
+};
+
+/// The child between fork and exec: calls only what is safe there. Does not return.
+[[noreturn]] void become(char* const* arguments, const pipe_pair& input, const pipe_pair& output,
+                         const pipe_pair& errors, const pipe_pair& failure, bool own_process_group, pid_t parent) {
+  if (own_process_group) ::setpgid(0, 0);
+#if defined(__linux__)
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  // The parent may have died before the line above.
+  if (::getppid() != parent) ::_exit(127);
+  struct sigaction standard{};
+  standard.sa_handler = SIG_DFL;
+  ::sigemptyset(&standard.sa_mask);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &standard, nullptr);
+  if (::dup2(input.read_end, STDIN_FILENO) >= 0 && ::dup2(output.write_end, STDOUT_FILENO) >= 0 &&
+      ::dup2(errors.write_end, STDERR_FILENO) >= 0) {
+    ::execvp(arguments[0], arguments);
+  }
+  const int reason = errno;
+  if (::write(failure.write_end, &reason, sizeof reason) < 0) ::_exit(126);
+  ::_exit(127);
+}
+
+std::string signal_words(int number) {
+  switch (number) {
+    case SIGKILL: return "signal 9 (SIGKILL), perhaps by the out-of-memory killer";
+    case SIGSEGV: return fmt::format("signal {} (SIGSEGV, invalid memory access)", number);
+    case SIGILL: return fmt::format("signal {} (SIGILL, an instruction that this processor lacks)", number);
+    case SIGABRT: return fmt::format("signal {} (SIGABRT, it gave up by itself)", number);
+    case SIGBUS: return fmt::format("signal {} (SIGBUS, memory or a mapped file went away)", number);
+    case SIGFPE: return fmt::format("signal {} (SIGFPE, invalid integer arithmetic)", number);
+    case SIGTERM: return fmt::format("signal {} (SIGTERM, somebody ended it)", number);
+    default: return fmt::format("signal {} ({})", number, ::strsignal(number));
+  }
+}
+
+}  // namespace
+
+worker_process::worker_process(std::vector<std::string> command, options how) : options_(how) {
+  if (command.empty() || command.front().empty()) throw process_error("cannot start a worker: its command is empty");
+  const std::string& program = command.front();
+  pipe_pair input(program);
+  pipe_pair output(program);
+  pipe_pair errors(program);
+  pipe_pair failure(program);
+  std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw process_error(fmt::format("cannot start {}: {}", program, std::strerror(errno)));
+  if (child == 0) become(arguments.data(), input, output, errors, failure, how.own_process_group, parent);
+
+  id_ = child;
+  close_descriptor(failure.write_end);
+  int reason = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(failure.read_end, &reason, sizeof reason);
+  } while (got < 0 && errno == EINTR);
+  if (got == static_cast<ssize_t>(sizeof reason)) {
+    ::waitpid(child, nullptr, 0);
+    throw process_error(fmt::format("cannot start {}: {}", program, std::strerror(reason)));
+  }
+  input_ = std::exchange(input.write_end, -1);
+  output_ = std::exchange(output.read_end, -1);
+  errors_ = std::exchange(errors.read_end, -1);
+  ::fcntl(errors_, F_SETFL, ::fcntl(errors_, F_GETFL) | O_NONBLOCK);
+}
+
+worker_process::~worker_process() {
+  stop(milliseconds(0));
+  close_descriptor(output_);
+  close_descriptor(errors_);
+}
+
+void worker_process::let_run() noexcept {
+  if (std::exchange(held_, false)) signal_process(SIGCONT);
+}
+
+void worker_process::hold() noexcept {
+  if (!options_.own_process_group) return;  // the terminal's shell would take it for a job that was suspended
+  signal_process(SIGSTOP);
+  held_ = true;
+}
+
+void worker_process::write_line(std::string_view line) {
+  let_run();
+  std::string text(line);
+  text += '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = input_ < 0 ? -1 : ::write(input_, rest.data(), rest.size());
+    if (written < 0) {
+      if (input_ >= 0 && errno == EINTR) continue;
+      reap_within(milliseconds(2000));
+      read_errors();
+      throw process_error(describe_end());
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::optional<std::string> worker_process::take_line() {
+  const std::size_t end = buffer_.find('\n', scanned_);
+  if (end == std::string::npos) {
+    scanned_ = buffer_.size();
+    return std::nullopt;
+  }
+  std::string line = buffer_.substr(0, end);
+  buffer_.erase(0, end + 1);
+  scanned_ = 0;
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+std::optional<std::string> worker_process::read_line(clock::time_point deadline) {
+  while (true) {
+    throw_if_interrupted();
+    if (auto line = take_line()) {
+      hold();
+      return line;
+    }
+    let_run();
+    if (buffer_.size() > options_.line_limit) {
+      throw process_error(fmt::format("sent a line of more than {} bytes", options_.line_limit));
+    }
+    const auto left = std::chrono::ceil<milliseconds>(deadline - clock::now()).count();
+    std::array<pollfd, 3> waits{{{output_, POLLIN, 0}, {errors_, POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}}};
+    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
+    if (ready < 0 && errno != EINTR) throw process_error(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (ready == 0 && clock::now() >= deadline) return std::nullopt;
+    if (ready <= 0) continue;
+    if (waits[1].revents != 0) read_errors();
+    if (waits[0].revents == 0) continue;
+    std::array<char, 65536> chunk;
+    const ssize_t got = ::read(output_, chunk.data(), chunk.size());
+    if (got > 0) {
+      buffer_.append(chunk.data(), static_cast<std::size_t>(got));
+    } else if (got == 0) {
+      reap_within(milliseconds(2000));
+      read_errors();
+      throw process_error(ended_ ? describe_end() : "closed its output, though it still ran");
+    } else if (errno != EINTR) {
+      throw process_error(fmt::format("cannot be read: {}", std::strerror(errno)));
+    }
+  }
+}
+
+void worker_process::read_errors() {
+  std::array<char, 4096> chunk;
+  while (errors_ >= 0) {
+    const ssize_t got = ::read(errors_, chunk.data(), chunk.size());
+    if (got > 0) {
+      keep_error_text({chunk.data(), static_cast<std::size_t>(got)});
+    } else if (got < 0 && errno == EINTR) {
+      continue;
+    } else {
+      if (got == 0) {
+        close_descriptor(errors_);
+        if (!partial_error_.empty()) keep_error_text("\n");
+      }
+      return;
+    }
+  }
+}
+
+void worker_process::keep_error_text(std::string_view text) {
+  constexpr std::size_t line_limit = 1000;
+  if (options_.forward_errors && ::write(STDERR_FILENO, text.data(), text.size()) < 0) {
+    options_.forward_errors = false;
+  }
+  for (const char character : text) {
+    if (character == '\n') {
+      error_lines_.push_back(std::exchange(partial_error_, {}));
+      if (error_lines_.size() > options_.kept_error_lines) error_lines_.pop_front();
+    } else if (partial_error_.size() < line_limit) {
+      partial_error_ += character;
+    }
+  }
+}
+
+bool worker_process::try_reap() noexcept {
+  if (ended_ || id_ < 0) return true;
+  int status = 0;
+  const pid_t got = ::waitpid(id_, &status, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
+  ended_ = true;
+  wait_status_ = got == id_ ? status : 0;
+  return true;
+}
+
+void worker_process::reap_within(milliseconds limit) noexcept {
+  const auto deadline = clock::now() + limit;
+  auto pause = milliseconds(1);
+  while (!try_reap() && clock::now() < deadline) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, milliseconds(20));
+  }
+}
+
+void worker_process::signal_process(int number) const noexcept {
+  if (ended_ || id_ <= 0) return;
+  ::kill(options_.own_process_group ? -id_ : id_, number);
+  ::kill(id_, number);
+}
+
+void worker_process::stop(milliseconds grace) noexcept {
+  let_run();
+  close_descriptor(input_);
+  reap_within(grace);
+  if (!ended_) {
+    signal_process(SIGTERM);
+    reap_within(milliseconds(300));
+  }
+  if (!ended_) {
+    signal_process(SIGKILL);
+    reap_within(milliseconds(5000));
+  }
+  // What the worker itself has started and left behind.
+  if (options_.own_process_group && id_ > 0 && !std::exchange(group_ended_, true)) ::kill(-id_, SIGKILL);
+}
+
+bool worker_process::running() { return !try_reap(); }
+
+std::string worker_process::describe_end() const {
+  if (!ended_) return "still runs";
+  if (WIFSIGNALED(wait_status_)) return "was killed by " + signal_words(WTERMSIG(wait_status_));
+  return fmt::format("exited with code {}", WEXITSTATUS(wait_status_));
+}
+
+std::optional<int> worker_process::exit_status() const {
+  if (!ended_ || WIFSIGNALED(wait_status_)) return std::nullopt;
+  return WEXITSTATUS(wait_status_);
+}
+
+}  // namespace prumo::bench
