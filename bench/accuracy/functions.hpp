@@ -7,6 +7,7 @@
 
 #include <prumo/activation.hpp>
 #include <prumo/context.hpp>
+#include <prumo/detail/compiler.hpp>
 #include <prumo/elementary.hpp>
 #include <prumo/types.hpp>
 

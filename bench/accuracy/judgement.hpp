@@ -5,7 +5,7 @@
 /// One result held against the reference, and the tally of many.
 
 #include "functions.hpp"
-#include <prumo/cast.hpp>
+#include <prumo/detail/rounded_to_odd.hpp>
 
 #include <cmath>
 #include <cstdint>
