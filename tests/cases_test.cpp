@@ -57,7 +57,8 @@ std::vector<parameters> parameters_of(const case_info& info, dtype type, array_l
   for (const parameter& each : info.values) defaults.set(each.name, each.fallback_of(type, layout));
   std::vector<parameters> sets{defaults};
   for (const parameter& each : info.values) {
-    for (const double value : {0.0, 1.0, -0.75}) {
+    const std::vector<double> usual{0, 1, -0.75};
+    for (const double value : each.test_values.empty() ? usual : each.test_values) {
       if (each.name.starts_with("trans") && value < 0) continue;
       parameters changed = defaults;
       changed.set(each.name, value);

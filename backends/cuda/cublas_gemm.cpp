@@ -37,23 +37,22 @@ std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_n
 }
 
 template <class T>
-std::string why_not_cublas(const Kokkos::Cuda&, const gemm_problem<T>& problem) {
+std::string prepare_cublas(const Kokkos::Cuda&, const gemm_problem<T>& problem, blas_form<T>& form) {
   std::string reason;
-  if (!library_types_of<T>(problem.mode, reason)) return reason;
-  to_blas_form(problem, reason);
+  if (library_types_of<T>(problem.mode, reason)) reason = to_blas_form(problem, form);
   return reason;
 }
 
 template <class T>
-void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
-  std::string reason;
-  const library_types types = *library_types_of<T>(given.mode, reason);
-  const blas_form<T> form = *to_blas_form(given, reason);
+void run_cublas(context<Kokkos::Cuda>& ctx, const blas_form<T>& form) {
   const gemm_problem<T>& problem = form.problem;
+  std::string reason;
+  const library_types types = *library_types_of<T>(problem.mode, reason);
   const current_device device(ctx.instance());
-  cublasHandle_t handle = cublas_of(ctx).get();
+  const cublas_handle& context_handle = cublas_of(ctx);
+  cublasHandle_t handle = context_handle.get();
   const gemm_library_result<cudaDataType_t> result = library_result_of(ctx, form, types.element, CUDA_R_32F);
-  const handle_state_scope state(handle);
+  const handle_state_scope state(context_handle);
   // Columns for rows: C' = B' A'.
   if (problem.batch == 1) {
     require_success(cublasGemmEx_64(handle, operation_of(form.b), operation_of(form.a), problem.n, problem.m, problem.k,
@@ -70,27 +69,26 @@ void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& given) {
             result.leading_dimension, result.batch_stride, problem.batch, types.compute, CUBLAS_GEMM_DEFAULT),
         "prumo::gemm: cublasGemmStridedBatchedEx_64");
   }
-  if (needs_accumulation(problem)) {
-    enqueue_accumulation(ctx.instance(), problem, static_cast<const float*>(result.data));
-  }
+  complete_product(ctx, problem, result.data);
 }
 
 template <>
-std::string why_not_cublas<f8_e4m3>(const Kokkos::Cuda&, const gemm_problem<f8_e4m3>&) {
+std::string prepare_cublas(const Kokkos::Cuda&, const gemm_problem<f8_e4m3>&, blas_form<f8_e4m3>&) {
   return "cuBLAS has no product for f8_e4m3; cuBLASLt has";
 }
 
 template <>
-void run_cublas<f8_e4m3>(context<Kokkos::Cuda>&, const gemm_problem<f8_e4m3>& problem) {
+void run_cublas(context<Kokkos::Cuda>&, const blas_form<f8_e4m3>& form) {
+  const gemm_problem<f8_e4m3>& problem = form.problem;
   throw unsupported_error("prumo::gemm: cuBLASLt proposes no algorithm for f8_e4m3 m = " + std::to_string(problem.m) +
                           ", n = " + std::to_string(problem.n) + ", k = " + std::to_string(problem.k) +
                           ", batch = " + std::to_string(problem.batch) + " on this device");
 }
 
-#define PRUMO_INSTANTIATE_CUBLAS(T)                                                    \
-  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);  \
-  template std::string why_not_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&); \
-  template void run_cublas<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);
+#define PRUMO_INSTANTIATE_CUBLAS(T)                                                                   \
+  template std::optional<library_types> library_types_of<T>(gemm_mode, std::string&);                 \
+  template std::string prepare_cublas<T>(const Kokkos::Cuda&, const gemm_problem<T>&, blas_form<T>&); \
+  template void run_cublas<T>(context<Kokkos::Cuda>&, const blas_form<T>&);
 PRUMO_INSTANTIATE_CUBLAS(float)
 PRUMO_INSTANTIATE_CUBLAS(double)
 PRUMO_INSTANTIATE_CUBLAS(f16)
@@ -100,17 +98,23 @@ template std::optional<library_types> library_types_of<f8_e4m3>(gemm_mode, std::
 }  // namespace cuda
 
 template <class Exec, class T>
-std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
+std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool has_epilogue) {
+  using candidate_type = gemm_candidate<Exec, T>;
+  static constexpr candidate_type cublas{
+      "cublas", cuda::prepare_cublas<T>,
+      [](context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& form) { cuda::run_cublas(ctx, form); }, false,
+      true};
+  static constexpr candidate_type cublaslt{"cublasLt", cuda::prepare_cublaslt<T>, cuda::run_cublaslt<T>, false, true};
+  static constexpr candidate_type tuned{"tuned", cuda::prepare_cublaslt<T>, cuda::run_tuned<T>, true, true};
   // cuBLAS first: the first proposal of cuBLASLt's heuristic is 4 % faster for some shapes, and 5 % slower for others.
-  static constexpr std::array<gemm_candidate<Exec, T>, 3> candidates{
-      {{"cublas", cuda::why_not_cublas<T>, cuda::run_cublas<T>, false, true},
-       {"cublasLt", cuda::why_not_cublaslt<T>, cuda::run_cublaslt<T>, false, true},
-       {"tuned", cuda::why_not_cublaslt<T>, cuda::run_tuned<T>, true, true}}};
-  return candidates;
+  static constexpr std::array<candidate_type, 3> of_plain_products{{cublas, cublaslt, tuned}};
+  // cuBLASLt may compute the epilogue along with the product, which saves a pass over C.
+  static constexpr std::array<candidate_type, 3> of_products_with_epilogue{{cublaslt, cublas, tuned}};
+  return has_epilogue ? std::span<const candidate_type>(of_products_with_epilogue) : of_plain_products;
 }
 
 #define PRUMO_INSTANTIATE_CUDA_GEMM(T) \
-  template std::span<const gemm_candidate<Kokkos::Cuda, T>> vendor_gemm_candidates<Kokkos::Cuda, T>();
+  template std::span<const gemm_candidate<Kokkos::Cuda, T>> vendor_gemm_candidates<Kokkos::Cuda, T>(bool);
 PRUMO_INSTANTIATE_CUDA_GEMM(float)
 PRUMO_INSTANTIATE_CUDA_GEMM(double)
 PRUMO_INSTANTIATE_CUDA_GEMM(f16)

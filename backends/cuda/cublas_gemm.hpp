@@ -4,6 +4,7 @@
 /// \file
 /// The matrix product through NVIDIA's libraries.
 
+#include <prumo/backend/blas_form.hpp>
 #include <prumo/backend/gemm_plan.hpp>
 
 #include <cublas_v2.h>
@@ -22,23 +23,23 @@ using library_types = gemm_library_types<cudaDataType_t, cublasComputeType_t>;
 template <class T>
 std::optional<library_types> library_types_of(gemm_mode mode, std::string& why_not);
 
-/// Empty where the libraries can compute the problem as it lies in memory; cuBLAS has nothing for f8.
+/// cuBLAS can compute the problem as it lies in memory; it has nothing for f8.
 template <class T>
-std::string why_not_cublas(const Kokkos::Cuda& instance, const gemm_problem<T>& problem);
+std::string prepare_cublas(const Kokkos::Cuda& instance, const gemm_problem<T>& problem, blas_form<T>& form);
 
 /// For f8 it throws unsupported_error: cuBLASLt turned out to have nothing either.
 template <class T>
-void run_cublas(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
+void run_cublas(context<Kokkos::Cuda>& ctx, const blas_form<T>& form);
 
-/// Empty where cuBLASLt has an algorithm for the problem.
+/// cuBLASLt may have an algorithm for the problem.
 template <class T>
-std::string why_not_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>& problem);
+std::string prepare_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>& problem, blas_form<T>& form);
 
 template <class T>
-void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
+void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem, const blas_form<T>& form);
 
 /// As run_cublaslt(), by the fastest of what cuBLASLt proposes and of what cuBLAS takes: backend::run_fastest().
 template <class T>
-void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem);
+void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem, const blas_form<T>& form);
 
 }  // namespace prumo::backend::cuda

@@ -24,27 +24,21 @@ cublasStatus_t multiply(cublasHandle_t handle, cublasOperation_t operation, cons
 /// cuBLAS has no product of a matrix and a vector for the 16-bit types: they are a product of matrices with y for a
 /// row.
 template <class T>
-std::string why_not_cublas_gemv(const Kokkos::Cuda& instance, const gemv_problem<T>& problem) {
-  if constexpr (sizeof(T) == 2) {
-    return why_not_cublas(instance, problem.as_product());
-  } else {
-    std::string reason;
-    to_blas_vector_form(problem, reason);
-    return reason;
-  }
+std::string prepare_cublas_gemv(const Kokkos::Cuda& instance, const gemv_problem<T>& problem,
+                                blas_vector_form<T>& form) {
+  if constexpr (sizeof(T) == 2) return prepare_cublas(instance, problem.as_product(), form.product);
+  return to_blas_vector_form(problem, form);
 }
 
 template <class T>
-void run_cublas_gemv(context<Kokkos::Cuda>& ctx, const gemv_problem<T>& problem) {
+void run_cublas_gemv(context<Kokkos::Cuda>& ctx, const gemv_problem<T>& problem, const blas_vector_form<T>& form) {
   if constexpr (sizeof(T) == 2) {
-    run_cublas(ctx, problem.as_product());
+    run_cublas(ctx, form.product);
   } else {
-    std::string reason;
-    const blas_vector_form<T> form = *to_blas_vector_form(problem, reason);
     const current_device device(ctx.instance());
-    cublasHandle_t handle = cublas_of(ctx).get();
+    const cublas_handle& handle = cublas_of(ctx);
     const handle_state_scope state(handle);
-    require_success(multiply(handle, form.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, form, problem),
+    require_success(multiply(handle.get(), form.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, form, problem),
                     "prumo::gemv: cublas gemv");
   }
 }
@@ -55,7 +49,7 @@ void run_cublas_gemv(context<Kokkos::Cuda>& ctx, const gemv_problem<T>& problem)
 template <class Exec, class T>
 std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates() {
   static constexpr std::array<gemv_candidate<Exec, T>, 1> candidates{
-      {{"cublas", cuda::why_not_cublas_gemv<T>, cuda::run_cublas_gemv<T>}}};
+      {{"cublas", cuda::prepare_cublas_gemv<T>, cuda::run_cublas_gemv<T>}}};
   return candidates;
 }
 

@@ -40,6 +40,7 @@ cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner) {
   try {
     require_success(cublasSetStream(handle_, owner.instance().cuda_stream()), "cublasSetStream");
     require_success(cublasSetWorkspace(handle_, workspace.data, workspace.bytes), "cublasSetWorkspace");
+    require_success(cublasSetMathMode(handle_, math), "cublasSetMathMode");
   } catch (...) {
     cublasDestroy(handle_);
     throw;

@@ -54,35 +54,40 @@ class cublas_handle {
 
   cublasHandle_t get() const { return handle_; }
 
+  /// No: it is the caller's, whose modes may be any.
+  bool is_owned() const { return is_owned_; }
+
+  /// Sums are never rounded to a narrower type than they are computed in.
+  static constexpr auto math =
+      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+
  private:
   cublasHandle_t handle_ = nullptr;
   bool is_owned_ = true;
 };
 
-/// What a call needs of a handle that may be the caller's: alpha and beta on the host, and sums that are never rounded
-/// to a narrower type than they are computed in. Put back afterwards.
+/// What a call needs of a handle that is the caller's: alpha and beta on the host, and the context's math mode. Put back
+/// afterwards. The context's own handles have both from the beginning.
 class handle_state_scope {
  public:
-  explicit handle_state_scope(cublasHandle_t handle) : handle_(handle) {
-    require_success(cublasGetPointerMode(handle, &pointers_), "cublasGetPointerMode");
-    require_success(cublasGetMathMode(handle, &math_), "cublasGetMathMode");
-    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
-    if (math_ != wanted_math) cublasSetMathMode(handle, wanted_math);
+  explicit handle_state_scope(const cublas_handle& handle) : handle_(handle) {
+    if (handle.is_owned()) return;
+    require_success(cublasGetPointerMode(handle.get(), &pointers_), "cublasGetPointerMode");
+    require_success(cublasGetMathMode(handle.get(), &math_), "cublasGetMathMode");
+    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle.get(), CUBLAS_POINTER_MODE_HOST);
+    if (math_ != cublas_handle::math) cublasSetMathMode(handle.get(), cublas_handle::math);
   }
   ~handle_state_scope() {
-    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_, pointers_);
-    if (math_ != wanted_math) cublasSetMathMode(handle_, math_);
+    if (pointers_ != CUBLAS_POINTER_MODE_HOST) cublasSetPointerMode(handle_.get(), pointers_);
+    if (math_ != cublas_handle::math) cublasSetMathMode(handle_.get(), math_);
   }
   handle_state_scope(const handle_state_scope&) = delete;
   handle_state_scope& operator=(const handle_state_scope&) = delete;
 
  private:
-  static constexpr auto wanted_math =
-      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
-
-  cublasHandle_t handle_;
+  const cublas_handle& handle_;
   cublasPointerMode_t pointers_ = CUBLAS_POINTER_MODE_HOST;
-  cublasMath_t math_ = CUBLAS_DEFAULT_MATH;
+  cublasMath_t math_ = cublas_handle::math;
 };
 
 /// The workspace and the handle of a context, made at the first request.

@@ -36,23 +36,19 @@ struct cublaslt {
   }
   static current_device<Kokkos::Cuda> make_current(const Kokkos::Cuda& instance) { return current_device(instance); }
   template <class T>
-  static void run_otherwise(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem) {
-    run_cublas(ctx, problem);
+  static void run_otherwise(context<Kokkos::Cuda>& ctx, const blas_form<T>& form) {
+    run_cublas(ctx, form);
   }
 };
 
-}  // namespace
-
-namespace {
-
 /// Empty where cuBLASLt multiplies the problem's f8 on the instance's device.
-std::string why_not_f8(const Kokkos::Cuda& instance, const gemm_problem<f8_e4m3>& problem) {
+std::string prepare_f8(const Kokkos::Cuda& instance, const gemm_problem<f8_e4m3>& problem, blas_form<f8_e4m3>& form) {
   const cudaDeviceProp& device = instance.cuda_device_prop();
   std::string reason = why_not_f8_device({device.major, device.minor});
   if (!reason.empty() || !library_types_of<f8_e4m3>(problem.mode, reason)) return reason;
-  const auto form = to_blas_form(problem, reason);
-  if (!form) return reason;
-  reason = why_not_f8_shape(plan_shape_of(*form), form->is_turned, sizeof(product_result_t<f8_e4m3>));
+  reason = to_blas_form(problem, form);
+  if (!reason.empty()) return reason;
+  reason = why_not_f8_shape(plan_shape_of(form), form.is_turned, sizeof(product_result_t<f8_e4m3>));
   if (!reason.empty()) return reason;
   return why_not_f8_alignments(
       {alignment_of(problem.a.data), alignment_of(problem.b.data), alignment_of(problem.c.data)});
@@ -61,12 +57,12 @@ std::string why_not_f8(const Kokkos::Cuda& instance, const gemm_problem<f8_e4m3>
 }  // namespace
 
 template <class T>
-std::string why_not_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>& problem) {
+std::string prepare_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>& problem, blas_form<T>& form) {
   std::string reason;
   if constexpr (std::is_same_v<T, f8_e4m3>) {
-    reason = why_not_f8(instance, problem);
+    reason = prepare_f8(instance, problem, form);
   } else {
-    reason = why_not_cublas(instance, problem);
+    reason = prepare_cublas(instance, problem, form);
   }
   if (!reason.empty()) return reason;
   constexpr std::int64_t most_matrices = INT32_MAX;
@@ -75,19 +71,19 @@ std::string why_not_cublaslt(const Kokkos::Cuda& instance, const gemm_problem<T>
 }
 
 template <class T>
-void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem) {
-  run_first_proposal<cublaslt>(ctx, problem);
+void run_cublaslt(context<Kokkos::Cuda>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
+  run_first_proposal<cublaslt>(ctx, form);
 }
 
 template <class T>
-void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>& problem) {
-  run_fastest<cublaslt>(ctx, problem);
+void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
+  run_fastest<cublaslt>(ctx, form);
 }
 
-#define PRUMO_INSTANTIATE_CUBLASLT(T)                                                    \
-  template std::string why_not_cublaslt<T>(const Kokkos::Cuda&, const gemm_problem<T>&); \
-  template void run_cublaslt<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);         \
-  template void run_tuned<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&);
+#define PRUMO_INSTANTIATE_CUBLASLT(T)                                                                         \
+  template std::string prepare_cublaslt<T>(const Kokkos::Cuda&, const gemm_problem<T>&, blas_form<T>&);       \
+  template void run_cublaslt<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&, const blas_form<T>&);         \
+  template void run_tuned<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&, const blas_form<T>&);
 PRUMO_INSTANTIATE_CUBLASLT(float)
 PRUMO_INSTANTIATE_CUBLASLT(double)
 PRUMO_INSTANTIATE_CUBLASLT(f16)

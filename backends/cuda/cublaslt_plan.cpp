@@ -20,22 +20,31 @@ matrix_layout::matrix_layout(cudaDataType_t type, std::int64_t rows, std::int64_
                   "cublasLtMatrixLayoutSetAttribute");
 }
 
+matmul_operation::matmul_operation(const plan_key& key) {
+  require_success(cublasLtMatmulDescCreate(operation_.receive(), key.types.compute, key.types.scale),
+                  "cublasLtMatmulDescCreate");
+  set(CUBLASLT_MATMUL_DESC_TRANSA, key.shape.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N);
+  if (key.types.accumulates_fast) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+  // The rows of the library's column-major result are the columns of ours: its bias is one along the columns.
+  std::uint32_t epilogue = 0;
+  if (key.epilogue.activation == activation_function::relu) epilogue |= CUBLASLT_EPILOGUE_RELU;
+  if (key.epilogue.activation == activation_function::gelu_by_tanh) epilogue |= CUBLASLT_EPILOGUE_GELU;
+  if (key.epilogue.bias_alignment != 0) {
+    epilogue |= CUBLASLT_EPILOGUE_BIAS;
+    // The heuristic reads the alignment off the address and nothing behind it; the real one comes before each run.
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<std::uintptr_t>(key.epilogue.bias_alignment));
+  }
+  if (epilogue != 0) set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+}
+
 matmul_plan::matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes)
     : key(of),
       first_(layout_of(key, key.shape.extents[1], key.shape.extents[2], 1)),
       second_(layout_of(key, key.shape.extents[2], key.shape.extents[0], 0)),
       result_(key.result_type, key.shape.extents[1], key.shape.extents[0], key.shape.leading[2], key.shape.extents[3],
-              key.shape.batch_strides[2]) {
-  require_success(cublasLtMatmulDescCreate(operation_.receive(), key.types.compute, key.types.scale),
-                  "cublasLtMatmulDescCreate");
-  const cublasOperation_t operations[] = {key.shape.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                          key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N};
-  cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &operations[0], sizeof(operations[0]));
-  cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &operations[1], sizeof(operations[1]));
-  if (key.types.accumulates_fast) {
-    const std::int8_t yes = 1;
-    cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &yes, sizeof(yes));
-  }
+              key.shape.batch_strides[2]),
+      operation_(key) {
   ask_heuristic(handle, workspace_bytes);
 }
 
@@ -46,9 +55,10 @@ matrix_layout matmul_plan::layout_of(const plan_key& key, std::int64_t rows, std
 }
 
 void matmul_plan::run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const gemm_plan_operands& of,
-                      const library_workspace& workspace, cudaStream_t stream) const {
+                      const library_workspace& workspace, cudaStream_t stream) {
+  if (of.bias != nullptr) operation_.set_bias(of.bias);
   require_success(
-      cublasLtMatmul(handle, operation_, of.alpha, of.b, first_.get(), of.a, second_.get(), of.beta, of.c,
+      cublasLtMatmul(handle, operation_.get(), of.alpha, of.b, first_.get(), of.a, second_.get(), of.beta, of.c,
                      result_.get(), of.c, result_.get(), &algorithm.value, workspace.data, workspace.bytes, stream),
       "prumo::gemm: cublasLtMatmul");
 }
@@ -70,7 +80,7 @@ void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_b
   const auto proposed = std::make_unique<cublasLtMatmulHeuristicResult_t[]>(most);
   int found = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(handle, operation_, first_.get(), second_.get(), result_.get(), result_.get(),
+      cublasLtMatmulAlgoGetHeuristic(handle, operation_.get(), first_.get(), second_.get(), result_.get(), result_.get(),
                                      preference, key.most_algorithms, proposed.get(), &found);
   if (status != CUBLAS_STATUS_SUCCESS) return;
   for (const cublasLtMatmulHeuristicResult_t& it : std::span(proposed.get(), static_cast<std::size_t>(found))) {

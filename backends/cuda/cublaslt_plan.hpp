@@ -27,6 +27,24 @@ class matrix_layout {
   prumo::detail::owned_handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy> layout_;
 };
 
+/// What a product does with its operands: types, transposes, and the epilogue.
+class matmul_operation {
+ public:
+  explicit matmul_operation(const plan_key& key);
+
+  cublasLtMatmulDesc_t get() const { return operation_; }
+  void set_bias(const void* bias) { set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+
+ private:
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+    require_success(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)),
+                    "cublasLtMatmulDescSetAttribute");
+  }
+
+  prumo::detail::owned_handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
+};
+
 /// An algorithm of the library; with vectors of its own type alone nvcc 13.0 fails with an internal error.
 struct matmul_algorithm {
   cublasLtMatmulAlgo_t value;
@@ -41,7 +59,7 @@ class matmul_plan {
   const std::vector<matmul_algorithm>& algorithms() const { return algorithms_; }
 
   void run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const gemm_plan_operands& of,
-           const library_workspace& workspace, cudaStream_t stream) const;
+           const library_workspace& workspace, cudaStream_t stream);
 
   const plan_key key;
 
@@ -56,7 +74,7 @@ class matmul_plan {
   matrix_layout first_;
   matrix_layout second_;
   matrix_layout result_;
-  prumo::detail::owned_handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
+  matmul_operation operation_;
   std::vector<matmul_algorithm> algorithms_;
 };
 

@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "portable_gemm_device.hpp"
 #include "portable_gemm_host.hpp"
-#include <prumo/backend/gemm.hpp>
+#include <prumo/backend/blas_form.hpp>
+#include <prumo/backend/gemm_completion.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
 
 namespace prumo::backend {
-inline namespace PRUMO_INSTRUCTION_SET {
-
-/// C = beta C, a row or column of C an iteration on the host, an element on a device.
-template <class T, bool OnHost>
-struct gemm_scaling_kernel {
-  gemm_problem<T> problem;
-
-  std::int64_t blocks() const { return problem.m * problem.batch * (OnHost ? 1 : problem.n); }
-
-  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::int64_t line = OnHost ? item : item / problem.n;
-    T* const row = problem.c.data + line / problem.m * problem.c.batch_stride + line % problem.m * problem.c.row_stride;
-    const std::int64_t begin = OnHost ? 0 : item % problem.n;
-    const std::int64_t end = OnHost ? problem.n : begin + 1;
-    for (std::int64_t j = begin; j < end; ++j) scale(row[j * problem.c.column_stride]);
-  }
-
-  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FORCEINLINE_FUNCTION void scale(T& entry) const {
-    using C = compute_t<T>;
-    entry = problem.beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(problem.beta) * static_cast<C>(entry));
-  }
-};
-
-}  // namespace PRUMO_INSTRUCTION_SET
-
 namespace {
 
 template <class T>
@@ -55,17 +30,17 @@ void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
 }
 
 template <class Exec, class T>
-void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
+void enqueue_tiles_on_device(context<Exec>& ctx, const gemm_problem<T>& problem, compute_t<T>* product) {
   static const std::string label = "prumo::gemm::portable";
   using large_tiles = portable_gemm_device_kernel<T, 8>;
   using middle_tiles = portable_gemm_device_kernel<T, 4>;
   using small_tiles = portable_gemm_device_kernel<T, 4, 8>;
   if (problem.m <= small_tiles::tile_extent && problem.n <= small_tiles::tile_extent) {
-    detail::launch_teams(ctx.instance(), label, small_tiles(problem));
+    detail::launch_teams(ctx.instance(), label, small_tiles(problem, product));
     return;
   }
-  const large_tiles kernel(problem);
-  const middle_tiles finer(problem);
+  const large_tiles kernel(problem, product);
+  const middle_tiles finer(problem, product);
   // Large tiles read less, but must be so many that each multiprocessor has one or two: of its 2048 threads, mostly, a
   // team takes an eighth. A large one is four of the others: much more than that many would be empty.
   const bool are_many = kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance());
@@ -73,6 +48,21 @@ void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
     detail::launch_teams(ctx.instance(), label, kernel);
   } else {
     detail::launch_teams(ctx.instance(), label, finer);
+  }
+}
+
+/// The tiles' registers are for sums: what an epilogue computes is a pass of its own.
+template <class Exec, class T>
+void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
+  if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
+  if constexpr (sizeof(T) == 2) {
+    const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
+    auto* const product = static_cast<compute_t<T>*>(ctx.workspace(entries * sizeof(compute_t<T>)));
+    enqueue_tiles_on_device(ctx, problem, product);
+    complete_product(ctx, problem, product);
+  } else {
+    enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
+    complete_product(ctx, problem, problem.c.data);
   }
 }
 
@@ -85,6 +75,24 @@ struct serial_member {
   static constexpr void team_barrier() {}
 };
 
+/// Of alpha A B + beta C for one entry of C, the product apart.
+flop_counts scaling_counts(bool multiplies, double alpha, double beta) {
+  flop_counts counts;
+  if (!multiplies) {
+    counts[flop_kind::mul] = beta != 0 && beta != 1;
+    return counts;
+  }
+  switch (choose_form(alpha, beta)) {
+    case scaled_form::store: break;
+    case scaled_form::scale: counts[flop_kind::mul] = 1; break;
+    case scaled_form::add: counts[flop_kind::add] = 1; break;
+    case scaled_form::scale_add_scaled: counts[flop_kind::mul] = 1; [[fallthrough]];
+    case scaled_form::add_scaled:
+    case scaled_form::scale_add: counts[flop_kind::fma] = 1; break;
+  }
+  return counts;
+}
+
 }  // namespace
 
 template <class Exec, class T>
@@ -92,18 +100,18 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
   if constexpr (!scalar<T>) {
     // f8 is there for the rate of units for matrix products, which the portable kernel does not use.
     return {"portable",
-            [](const Exec&, const gemm_problem<T>&) {
+            [](const Exec&, const gemm_problem<T>&, blas_form<T>&) {
               return std::string(scalar_traits<T>::name) +
                      " is multiplied by cuBLASLt only, on NVIDIA GPUs of compute capability 8.9 and later";
             },
-            [](context<Exec>&, const gemm_problem<T>&) {}};
+            [](context<Exec>&, const gemm_problem<T>&, const blas_form<T>&) {}};
   } else {
     return {"portable",
-            [](const Exec&, const gemm_problem<T>& problem) -> std::string {
+            [](const Exec&, const gemm_problem<T>& problem, blas_form<T>&) -> std::string {
               if (problem.mode == gemm_mode::strict) return {};
               return "it computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
             },
-            [](context<Exec>& ctx, const gemm_problem<T>& problem) {
+            [](context<Exec>& ctx, const gemm_problem<T>& problem, const blas_form<T>&) {
               if constexpr (is_host_space<Exec>) {
                 enqueue_on_host(ctx, with_fast_rows(problem));
               } else {
@@ -113,20 +121,11 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
   }
 }
 
-template <class Exec, class T>
-void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem) {
-  using kernel_type = gemm_scaling_kernel<T, is_host_space<Exec>>;
-  if (problem.is_empty() || problem.beta == 1) return;
-  static const std::string label = "prumo::gemm::scale";
-  detail::launch_blocks(ctx.instance(), label, kernel_type{with_fast_rows(problem)});
-}
-
 template <class T>
 void run_canonical_gemm(const gemm_problem<T>& problem) {
   if (problem.is_empty()) return;
   if (problem.is_scaling()) {
-    const gemm_scaling_kernel<T, true> kernel{problem};
-    for (std::int64_t item = 0; problem.beta != 1 && item < kernel.blocks(); ++item) kernel(item);
+    run_canonical_completion(scaling_of(problem));
     return;
   }
   constexpr host_tiling tiling = largest_host_tiling<compute_t<T>>();
@@ -138,31 +137,20 @@ void run_canonical_gemm(const gemm_problem<T>& problem) {
 }
 
 flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
-                                  double beta) {
-  const auto entries = static_cast<std::uint64_t>(m * n * batch);
-  flop_counts counts;
-  if (k == 0 || alpha == 0) {
-    if (beta != 0 && beta != 1) counts[flop_kind::mul] = entries;
-    return counts;
-  }
-  counts[flop_kind::fma] = entries * static_cast<std::uint64_t>(k);
-  switch (choose_epilogue(alpha, beta)) {
-    case gemm_epilogue::store: break;
-    case gemm_epilogue::scale: counts[flop_kind::mul] += entries; break;
-    case gemm_epilogue::add: counts[flop_kind::add] += entries; break;
-    case gemm_epilogue::scale_add_scaled: counts[flop_kind::mul] += entries; [[fallthrough]];
-    case gemm_epilogue::add_scaled:
-    case gemm_epilogue::scale_add: counts[flop_kind::fma] += entries; break;
-  }
-  return counts;
+                                  double beta, bool has_bias, activation_function activation) {
+  const bool multiplies = k != 0 && alpha != 0;
+  flop_counts counts = scaling_counts(multiplies, alpha, beta);
+  if (multiplies) counts[flop_kind::fma] += static_cast<std::uint64_t>(k);
+  counts[flop_kind::add] += has_bias;
+  counts += activation_counts(activation);
+  return counts * static_cast<std::uint64_t>(m * n * batch);
 }
 
 template void run_canonical_gemm(const gemm_problem<counted<float>>&);
 template void run_canonical_gemm(const gemm_problem<counted<double>>&);
 
-#define PRUMO_INSTANTIATE_PORTABLE_GEMM(Space, T)                        \
-  template gemm_candidate<Space, T> portable_gemm_candidate<Space, T>(); \
-  template void enqueue_gemm_scaling<Space, T>(context<Space>&, const gemm_problem<T>&);
+#define PRUMO_INSTANTIATE_PORTABLE_GEMM(Space, T) \
+  template gemm_candidate<Space, T> portable_gemm_candidate<Space, T>();
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, f16)

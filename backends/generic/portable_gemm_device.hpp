@@ -5,7 +5,7 @@
 /// The matrix product on a device: a team's threads share tiles of A and B in scratch memory, each holds a
 /// block of sums in registers.
 
-#include "gemm_epilogue.hpp"
+#include "gemm_entries.hpp"
 #include <prumo/backend/gemm.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/team_kernel.hpp>
@@ -13,7 +13,7 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C = alpha A B + beta C for k > 0. A team of Across x Across threads computes a square tile of C, each of them
+/// C = alpha A B + beta C for k > 0, or P = alpha A B in the compute type for a pass that follows. A team of Across x Across threads computes a square tile of C, each of them
 /// PerThread x PerThread entries: blocks of four rows by four columns, since scratch memory is read in packs of four.
 /// While the products of one step are summed up, the elements of the next one are on their way to registers, and
 /// scratch memory holds both, so that a step costs one barrier.
@@ -41,11 +41,13 @@ class portable_gemm_device_kernel {
   /// Left alone, compilers keep so much in registers that a multiprocessor holds one team, and waits with it.
   static constexpr int resident_teams = (sizeof(C) * PerThread > 32 ? 1 : 2) * (256 / threads);
 
-  explicit portable_gemm_device_kernel(const gemm_problem<T>& problem)
+  /// `product`: where P goes, row by row and without gaps; none: the sums go to C.
+  explicit portable_gemm_device_kernel(const gemm_problem<T>& problem, C* product = nullptr)
       : problem_(problem),
+        product_(product),
         row_tiles_((problem.m + tile - 1) / tile),
         column_tiles_((problem.n + tile - 1) / tile),
-        epilogue_(choose_epilogue(problem)),
+        form_(choose_form(problem.alpha, problem.beta)),
         a_(problem.a.data, problem.a.row_stride, problem.a.column_stride, problem.a.batch_stride),
         b_(problem.b.data, problem.b.column_stride, problem.b.row_stride, problem.b.batch_stride) {}
 
@@ -143,9 +145,18 @@ class portable_gemm_device_kernel {
       }
     }
 
+    if constexpr (sizeof(T) == 2) {
+      if (product_ != nullptr) {
+        C* const product = product_ + (batch * problem_.m + row) * problem_.n + column;
+        return for_each_entry(sums, thread_row, thread_column, rows, columns,
+                              write_product{C(problem_.alpha), product, problem_.n});
+      }
+    }
     T* const c = problem_.c.data + batch * problem_.c.batch_stride + row * problem_.c.row_stride +
                  column * problem_.c.column_stride;
-    write_block(c, sums, thread_row, thread_column, rows, columns);
+    for_each_entry(sums, thread_row, thread_column, rows, columns,
+                   write_result{C(problem_.alpha), C(problem_.beta), form_, c, problem_.c.row_stride,
+                                problem_.c.column_stride});
   }
 
   /// A thread's pack of a tile that has `width` x `depth` elements from here on; zeros beyond.
@@ -210,27 +221,48 @@ class portable_gemm_device_kernel {
     return (i / pack_elements * threads_across + thread) * pack_elements + i % pack_elements;
   }
 
-  KOKKOS_FUNCTION void write_block(T* c, const C (&sums)[PerThread][PerThread], int thread_row, int thread_column,
-                                   std::int64_t rows, std::int64_t columns) const {
-    const C alpha = C(problem_.alpha);
-    const C beta = C(problem_.beta);
+  struct write_product {
+    C alpha;
+    C* product;
+    std::int64_t row_stride;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t row, std::int64_t column, C sum) const {
+      product[row * row_stride + column] = alpha * sum;
+    }
+  };
+
+  struct write_result {
+    C alpha;
+    C beta;
+    scaled_form form;
+    T* c;
+    std::int64_t row_stride;
+    std::int64_t column_stride;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t row, std::int64_t column, C sum) const {
+      write_entry_by<T>(form, alpha, beta, sum, c[row * row_stride + column * column_stride]);
+    }
+  };
+
+  template <class Write>
+  KOKKOS_FUNCTION static void for_each_entry(const C (&sums)[PerThread][PerThread], int thread_row, int thread_column,
+                                             std::int64_t rows, std::int64_t columns, const Write& write) {
     PRUMO_UNROLL
     for (int i = 0; i < PerThread; ++i) {
       PRUMO_UNROLL
       for (int j = 0; j < PerThread; ++j) {
         const std::int64_t at_row = place_of(thread_row, i);
         const std::int64_t at_column = place_of(thread_column, j);
-        if (at_row >= rows || at_column >= columns) continue;
-        write_entry_by<T>(epilogue_, alpha, beta, sums[i][j],
-                          c[at_row * problem_.c.row_stride + at_column * problem_.c.column_stride]);
+        if (at_row < rows && at_column < columns) write(at_row, at_column, sums[i][j]);
       }
     }
   }
 
   gemm_problem<T> problem_;
+  C* product_;
   std::int64_t row_tiles_;
   std::int64_t column_tiles_;
-  gemm_epilogue epilogue_;
+  scaled_form form_;
   operand a_;
   operand b_;
 };

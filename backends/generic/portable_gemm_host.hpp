@@ -6,7 +6,7 @@
 /// matrix multiplication", ACM TOMS 34 (2008): blocks of A and B are copied into slivers that the innermost
 /// loop reads in order, and a block of sums stays in registers over the length of a sliver.
 
-#include "gemm_epilogue.hpp"
+#include "gemm_entries.hpp"
 #include "vector_register.hpp"
 #include <prumo/backend/gemm.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -85,7 +85,7 @@ host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, s
   return best;
 }
 
-/// C = alpha A B + beta C for k > 0. Each team works on macro-tiles of its own, in a stretch of the workspace
+/// C = act(alpha A B + beta C + bias) for k > 0. Each team works on macro-tiles of its own, in a stretch of the workspace
 /// of its own. The count of operations does not depend on the tiles where register_tile is not vectorised, as
 /// for counted scalars; vector registers also compute the padding of tiles at the edges, which no count
 /// includes.
@@ -102,7 +102,7 @@ class portable_gemm_host_kernel {
         row_tiles_(divide_up(problem.m, tiling.rows)),
         column_tiles_(divide_up(problem.n, tiling.columns)),
         workspace_(static_cast<std::byte*>(workspace)),
-        epilogue_(choose_epilogue(problem)) {}
+        form_(choose_form(problem.alpha, problem.beta)) {}
 
   std::int64_t tiles() const { return row_tiles_ * column_tiles_ * problem_.batch; }
 
@@ -124,6 +124,15 @@ class portable_gemm_host_kernel {
     C* a;
     C* b;
     C* sums;
+  };
+
+  /// A macro-tile: where it begins in C, and its extents.
+  struct macro_tile {
+    std::int64_t row;
+    std::int64_t column;
+    std::int64_t rows;
+    std::int64_t columns;
+    T* c;
   };
 
   /// Elements of the block of A, so that what follows it is aligned for vector registers.
@@ -156,7 +165,7 @@ class portable_gemm_host_kernel {
       pack<tile::rows>(member, own.a, a_tile + begin * a.column_stride, rows, depth, a.row_stride, a.column_stride);
       pack<tile::columns>(member, own.b, b_tile + begin * b.row_stride, columns, depth, b.column_stride, b.row_stride);
       member.team_barrier();
-      multiply(member, own, rows, columns, depth, begin == 0, begin + depth == problem_.k, c_tile);
+      multiply(member, own, {row, column, rows, columns, c_tile}, depth, begin == 0, begin + depth == problem_.k);
       member.team_barrier();
     }
   }
@@ -207,25 +216,58 @@ class portable_gemm_host_kernel {
 
   /// Adds the product of the packed blocks to the sums; the last one goes on to C.
   template <class Member>
-  void multiply(const Member& member, const buffers& own, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                bool first, bool last, T* c_tile) const {
-    const std::int64_t row_count = divide_up(rows, tile::rows);
-    const std::int64_t column_count = divide_up(columns, tile::columns);
+  void multiply(const Member& member, const buffers& own, const macro_tile& at, std::int64_t depth, bool first,
+                bool last) const {
+    const std::int64_t row_count = divide_up(at.rows, tile::rows);
+    const std::int64_t column_count = divide_up(at.columns, tile::columns);
     for (std::int64_t index = member.team_rank(); index < row_count * column_count; index += member.team_size()) {
-      const std::int64_t row = index % row_count;
-      const std::int64_t column = index / row_count;
+      const std::int64_t row = index % row_count * tile::rows;
+      const std::int64_t column = index / row_count * tile::columns;
       C* const sums = own.sums + index * tile::rows * tile::columns;
-      const auto rows_here = static_cast<int>(std::min<std::int64_t>(tile::rows, rows - row * tile::rows));
-      const auto columns_here =
-          static_cast<int>(std::min<std::int64_t>(tile::columns, columns - column * tile::columns));
-      add_products(own.a + row * tile::rows * depth, own.b + column * tile::columns * depth, depth, first, sums,
-                   rows_here, columns_here);
-      if (last) {
-        T* const c =
-            c_tile + row * tile::rows * problem_.c.row_stride + column * tile::columns * problem_.c.column_stride;
-        write_sums<tile::columns>(epilogue_, C(problem_.alpha), C(problem_.beta), sums, c, rows_here, columns_here,
-                                  problem_.c.row_stride, problem_.c.column_stride);
+      const auto rows_here = static_cast<int>(std::min<std::int64_t>(tile::rows, at.rows - row));
+      const auto columns_here = static_cast<int>(std::min<std::int64_t>(tile::columns, at.columns - column));
+      add_products(own.a + row * depth, own.b + column * depth, depth, first, sums, rows_here, columns_here);
+      if (!last) continue;
+      T* const c = at.c + row * problem_.c.row_stride + column * problem_.c.column_stride;
+      if (problem_.has_epilogue()) {
+        write_finished(sums, c, at.row + row, rows_here, at.column + column, columns_here);
+      } else {
+        write_sums(sums, c, rows_here, columns_here);
       }
+    }
+  }
+
+  void write_sums(const C* sums, T* c, int rows, int columns) const {
+    const C alpha = C(problem_.alpha);
+    const C beta = C(problem_.beta);
+    const std::int64_t row_stride = problem_.c.row_stride;
+    const std::int64_t column_stride = problem_.c.column_stride;
+    with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+      for (int i = 0; i < rows; ++i) {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (int j = 0; j < columns; ++j) {
+          T& entry = c[i * row_stride + j * column_stride];
+          entry = static_cast<T>(scaled_entry<Form, T>(alpha, beta, sums[i * tile::columns + j], entry));
+        }
+      }
+    });
+  }
+
+  /// The same with bias and activation, which take the sums' place before they are rounded to T.
+  void write_finished(C* sums, T* c, std::int64_t first_row, int rows, std::int64_t first_column, int columns) const {
+    const C alpha = C(problem_.alpha);
+    const C beta = C(problem_.beta);
+    for (int i = 0; i < rows; ++i) {
+      C* const values = sums + std::int64_t{i} * tile::columns;
+      T* const to = c + i * problem_.c.row_stride;
+      const std::int64_t column_stride = problem_.c.column_stride;
+      with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+        for (int j = 0; j < columns; ++j) {
+          values[j] = scaled_entry<Form, T>(alpha, beta, values[j], to[j * column_stride]);
+        }
+      });
+      finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, first_row + i, first_column, values, columns);
+      for (int j = 0; j < columns; ++j) to[j * column_stride] = static_cast<T>(values[j]);
     }
   }
 
@@ -272,7 +314,7 @@ class portable_gemm_host_kernel {
   std::int64_t row_tiles_;
   std::int64_t column_tiles_;
   std::byte* workspace_;
-  gemm_epilogue epilogue_;
+  scaled_form form_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

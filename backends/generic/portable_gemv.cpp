@@ -2,7 +2,7 @@
 #include "portable_gemv_device_columns.hpp"
 #include "portable_gemv_device_rows.hpp"
 #include "portable_gemv_host.hpp"
-#include <prumo/backend/gemv.hpp>
+#include <prumo/backend/blas_vector_form.hpp>
 #include <prumo/detail/ordered_teams.hpp>
 #include <prumo/spaces.hpp>
 
@@ -153,8 +153,8 @@ void enqueue_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
 
 template <class Exec, class T>
 gemv_candidate<Exec, T> portable_gemv_candidate() {
-  return {"portable", [](const Exec&, const gemv_problem<T>&) { return std::string(); },
-          [](context<Exec>& ctx, const gemv_problem<T>& problem) {
+  return {"portable", [](const Exec&, const gemv_problem<T>&, blas_vector_form<T>&) { return std::string(); },
+          [](context<Exec>& ctx, const gemv_problem<T>& problem, const blas_vector_form<T>&) {
             if constexpr (!is_host_space<Exec>) {
               enqueue_on_device(ctx, problem);
             } else if (takes_columns(problem)) {

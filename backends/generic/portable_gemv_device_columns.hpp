@@ -5,7 +5,7 @@
 /// The product of a matrix and a vector on a device, where columns lie in memory: threads add up multiples of columns,
 /// neighbouring ones in neighbouring rows.
 
-#include "gemm_epilogue.hpp"
+#include "gemm_entries.hpp"
 #include "portable_gemv_tuning.hpp"
 #include <prumo/backend/gemv.hpp>
 #include <prumo/detail/row_tiles.hpp>
@@ -46,7 +46,7 @@ class gemv_columns_device_kernel {
         tiles_(tiles),
         partial_(partial),
         counters_(counters),
-        epilogue_(choose_epilogue(problem.alpha, problem.beta)) {}
+        form_(choose_form(problem.alpha, problem.beta)) {}
 
   std::int64_t blocks() const { return tiles_.blocks(); }
   static constexpr std::int64_t blocks_per_team() { return 1; }
@@ -75,7 +75,7 @@ class gemv_columns_device_kernel {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t row, C sum) const {
-    write_entry_by<T>(epilogue_, C(problem_.alpha), C(problem_.beta), sum, problem_.y[row * problem_.y_stride]);
+    write_entry_by<T>(form_, C(problem_.alpha), C(problem_.beta), sum, problem_.y[row * problem_.y_stride]);
   }
   /// @}
 
@@ -109,7 +109,7 @@ class gemv_columns_device_kernel {
   detail::row_tiles tiles_;
   C* partial_;
   unsigned* counters_;
-  gemm_epilogue epilogue_;
+  scaled_form form_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -6,7 +6,7 @@
 /// vector. Where there are few rows, several teams share each, and the last of them adds up what all find, in the same
 /// order every time.
 
-#include "gemm_epilogue.hpp"
+#include "gemm_entries.hpp"
 #include "portable_gemv_tuning.hpp"
 #include <prumo/backend/gemv.hpp>
 #include <prumo/detail/published_values.hpp>
@@ -73,7 +73,7 @@ class gemv_rows_device_kernel {
         items_((problem.m + Rows - 1) / Rows * partition.parts),
         words_(words),
         group_(partition.group),
-        epilogue_(choose_epilogue(problem.alpha, problem.beta)),
+        form_(choose_form(problem.alpha, problem.beta)),
         x_packs_(problem.x_stride == 1 && reinterpret_cast<std::uintptr_t>(problem.x) % sizeof(pack) == 0) {}
 
   std::int64_t blocks() const { return items_; }
@@ -119,7 +119,7 @@ class gemv_rows_device_kernel {
 
   KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t row, C sum) const {
     if (row >= problem_.m) return;
-    write_entry_by<T>(epilogue_, C(problem_.alpha), C(problem_.beta), sum, problem_.y[row * problem_.y_stride]);
+    write_entry_by<T>(form_, C(problem_.alpha), C(problem_.beta), sum, problem_.y[row * problem_.y_stride]);
   }
 
   /// A thread's share of the rows `first`, `first + distance`, ... from a column on. Rows beyond the last are that one
@@ -198,7 +198,7 @@ class gemv_rows_device_kernel {
   std::int64_t items_;
   detail::published_word* words_;
   int group_;
-  gemm_epilogue epilogue_;
+  scaled_form form_;
   bool x_packs_;
 };
 

@@ -6,7 +6,7 @@
 /// in memory are multiplied one by one, columns are added up for a block of rows. How the work is cut follows from the
 /// extents alone, so results do not depend on the number of threads.
 
-#include "gemm_epilogue.hpp"
+#include "gemm_entries.hpp"
 #include <prumo/backend/gemv.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/lanes.hpp>
@@ -64,7 +64,7 @@ class gemv_result {
         m_(problem.m),
         alpha_(problem.alpha),
         beta_(problem.beta),
-        epilogue_(choose_epilogue(problem.alpha, problem.beta)) {}
+        form_(choose_form(problem.alpha, problem.beta)) {}
 
   /// Takes `count` sums of a part, of the rows from `first` on.
   void put(std::int64_t part, std::int64_t first, std::int64_t count, const C* sums) const {
@@ -78,10 +78,10 @@ class gemv_result {
   /// To y, whatever the number of parts is.
   void write(std::int64_t first, std::int64_t count, const C* sums) const {
     T* const y = y_ + first * stride_;
-    with_epilogue(epilogue_, [&]<gemm_epilogue Epilogue>(std::integral_constant<gemm_epilogue, Epilogue>) {
+    with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
       PRUMO_INDEPENDENT_ITERATIONS
       for (std::int64_t i = 0; i < count; ++i) {
-        write_entry<Epilogue, T>(C(alpha_), C(beta_), sums[i], y[i * stride_]);
+        y[i * stride_] = static_cast<T>(scaled_entry<Form, T>(C(alpha_), C(beta_), sums[i], y[i * stride_]));
       }
     });
   }
@@ -93,7 +93,7 @@ class gemv_result {
   std::int64_t m_;
   typename gemv_problem<T>::parameter_type alpha_;
   typename gemv_problem<T>::parameter_type beta_;
-  gemm_epilogue epilogue_;
+  scaled_form form_;
 };
 
 /// Adds up the parts of a block of rows, in their order.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/backend/blas_vector_form.hpp>
 #include <prumo/backend/gemv.hpp>
 
 #if defined(PRUMO_HAS_ROCBLAS)
@@ -15,13 +16,14 @@ namespace {
 // rocBLAS is asked for a product of matrices with y for a row: its products with vectors have no 16-bit types that are
 // computed in f32, and no 64-bit integers before rocBLAS 4.3.
 template <class T>
-std::string rocblas_refuses(const Kokkos::HIP& instance, const gemv_problem<T>& problem) {
-  return hip::why_not_rocblas(instance, problem.as_product());
+std::string prepare_rocblas_product(const Kokkos::HIP& instance, const gemv_problem<T>& problem,
+                                    blas_vector_form<T>& form) {
+  return hip::prepare_rocblas(instance, problem.as_product(), form.product);
 }
 
 template <class T>
-void run_rocblas_product(context<Kokkos::HIP>& ctx, const gemv_problem<T>& problem) {
-  hip::run_rocblas(ctx, problem.as_product());
+void run_rocblas_product(context<Kokkos::HIP>& ctx, const gemv_problem<T>&, const blas_vector_form<T>& form) {
+  hip::run_rocblas(ctx, form.product);
 }
 
 }  // namespace
@@ -31,7 +33,7 @@ template <class Exec, class T>
 std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates() {
 #if defined(PRUMO_HAS_ROCBLAS)
   static constexpr std::array<gemv_candidate<Exec, T>, 1> candidates{
-      {{"rocblas", rocblas_refuses<T>, run_rocblas_product<T>}}};
+      {{"rocblas", prepare_rocblas_product<T>, run_rocblas_product<T>}}};
   return candidates;
 #else
   return {};

@@ -22,7 +22,7 @@ struct hipblaslt {
 
   static constexpr hipDataType f32 = HIP_R_32F;
 
-  /// why_not_rocblas() has refused what there is not. hipBLASLt takes no pedantic types; its HIPBLAS_COMPUTE_32F rounds
+  /// prepare_rocblas() has refused what there is not. hipBLASLt takes no pedantic types; its HIPBLAS_COMPUTE_32F rounds
   /// nothing to a narrower one.
   template <class T>
   static std::optional<types> types_of(gemm_mode mode, std::string&) {
@@ -47,36 +47,36 @@ struct hipblaslt {
   }
   static current_device<Kokkos::HIP> make_current(const Kokkos::HIP& instance) { return current_device(instance); }
   template <class T>
-  static void run_otherwise(context<Kokkos::HIP>& ctx, const gemm_problem<T>& problem) {
-    run_rocblas(ctx, problem);
+  static void run_otherwise(context<Kokkos::HIP>& ctx, const blas_form<T>& form) {
+    run_rocblas(ctx, form);
   }
 };
 
 }  // namespace
 
 template <class T>
-std::string why_not_hipblaslt(const Kokkos::HIP& instance, const gemm_problem<T>& problem) {
-  std::string reason = why_not_rocblas(instance, problem);
+std::string prepare_hipblaslt(const Kokkos::HIP& instance, const gemm_problem<T>& problem, blas_form<T>& form) {
+  std::string reason = prepare_rocblas(instance, problem, form);
   if (!reason.empty()) return reason;
   constexpr hipblaslt_version version{HIPBLASLT_VERSION_MAJOR, HIPBLASLT_VERSION_MINOR};
   reason = why_not_hipblaslt_target(instance.hip_device_prop().gcnArchName, version);
-  return reason.empty() ? why_not_hipblaslt_shape(plan_shape_of(*to_blas_form(problem, reason))) : reason;
+  return reason.empty() ? why_not_hipblaslt_shape(plan_shape_of(form)) : reason;
 }
 
 template <class T>
-void run_hipblaslt(context<Kokkos::HIP>& ctx, const gemm_problem<T>& problem) {
-  run_first_proposal<hipblaslt>(ctx, problem);
+void run_hipblaslt(context<Kokkos::HIP>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
+  run_first_proposal<hipblaslt>(ctx, form);
 }
 
 template <class T>
-void run_tuned(context<Kokkos::HIP>& ctx, const gemm_problem<T>& problem) {
-  run_fastest<hipblaslt>(ctx, problem);
+void run_tuned(context<Kokkos::HIP>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
+  run_fastest<hipblaslt>(ctx, form);
 }
 
-#define PRUMO_INSTANTIATE_HIPBLASLT(T)                                                   \
-  template std::string why_not_hipblaslt<T>(const Kokkos::HIP&, const gemm_problem<T>&); \
-  template void run_hipblaslt<T>(context<Kokkos::HIP>&, const gemm_problem<T>&);         \
-  template void run_tuned<T>(context<Kokkos::HIP>&, const gemm_problem<T>&);
+#define PRUMO_INSTANTIATE_HIPBLASLT(T)                                                                      \
+  template std::string prepare_hipblaslt<T>(const Kokkos::HIP&, const gemm_problem<T>&, blas_form<T>&);     \
+  template void run_hipblaslt<T>(context<Kokkos::HIP>&, const gemm_problem<T>&, const blas_form<T>&);       \
+  template void run_tuned<T>(context<Kokkos::HIP>&, const gemm_problem<T>&, const blas_form<T>&);
 PRUMO_INSTANTIATE_HIPBLASLT(float)
 PRUMO_INSTANTIATE_HIPBLASLT(double)
 PRUMO_INSTANTIATE_HIPBLASLT(f16)

@@ -49,14 +49,31 @@ matrix_layout::matrix_layout(hipDataType type, std::int64_t rows, std::int64_t c
 matmul_operation::matmul_operation(const plan_key& key) {
   require_success(hipblasLtMatmulDescCreate(operation_.receive(), key.types.compute, key.types.scale),
                   "hipblasLtMatmulDescCreate");
-  const auto set = [&](hipblasLtMatmulDescAttributes_t attribute, bool transposed) {
-    const auto operation = static_cast<std::int32_t>(transposed ? HIPBLAS_OP_T : HIPBLAS_OP_N);
-    require_success(hipblasLtMatmulDescSetAttribute(operation_, attribute, &operation, sizeof(operation)),
-                    "hipblasLtMatmulDescSetAttribute");
+  const auto operation_of = [](bool transposed) {
+    return static_cast<std::int32_t>(transposed ? HIPBLAS_OP_T : HIPBLAS_OP_N);
   };
-  set(HIPBLASLT_MATMUL_DESC_TRANSA, key.shape.transposed[1]);
-  set(HIPBLASLT_MATMUL_DESC_TRANSB, key.shape.transposed[0]);
+  set(HIPBLASLT_MATMUL_DESC_TRANSA, operation_of(key.shape.transposed[1]));
+  set(HIPBLASLT_MATMUL_DESC_TRANSB, operation_of(key.shape.transposed[0]));
+  // The rows of the library's column-major result are the columns of ours: its bias is one along the columns.
+  const bool has_bias = key.epilogue.bias_alignment != 0;
+  std::uint32_t epilogue = has_bias ? HIPBLASLT_EPILOGUE_BIAS : HIPBLASLT_EPILOGUE_DEFAULT;
+  if (key.epilogue.activation == activation_function::relu) {
+    epilogue = has_bias ? HIPBLASLT_EPILOGUE_RELU_BIAS : HIPBLASLT_EPILOGUE_RELU;
+  } else if (key.epilogue.activation == activation_function::gelu_by_tanh) {
+    epilogue = has_bias ? HIPBLASLT_EPILOGUE_GELU_BIAS : HIPBLASLT_EPILOGUE_GELU;
+  }
+  if (epilogue == HIPBLASLT_EPILOGUE_DEFAULT) return;
+  set(HIPBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (has_bias) set(HIPBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(key.result_type));
 }
+
+template <class Value>
+void matmul_operation::set(hipblasLtMatmulDescAttributes_t attribute, const Value& value) {
+  require_success(hipblasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)),
+                  "hipblasLtMatmulDescSetAttribute");
+}
+
+void matmul_operation::set_bias(const void* bias) { set(HIPBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
 
 matmul_plan::matmul_plan(const plan_key& of, hipblasLtHandle_t handle, std::size_t workspace_bytes)
     : key(of),
@@ -75,7 +92,8 @@ matrix_layout matmul_plan::layout_of(const plan_key& key, std::int64_t rows, std
 }
 
 void matmul_plan::run(hipblasLtHandle_t handle, const hipblasLtMatmulAlgo_t& algorithm, const gemm_plan_operands& of,
-                      const library_workspace& workspace, hipStream_t stream) const {
+                      const library_workspace& workspace, hipStream_t stream) {
+  if (of.bias != nullptr) operation_.set_bias(of.bias);
   require_success(
       hipblasLtMatmul(handle, operation_.get(), of.alpha, of.b, first_.get(), of.a, second_.get(), of.beta, of.c,
                       result_.get(), of.c, result_.get(), &algorithm, workspace.data, workspace.bytes, stream),

@@ -32,14 +32,18 @@ class matrix_layout {
   prumo::detail::owned_handle<hipblasLtMatrixLayout_t, hipblasLtMatrixLayoutDestroy> layout_;
 };
 
-/// What a product does with its operands: types and transposes. hipBLASLt keeps the last product in it.
+/// What a product does with its operands: types, transposes and the epilogue. hipBLASLt keeps the last product in it.
 class matmul_operation {
  public:
   explicit matmul_operation(const plan_key& key);
 
   hipblasLtMatmulDesc_t get() const { return operation_; }
+  void set_bias(const void* bias);
 
  private:
+  template <class Value>
+  void set(hipblasLtMatmulDescAttributes_t attribute, const Value& value);
+
   prumo::detail::owned_handle<hipblasLtMatmulDesc_t, hipblasLtMatmulDescDestroy> operation_;
 };
 
@@ -52,7 +56,7 @@ class matmul_plan {
   const std::vector<hipblasLtMatmulAlgo_t>& algorithms() const { return algorithms_; }
 
   void run(hipblasLtHandle_t handle, const hipblasLtMatmulAlgo_t& algorithm, const gemm_plan_operands& of,
-           const library_workspace& workspace, hipStream_t stream) const;
+           const library_workspace& workspace, hipStream_t stream);
 
   const plan_key key;
 

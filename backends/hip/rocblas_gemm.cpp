@@ -61,36 +61,34 @@ std::string why_not_mode(const Kokkos::HIP& instance, gemm_mode mode) {
   return {};
 }
 
-// rocBLAS 4 marks the function as deprecated to announce another default, not its end.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-rocblas_status set_atomics_mode(rocblas_handle handle, rocblas_atomics_mode mode) {
-  return rocblas_set_atomics_mode(handle, mode);
-}
-#pragma GCC diagnostic pop
-
-/// What a call needs of a handle that may be the caller's: alpha and beta on the host, sums in the same order every
-/// time, and the math mode of this product. Put back afterwards.
+/// What a call needs of a handle: the math mode of this product; of one that is the caller's also alpha and beta on the
+/// host and sums in the same order every time. The caller's is put back afterwards.
 class handle_state_scope {
  public:
-  handle_state_scope(rocblas_handle handle, rocblas_math_mode wanted) : handle_(handle), wanted_(wanted) {
-    require_success(rocblas_get_pointer_mode(handle, &pointers_), "rocblas_get_pointer_mode");
-    require_success(rocblas_get_atomics_mode(handle, &atomics_), "rocblas_get_atomics_mode");
-    require_success(rocblas_get_math_mode(handle, &math_), "rocblas_get_math_mode");
-    if (pointers_ != rocblas_pointer_mode_host) rocblas_set_pointer_mode(handle, rocblas_pointer_mode_host);
-    if (atomics_ != rocblas_atomics_not_allowed) set_atomics_mode(handle, rocblas_atomics_not_allowed);
-    if (math_ != wanted) rocblas_set_math_mode(handle, wanted);
+  handle_state_scope(rocblas_context_handle& handle, rocblas_math_mode wanted) : handle_(handle), wanted_(wanted) {
+    if (handle.is_owned()) {
+      handle.set_math_mode(wanted);
+      return;
+    }
+    rocblas_handle adopted = handle.get();
+    require_success(rocblas_get_pointer_mode(adopted, &pointers_), "rocblas_get_pointer_mode");
+    require_success(rocblas_get_atomics_mode(adopted, &atomics_), "rocblas_get_atomics_mode");
+    require_success(rocblas_get_math_mode(adopted, &math_), "rocblas_get_math_mode");
+    if (pointers_ != rocblas_pointer_mode_host) rocblas_set_pointer_mode(adopted, rocblas_pointer_mode_host);
+    if (atomics_ != rocblas_atomics_not_allowed) set_atomics_mode(adopted, rocblas_atomics_not_allowed);
+    if (math_ != wanted) rocblas_set_math_mode(adopted, wanted);
   }
   ~handle_state_scope() {
-    if (pointers_ != rocblas_pointer_mode_host) rocblas_set_pointer_mode(handle_, pointers_);
-    if (atomics_ != rocblas_atomics_not_allowed) set_atomics_mode(handle_, atomics_);
-    if (math_ != wanted_) rocblas_set_math_mode(handle_, math_);
+    if (handle_.is_owned()) return;
+    if (pointers_ != rocblas_pointer_mode_host) rocblas_set_pointer_mode(handle_.get(), pointers_);
+    if (atomics_ != rocblas_atomics_not_allowed) set_atomics_mode(handle_.get(), atomics_);
+    if (math_ != wanted_) rocblas_set_math_mode(handle_.get(), math_);
   }
   handle_state_scope(const handle_state_scope&) = delete;
   handle_state_scope& operator=(const handle_state_scope&) = delete;
 
  private:
-  rocblas_handle handle_;
+  rocblas_context_handle& handle_;
   rocblas_math_mode wanted_;
   rocblas_pointer_mode pointers_ = rocblas_pointer_mode_host;
   rocblas_atomics_mode atomics_ = rocblas_atomics_not_allowed;
@@ -104,25 +102,23 @@ rocblas_operation operation_of(const blas_operand& operand) {
 }  // namespace
 
 template <class T>
-std::string why_not_rocblas(const Kokkos::HIP& instance, const gemm_problem<T>& problem) {
+std::string prepare_rocblas(const Kokkos::HIP& instance, const gemm_problem<T>& problem, blas_form<T>& form) {
   std::string reason = why_not_mode<T>(instance, problem.mode);
-  if (!reason.empty()) return reason;
-  const auto form = to_blas_form(problem, reason);
-  return form ? why_integers_do_not_fit(*form) : reason;
+  if (reason.empty()) reason = to_blas_form(problem, form);
+  return reason.empty() ? why_integers_do_not_fit(form) : reason;
 }
 
 template <class T>
-void run_rocblas(context<Kokkos::HIP>& ctx, const gemm_problem<T>& given) {
-  std::string reason;
-  const blas_form<T> form = *to_blas_form(given, reason);
+void run_rocblas(context<Kokkos::HIP>& ctx, const blas_form<T>& form) {
   const gemm_problem<T>& problem = form.problem;
   constexpr rocblas_datatype element = element_type<T>();
   constexpr rocblas_datatype compute = std::is_same_v<T, double> ? rocblas_datatype_f64_r : rocblas_datatype_f32_r;
   const current_device device(ctx.instance());
-  rocblas_handle handle = rocblas_of(ctx).get();
+  rocblas_context_handle& context_handle = rocblas_of(ctx);
+  rocblas_handle handle = context_handle.get();
   const gemm_library_result<rocblas_datatype> result = library_result_of(ctx, form, element, rocblas_datatype_f32_r);
   const handle_state_scope state(
-      handle, problem.mode == gemm_mode::fast_tf32 ? rocblas_xf32_xdl_math_op : rocblas_default_math);
+      context_handle, problem.mode == gemm_mode::fast_tf32 ? rocblas_xf32_xdl_math_op : rocblas_default_math);
   const library_integer m = narrowed(problem.m), n = narrowed(problem.n), k = narrowed(problem.k);
   const library_integer lda = narrowed(form.a.leading_dimension), ldb = narrowed(form.b.leading_dimension);
   const library_integer ldc = narrowed(result.leading_dimension);
@@ -142,14 +138,12 @@ void run_rocblas(context<Kokkos::HIP>& ctx, const gemm_problem<T>& given) {
                        rocblas_gemm_flags_none),
         "prumo::gemm: rocblas_gemm_strided_batched_ex");
   }
-  if (needs_accumulation(problem)) {
-    enqueue_accumulation(ctx.instance(), problem, static_cast<const float*>(result.data));
-  }
+  complete_product(ctx, problem, result.data);
 }
 
-#define PRUMO_INSTANTIATE_ROCBLAS(T)                                                   \
-  template std::string why_not_rocblas<T>(const Kokkos::HIP&, const gemm_problem<T>&); \
-  template void run_rocblas<T>(context<Kokkos::HIP>&, const gemm_problem<T>&);
+#define PRUMO_INSTANTIATE_ROCBLAS(T)                                                                  \
+  template std::string prepare_rocblas<T>(const Kokkos::HIP&, const gemm_problem<T>&, blas_form<T>&); \
+  template void run_rocblas<T>(context<Kokkos::HIP>&, const blas_form<T>&);
 PRUMO_INSTANTIATE_ROCBLAS(float)
 PRUMO_INSTANTIATE_ROCBLAS(double)
 PRUMO_INSTANTIATE_ROCBLAS(f16)

@@ -38,6 +38,8 @@ rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner) {
   try {
     require_success(rocblas_set_stream(handle_, owner.instance().hip_stream()), "rocblas_set_stream");
     require_success(rocblas_set_workspace(handle_, workspace.data, workspace.bytes), "rocblas_set_workspace");
+    // Sums in the same order every time.
+    require_success(set_atomics_mode(handle_, rocblas_atomics_not_allowed), "rocblas_set_atomics_mode");
   } catch (...) {
     rocblas_destroy_handle(handle_);
     throw;

@@ -25,6 +25,14 @@ inline void require_success(rocblas_status status, std::string_view call) {
   throw backend_error(message);
 }
 
+/// rocBLAS 4 marks the function as deprecated to announce another default, not its end.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+inline rocblas_status set_atomics_mode(rocblas_handle handle, rocblas_atomics_mode mode) {
+  return rocblas_set_atomics_mode(handle, mode);
+}
+#pragma GCC diagnostic pop
+
 /// Memory for the libraries' own temporaries: of its own, because rocBLAS keeps the address, and allocated before
 /// anything is captured in a graph.
 struct library_workspace {
@@ -45,7 +53,8 @@ class rocblas_context_handle {
   /// argument_error otherwise.
   rocblas_context_handle(context<Kokkos::HIP>& owner, rocblas_handle adopted);
   ~rocblas_context_handle();
-  rocblas_context_handle(rocblas_context_handle&& other) noexcept : handle_(other.handle_), is_owned_(other.is_owned_) {
+  rocblas_context_handle(rocblas_context_handle&& other) noexcept
+      : handle_(other.handle_), is_owned_(other.is_owned_), math_(other.math_) {
     other.handle_ = nullptr;
   }
   rocblas_context_handle(const rocblas_context_handle&) = delete;
@@ -54,9 +63,20 @@ class rocblas_context_handle {
 
   rocblas_handle get() const { return handle_; }
 
+  /// No: it is the caller's, whose modes may be any.
+  bool is_owned() const { return is_owned_; }
+
+  /// Of an own handle, whose mode nobody else changes.
+  void set_math_mode(rocblas_math_mode wanted) {
+    if (math_ == wanted) return;
+    require_success(rocblas_set_math_mode(handle_, wanted), "rocblas_set_math_mode");
+    math_ = wanted;
+  }
+
  private:
   rocblas_handle handle_ = nullptr;
   bool is_owned_ = true;
+  rocblas_math_mode math_ = rocblas_default_math;
 };
 
 /// The workspace and the handle of a context, made at the first request.

@@ -38,24 +38,21 @@ constexpr std::int64_t largest_on_one_thread = std::int64_t{1} << 21;
 }  // namespace
 
 template <class T>
-std::string why_not_cblas(const gemm_problem<T>& problem) {
+std::string prepare_cblas(const gemm_problem<T>& problem, blas_form<T>& form) {
   if constexpr (!std::is_same_v<T, float> && !std::is_same_v<T, double>) {
     return "the BLAS has no product for " + std::string(scalar_traits<T>::name);
   } else {
     if (problem.mode != gemm_mode::strict) {
       return "the BLAS computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
     }
-    std::string reason;
-    const auto form = to_blas_form(problem, reason);
-    return form ? why_integers_do_not_fit(*form) : reason;
+    std::string reason = to_blas_form(problem, form);
+    return reason.empty() ? why_integers_do_not_fit(form) : reason;
   }
 }
 
 template <class T>
-void cblas_gemm(const gemm_problem<T>& given) {
+void cblas_gemm(const blas_form<T>& form) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    std::string reason;
-    const blas_form<T> form = *to_blas_form(given, reason);
     const gemm_problem<T>& problem = form.problem;
     const auto transpose_of = [](const blas_operand& operand) {
       return operand.transposed ? CblasTrans : CblasNoTrans;
@@ -80,16 +77,14 @@ void cblas_gemm(const gemm_problem<T>& given) {
   }
 }
 
-template std::string why_not_cblas(const gemm_problem<float>&);
-template std::string why_not_cblas(const gemm_problem<double>&);
-template std::string why_not_cblas(const gemm_problem<f16>&);
-template std::string why_not_cblas(const gemm_problem<bf16>&);
-template std::string why_not_cblas(const gemm_problem<f8_e4m3>&);
-template void cblas_gemm(const gemm_problem<float>&);
-template void cblas_gemm(const gemm_problem<double>&);
-template void cblas_gemm(const gemm_problem<f16>&);
-template void cblas_gemm(const gemm_problem<bf16>&);
-template void cblas_gemm(const gemm_problem<f8_e4m3>&);
+#define PRUMO_INSTANTIATE_CBLAS_GEMM(T)                                        \
+  template std::string prepare_cblas(const gemm_problem<T>&, blas_form<T>&); \
+  template void cblas_gemm(const blas_form<T>&);
+PRUMO_INSTANTIATE_CBLAS_GEMM(float)
+PRUMO_INSTANTIATE_CBLAS_GEMM(double)
+PRUMO_INSTANTIATE_CBLAS_GEMM(f16)
+PRUMO_INSTANTIATE_CBLAS_GEMM(bf16)
+PRUMO_INSTANTIATE_CBLAS_GEMM(f8_e4m3)
 
 std::string host_blas_description() {
 #if defined(PRUMO_CBLAS_IS_OPENBLAS)

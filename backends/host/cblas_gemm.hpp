@@ -4,18 +4,18 @@
 /// \file
 /// The matrix product through the C interface of the BLAS.
 
-#include <prumo/backend/gemm.hpp>
+#include <prumo/backend/blas_form.hpp>
 
 #include <string>
 
 namespace prumo::backend {
 
-/// Empty where the BLAS can compute the problem as it lies in memory, without a copy.
+/// The BLAS can compute the problem as it lies in memory, without a copy.
 template <class T>
-std::string why_not_cblas(const gemm_problem<T>& problem);
+std::string prepare_cblas(const gemm_problem<T>& problem, blas_form<T>& form);
 
-/// Computes the product; the caller has asked why_not_cblas().
+/// Computes the product without its epilogue.
 template <class T>
-void cblas_gemm(const gemm_problem<T>& problem);
+void cblas_gemm(const blas_form<T>& form);
 
 }  // namespace prumo::backend

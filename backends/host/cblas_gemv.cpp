@@ -26,28 +26,23 @@ void multiply(blas_transpose transposed, const blas_vector_form<double>& form, c
 }  // namespace
 
 template <class T>
-std::string why_not_cblas(const gemv_problem<T>& problem) {
+std::string prepare_cblas(const gemv_problem<T>& problem, blas_vector_form<T>& form) {
   if constexpr (!has_product<T>) {
     return "the BLAS has no product for " + std::string(scalar_traits<T>::name);
   } else {
-    std::string reason;
-    const auto form = to_blas_vector_form(problem, reason);
-    return form ? why_integers_do_not_fit(*form) : reason;
+    std::string reason = to_blas_vector_form(problem, form);
+    return reason.empty() ? why_integers_do_not_fit(form) : reason;
   }
 }
 
 template <class T>
-void cblas_gemv(const gemv_problem<T>& problem) {
-  if constexpr (has_product<T>) {
-    std::string reason;
-    const blas_vector_form<T> form = *to_blas_vector_form(problem, reason);
-    multiply(form.transposed ? CblasTrans : CblasNoTrans, form, problem);
-  }
+void cblas_gemv(const gemv_problem<T>& problem, const blas_vector_form<T>& form) {
+  if constexpr (has_product<T>) multiply(form.transposed ? CblasTrans : CblasNoTrans, form, problem);
 }
 
-#define PRUMO_INSTANTIATE_CBLAS_GEMV(T)                       \
-  template std::string why_not_cblas(const gemv_problem<T>&); \
-  template void cblas_gemv(const gemv_problem<T>&);
+#define PRUMO_INSTANTIATE_CBLAS_GEMV(T)                                               \
+  template std::string prepare_cblas(const gemv_problem<T>&, blas_vector_form<T>&); \
+  template void cblas_gemv(const gemv_problem<T>&, const blas_vector_form<T>&);
 PRUMO_INSTANTIATE_CBLAS_GEMV(float)
 PRUMO_INSTANTIATE_CBLAS_GEMV(double)
 PRUMO_INSTANTIATE_CBLAS_GEMV(f16)

@@ -4,18 +4,18 @@
 /// \file
 /// The product of a matrix and a vector through the C interface of the BLAS.
 
-#include <prumo/backend/gemv.hpp>
+#include <prumo/backend/blas_vector_form.hpp>
 
 #include <string>
 
 namespace prumo::backend {
 
-/// Empty where the BLAS can compute the problem as it lies in memory, without a copy.
+/// The BLAS can compute the problem as it lies in memory, without a copy.
 template <class T>
-std::string why_not_cblas(const gemv_problem<T>& problem);
+std::string prepare_cblas(const gemv_problem<T>& problem, blas_vector_form<T>& form);
 
-/// Computes the product; the caller has asked why_not_cblas().
+/// Computes the product.
 template <class T>
-void cblas_gemv(const gemv_problem<T>& problem);
+void cblas_gemv(const gemv_problem<T>& problem, const blas_vector_form<T>& form);
 
 }  // namespace prumo::backend

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cblas_gemm.hpp"
 #include "openmp_threads.hpp"
-#include <prumo/backend/gemm.hpp>
+#include <prumo/backend/gemm_completion.hpp>
 
 #include <array>
 
@@ -10,26 +10,29 @@ namespace {
 
 #if defined(PRUMO_HAS_CBLAS)
 template <class Exec, class T>
-std::string cblas_refuses(const Exec&, const gemm_problem<T>& problem) {
-  return why_not_cblas(problem);
+std::string prepare(const Exec&, const gemm_problem<T>& problem, blas_form<T>& form) {
+  return prepare_cblas(problem, form);
 }
 
 /// Instances of the host's spaces return from a launch when the work is done, so a plain call keeps their
 /// order.
 template <class Exec, class T>
-void run_cblas(context<Exec>& ctx, const gemm_problem<T>& problem) {
-  const openmp_threads_scope threads(concurrency_of(ctx.instance()));
-  cblas_gemm(problem);
+void run_cblas(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
+  {
+    const openmp_threads_scope threads(concurrency_of(ctx.instance()));
+    cblas_gemm(form);
+  }
+  complete_product(ctx, form.problem, form.problem.c.data);
 }
 #endif
 
 }  // namespace
 
 template <class Exec, class T>
-std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
+std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool) {
 #if defined(PRUMO_HAS_CBLAS)
   static constexpr std::array<gemm_candidate<Exec, T>, 1> candidates{
-      {{"cblas", cblas_refuses<Exec, T>, run_cblas<Exec, T>}}};
+      {{"cblas", prepare<Exec, T>, run_cblas<Exec, T>}}};
   return candidates;
 #else
   return {};
@@ -37,7 +40,7 @@ std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates() {
 }
 
 #define PRUMO_INSTANTIATE_HOST_GEMM(Space, T) \
-  template std::span<const gemm_candidate<Space, T>> vendor_gemm_candidates<Space, T>();
+  template std::span<const gemm_candidate<Space, T>> vendor_gemm_candidates<Space, T>(bool);
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_HOST_GEMM, float)
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_HOST_GEMM, double)
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_HOST_GEMM, f16)

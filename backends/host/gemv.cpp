@@ -11,15 +11,15 @@ namespace prumo::backend {
 namespace {
 
 template <class Exec, class T>
-std::string cblas_refuses(const Exec&, const gemv_problem<T>& problem) {
-  return why_not_cblas(problem);
+std::string prepare(const Exec&, const gemv_problem<T>& problem, blas_vector_form<T>& form) {
+  return prepare_cblas(problem, form);
 }
 
 /// Instances of the host's spaces return from a launch when the work is done, so a plain call keeps their order.
 template <class Exec, class T>
-void run_cblas(context<Exec>& ctx, const gemv_problem<T>& problem) {
+void run_cblas(context<Exec>& ctx, const gemv_problem<T>& problem, const blas_vector_form<T>& form) {
   const openmp_threads_scope threads(concurrency_of(ctx.instance()));
-  cblas_gemv(problem);
+  cblas_gemv(problem, form);
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ template <class Exec, class T>
 std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates() {
 #if defined(PRUMO_HAS_CBLAS)
   static constexpr std::array<gemv_candidate<Exec, T>, 1> candidates{
-      {{"cblas", cblas_refuses<Exec, T>, run_cblas<Exec, T>}}};
+      {{"cblas", prepare<Exec, T>, run_cblas<Exec, T>}}};
   return candidates;
 #else
   return {};

@@ -1,148 +1,234 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/backend/blas_form.hpp>
+#include <prumo/backend/gemm_completion.hpp>
+#include <prumo/check.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-
-#include <algorithm>
-#include <cstdio>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace prumo::detail {
 namespace {
 
-template <class Exec, class T>
-using candidate = backend::gemm_candidate<Exec, T>;
+constexpr std::string_view operation = "prumo::gemm";
 
-/// Best first; the last one computes everything but f8 in mode strict.
-template <class Exec, class T>
-const std::vector<candidate<Exec, T>>& candidates() {
-  static const std::vector<candidate<Exec, T>> list = [] {
-    const auto vendor = backend::vendor_gemm_candidates<Exec, T>();
-    std::vector<candidate<Exec, T>> all(vendor.begin(), vendor.end());
-    all.push_back(backend::portable_gemm_candidate<Exec, T>());
-    return all;
-  }();
-  return list;
-}
-
+/// The product as backend::dispatch() wants it.
 template <class T>
-std::string product_text(const backend::gemm_problem<T>& problem) {
-  return std::string(scalar_traits<T>::name) + " m = " + std::to_string(problem.m) +
-         ", n = " + std::to_string(problem.n) + ", k = " + std::to_string(problem.k) +
-         (problem.batch == 1 ? "" : ", batch = " + std::to_string(problem.batch)) + ", mode " +
-         std::string(gemm_mode_name(problem.mode));
+struct gemm_operation {
+  using problem = backend::gemm_problem<T>;
+  using prepared = backend::blas_form<T>;
+  template <class Exec>
+  using shortcut = backend::shortcut<Exec, problem>;
+
+  static constexpr std::string_view name = operation;
+  static constexpr std::string_view type = scalar_traits<T>::name;
+
+  static std::string describe(const problem& of) {
+    std::string text = std::string(type) + " m = " + std::to_string(of.m) + ", n = " + std::to_string(of.n) +
+                       ", k = " + std::to_string(of.k);
+    if (of.batch != 1) text += ", batch = " + std::to_string(of.batch);
+    if (of.has_bias) text += ", with a bias";
+    if (of.activation != activation_function::none) text += ", " + std::string(activation_name(of.activation));
+    return text + ", mode " + std::string(gemm_mode_name(of.mode));
+  }
+
+  static std::string region_details(const problem& of) {
+    return std::string(type) + "," + std::string(gemm_mode_name(of.mode));
+  }
+
+  template <class Exec>
+  static std::span<const backend::gemm_candidate<Exec, T>> candidates(const problem& of) {
+    const auto list = [](bool has_epilogue) {
+      return backend::joined_candidates<backend::gemm_candidate<Exec, T>>(
+          backend::vendor_gemm_candidates<Exec, T>(has_epilogue), backend::portable_gemm_candidate<Exec, T>());
+    };
+    static const auto of_plain_products = list(false);
+    static const auto of_products_with_epilogue = list(true);
+    return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
+  }
+
+  template <class Exec>
+  static std::optional<shortcut<Exec>> shortcut_of(const problem& of) {
+    if (of.is_empty()) return shortcut<Exec>{"none", "C is empty", nullptr};
+    if (!of.is_scaling()) return std::nullopt;
+    return shortcut<Exec>{"scale", "nothing is multiplied", [](context<Exec>& ctx, const problem& scaled) {
+                            backend::enqueue_gemm_completion(ctx, backend::scaling_of(scaled));
+                          }};
+  }
+};
+
+/// The arguments of a call.
+struct gemm_call {
+  transposition trans_a;
+  transposition trans_b;
+  double alpha;
+  const array_ref& a;
+  const array_ref& b;
+  double beta;
+  const array_ref& c;
+  const gemm_options& options;
+
+  bool is_transposed_a() const { return trans_a == transposition::yes; }
+  bool is_transposed_b() const { return trans_b == transposition::yes; }
+  /// The dimension of rows; that of columns follows.
+  int row() const { return c.rank - 2; }
+  const array_ref* bias() const {
+    if (options.column_bias) return &*options.column_bias;
+    return options.row_bias ? &*options.row_bias : nullptr;
+  }
+};
+
+bool is_product_type(dtype type) { return is_scalar_type(type) || type == dtype::f8_e4m3; }
+
+void check_types_and_ranks(const gemm_call& call) {
+  const auto& [trans_a, trans_b, alpha, a, b, beta, c, options] = call;
+  if (!is_product_type(a.type) || a.type != b.type || c.type != product_result_type(a.type)) {
+    check::throw_argument(operation,
+                          "A, B and C of the same type of f32, f64, f16 and bf16, or A and B of f8_e4m3 and C of bf16",
+                          {{"A", a}, {"B", b}, {"C", c}});
+  }
+  if ((c.rank != 2 && c.rank != 3) || a.rank != c.rank || b.rank != c.rank) {
+    check::throw_argument(operation, "matrices (rank 2), or batches of them (rank 3)", {{"A", a}, {"B", b}, {"C", c}});
+  }
 }
 
-/// The first candidate that can, or the one named. With `log`, says why, a line each.
-template <class Exec, class T>
-const candidate<Exec, T>& choose(const Exec& instance, const backend::gemm_problem<T>& problem,
-                                 const gemm_options& options, std::string* log) {
-  return backend::choose_candidate(std::span(candidates<Exec, T>()), "prumo::gemm", scalar_traits<T>::name, instance,
-                                   problem, product_text<T>, options.implementation, log);
-}
-
-/// `prumo::gemm[cblas,f32,strict]`
-template <class T>
-std::string region_name(std::string_view path, gemm_mode mode) {
-  return "prumo::gemm[" + std::string(path) + "," + std::string(scalar_traits<T>::name) + "," +
-         std::string(gemm_mode_name(mode)) + "]";
-}
-
-/// C = beta C, whatever A and B are.
-template <class T>
-backend::gemm_problem<product_result_t<T>> scaling_of(const backend::gemm_problem<T>& problem) {
-  backend::gemm_problem<product_result_t<T>> scaling;
-  scaling.m = problem.m;
-  scaling.n = problem.n;
-  scaling.batch = problem.batch;
-  scaling.beta = problem.beta;
-  scaling.c = problem.c;
-  return scaling;
-}
-
-bool equals_batch(const array_ref& x, const array_ref& c) { return c.rank == 2 || x.extents[0] == c.extents[0]; }
-
-}  // namespace
-
-void check_gemm(const instance_ref& space, bool transposed_a, bool transposed_b, const array_ref& a, const array_ref& b,
-                const array_ref& c) {
-  check::usable("prumo::gemm", space, {{"C", c}}, {{"A", a}, {"B", b}});
-  const int row = c.rank - 2;
+void check_extents(const gemm_call& call) {
+  const auto& [trans_a, trans_b, alpha, a, b, beta, c, options] = call;
+  const bool transposed_a = call.is_transposed_a();
+  const bool transposed_b = call.is_transposed_b();
+  const int row = call.row();
   const int column = row + 1;
+  const auto equals_batch = [&](const array_ref& x) { return row == 0 || x.extents[0] == c.extents[0]; };
   const bool fits = a.extents[transposed_a ? column : row] == c.extents[row] &&
                     b.extents[transposed_b ? row : column] == c.extents[column] &&
                     a.extents[transposed_a ? row : column] == b.extents[transposed_b ? column : row] &&
-                    equals_batch(a, c) && equals_batch(b, c);
-  if (!fits) {
-    const std::string batch = row == 1 ? "batch x " : "";
-    check::throw_shape("prumo::gemm",
-                       std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") + ", B [" + batch +
-                           (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
-                       {{"A", a}, {"B", b}, {"C", c}});
+                    equals_batch(a) && equals_batch(b);
+  if (fits) return;
+  const std::string batch = row == 1 ? "batch x " : "";
+  check::throw_shape(operation,
+                     std::string("A [") + batch + (transposed_a ? "k x m], transposed" : "m x k]") + ", B [" + batch +
+                         (transposed_b ? "n x k], transposed" : "k x n]") + ", and C [" + batch + "m x n]",
+                     {{"A", a}, {"B", b}, {"C", c}});
+}
+
+void check_bias(const instance_ref& space, const gemm_call& call) {
+  const array_ref* const bias = call.bias();
+  if (bias == nullptr) return;
+  const array_ref& c = call.c;
+  if (call.options.column_bias && call.options.row_bias) {
+    throw argument_error(std::string(operation) +
+                         ": expected a bias of the columns or one of the rows of C; got both. Add one of them to C "
+                         "before, and let beta be 1");
   }
-  check::distinct_elements("prumo::gemm", space, {"C", c});
-  check::no_overlap("prumo::gemm", space, {"C", c}, {"A", a}, aliasing::none);
-  check::no_overlap("prumo::gemm", space, {"C", c}, {"B", b}, aliasing::none);
+  check::usable(operation, space, {}, {{"the bias", *bias}});
+  check::rank(operation, {"the bias", *bias}, 1);
+  if (bias->type != c.type) check::throw_argument(operation, "a bias of C's type", {{"the bias", *bias}, {"C", c}});
+  const bool of_columns = call.options.column_bias.has_value();
+  if (bias->extents[0] != c.extents[of_columns ? c.rank - 1 : c.rank - 2]) {
+    check::throw_shape(operation, std::string("a bias with an entry for each ") + (of_columns ? "column" : "row") + " of C",
+                       {{"the bias", *bias}, {"C", c}});
+  }
+  check::no_overlap(operation, space, {"C", c}, {"the bias", *bias}, aliasing::none);
 }
 
-template <class Exec, class T>
-std::vector<std::string_view> gemm_implementations() {
-  std::vector<std::string_view> names;
-  for (const candidate<Exec, T>& each : candidates<Exec, T>()) names.push_back(each.name);
-  return names;
+void check_call(const instance_ref& space, const gemm_call& call) {
+  check::usable(operation, space, {{"C", call.c}}, {{"A", call.a}, {"B", call.b}});
+  check_types_and_ranks(call);
+  check_extents(call);
+  check_bias(space, call);
+  check::distinct_elements(operation, space, {"C", call.c});
+  check::no_overlap(operation, space, {"C", call.c}, {"A", call.a}, aliasing::none);
+  check::no_overlap(operation, space, {"C", call.c}, {"B", call.b}, aliasing::none);
 }
 
-template <class Exec, class T>
-std::string_view gemm_implementation(const Exec& instance, const backend::gemm_problem<T>& problem,
-                                     const gemm_options& options) {
-  if (problem.is_empty()) return "none";
-  if (problem.is_scaling()) return "scale";
-  return choose(instance, problem, options, nullptr).name;
+template <class T>
+backend::gemm_matrix<T> matrix_of(const array_ref& array, bool transposed) {
+  const int row = array.rank - 2;
+  const backend::gemm_matrix<T> matrix{array.as<T>(), array.strides[row], array.strides[row + 1],
+                                       row == 1 ? array.strides[0] : 0};
+  return transposed ? matrix.transposed() : matrix;
 }
 
-template <class Exec, class T>
-bool gemm_uses_matrix_units(std::string_view implementation) {
-  return std::ranges::any_of(candidates<Exec, T>(), [&](const candidate<Exec, T>& each) {
-    return each.name == implementation && each.uses_matrix_units;
+template <class T>
+backend::gemm_problem<T> problem_of(const gemm_call& call) {
+  using R = product_result_t<T>;
+  using parameter_type = typename backend::gemm_problem<T>::parameter_type;
+  const int row = call.row();
+  backend::gemm_problem<T> problem;
+  problem.m = call.c.extents[row];
+  problem.n = call.c.extents[row + 1];
+  problem.k = call.a.extents[call.is_transposed_a() ? row : row + 1];
+  problem.batch = row == 1 ? call.c.extents[0] : 1;
+  problem.alpha = static_cast<parameter_type>(call.alpha);
+  problem.beta = static_cast<parameter_type>(call.beta);
+  problem.a = matrix_of<const T>(call.a, call.is_transposed_a());
+  problem.b = matrix_of<const T>(call.b, call.is_transposed_b());
+  problem.c = matrix_of<R>(call.c, false);
+  problem.mode = call.options.mode;
+  problem.activation = call.options.activation;
+  if (const array_ref* const bias = call.bias()) {
+    const bool of_columns = call.options.column_bias.has_value();
+    problem.has_bias = true;
+    problem.bias = {bias->as<const R>(), of_columns ? 0 : bias->strides[0], of_columns ? bias->strides[0] : 0, 0};
+  }
+  return problem;
+}
+
+/// Calls `visit.template operator()<Exec, T>()` for an execution space and a type of A.
+template <class Visitor>
+void with_space_and_type(space_kind space, dtype type, const Visitor& visit) {
+  with_space(space, [&]<class Exec> {
+    if (type == dtype::f8_e4m3) return visit.template operator()<Exec, f8_e4m3>();
+    with_scalar(type, [&]<class T> { visit.template operator()<Exec, T>(); });
   });
 }
 
-template <class Exec, class T>
-void dispatch_gemm(context<Exec>& ctx, const backend::gemm_problem<T>& problem, const gemm_options& options) {
-  const bool verbose = backend::prints_dispatch(ctx);
-  std::string log;
-  if (verbose) log = "prumo::gemm: " + product_text(problem) + " in " + Exec::name() + "\n";
+}  // namespace
+}  // namespace prumo::detail
 
-  const candidate<Exec, T>* chosen = nullptr;
-  if (problem.is_empty() || problem.is_scaling()) {
-    if (verbose) log += problem.is_empty() ? "  none: C is empty\n" : "  scale: nothing is multiplied\n";
-  } else {
-    chosen = &choose(ctx.instance(), problem, options, verbose ? &log : nullptr);
-  }
-  if (verbose) std::fputs(log.c_str(), stderr);
-  if (problem.is_empty()) return;
+namespace prumo {
 
-  const Kokkos::Profiling::ScopedRegion region(
-      region_name<T>(chosen != nullptr ? chosen->name : "scale", problem.mode));
-  if (chosen != nullptr) {
-    chosen->run(ctx, problem);
-  } else {
-    backend::enqueue_gemm_scaling(ctx, scaling_of(problem));
-  }
+void gemm(context_ref ctx, transposition trans_a, transposition trans_b, double alpha, const array_ref& a,
+          const array_ref& b, double beta, const array_ref& c, const gemm_options& options) {
+  const detail::gemm_call call{trans_a, trans_b, alpha, a, b, beta, c, options};
+  detail::check_call(ctx, call);
+  detail::with_space_and_type(ctx.space(), a.type, [&]<class Exec, class T> {
+    backend::dispatch<detail::gemm_operation<T>>(ctx.context<Exec>(), detail::problem_of<T>(call),
+                                                 options.implementation);
+  });
 }
 
-#define PRUMO_INSTANTIATE_GEMM(Space, T)                                                                 \
-  template std::vector<std::string_view> gemm_implementations<Space, T>();                               \
-  template bool gemm_uses_matrix_units<Space, T>(std::string_view);                                      \
-  template std::string_view gemm_implementation<Space, T>(const Space&, const backend::gemm_problem<T>&, \
-                                                          const gemm_options&);                          \
-  template void dispatch_gemm<Space, T>(context<Space>&, const backend::gemm_problem<T>&, const gemm_options&);
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, float)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, double)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f16)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, bf16)
-PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM, f8_e4m3)
+std::string_view gemm_implementation(const instance_ref& space, transposition trans_a, transposition trans_b,
+                                     double alpha, const array_ref& a, const array_ref& b, double beta,
+                                     const array_ref& c, const gemm_options& options) {
+  const detail::gemm_call call{trans_a, trans_b, alpha, a, b, beta, c, options};
+  detail::check_types_and_ranks(call);
+  detail::check_extents(call);
+  std::string_view name;
+  detail::with_space_and_type(space.space(), a.type, [&]<class Exec, class T> {
+    name = backend::implementation_name<detail::gemm_operation<T>>(space.instance<Exec>(), detail::problem_of<T>(call),
+                                                                   options.implementation);
+  });
+  return name;
+}
 
-}  // namespace prumo::detail
+std::vector<std::string_view> gemm_implementations(space_kind space, dtype type) {
+  std::vector<std::string_view> names;
+  detail::with_space_and_type(space, type, [&]<class Exec, class T> {
+    names = backend::implementation_names<detail::gemm_operation<T>, Exec>();
+  });
+  return names;
+}
+
+bool gemm_uses_matrix_units(space_kind space, dtype type, std::string_view implementation) {
+  bool answer = false;
+  detail::with_space_and_type(space, type, [&]<class Exec, class T> {
+    answer = backend::uses_matrix_units<detail::gemm_operation<T>, Exec>(implementation);
+  });
+  return answer;
+}
+
+}  // namespace prumo

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/backend/gemm.hpp>
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/case/registry.hpp>
@@ -7,15 +8,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace prumo::cases {
 namespace {
+
+/// Which bias a choice adds.
+enum class bias_kind : std::uint8_t { none, of_columns, of_rows };
+
+/// The value of a parameter that names one of `count` things.
+template <class Enumeration>
+Enumeration choice_of(const parameters& values, const char* name, int count) {
+  const double value = values.at(name);
+  if (value >= 0 && value < count && value == std::floor(value)) return static_cast<Enumeration>(value);
+  throw argument_error(std::string("gemm: parameter ") + name + " is a whole number from 0 to " +
+                       std::to_string(count - 1) + "; it is " + std::to_string(value));
+}
 
 /// The extents and parameters of a choice.
 struct product {
   std::int64_t batch, m, n, k;
   double alpha, beta;
   bool trans_a, trans_b;
+  bias_kind bias;
+  activation_function activation;
 
   product(const shape& extents, const parameters& values)
       : batch(extents.contains("batch") ? extents.at("batch") : 1),
@@ -25,25 +41,25 @@ struct product {
         alpha(values.at("alpha")),
         beta(values.at("beta")),
         trans_a(values.at("trans_a") != 0),
-        trans_b(values.at("trans_b") != 0) {}
+        trans_b(values.at("trans_b") != 0),
+        bias(choice_of<bias_kind>(values, "bias", 3)),
+        activation(choice_of<activation_function>(values, "activation", 6)) {}
   explicit product(const specification& choice) : product(choice.shape, choice.values) {}
 
-  flop_counts counts() const { return backend::canonical_gemm_counts(m, n, k, batch, alpha, beta); }
+  bool has_bias() const { return bias != bias_kind::none; }
+  std::int64_t bias_entries() const { return bias == bias_kind::of_rows ? m : n; }
+  flop_counts counts() const {
+    return backend::canonical_gemm_counts(m, n, k, batch, alpha, beta, has_bias(), activation);
+  }
 };
 
-/// The problem of a choice in arrays of one layout at the given addresses. The matrices of a batch are stacked: the
-/// rows of one follow those of another.
+/// The problem of a choice in row-major arrays at the given addresses. The matrices of a batch are stacked: the rows of
+/// one follow those of another.
 template <class T>
-backend::gemm_problem<T> problem_of(const product& what, array_layout layout, const T* a, const T* b,
-                                    product_result_t<T>* c) {
+backend::gemm_problem<T> problem_of(const product& what, const T* a, const T* b, T* c, const T* bias) {
   using parameter_type = typename backend::gemm_problem<T>::parameter_type;
-  const auto placed = [&]<class Element>(Element* data, std::int64_t rows, std::int64_t columns, bool transposed) {
-    const std::int64_t stored_rows = transposed ? columns : rows;
-    const std::int64_t stored_columns = transposed ? rows : columns;
-    backend::gemm_matrix<Element> matrix{data, stored_columns, 1, 0};
-    if (layout == array_layout::left) matrix = {data, 1, what.batch * stored_rows, 0};
-    if (layout == array_layout::strided) matrix = {data, 2 * stored_columns + 3, 2, 0};
-    matrix.batch_stride = stored_rows * matrix.row_stride;
+  const auto placed = []<class Element>(Element* data, std::int64_t rows, std::int64_t columns, bool transposed) {
+    const backend::gemm_matrix<Element> matrix{data, transposed ? rows : columns, 1, rows * columns};
     return transposed ? matrix.transposed() : matrix;
   };
   backend::gemm_problem<T> problem;
@@ -56,19 +72,63 @@ backend::gemm_problem<T> problem_of(const product& what, array_layout layout, co
   problem.a = placed(a, what.m, what.k, what.trans_a);
   problem.b = placed(b, what.k, what.n, what.trans_b);
   problem.c = placed(c, what.m, what.n, false);
+  problem.activation = what.activation;
+  problem.has_bias = what.has_bias();
+  problem.bias = {bias, what.bias == bias_kind::of_rows, what.bias == bias_kind::of_columns, 0};
   return problem;
 }
 
-/// Matrices of `rows` rows each, stacked in an array.
-template <class T, class Exec>
-auto as_batch(const case_arrays<Exec>& arrays, std::size_t which, std::int64_t batch, std::int64_t rows) {
-  const auto& entry = arrays.entries[which];
-  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
-  return Kokkos::View<T***, Kokkos::LayoutStride, typename Exec::memory_space, Kokkos::MemoryUnmanaged>(
-      static_cast<T*>(entry.data),
-      Kokkos::LayoutStride(size(batch), size(rows * entry.strides[0]), size(rows), size(entry.strides[0]),
-                           size(entry.extents[1]), size(entry.strides[1])));
+/// Matrices of `rows` rows each, stacked in an array: a matrix where there is one, else a batch.
+template <bool IsBatched>
+array_ref stacked(void* data, dtype type, memory_kind memory, std::int64_t batch, std::int64_t rows,
+                  std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
+  if constexpr (IsBatched) {
+    return {data, type, {batch, rows, columns}, {rows * row_stride, row_stride, column_stride}, memory};
+  } else {
+    return {data, type, {rows, columns}, {row_stride, column_stride}, memory};
+  }
 }
+
+/// The arguments of a call of a choice: in the arrays of a case while it runs, or in nobody's memory.
+template <bool IsBatched>
+struct operands {
+  array_ref a, b, c, bias;
+
+  template <class Exec>
+  operands(const product& what, dtype type, const case_arrays<Exec>& arrays) {
+    constexpr memory_kind memory = prumo::detail::memory_kind_of<typename Exec::memory_space>();
+    place(what, type, [&](std::size_t which, dtype element, std::int64_t rows, std::int64_t columns) {
+      const auto& entry = arrays.entries[which];
+      return stacked<IsBatched>(entry.data, element, memory, what.batch, rows, columns, entry.strides[0],
+                                entry.strides[1]);
+    });
+    if (!what.has_bias()) return;
+    const auto& entry = arrays.entries[3];
+    bias = array_ref(entry.data, c.type, {entry.extents[0]}, {entry.strides[0]}, memory);
+  }
+
+  operands(const product& what, dtype type, array_layout layout) {
+    place(what, type, [&](std::size_t, dtype element, std::int64_t rows, std::int64_t columns) {
+      const bool is_left = layout == array_layout::left;
+      const bool is_strided = layout == array_layout::strided;
+      const std::int64_t row_stride = is_left ? 1 : is_strided ? 2 * columns + 3 : columns;
+      const std::int64_t column_stride = is_left ? what.batch * rows : is_strided ? 2 : 1;
+      return stacked<IsBatched>(nullptr, element, memory_kind::other, what.batch, rows, columns, row_stride,
+                                column_stride);
+    });
+    bias = array_ref(nullptr, c.type, {what.bias_entries()}, {layout == array_layout::strided ? 2 : 1});
+  }
+
+ private:
+  template <class Of>
+  void place(const product& what, dtype type, const Of& of) {
+    a = of(0, type, what.trans_a ? what.k : what.m, what.trans_a ? what.m : what.k);
+    b = of(1, type, what.trans_b ? what.n : what.k, what.trans_b ? what.k : what.n);
+    c = of(2, product_result_type(type), what.m, what.n);
+  }
+};
+
+transposition as_transposition(bool transposed) { return transposed ? transposition::yes : transposition::no; }
 
 constexpr gemm_mode fast_modes[] = {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16,
                                     gemm_mode::fast_accumulation};
@@ -94,13 +154,57 @@ long double input_error(gemm_mode mode) {
   return 0;
 }
 
-gemm_options options_of(const specification& choice) {
+gemm_mode mode_of(const specification& choice) {
+  for (const gemm_mode mode : fast_modes) {
+    if (choice.compute_mode == gemm_mode_name(mode)) return mode;
+  }
+  return gemm_mode::strict;
+}
+
+gemm_options options_of(const specification& choice, const product& what, const array_ref& bias) {
   gemm_options options;
   if (choice.implementation != "auto") options.implementation = choice.implementation;
-  for (const gemm_mode mode : fast_modes) {
-    if (choice.compute_mode == gemm_mode_name(mode)) options.mode = mode;
-  }
+  options.mode = mode_of(choice);
+  options.activation = what.activation;
+  if (what.bias == bias_kind::of_columns) options.column_bias = bias;
+  if (what.bias == bias_kind::of_rows) options.row_bias = bias;
   return options;
+}
+
+/// act(x) in higher precision.
+long double exactly_activated(activation_function function, long double x) {
+  switch (function) {
+    case activation_function::none: break;
+    case activation_function::relu: return std::max(x, 0.0L);
+    case activation_function::sigmoid: return 1 / (1 + std::exp(-x));
+    case activation_function::tanh: return std::tanh(x);
+    case activation_function::gelu: return 0.5L * x * std::erfc(-x * std::numbers::sqrt2_v<long double> / 2);
+    case activation_function::gelu_by_tanh: {
+      const long double slope = 2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>);
+      return x / (1 + std::exp(-slope * x * (1 + 0.044715L * x * x)));
+    }
+  }
+  return x;
+}
+
+/// The bound of an activation of an x that is off by `absolute`, before it is stored: the largest slope of the function
+/// carries the error over, and the function has one of its own (<prumo/math.hpp>). A library's gelu of 16-bit results may
+/// take a tanh that is off by 2^-11, which x/2 multiplies.
+long double activated_bound(activation_function function, dtype result_type, long double x, long double absolute) {
+  const dtype computed = compute_type(result_type);
+  const long double value = exactly_activated(function, x);
+  const long double largest = std::fabs(x) + absolute;
+  constexpr long double slope_of_gelu = 1.13L;
+  const long double gelu = slope_of_gelu * absolute + 4 * unit_roundoff(computed) * largest;
+  switch (function) {
+    case activation_function::none:
+    case activation_function::relu: break;
+    case activation_function::sigmoid: return absolute / 4 + 3 * ulp(computed, value);
+    case activation_function::tanh: return absolute + 2 * ulp(computed, value);
+    case activation_function::gelu: return gelu;
+    case activation_function::gelu_by_tanh: return gelu + (computed == result_type ? 0 : 0x1p-12L * largest);
+  }
+  return absolute;
 }
 
 /// One product, or a batch of many small ones.
@@ -118,11 +222,13 @@ class product_case final : public operation_case<Exec> {
     result.axes.push_back({"k", "columns of op(A), rows of op(B)", extent});
     result.values = {{"alpha", "the factor of the product", 1},
                      {"beta", "the factor of the old C", 0},
-                     {"trans_a", "1 where A is stored transposed", 0, trans_a_of},
-                     {"trans_b", "1 where B is stored transposed", 0, trans_b_of}};
+                     {"trans_a", "1 where A is stored transposed", 0, trans_a_of, {0, 1}},
+                     {"trans_b", "1 where B is stored transposed", 0, trans_b_of, {0, 1}},
+                     {"bias", "0 none, 1 of the columns of C, 2 of the rows", 0, nullptr, {1, 2}},
+                     {"activation", "0 none, 1 relu, 2 sigmoid, 3 tanh, 4 gelu, 5 gelu by tanh", 0, nullptr, {1, 2, 3, 4, 5}}};
     result.types.push_back(dtype::f8_e4m3);
     result.implementations = {"auto"};
-    for (const std::string_view each : prumo::detail::gemm_implementations<Exec, float>()) {
+    for (const std::string_view each : gemm_implementations(space, dtype::f32)) {
       result.implementations.emplace_back(each);
     }
     if (!is_host_space<Exec>) {
@@ -174,12 +280,17 @@ class product_case final : public operation_case<Exec> {
       return transposed ? std::vector<std::int64_t>{what.batch * columns, rows}
                         : std::vector<std::int64_t>{what.batch * rows, columns};
     };
-    return {{"A", array_role::input, stored(what.m, what.k, what.trans_a)},
-            {"B", array_role::input, stored(what.k, what.n, what.trans_b)},
-            {.name = "C",
-             .role = what.beta == 0 ? array_role::output : array_role::input_output,
-             .extents = stored(what.m, what.n, false),
-             .is_product_result = true}};
+    std::vector<array_specification> result = {
+        {"A", array_role::input, stored(what.m, what.k, what.trans_a)},
+        {"B", array_role::input, stored(what.k, what.n, what.trans_b)},
+        {.name = "C",
+         .role = what.beta == 0 ? array_role::output : array_role::input_output,
+         .extents = stored(what.m, what.n, false),
+         .is_product_result = true}};
+    if (what.has_bias()) {
+      result.push_back({.name = "bias", .extents = {what.bias_entries()}, .is_product_result = true});
+    }
+    return result;
   }
 
   cost model(dtype type, const shape& extents, const parameters& values) const override {
@@ -189,7 +300,8 @@ class product_case final : public operation_case<Exec> {
     const auto n = static_cast<double>(what.n);
     const auto k = static_cast<double>(what.k);
     const double inputs = what.alpha == 0 ? 0 : batch * (m * k + k * n);
-    const double outputs = (what.beta == 0 ? 1 : 2) * batch * m * n;
+    const double outputs =
+        (what.beta == 0 ? 1 : 2) * batch * m * n + (what.has_bias() ? static_cast<double>(what.bias_entries()) : 0);
     const double bytes = inputs * static_cast<double>(dtype_size(type)) +
                          outputs * static_cast<double>(dtype_size(product_result_type(type)));
     return {bytes, static_cast<double>(what.counts().total()), batch * m * n, "tensor"};
@@ -197,21 +309,9 @@ class product_case final : public operation_case<Exec> {
 
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     const product what(choice);
-    const auto as_transpose = [](bool transposed) { return transposed ? transpose::yes : transpose::no; };
-    with_stored_type(choice.type, [&]<class T>(T) {
-      const auto multiply = [&](const auto& a, const auto& b, const auto& c) {
-        gemm(ctx, as_transpose(what.trans_a), as_transpose(what.trans_b), static_cast<compute_t<T>>(what.alpha), a, b,
-             static_cast<compute_t<T>>(what.beta), c, options_of(choice));
-      };
-      if constexpr (IsBatched) {
-        multiply(as_batch<T>(arrays, 0, what.batch, what.trans_a ? what.k : what.m),
-                 as_batch<T>(arrays, 1, what.batch, what.trans_b ? what.n : what.k),
-                 as_batch<product_result_t<T>>(arrays, 2, what.batch, what.m));
-      } else {
-        multiply(arrays.template matrix<T>(0), arrays.template matrix<T>(1),
-                 arrays.template matrix<product_result_t<T>>(2));
-      }
-    });
+    const operands<IsBatched> of(what, choice.type, arrays);
+    gemm(ctx, as_transposition(what.trans_a), as_transposition(what.trans_b), what.alpha, of.a, of.b, what.beta, of.c,
+         options_of(choice, what, of.bias));
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters& values) const override {
@@ -221,9 +321,10 @@ class product_case final : public operation_case<Exec> {
     return product_reference::part_cost(extents.at("m"), extents.at("n"), extents.at("k"));
   }
 
-  /// The bound: each product reaches C through at most k additions (of k products and the old C, in whatever
-  /// order and blocks), its own rounding, and those of alpha or beta, so the error is below gamma_{k+2}
-  /// (|alpha| |A| |B| + |beta| |C|); Higham, section 3.5. Then C is rounded to its storage type. A mode that rounds
+  /// The bound: each product reaches C through at most k + 1 additions (of k products, the old C and the bias, in
+  /// whatever order and blocks), its own rounding, and those of alpha or beta, so the error is below gamma_{k+3}
+  /// (|alpha| |A| |B| + |beta| |C| + |bias|), with one less where there is no bias; Higham, section 3.5. The activation
+  /// follows, activated_bound(). Then C is rounded to its storage type. A mode that rounds
   /// inputs by e at most adds (2 e + e^2) |alpha| |A| |B|. Sums of f8 products pass through units that keep fewer bits:
   /// product_reference::cut_off(), of 128 products at a time in mode strict, which is how often CUTLASS and others
   /// promote them, and of all in mode fast_accumulation.
@@ -232,9 +333,9 @@ class product_case final : public operation_case<Exec> {
     const product what(choice);
     const long double alpha = as_computed(choice.type, what.alpha);
     const long double beta = as_computed(choice.type, what.beta);
-    const gemm_mode mode = options_of(choice).mode;
+    const gemm_mode mode = mode_of(choice);
     const long double e = input_error(mode);
-    const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + 2);
+    const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + (what.has_bias() ? 3 : 2));
     const std::int64_t parts = product_reference::parts(what.m, what.n);
     const std::int64_t which = part / parts;
     product_reference::extents whole{what.m, what.n, what.k, what.trans_a, what.trans_b, which};
@@ -243,16 +344,22 @@ class product_case final : public operation_case<Exec> {
     const dtype result_type = product_result_type(choice.type);
     const input_values results = inputs.of_type(result_type);
     std::vector<double> old(static_cast<std::size_t>(tile.columns()));
+    std::vector<double> bias(static_cast<std::size_t>(what.has_bias() ? what.bias_entries() : 0));
+    results.read(3, 0, bias);
     for (std::int64_t i = 0; i < tile.rows(); ++i) {
       const std::int64_t first = (which * what.m + tile.first_row() + i) * what.n + tile.first_column();
       if (beta != 0) results.read(2, first, old);
       for (std::int64_t j = 0; j < tile.columns(); ++j) {
         const long double addend = beta * static_cast<long double>(old[static_cast<std::size_t>(j)]);
-        const long double value = alpha * tile.sum(i, j) + addend;
+        const std::int64_t place = what.bias == bias_kind::of_rows ? tile.first_row() + i : tile.first_column() + j;
+        const long double added = what.has_bias() ? static_cast<long double>(bias[static_cast<std::size_t>(place)]) : 0;
+        const long double value = alpha * tile.sum(i, j) + addend + added;
         const long double products = std::fabs(alpha) * tile.sum_of_magnitudes(i, j);
-        const long double bound = growth * (products + std::fabs(addend)) + (2 * e + e * e) * products +
-                                  std::fabs(alpha) * tile.cut_off(i, j);
-        out.push_back({2, first + j, value, stored_bound(result_type, value, bound)});
+        const long double bound = growth * (products + std::fabs(addend) + std::fabs(added)) +
+                                  (2 * e + e * e) * products + std::fabs(alpha) * tile.cut_off(i, j);
+        const long double result = exactly_activated(what.activation, value);
+        out.push_back({2, first + j, result,
+                       stored_bound(result_type, result, activated_bound(what.activation, result_type, value, bound))});
       }
     }
   }
@@ -267,17 +374,15 @@ class product_case final : public operation_case<Exec> {
   }
 
   std::string implementation_name(const specification& choice) const override {
-    return with_stored_type(choice.type, [&]<class T>(T) {
-      auto problem = problem_of<T>(product(choice), choice.layout, nullptr, nullptr, nullptr);
-      problem.mode = options_of(choice).mode;
-      return std::string(prumo::detail::gemm_implementation(Exec{}, problem, options_of(choice)));
-    });
+    const product what(choice);
+    const operands<IsBatched> of(what, choice.type, choice.layout);
+    return std::string(gemm_implementation(Exec{}, as_transposition(what.trans_a), as_transposition(what.trans_b),
+                                           what.alpha, of.a, of.b, what.beta, of.c,
+                                           options_of(choice, what, of.bias)));
   }
 
   std::string_view unit(const specification& choice) const override {
-    return with_stored_type(choice.type, [&]<class T>(T) -> std::string_view {
-      return prumo::detail::gemm_uses_matrix_units<Exec, T>(implementation_name(choice)) ? "tensor" : "vector";
-    });
+    return gemm_uses_matrix_units(space, choice.type, implementation_name(choice)) ? "tensor" : "vector";
   }
 
   flop_counts count_kernel(const specification& choice) const override {
@@ -287,6 +392,7 @@ class product_case final : public operation_case<Exec> {
   flop_counts count_closed_form(const specification& choice) const override { return product(choice).counts(); }
 
  private:
+  static constexpr space_kind space = prumo::detail::space_kind_of<Exec>::value;
   static constexpr const char* name = IsBatched ? "batched_gemm" : "gemm";
   /// Of matrices that are small as users' are: elements, blocks of a preconditioner, heads of attention.
   static constexpr std::int64_t batched_extent = 32;
@@ -298,7 +404,8 @@ class product_case final : public operation_case<Exec> {
     const auto a = counted_values<T>(inputs, 0, what.batch * what.m * what.k);
     const auto b = counted_values<T>(inputs, 1, what.batch * what.k * what.n);
     auto c = counted_values<T>(inputs, 2, what.batch * what.m * what.n);
-    const auto problem = problem_of<counted<T>>(what, array_layout::right, a.data(), b.data(), c.data());
+    const auto bias = counted_values<T>(inputs, 3, what.has_bias() ? what.bias_entries() : 0);
+    const auto problem = problem_of<counted<T>>(what, a.data(), b.data(), c.data(), bias.data());
     flop_counts counts;
     const counting_scope scope(counts);
     backend::run_canonical_gemm(problem);

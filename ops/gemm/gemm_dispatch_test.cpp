@@ -3,6 +3,7 @@
 // depend on.
 
 #include "message_of.hpp"
+#include <prumo/backend/gemm.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
@@ -21,6 +22,9 @@ using testing::HasSubstr;
 using space = Kokkos::DefaultExecutionSpace;
 using host = Kokkos::DefaultHostExecutionSpace;
 
+template <class Exec>
+constexpr space_kind kind_of = detail::space_kind_of<Exec>::value;
+
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, space>;
 
 TEST(gemm_errors, extents_that_do_not_fit) {
@@ -28,14 +32,14 @@ TEST(gemm_errors, extents_that_do_not_fit) {
   const matrix a("my a", 3, 4);
   const matrix b("my b", 5, 6);
   const matrix c("my c", 3, 6);
-  const auto message = tests::message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); });
+  const auto message = tests::message_of<shape_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c); });
   EXPECT_THAT(message, testing::StartsWith("prumo::gemm: expected A [m x k], B [k x n], and C [m x n]; got "));
   EXPECT_THAT(message, AllOf(HasSubstr("A 'my a': f32 [3 x 4]"), HasSubstr("B 'my b': f32 [5 x 6]"),
                              HasSubstr("C 'my c': f32 [3 x 6]")));
   const auto transposed =
-      tests::message_of<shape_error>([&] { gemm(ctx, transpose::yes, transpose::yes, 1, a, b, 0, c); });
+      tests::message_of<shape_error>([&] { gemm(ctx, transposition::yes, transposition::yes, 1, a, b, 0, c); });
   EXPECT_THAT(transposed, HasSubstr("expected A [k x m], transposed, B [n x k], transposed, and C [m x n]"));
-  EXPECT_NO_THROW(gemm(ctx, transpose::yes, transpose::no, 1, a, matrix("", 3, 2), 0, matrix("", 4, 2)));
+  EXPECT_NO_THROW(gemm(ctx, transposition::yes, transposition::no, 1, a, matrix("", 3, 2), 0, matrix("", 4, 2)));
 }
 
 TEST(gemm_errors, batches_that_do_not_fit) {
@@ -43,7 +47,7 @@ TEST(gemm_errors, batches_that_do_not_fit) {
   const Kokkos::View<float***, Kokkos::LayoutRight, space> a("a", 2, 3, 4);
   const Kokkos::View<float***, Kokkos::LayoutRight, space> b("b", 3, 4, 5);
   const Kokkos::View<float***, Kokkos::LayoutRight, space> c("c", 2, 3, 5);
-  EXPECT_THAT(tests::message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c); }),
               HasSubstr("A [batch x m x k], B [batch x k x n], and C [batch x m x n]"));
 }
 
@@ -51,11 +55,11 @@ TEST(gemm_errors, overlap) {
   context<space> ctx;
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
-  const auto message = tests::message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, b); });
+  const auto message = tests::message_of<alias_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, b); });
   EXPECT_THAT(message, AllOf(testing::StartsWith("prumo::gemm: "), HasSubstr("C 'b'"), HasSubstr("overlaps B 'b'")));
-  EXPECT_THROW(gemm(ctx, transpose::no, transpose::no, 1, a, b, 1, a), alias_error);
+  EXPECT_THROW(gemm(ctx, transposition::no, transposition::no, 1, a, b, 1, a), alias_error);
   const Kokkos::View<float**, Kokkos::LayoutStride, space> flat(b.data(), Kokkos::LayoutStride(4, 0, 4, 1));
-  EXPECT_THAT(tests::message_of<alias_error>([&] { gemm(ctx, transpose::no, transpose::no, 1, a, a, 0, flat); }),
+  EXPECT_THAT(tests::message_of<alias_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, a, 0, flat); }),
               HasSubstr("addresses of their own"));
 }
 
@@ -65,7 +69,7 @@ TEST(gemm_dispatch, unknown_implementation) {
   const matrix b("b", 4, 4);
   const matrix c("c", 4, 4);
   EXPECT_THAT(tests::message_of<argument_error>(
-                  [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "abacus"}); }),
+                  [&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.implementation = "abacus"}); }),
               AllOf(HasSubstr("no implementation is called 'abacus'"), HasSubstr("portable")));
 }
 
@@ -75,13 +79,13 @@ TEST(gemm_dispatch, modes_that_nothing_computes) {
   const Kokkos::View<float**, host> b("b", 4, 4);
   const Kokkos::View<float**, host> c("c", 4, 4);
   EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32}); }),
+                  [&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32}); }),
               AllOf(HasSubstr("nothing computes f32 m = 4, n = 4, k = 4, mode fast_tf32"),
                     HasSubstr("portable: it computes in mode strict only")));
 }
 
 bool has_cblas() {
-  for (const std::string_view name : detail::gemm_implementations<host, float>()) {
+  for (const std::string_view name : gemm_implementations(kind_of<host>, dtype::f32)) {
     if (name == "cblas") return true;
   }
   return false;
@@ -94,38 +98,36 @@ TEST(gemm_dispatch, a_forced_implementation_that_cannot_tells_why) {
   const Kokkos::View<bf16**, host> b("b", 4, 4);
   const Kokkos::View<bf16**, host> c("c", 4, 4);
   EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transpose::no, transpose::no, 1, a, b, 0, c, {.implementation = "cblas"}); }),
+                  [&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.implementation = "cblas"}); }),
               HasSubstr("cblas: the BLAS has no product for bf16"));
   const Kokkos::View<float**, Kokkos::LayoutStride, host> gaps("gaps", Kokkos::LayoutStride(4, 9, 4, 2));
   const Kokkos::View<float**, host> d("d", 4, 4);
   const Kokkos::View<float**, host> e("e", 4, 4);
   EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transpose::no, transpose::no, 1, gaps, d, 0, e, {.implementation = "cblas"}); }),
+                  [&] { gemm(ctx, transposition::no, transposition::no, 1, gaps, d, 0, e, {.implementation = "cblas"}); }),
               HasSubstr("cblas: the BLAS cannot express the strides of A (9, 2)"));
   // Rows that overlap: each begins one element after the last.
   const Kokkos::View<float**, Kokkos::LayoutStride, host> window("window", Kokkos::LayoutStride(4, 1, 4, 1));
   EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e, {.implementation = "cblas"}); }),
+                  [&] { gemm(ctx, transposition::no, transposition::no, 1, window, d, 0, e, {.implementation = "cblas"}); }),
               HasSubstr("cannot express the strides of A (1, 1)"));
-  EXPECT_NO_THROW(gemm(ctx, transpose::no, transpose::no, 1, window, d, 0, e));
+  EXPECT_NO_THROW(gemm(ctx, transposition::no, transposition::no, 1, window, d, 0, e));
 }
 
 TEST(gemm_dispatch, extents_beyond_the_integers_of_the_blas) {
   if (!has_cblas()) GTEST_SKIP() << "built without a CBLAS";
-  backend::gemm_problem<float> problem;
-  problem.m = std::int64_t{1} << 40;
-  problem.n = 1;
-  problem.k = 1;
-  problem.a = {nullptr, 1, 1, 0};
-  problem.b = {nullptr, 1, 1, 0};
-  problem.c = {nullptr, 1, 1, 0};
+  constexpr std::int64_t m = std::int64_t{1} << 40;
+  const array_ref column(nullptr, dtype::f32, {m, 1});
+  const array_ref one(nullptr, dtype::f32, {1, 1});
+  const auto name = [&](const gemm_options& options) {
+    return gemm_implementation(host{}, transposition::no, transposition::no, 1, column, one, 0, column, options);
+  };
   try {
-    EXPECT_EQ(detail::gemm_implementation(host{}, problem, {.implementation = "cblas"}),
-              "cblas");  // 64-bit integers
+    EXPECT_EQ(name({.implementation = "cblas"}), "cblas");  // 64-bit integers
   } catch (const unsupported_error& refusal) {
     EXPECT_THAT(refusal.what(), HasSubstr("m = 1099511627776 exceeds the 32-bit integers of the BLAS"));
   }
-  EXPECT_NE(detail::gemm_implementation(host{}, problem, {}), "none");
+  EXPECT_NE(name({}), "none");
 }
 
 TEST(gemm_dispatch, verbose_tells_the_candidates) {
@@ -135,8 +137,8 @@ TEST(gemm_dispatch, verbose_tells_the_candidates) {
   ASSERT_EQ(setenv("PRUMO_VERBOSE", "other,dispatch", 1), 0);
   context<host> talking;
   testing::internal::CaptureStderr();
-  gemm(talking, transpose::no, transpose::no, 1, a, b, 0, c);
-  gemm(talking, transpose::no, transpose::no, 0, a, b, 0, c);
+  gemm(talking, transposition::no, transposition::no, 1, a, b, 0, c);
+  gemm(talking, transposition::no, transposition::no, 0, a, b, 0, c);
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_THAT(told, AllOf(HasSubstr("prumo::gemm: f16 m = 4, n = 4, k = 4, mode strict"),
                           HasSubstr("  portable: taken\n"), HasSubstr("  scale: nothing is multiplied\n")));
@@ -144,7 +146,7 @@ TEST(gemm_dispatch, verbose_tells_the_candidates) {
   ASSERT_EQ(unsetenv("PRUMO_VERBOSE"), 0);
   context<host> silent;
   testing::internal::CaptureStderr();
-  gemm(silent, transpose::no, transpose::no, 1, a, b, 0, c);
+  gemm(silent, transposition::no, transposition::no, 1, a, b, 0, c);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
@@ -173,14 +175,14 @@ TEST(gemm_counts, tiles_do_not_change_the_count) {
 }
 
 TEST(gemm_dispatch, only_vendors_of_devices_take_units_for_matrix_products) {
-  EXPECT_FALSE((detail::gemm_uses_matrix_units<space, f16>("portable")));
-  EXPECT_FALSE((detail::gemm_uses_matrix_units<space, f16>("scale")));
-  for (const std::string_view name : detail::gemm_implementations<host, bf16>()) {
-    EXPECT_FALSE((detail::gemm_uses_matrix_units<host, bf16>(name))) << name << ": no AMX and no AVX512-BF16 here";
+  EXPECT_FALSE(gemm_uses_matrix_units(kind_of<space>, dtype::f16, "portable"));
+  EXPECT_FALSE(gemm_uses_matrix_units(kind_of<space>, dtype::f16, "scale"));
+  for (const std::string_view name : gemm_implementations(kind_of<host>, dtype::bf16)) {
+    EXPECT_FALSE(gemm_uses_matrix_units(kind_of<host>, dtype::bf16, name)) << name << ": no AMX and no AVX512-BF16 here";
   }
-  for (const std::string_view name : detail::gemm_implementations<space, f16>()) {
+  for (const std::string_view name : gemm_implementations(kind_of<space>, dtype::f16)) {
     const bool is_vendor_of_a_device = !is_host_space<space> && name != "portable";
-    EXPECT_EQ((detail::gemm_uses_matrix_units<space, f16>(name)), is_vendor_of_a_device) << name;
+    EXPECT_EQ(gemm_uses_matrix_units(kind_of<space>, dtype::f16, name), is_vendor_of_a_device) << name;
   }
 }
 

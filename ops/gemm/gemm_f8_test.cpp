@@ -69,7 +69,7 @@ TEST(gemm_f8, host_says_where_there_is_one) {
   const rows_of<bf16, host> c("c", 16, 16);
   const auto multiply = [&](const gemm_options& options) {
     return tests::message_of<unsupported_error>(
-        [&] { gemm(ctx, transpose::no, transpose::yes, 1, a, b, 0, c, options); });
+        [&] { gemm(ctx, transposition::no, transposition::yes, 1, a, b, 0, c, options); });
   };
   EXPECT_THAT(multiply({}),
               AllOf(StartsWith("prumo::gemm: nothing computes f8_e4m3 m = 16, n = 16, k = 16, mode strict in"),
@@ -86,7 +86,7 @@ TEST(gemm_f8, nothing_but_scaling_needs_no_device_for_it) {
   for (const float beta : {0.0f, 0.5f, 1.0f}) {
     const rows_of<bf16> c("c", 5, 7);
     Kokkos::deep_copy(c, bf16(3.0f));
-    gemm(ctx, transpose::no, transpose::yes, 0, a, b, beta, c);
+    gemm(ctx, transposition::no, transposition::yes, 0, a, b, beta, c);
     ctx.fence();
     EXPECT_EQ(float(tests::host_copy(c)(4, 6)), 3 * beta);
   }
@@ -97,7 +97,7 @@ TEST(gemm_f8, shapes_are_checked_first) {
   const rows_of<f8_e4m3> a("a", 16, 32);
   const rows_of<f8_e4m3> b("b", 16, 16);
   const rows_of<bf16> c("c", 16, 16);
-  EXPECT_THAT(tests::message_of<shape_error>([&] { gemm(ctx, transpose::no, transpose::yes, 1, a, b, 0, c); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemm(ctx, transposition::no, transposition::yes, 1, a, b, 0, c); }),
               AllOf(HasSubstr("A 'a': f8_e4m3 [16 x 32]"), HasSubstr("C 'c': bf16 [16 x 16]")));
 }
 
@@ -105,20 +105,17 @@ TEST(gemm_f8, shapes_are_checked_first) {
 class gemm_f8_device : public testing::Test {
  protected:
   void SetUp() override {
-    backend::gemm_problem<f8_e4m3> problem;
-    problem.m = problem.n = problem.k = 16;
-    problem.a = {nullptr, 16, 1, 0};
-    problem.b = {nullptr, 1, 16, 0};
-    problem.c = {nullptr, 16, 1, 0};
+    const array_ref square(nullptr, dtype::f8_e4m3, {16, 16});
+    const array_ref result(nullptr, dtype::bf16, {16, 16});
     try {
-      (void)detail::gemm_implementation(space(), problem, {});
+      (void)gemm_implementation(space(), transposition::no, transposition::yes, 1, square, square, 0, result);
     } catch (const unsupported_error& reason) {
       GTEST_SKIP() << reason.what();
     }
   }
 
   template <class A, class B, class C>
-  void multiply(transpose trans_a, transpose trans_b, float alpha, const A& a, const B& b, float beta, const C& c,
+  void multiply(transposition trans_a, transposition trans_b, float alpha, const A& a, const B& b, float beta, const C& c,
                 const gemm_options& options = {}) {
     gemm(ctx, trans_a, trans_b, alpha, a, b, beta, c, options);
     ctx.fence();
@@ -139,7 +136,7 @@ TEST_F(gemm_f8_device, every_implementation_factor_and_mode) {
           for (const float beta : {0.0f, 1.0f, 0.25f}) {
             const rows_of<bf16> c("c", m, n);
             Kokkos::deep_copy(c, bf16(beta == 0 ? std::numeric_limits<float>::quiet_NaN() : 2.0f));
-            multiply(transpose::no, transpose::yes, alpha, a, b, beta, c, {implementation, mode});
+            multiply(transposition::no, transposition::yes, alpha, a, b, beta, c, {implementation, mode});
             expect_product(alpha, a, b, beta, 2, c);
             if (HasFatalFailure()) FAIL() << implementation << " of " << m << " x " << n << " x " << k;
           }
@@ -159,11 +156,11 @@ TEST_F(gemm_f8_device, column_major_matrices_and_padding) {
   const Kokkos::View<f8_e4m3**, Kokkos::LayoutLeft, space, Kokkos::MemoryUnmanaged> a_columns(a.data(), k, m);
   const Kokkos::View<f8_e4m3**, Kokkos::LayoutLeft, space, Kokkos::MemoryUnmanaged> b_columns(b.data(), k, n);
   const Kokkos::View<bf16**, Kokkos::LayoutLeft, space> c("c", m, n);
-  multiply(transpose::yes, transpose::no, 1, a_columns, b_columns, 0, c);
+  multiply(transposition::yes, transposition::no, 1, a_columns, b_columns, 0, c);
   expect_product(1, a, b, 0, 0, c);
 
   const Kokkos::View<bf16**, Kokkos::LayoutStride, space> padded("padded", Kokkos::LayoutStride(m, n + 8, n, 1));
-  multiply(transpose::no, transpose::yes, 1, a, b, 0, padded);
+  multiply(transposition::no, transposition::yes, 1, a, b, 0, padded);
   expect_product(1, a, b, 0, 0, padded);
 }
 
@@ -179,7 +176,7 @@ TEST_F(gemm_f8_device, batches) {
     fill(matrix(a, which), which);
     fill(matrix(b, which), 10 + which);
   }
-  multiply(transpose::no, transpose::yes, 1, a, b, 0, c);
+  multiply(transposition::no, transposition::yes, 1, a, b, 0, c);
   for (std::size_t which = 0; which < batch; ++which) {
     expect_product(1, matrix(a, which), matrix(b, which), 0, 0, matrix(c, which));
   }
@@ -198,7 +195,7 @@ TEST_F(gemm_f8_device, numbers_of_every_size_and_nan) {
   tests::write_back(a, codes);
   tests::write_back(b, ones);
   const rows_of<bf16> c("c", n, n);
-  multiply(transpose::no, transpose::yes, 1, a, b, 0, c);
+  multiply(transposition::no, transposition::yes, 1, a, b, 0, c);
   const auto result = tests::host_copy(c);
   for (std::size_t i = 0; i < n; ++i) {
     const auto expected = float(codes(i, 3));
@@ -214,21 +211,21 @@ TEST_F(gemm_f8_device, what_it_does_not_take_is_refused_with_a_way_out) {
   const rows_of<f8_e4m3> a("a", 32, 32);
   const rows_of<f8_e4m3> b("b", 32, 32);
   const rows_of<bf16> c("c", 32, 32);
-  const auto refusal = [&](transpose trans_a, transpose trans_b, const auto& left, const auto& right, const auto& out,
+  const auto refusal = [&](transposition trans_a, transposition trans_b, const auto& left, const auto& right, const auto& out,
                            const gemm_options& options = {}) {
     return tests::message_of<unsupported_error>([&] { gemm(ctx, trans_a, trans_b, 1, left, right, 0, out, options); });
   };
-  EXPECT_THAT(refusal(transpose::no, transpose::no, a, b, c),
+  EXPECT_THAT(refusal(transposition::no, transposition::no, a, b, c),
               AllOf(HasSubstr("cublas: cuBLAS has no product for f8_e4m3; cuBLASLt has"),
                     HasSubstr("B stored transposed and A not (trans_a=0, trans_b=1)")));
-  EXPECT_THAT(refusal(transpose::no, transpose::yes, a, b, c, {.mode = gemm_mode::fast_tf32}),
+  EXPECT_THAT(refusal(transposition::no, transposition::yes, a, b, c, {.mode = gemm_mode::fast_tf32}),
               HasSubstr("mode fast_tf32 is for f32, not for f8_e4m3"));
   const rows_of<f8_e4m3> narrow_a("a", 32, 24);
   const rows_of<f8_e4m3> narrow_b("b", 32, 24);
-  EXPECT_THAT(refusal(transpose::no, transpose::yes, narrow_a, narrow_b, c),
+  EXPECT_THAT(refusal(transposition::no, transposition::yes, narrow_a, narrow_b, c),
               HasSubstr("f8_e4m3 needs k to be a multiple of 16, it is 24"));
   const rows_of<float> wide("wide", 32, 32);
-  EXPECT_THAT(refusal(transpose::no, transpose::yes, wide, wide, rows_of<float>("c", 32, 32),
+  EXPECT_THAT(refusal(transposition::no, transposition::yes, wide, wide, rows_of<float>("c", 32, 32),
                       {.implementation = "cublasLt", .mode = gemm_mode::fast_accumulation}),
               HasSubstr("mode fast_accumulation is for f8_e4m3, not for f32"));
 }

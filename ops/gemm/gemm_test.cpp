@@ -63,7 +63,7 @@ double value(const T& stored) {
   return static_cast<double>(static_cast<compute_t<T>>(stored));
 }
 
-transpose as_transpose(bool yes) { return yes ? transpose::yes : transpose::no; }
+transposition as_transposition(bool yes) { return yes ? transposition::yes : transposition::no; }
 
 /// alpha op(A) op(B) + beta C, with beta C for a C of ones times `old`, within the bound of
 /// ops/gemm/README.md.
@@ -102,14 +102,15 @@ template <class T>
 class gemm_typed : public testing::Test {
  public:
   context<space> ctx;
-  std::vector<std::string_view> implementations = detail::gemm_implementations<space, T>();
+  std::vector<std::string_view> implementations =
+      gemm_implementations(detail::space_kind_of<space>::value, dtype_of<T>());
 
   /// Runs unless the implementation refuses; says whether it ran.
   template <class A, class B, class C>
   bool run(std::string_view implementation, bool trans_a, bool trans_b, double alpha, const A& a, const B& b,
            double beta, const C& c) {
     try {
-      gemm(ctx, as_transpose(trans_a), as_transpose(trans_b), static_cast<compute_t<T>>(alpha), a, b,
+      gemm(ctx, as_transposition(trans_a), as_transposition(trans_b), static_cast<compute_t<T>>(alpha), a, b,
            static_cast<compute_t<T>>(beta), c, {.implementation = implementation});
     } catch (const unsupported_error&) {
       return false;
@@ -305,7 +306,7 @@ TYPED_TEST(gemm_typed, const_and_unmanaged_views) {
   fill(a, 1);
   fill(b, 2);
   const Kokkos::View<T[3][5], Kokkos::LayoutLeft, space> c("c");
-  gemm(this->ctx, transpose::no, transpose::no, 1, Kokkos::View<const T**, Kokkos::LayoutRight, space>(a),
+  gemm(this->ctx, transposition::no, transposition::no, 1, Kokkos::View<const T**, Kokkos::LayoutRight, space>(a),
        Kokkos::View<const T**, Kokkos::LayoutRight, space, Kokkos::MemoryUnmanaged>(b), 0, c);
   this->ctx.fence();
   expect_product<T>(false, false, 1, a, b, 0, 0, c, "const");

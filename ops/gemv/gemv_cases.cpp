@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/backend/gemv.hpp>
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/case/registry.hpp>
@@ -27,28 +28,14 @@ struct product {
   flop_counts counts() const { return backend::canonical_gemm_counts(m, 1, n, 1, alpha, beta); }
 };
 
-/// The problem of a choice in arrays of one layout at the given addresses.
-template <class T>
-backend::gemv_problem<T> problem_of(const product& what, array_layout layout, const T* a, const T* x, T* y) {
-  using parameter_type = typename backend::gemv_problem<T>::parameter_type;
-  const std::int64_t rows = what.trans_a ? what.n : what.m;
-  const std::int64_t columns = what.trans_a ? what.m : what.n;
-  using matrix_type = backend::gemm_matrix<const T>;
-  const matrix_type matrix = layout == array_layout::left      ? matrix_type{a, 1, rows, 0}
-                             : layout == array_layout::strided ? matrix_type{a, 2 * columns + 3, 2, 0}
-                                                               : matrix_type{a, columns, 1, 0};
-  const std::int64_t stride = layout == array_layout::strided ? 2 : 1;
-  backend::gemv_problem<T> problem;
-  problem.m = what.m;
-  problem.n = what.n;
-  problem.alpha = static_cast<parameter_type>(what.alpha);
-  problem.beta = static_cast<parameter_type>(what.beta);
-  problem.a = what.trans_a ? matrix.transposed() : matrix;
-  problem.x = x;
-  problem.x_stride = stride;
-  problem.y = y;
-  problem.y_stride = stride;
-  return problem;
+/// A matrix or a vector of a layout in nobody's memory.
+array_ref placed(dtype type, array_layout layout, std::int64_t rows, std::int64_t columns) {
+  if (layout == array_layout::left) return {nullptr, type, {rows, columns}, {1, rows}};
+  if (layout == array_layout::strided) return {nullptr, type, {rows, columns}, {2 * columns + 3, 2}};
+  return {nullptr, type, {rows, columns}};
+}
+array_ref placed(dtype type, array_layout layout, std::int64_t entries) {
+  return {nullptr, type, {entries}, {layout == array_layout::strided ? 2 : 1}};
 }
 
 gemv_options options_of(const specification& choice) {
@@ -69,7 +56,7 @@ class gemv_case final : public operation_case<Exec> {
                      {"beta", "the factor of the old y", 0},
                      {"trans_a", "1 where A is stored transposed", 0}};
     result.implementations = {"auto"};
-    for (const std::string_view name : prumo::detail::gemv_implementations<Exec, float>()) {
+    for (const std::string_view name : gemv_implementations(prumo::detail::space_kind_of<Exec>::value, dtype::f32)) {
       result.implementations.emplace_back(name);
     }
     return result;
@@ -119,7 +106,7 @@ class gemv_case final : public operation_case<Exec> {
   void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
     const product what(choice);
     with_type(choice.type, [&]<class T>(T) {
-      gemv(ctx, what.trans_a ? transpose::yes : transpose::no, static_cast<compute_t<T>>(what.alpha),
+      gemv(ctx, what.trans_a ? transposition::yes : transposition::no, static_cast<compute_t<T>>(what.alpha),
            arrays.template matrix<T>(0), arrays.template vector<T>(1), static_cast<compute_t<T>>(what.beta),
            arrays.template vector<T>(2), options_of(choice));
     });
@@ -162,10 +149,13 @@ class gemv_case final : public operation_case<Exec> {
   }
 
   std::string implementation_name(const specification& choice) const override {
-    return with_type(choice.type, [&]<class T>(T) {
-      const auto problem = problem_of<T>(product(choice), choice.layout, nullptr, nullptr, nullptr);
-      return std::string(prumo::detail::gemv_implementation(Exec{}, problem, options_of(choice)));
-    });
+    const product what(choice);
+    const array_ref a =
+        placed(choice.type, choice.layout, what.trans_a ? what.n : what.m, what.trans_a ? what.m : what.n);
+    const array_ref x = placed(choice.type, choice.layout, what.n);
+    const array_ref y = placed(choice.type, choice.layout, what.m);
+    return std::string(gemv_implementation(Exec{}, what.trans_a ? transposition::yes : transposition::no, what.alpha, a,
+                                           x, what.beta, y, options_of(choice)));
   }
 
   flop_counts count_kernel(const specification& choice) const override {
@@ -184,7 +174,15 @@ class gemv_case final : public operation_case<Exec> {
     auto y = counted_values<T>(inputs, 2, what.m);
     flop_counts counts;
     const counting_scope scope(counts);
-    backend::run_canonical_gemv(problem_of<counted<T>>(what, array_layout::right, a.data(), x.data(), y.data()));
+    backend::gemv_problem<counted<T>> problem;
+    problem.m = what.m;
+    problem.n = what.n;
+    problem.alpha = static_cast<T>(what.alpha);
+    problem.beta = static_cast<T>(what.beta);
+    problem.a = {a.data(), what.trans_a ? 1 : what.n, what.trans_a ? what.m : 1, 0};
+    problem.x = x.data();
+    problem.y = y.data();
+    backend::run_canonical_gemv(problem);
     return counts;
   }
 };

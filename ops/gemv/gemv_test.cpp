@@ -107,14 +107,15 @@ template <class T>
 class gemv_typed : public testing::Test {
  public:
   context<space> ctx;
-  std::vector<std::string_view> implementations = detail::gemv_implementations<space, T>();
+  std::vector<std::string_view> implementations =
+      gemv_implementations(detail::space_kind_of<space>::value, dtype_of<T>());
 
   /// Runs unless the implementation refuses; says whether it ran.
   template <class A, class X, class Y>
   bool run(std::string_view implementation, bool transposed, double alpha, const A& a, const X& x, double beta,
            const Y& y) {
     try {
-      gemv(ctx, transposed ? transpose::yes : transpose::no, static_cast<compute_t<T>>(alpha), a, x,
+      gemv(ctx, transposed ? transposition::yes : transposition::no, static_cast<compute_t<T>>(alpha), a, x,
            static_cast<compute_t<T>>(beta), y, {.implementation = implementation});
     } catch (const unsupported_error&) {
       return false;
@@ -282,7 +283,7 @@ TYPED_TEST(gemv_typed, one_number_for_all_of_x) {
   const auto same = place<T>(20, 1);
   Kokkos::deep_copy(same, static_cast<T>(0.5f));
   const auto y = place<T>(30, 1);
-  gemv(this->ctx, transpose::no, 1, a, x, 0, y);
+  gemv(this->ctx, transposition::no, 1, a, x, 0, y);
   this->ctx.fence();
   expect_product<T>(false, 1, a, same, 0, 0, y, "a stride of 0");
 }
@@ -295,22 +296,22 @@ TEST(gemv_errors, extents_that_do_not_fit) {
   const matrix a("my a", 3, 4);
   const vector x("my x", 5);
   const vector y("my y", 3);
-  EXPECT_THAT(tests::message_of<shape_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, y); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemv(ctx, transposition::no, 1, a, x, 0, y); }),
               AllOf(testing::StartsWith("prumo::gemv: expected A [m x n], x [n], and y [m]; got "),
                     HasSubstr("A 'my a': f32 [3 x 4]"), HasSubstr("x 'my x': f32 [5]")));
-  EXPECT_THAT(tests::message_of<shape_error>([&] { gemv(ctx, transpose::yes, 1, a, x, 0, y); }),
+  EXPECT_THAT(tests::message_of<shape_error>([&] { gemv(ctx, transposition::yes, 1, a, x, 0, y); }),
               HasSubstr("expected A [n x m], transposed"));
-  EXPECT_NO_THROW(gemv(ctx, transpose::yes, 1, a, y, 0, vector("", 4)));
+  EXPECT_NO_THROW(gemv(ctx, transposition::yes, 1, a, y, 0, vector("", 4)));
 }
 
 TEST(gemv_errors, overlap) {
   context<space> ctx;
   const matrix a("a", 4, 4);
   const vector x("x", 4);
-  EXPECT_THAT(tests::message_of<alias_error>([&] { gemv(ctx, transpose::no, 1, a, x, 0, x); }),
+  EXPECT_THAT(tests::message_of<alias_error>([&] { gemv(ctx, transposition::no, 1, a, x, 0, x); }),
               HasSubstr("prumo::gemv"));
   const vector row(a.data(), 4);
-  EXPECT_THROW(gemv(ctx, transpose::no, 1, a, x, 0, row), alias_error);
+  EXPECT_THROW(gemv(ctx, transposition::no, 1, a, x, 0, row), alias_error);
 }
 
 TEST(gemv_errors, implementations_that_there_are_not) {
@@ -319,7 +320,7 @@ TEST(gemv_errors, implementations_that_there_are_not) {
   const vector x("x", 4);
   const vector y("y", 3);
   EXPECT_THAT(tests::message_of<argument_error>(
-                  [&] { gemv(ctx, transpose::no, 1, a, x, 0, y, {.implementation = "fastest"}); }),
+                  [&] { gemv(ctx, transposition::no, 1, a, x, 0, y, {.implementation = "fastest"}); }),
               AllOf(HasSubstr("prumo::gemv: no implementation is called 'fastest'"), HasSubstr("portable")));
 }
 

@@ -156,8 +156,8 @@ TYPED_TEST(large_extents, products_of_rows_far_apart) {
       of_columns("columns", columns);
   fill(this->ctx_, 1.0f, ones);
   const auto first_ones = Kokkos::subview(ones, std::pair<std::size_t, std::size_t>{0, columns});
-  gemv(this->ctx_, transpose::no, 1, matrix, first_ones, 0, of_rows);
-  gemv(this->ctx_, transpose::yes, 1, matrix, ones, 0, of_columns);
+  gemv(this->ctx_, transposition::no, 1, matrix, first_ones, 0, of_rows);
+  gemv(this->ctx_, transposition::yes, 1, matrix, ones, 0, of_columns);
   this->ctx_.fence();
   EXPECT_EQ(static_cast<float>(of_rows(0)), 1.0f);
   EXPECT_EQ(static_cast<float>(of_rows(32767)), 2.0f);
@@ -171,7 +171,7 @@ TYPED_TEST(large_extents, products_of_rows_far_apart) {
   const Kokkos::View<T***, Kokkos::LayoutStride, Kokkos::HostSpace> shared(
       ones.data(), Kokkos::LayoutStride(rows, 0, columns, 1, 1, 1));
   const Kokkos::View<T***, Kokkos::LayoutRight, Kokkos::HostSpace> products("products", rows, 1, 1);
-  gemm(this->ctx_, transpose::no, transpose::no, 1, batch, shared, 0, products);
+  gemm(this->ctx_, transposition::no, transposition::no, 1, batch, shared, 0, products);
   this->ctx_.fence();
   EXPECT_EQ(static_cast<float>(products(32767, 0, 0)), 2.0f);
   EXPECT_EQ(static_cast<float>(products(rows - 1, 0, 0)), 4.0f + 8.0f + 16.0f);

@@ -128,13 +128,13 @@ void print_gemv(const char* type) {
       x(index) = prumo::random::uniform<T>(20261121, 3, static_cast<std::uint64_t>(index));
     }
     std::printf("%s ", type);
-    using prumo::transpose;
-    prumo::gemv(ctx, transpose::no, 1,
+    using prumo::transposition;
+    prumo::gemv(ctx, transposition::no, 1,
                 Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace>(a.data(), rows, columns), x, 0, y,
                 {.implementation = "portable"});
     ctx.fence();
     print_checksum("gemv by rows", y);
-    prumo::gemv(ctx, transpose::no, 1,
+    prumo::gemv(ctx, transposition::no, 1,
                 Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace>(a.data(), rows, columns), x, 0, y,
                 {.implementation = "portable"});
     ctx.fence();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Handles that a context owns or adopts.
 
+#include <prumo/backend/blas_form.hpp>
 #include <prumo/backend/cuda_context.hpp>
-#include <prumo/backend/gemm.hpp>
 #include <prumo/error.hpp>
 
 #include <gmock/gmock.h>
@@ -28,8 +28,11 @@ class adopted_handle : public testing::Test {
     problem.a = {a.data(), extent, 1, 0};
     problem.b = {b.data(), extent, 1, 0};
     problem.c = {c.data(), extent, 1, 0};
-    for (const auto& candidate : backend::vendor_gemm_candidates<Kokkos::Cuda, float>()) {
-      if (candidate.name == "cublas") candidate.run(ctx, problem);
+    for (const auto& candidate : backend::vendor_gemm_candidates<Kokkos::Cuda, float>(false)) {
+      backend::blas_form<float> form;
+      if (candidate.name != "cublas") continue;
+      ASSERT_EQ(candidate.prepare(ctx.instance(), problem, form), "");
+      candidate.run(ctx, problem, form);
     }
     ctx.fence();
     EXPECT_EQ(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, c)(3, 4), 64.0f);

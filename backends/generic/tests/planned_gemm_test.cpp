@@ -32,6 +32,7 @@ struct script {
   double otherwise_seconds = 1;  ///< of the vendor's other library
   bool otherwise_refuses = false;
   bool captured = false;
+  bool fuses = true;  ///< proposes something for products with an epilogue
 
   double now = 0;
   int devices_current = 0;
@@ -60,6 +61,20 @@ void multiply(const gemm_plan_shape& shape, const gemm_plan_operands& of) {
   }
 }
 
+/// What the library fuses: a bias along the columns, and relu.
+void finish(const key_type& key, const gemm_plan_operands& of) {
+  const auto [m, n, k, batch] = key.shape.extents;
+  EXPECT_EQ(of.bias != nullptr, key.epilogue.bias_alignment != 0);
+  auto* const c = static_cast<float*>(of.c);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      float& entry = c[i * key.shape.leading[2] + j];
+      if (of.bias != nullptr) entry += static_cast<const float*>(of.bias)[j];
+      if (key.epilogue.activation == activation_function::relu) entry = std::max(entry, 0.0f);
+    }
+  }
+}
+
 class made_up_clock final : public device_clock {
  public:
   void mark(std::size_t which) override { marks_[which] = played.now; }
@@ -77,17 +92,19 @@ struct made_up_workspace {
 struct made_up_plan {
   made_up_plan(const key_type& of, int, std::size_t) : key(of) {
     ++played.plans_made;
+    if (of.epilogue != gemm_plan_epilogue{} && !played.fuses) return;
     for (int i = 0; i < std::min(of.most_algorithms, static_cast<int>(played.seconds.size())); ++i) {
       proposals.push_back(i);
     }
   }
   const std::vector<int>& algorithms() const { return proposals; }
-  void run(int, int algorithm, const gemm_plan_operands& of, const made_up_workspace&, int) const {
+  void run(int, int algorithm, const gemm_plan_operands& of, const made_up_workspace&, int) {
     played.runs.push_back(algorithm);
     const double seconds = played.seconds[static_cast<std::size_t>(algorithm)];
     if (seconds == infinite) throw backend_error("refused");
     played.now += seconds;
     multiply(key.shape, of);
+    finish(key, of);
   }
 
   key_type key;
@@ -135,14 +152,13 @@ struct made_up_library {
   }
   static made_up_device make_current(const host&) { return made_up_device(); }
   template <class T>
-  static void run_otherwise(context<host>&, const gemm_problem<T>& problem) {
+  static void run_otherwise(context<host>& ctx, const blas_form<T>& form) {
     if (played.otherwise_refuses) throw unsupported_error("no such product");
     played.runs.push_back(-1);
     played.now += played.otherwise_seconds;
-    std::string reason;
-    const blas_form<T> form = *to_blas_form(problem, reason);
     multiply(plan_shape_of(form),
              {&form.problem.alpha, form.problem.a.data, form.problem.b.data, &form.problem.beta, form.problem.c.data});
+    complete_product(ctx, form.problem, form.problem.c.data);
   }
 };
 
@@ -159,8 +175,13 @@ class planned_gemm : public testing::Test {
     result.c = {c.data(), 2, 1, 0};
     return result;
   }
-  void run_first(float beta) { run_first_proposal<made_up_library>(ctx, problem(beta)); }
-  void run_tuned(float beta) { run_fastest<made_up_library>(ctx, problem(beta)); }
+  static blas_form<float> form_of(const gemm_problem<float>& problem) {
+    blas_form<float> form;
+    EXPECT_EQ(to_blas_form(problem, form), "");
+    return form;
+  }
+  void run_first(float beta) { run_first_proposal<made_up_library>(ctx, form_of(problem(beta))); }
+  void run_tuned(float beta) { run_fastest<made_up_library>(ctx, form_of(problem(beta))); }
 
   context<host> ctx;
   std::vector<float> a{1, 2, 3, 4};
@@ -218,7 +239,7 @@ TEST_F(planned_gemm, tuned_takes_the_other_library_where_that_is_faster) {
   gemm_problem<float> other = problem(0);
   other.alpha = 2;
   other.k = 1;
-  run_fastest<made_up_library>(ctx, other);  // no proposal at all
+  run_fastest<made_up_library>(ctx, form_of(other));  // no proposal at all
   EXPECT_THAT(played.runs, testing::Each(-1));
   EXPECT_THAT(c, ElementsAre(10, 12, 30, 36));
 }
@@ -228,6 +249,72 @@ TEST_F(planned_gemm, trials_leave_c_alone) {
   run_tuned(1);
   EXPECT_GT(played.runs.size(), 3u);
   EXPECT_THAT(c, ElementsAre(119, 222, 343, 450));
+}
+
+/// The epilogue of all that follows: bias (-20, 3) along the columns, then relu.
+class planned_gemm_with_epilogue : public planned_gemm {
+ protected:
+  blas_form<float> form(float beta = 0) {
+    gemm_problem<float> with_bias = problem(beta);
+    with_bias.has_bias = true;
+    with_bias.bias = {bias.data(), 0, 1, 0};
+    with_bias.activation = activation_function::relu;
+    return form_of(with_bias);
+  }
+
+  std::vector<float> bias{-20, 3};
+};
+
+TEST_F(planned_gemm_with_epilogue, is_fused_where_the_library_proposes_something_for_it) {
+  played.seconds = {1};
+  run_first_proposal<made_up_library>(ctx, form());
+  EXPECT_THAT(played.runs, ElementsAre(0));
+  EXPECT_EQ(played.plans_made, 1);
+  EXPECT_THAT(c, ElementsAre(0, 25, 23, 53));
+}
+
+TEST_F(planned_gemm_with_epilogue, follows_the_product_where_the_library_has_nothing) {
+  played.seconds = {1};
+  played.fuses = false;
+  run_first_proposal<made_up_library>(ctx, form());
+  EXPECT_THAT(played.runs, ElementsAre(0));
+  EXPECT_EQ(played.plans_made, 2);
+  EXPECT_THAT(c, ElementsAre(0, 25, 23, 53));
+}
+
+TEST_F(planned_gemm_with_epilogue, follows_the_other_library) {
+  run_first_proposal<made_up_library>(ctx, form(1));
+  EXPECT_THAT(played.runs, ElementsAre(-1));
+  EXPECT_THAT(c, ElementsAre(99, 225, 323, 453));
+}
+
+TEST_F(planned_gemm_with_epilogue, is_part_of_the_trials) {
+  played.seconds = {2, 1};
+  run_fastest<made_up_library>(ctx, form(1));
+  EXPECT_EQ(played.runs.back(), 1);
+  EXPECT_THAT(c, ElementsAre(99, 225, 323, 453));
+}
+
+TEST_F(planned_gemm_with_epilogue, is_not_fused_where_the_library_means_something_else) {
+  played.seconds = {1};
+  gemm_problem<float> along_rows = problem(0);
+  along_rows.has_bias = true;
+  along_rows.bias = {bias.data(), 1, 0, 0};
+  run_first_proposal<made_up_library>(ctx, form_of(along_rows));
+  EXPECT_THAT(c, ElementsAre(-1, 2, 46, 53));
+  along_rows.c = {c.data(), 1, 2, 0};  // of a column-major C the library computes the transposed product
+  EXPECT_TRUE(can_fuse_epilogue(form_of(along_rows).problem));
+  gemm_problem<float> gelu = problem(0);
+  gelu.activation = activation_function::gelu_by_tanh;
+  EXPECT_FALSE(can_fuse_epilogue(gelu));  // f32: the library's tanh is too coarse
+  gemm_problem<f16> narrow;
+  narrow.activation = activation_function::gelu_by_tanh;
+  EXPECT_TRUE(can_fuse_epilogue(narrow));
+  narrow.activation = activation_function::gelu;
+  EXPECT_FALSE(can_fuse_epilogue(narrow));
+  narrow.activation = activation_function::relu;
+  narrow.beta = 1;
+  EXPECT_FALSE(can_fuse_epilogue(narrow));  // it could be rounded before beta C is added
 }
 
 TEST_F(planned_gemm, nothing_is_measured_while_calls_are_captured) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Handles that a context owns or adopts.
 
-#include <prumo/backend/gemm.hpp>
+#include <prumo/backend/blas_form.hpp>
 #include <prumo/backend/hip_context.hpp>
 #include <prumo/error.hpp>
 
@@ -30,9 +30,10 @@ class adopted_handle : public testing::Test {
     problem.a = {a.data(), 32, 1, 0};
     problem.b = {b.data(), 32, 1, 0};
     problem.c = {c.data(), 32, 1, 0};
-    const auto rocblas = backend::vendor_gemm_candidates<Kokkos::HIP, float>().front();
-    ASSERT_EQ(rocblas.why_not(ctx.instance(), problem), "");
-    rocblas.run(ctx, problem);
+    const auto rocblas = backend::vendor_gemm_candidates<Kokkos::HIP, float>(false).front();
+    backend::blas_form<float> form;
+    ASSERT_EQ(rocblas.prepare(ctx.instance(), problem, form), "");
+    rocblas.run(ctx, problem, form);
     ctx.fence();
     EXPECT_EQ(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, c)(3, 4), 64.0f);
   }

@@ -37,7 +37,7 @@ void check_gemm(prumo::context<exec>& ctx) {
     for (std::size_t l = 0; l < k; ++l) a(i, l) = static_cast<double>(i + l);
   for (std::size_t l = 0; l < k; ++l)
     for (std::size_t j = 0; j < n; ++j) b(l, j) = static_cast<double>(l * j);
-  prumo::gemm(ctx, prumo::transpose::no, prumo::transpose::no, 2.0, a, b, 0.0, c);
+  prumo::gemm(ctx, prumo::transposition::no, prumo::transposition::no, 2.0, a, b, 0.0, c);
   ctx.fence();
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {

@@ -21,6 +21,7 @@ struct blas_operand {
   std::int64_t leading_dimension = 1;
 };
 
+/// What candidates prepare that hand a product to a library.
 template <class T>
 struct blas_form {
   gemm_problem<T> problem;  ///< of a row-major C: as given, or its transpose
@@ -40,7 +41,7 @@ struct blas_form {
   }
 };
 
-namespace detail {
+namespace blas {
 
 /// The leading dimension of a matrix whose rows are the memory's lines; none where it cannot be said so.
 template <class T>
@@ -65,33 +66,26 @@ std::string strides_refused(std::string_view name, const gemm_matrix<T>& matrix)
          "): one must be 1 and the other no smaller than a line of the matrix";
 }
 
-}  // namespace detail
+}  // namespace blas
 
-/// The form of a problem; where there is none, `why_not` says why.
+/// Fills the form of a problem; where there is none, says why.
 template <class T>
-std::optional<blas_form<T>> to_blas_form(const gemm_problem<T>& given, std::string& why_not) {
-  blas_form<T> form;
-  if (const auto straight = detail::leading_dimension(given.c, given.m, given.n)) {
-    form.problem = given;
-    form.leading_dimension_of_c = *straight;
-  } else if (const auto turned = detail::leading_dimension(given.c.transposed(), given.n, given.m)) {
-    form.problem = given.transposed();
-    form.is_turned = true;
-    form.leading_dimension_of_c = *turned;
-  } else {
-    why_not = detail::strides_refused("C", given.c);
-    return std::nullopt;
-  }
-  const auto a = detail::as_blas_operand(form.problem.a, form.problem.m, form.problem.k);
-  const auto b = detail::as_blas_operand(form.problem.b, form.problem.k, form.problem.n);
+std::string to_blas_form(const gemm_problem<T>& given, blas_form<T>& form) {
+  const auto straight = blas::leading_dimension(given.c, given.m, given.n);
+  const auto turned = straight ? straight : blas::leading_dimension(given.c.transposed(), given.n, given.m);
+  if (!turned) return blas::strides_refused("C", given.c);
+  form.is_turned = !straight;
+  form.problem = form.is_turned ? given.transposed() : given;
+  form.leading_dimension_of_c = *turned;
+  const auto a = blas::as_blas_operand(form.problem.a, form.problem.m, form.problem.k);
+  const auto b = blas::as_blas_operand(form.problem.b, form.problem.k, form.problem.n);
   if (!a || !b) {
-    why_not = !a.has_value() != form.is_turned ? detail::strides_refused("A", given.a)
-                                               : detail::strides_refused("B", given.b);
-    return std::nullopt;
+    const bool is_a = !a.has_value() != form.is_turned;
+    return is_a ? blas::strides_refused("A", given.a) : blas::strides_refused("B", given.b);
   }
   form.a = *a;
   form.b = *b;
-  return form;
+  return {};
 }
 
 }  // namespace prumo::backend

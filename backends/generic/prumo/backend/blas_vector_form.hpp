@@ -8,12 +8,12 @@
 #include <prumo/backend/gemv.hpp>
 
 #include <array>
-#include <optional>
 #include <string>
 #include <utility>
 
 namespace prumo::backend {
 
+/// What candidates prepare that hand the product to a library.
 template <class T>
 struct blas_vector_form {
   bool transposed = false;
@@ -22,6 +22,8 @@ struct blas_vector_form {
   std::int64_t leading_dimension = 1;
   std::int64_t x_increment = 1;
   std::int64_t y_increment = 1;
+  /// The same as a product of matrices, for libraries that have no product with vectors of the type.
+  blas_form<T> product;
 
   /// The integers that a library's own integer type has to hold.
   std::array<std::pair<std::string_view, std::int64_t>, 5> integers() const {
@@ -33,15 +35,11 @@ struct blas_vector_form {
   }
 };
 
-/// The form of a problem; where there is none, `why_not` says why.
+/// Fills the form of a problem; where there is none, says why.
 template <class T>
-std::optional<blas_vector_form<T>> to_blas_vector_form(const gemv_problem<T>& problem, std::string& why_not) {
-  const auto a = detail::as_blas_operand(problem.a, problem.m, problem.n);
-  if (!a) {
-    why_not = detail::strides_refused("A", problem.a);
-    return std::nullopt;
-  }
-  blas_vector_form<T> form;
+std::string to_blas_vector_form(const gemv_problem<T>& problem, blas_vector_form<T>& form) {
+  const auto a = blas::as_blas_operand(problem.a, problem.m, problem.n);
+  if (!a) return blas::strides_refused("A", problem.a);
   // Rows that lie in memory are the columns of the transposed matrix.
   form.transposed = !a->transposed;
   form.rows = a->transposed ? problem.m : problem.n;
@@ -50,11 +48,8 @@ std::optional<blas_vector_form<T>> to_blas_vector_form(const gemv_problem<T>& pr
   // The one entry of a vector has no next: its stride says nothing.
   form.x_increment = problem.n == 1 ? 1 : problem.x_stride;
   form.y_increment = problem.m == 1 ? 1 : problem.y_stride;
-  if (form.x_increment == 0) {
-    why_not = "the BLAS has no vectors with a stride of 0";
-    return std::nullopt;
-  }
-  return form;
+  if (form.x_increment == 0) return "the BLAS has no vectors with a stride of 0";
+  return {};
 }
 
 }  // namespace prumo::backend

@@ -2,28 +2,35 @@
 #pragma once
 
 /// \file
-/// Operations that have several implementations, of which one is chosen call by call: what a candidate is, and how one
-/// is found.
+/// Operations that have several implementations, of which one is chosen call by call: what a candidate is, how one is
+/// found, and how a call runs through it.
 
 #include <prumo/context.hpp>
 #include <prumo/error.hpp>
 
+#include <Kokkos_Core.hpp>
+
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prumo::backend {
 
-/// One implementation of an operation for a space; Problem is the operation's plain struct.
-template <class Exec, class Problem>
+/// One implementation of an operation for a space. Problem is the operation's plain struct. Prepared is what a candidate
+/// finds out about a problem when it is asked and needs again when it runs, such as the form in which a library takes
+/// it; a caller keeps it on its stack.
+template <class Exec, class Problem, class Prepared>
 struct candidate {
   std::string_view name;
 
-  /// Empty where the implementation computes this problem, else the reason why it does not.
-  std::string (*why_not)(const Exec& instance, const Problem& problem);
+  /// Empty where the implementation computes this problem, and `prepared` is then filled; else the reason why it does
+  /// not.
+  std::string (*prepare)(const Exec& instance, const Problem& problem, Prepared& prepared);
 
-  /// Enqueues the work on the context's instance. Never called where there is none.
-  void (*run)(context<Exec>& ctx, const Problem& problem);
+  /// Enqueues the work on the context's instance, with what prepare() filled.
+  void (*run)(context<Exec>& ctx, const Problem& problem, const Prepared& prepared);
 
   /// Taken only where it is asked for by name.
   bool on_request = false;
@@ -32,32 +39,86 @@ struct candidate {
   bool uses_matrix_units = false;
 };
 
-/// The first candidate that can, or the one that is `named`. With `log`, says why, a line each. Throws argument_error
-/// where none has that name, and unsupported_error with the reasons where none can. `operation` and `type` are their
-/// names, `describe` tells the problem in words.
-template <class Exec, class Problem, class Describe>
-const candidate<Exec, Problem>& choose_candidate(std::span<const candidate<Exec, Problem>> candidates,
-                                                 std::string_view operation, std::string_view type,
-                                                 const Exec& instance, const Problem& problem, const Describe& describe,
-                                                 std::string_view named, std::string* log) {
+/// What an operation does where there is nothing to choose: no entry to write, say.
+template <class Exec, class Problem>
+struct shortcut {
+  std::string_view name;
+  std::string_view reason;
+  void (*run)(context<Exec>& ctx, const Problem& problem);  ///< null: there is nothing to do
+};
+
+/// The candidates of a backend with the portable one behind them, or before them.
+template <class Candidate>
+std::vector<Candidate> joined_candidates(std::span<const Candidate> vendor, const Candidate& portable,
+                                         bool portable_first = false) {
+  std::vector<Candidate> all(vendor.begin(), vendor.end());
+  all.insert(portable_first ? all.begin() : all.end(), portable);
+  return all;
+}
+
+// Below, Operation is a struct that says what is an operation's own:
+//
+//     problem, prepared           the types of its candidates
+//     name, type                  `prumo::gemm`, and the name of the scalar type
+//     describe(problem)           the problem in words
+//     region_details(problem)     what follows the implementation in the name of a region: `f32,strict`
+//     candidates<Exec>(problem)   a span of candidates that live as long as the program, best first
+//     shortcut_of<Exec>(problem)  an optional shortcut<Exec, problem>
+
+/// The first candidate that can, or the one that is `named`; `prepared` is what it prepared. With `log`, tells what each
+/// said, a line each. Throws argument_error where none has that name, and unsupported_error with the reasons where none
+/// can.
+template <class Operation, class Exec>
+const auto& choose(const Exec& instance, const typename Operation::problem& problem, std::string_view named,
+                   typename Operation::prepared& prepared, std::string* log = nullptr) {
+  const auto candidates = Operation::template candidates<Exec>(problem);
   std::string refusals;
   bool is_known = named.empty();
-  for (const candidate<Exec, Problem>& each : candidates) {
+  for (const auto& each : candidates) {
     if (named.empty() ? each.on_request : each.name != named) continue;
     is_known = true;
-    const std::string reason = each.why_not(instance, problem);
+    const std::string reason = each.prepare(instance, problem, prepared);
     if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
     if (reason.empty()) return each;
     refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
   }
+  const std::string operation(Operation::name);
   if (is_known) {
-    throw unsupported_error(std::string(operation) + ": nothing computes " + describe(problem) + " in " + Exec::name() +
+    throw unsupported_error(operation + ": nothing computes " + Operation::describe(problem) + " in " + Exec::name() +
                             " (" + refusals + ")");
   }
   std::string known;
-  for (const candidate<Exec, Problem>& each : candidates) known += (known.empty() ? "" : ", ") + std::string(each.name);
-  throw argument_error(std::string(operation) + ": no implementation is called '" + std::string(named) + "' in " +
-                       Exec::name() + " for " + std::string(type) + "; there are: " + known);
+  for (const auto& each : candidates) known += (known.empty() ? "" : ", ") + std::string(each.name);
+  throw argument_error(operation + ": no implementation is called '" + std::string(named) + "' in " + Exec::name() +
+                       " for " + std::string(Operation::type) + "; there are: " + known);
+}
+
+/// The name of the implementation that dispatch() would take, or of its shortcut. Throws as dispatch() does.
+template <class Operation, class Exec>
+std::string_view implementation_name(const Exec& instance, const typename Operation::problem& problem,
+                                     std::string_view named) {
+  if (const auto shortcut = Operation::template shortcut_of<Exec>(problem)) return shortcut->name;
+  typename Operation::prepared prepared;
+  return choose<Operation>(instance, problem, named, prepared).name;
+}
+
+/// The names of the implementations that exist for a space and type, best first.
+template <class Operation, class Exec>
+std::vector<std::string_view> implementation_names() {
+  std::vector<std::string_view> names;
+  const typename Operation::problem any;
+  for (const auto& each : Operation::template candidates<Exec>(any)) names.push_back(each.name);
+  return names;
+}
+
+/// Whether the implementation of that name computes in units for matrix products.
+template <class Operation, class Exec>
+bool uses_matrix_units(std::string_view implementation) {
+  const typename Operation::problem any;
+  for (const auto& each : Operation::template candidates<Exec>(any)) {
+    if (each.name == implementation) return each.uses_matrix_units;
+  }
+  return false;
 }
 
 /// Whether `dispatch` is among the words of the environment variable PRUMO_VERBOSE.
@@ -70,6 +131,51 @@ bool prints_dispatch(context<Exec>& ctx) {
     bool on;
   };
   return ctx.template attachment<verbosity>([] { return verbosity{dispatch_is_verbose()}; }).on;
+}
+
+/// A region that shows the path taken: `prumo::gemm[cblas,f32,strict]`. Its name is put together only where a tool
+/// listens.
+class dispatch_region {
+ public:
+  template <class Details>
+  dispatch_region(std::string_view operation, std::string_view implementation, const Details& details)
+      : is_seen_(Kokkos::Profiling::profileLibraryLoaded()) {
+    if (is_seen_) push(operation, implementation, details());
+  }
+  ~dispatch_region();
+  dispatch_region(const dispatch_region&) = delete;
+  dispatch_region& operator=(const dispatch_region&) = delete;
+
+ private:
+  static void push(std::string_view operation, std::string_view implementation, const std::string& details);
+
+  bool is_seen_;
+};
+
+/// Prints to stderr what a call's candidates said.
+void print_dispatch(std::string_view operation, const std::string& problem, const char* space, const std::string& log);
+
+/// One call of an operation: by its shortcut, by the candidate that is `named`, or by the first one that can. Enqueues
+/// the work on the context's instance; throws as choose() does.
+template <class Operation, class Exec>
+void dispatch(context<Exec>& ctx, const typename Operation::problem& problem, std::string_view named) {
+  const bool is_verbose = prints_dispatch(ctx);
+  const auto details = [&] { return Operation::region_details(problem); };
+  const auto print = [&](const std::string& log) {
+    print_dispatch(Operation::name, Operation::describe(problem), Exec::name(), log);
+  };
+  if (const auto shortcut = Operation::template shortcut_of<Exec>(problem)) {
+    if (is_verbose) print("  " + std::string(shortcut->name) + ": " + std::string(shortcut->reason) + "\n");
+    if (shortcut->run == nullptr) return;
+    const dispatch_region region(Operation::name, shortcut->name, details);
+    return shortcut->run(ctx, problem);
+  }
+  typename Operation::prepared prepared;
+  std::string log;
+  const auto& chosen = choose<Operation>(ctx.instance(), problem, named, prepared, is_verbose ? &log : nullptr);
+  if (is_verbose) print(log);
+  const dispatch_region region(Operation::name, chosen.name, details);
+  chosen.run(ctx, problem, prepared);
 }
 
 }  // namespace prumo::backend

@@ -8,6 +8,7 @@
 #include <prumo/backend/candidate.hpp>
 #include <prumo/context.hpp>
 #include <prumo/counted.hpp>
+#include <prumo/gemm_options.hpp>
 #include <prumo/types.hpp>
 
 #include <cstdint>
@@ -17,21 +18,6 @@
 #include <vector>
 
 namespace prumo {
-
-/// How exactly a matrix product is computed. `strict`: every product and sum in the compute type (f32 for f16
-/// and bf16), whatever the environment of a library says; sums of f8 products in f32 but for short stretches of them
-/// that stay in a unit for matrix products. The next three allow the inputs of an f32 product to be rounded to TF32
-/// (11 bits), bf16 or f16 first, where the device has units for it. `fast_accumulation` lets all sums of an f8 product
-/// stay in the unit, which may keep fewer bits than f32 has.
-enum class gemm_mode : std::uint8_t { strict, fast_tf32, fast_bf16, fast_f16, fast_accumulation };
-
-/// The name of a mode as results and options spell it: `strict`, `fast_tf32`, `fast_bf16`, `fast_f16`,
-/// `fast_accumulation`.
-constexpr std::string_view gemm_mode_name(gemm_mode mode) {
-  constexpr std::string_view names[] = {"strict", "fast_tf32", "fast_bf16", "fast_f16", "fast_accumulation"};
-  return names[static_cast<std::size_t>(mode)];
-}
-
 namespace backend {
 
 /// A matrix, or a batch of them: entry (i, j) of matrix b is `data[b * batch_stride + i * row_stride +
@@ -47,8 +33,8 @@ struct gemm_matrix {
   constexpr gemm_matrix transposed() const { return {data, column_stride, row_stride, batch_stride}; }
 };
 
-/// C = alpha A B + beta C for each matrix of a batch: A is m x k, B is k x n, C is m x n, with transposes
-/// already resolved into strides. C is apart from A and B. beta == 0 says that C is not read, alpha == 0 that
+/// C = act(alpha A B + beta C + bias) for each matrix of a batch: A is m x k, B is k x n, C is m x n, with transposes
+/// already resolved into strides. C is apart from A, B and the bias. beta == 0 says that C is not read, alpha == 0 that
 /// A and B are not.
 template <class T>
 struct gemm_problem {
@@ -65,12 +51,19 @@ struct gemm_problem {
   gemm_matrix<const T> b;
   gemm_matrix<product_result_t<T>> c;
   gemm_mode mode = gemm_mode::strict;
+  activation_function activation = activation_function::none;
+  bool has_bias = false;
+  /// m x n, of one column or row and a stride of 0 for the others; the same for the whole batch.
+  gemm_matrix<const product_result_t<T>> bias;
 
   /// No entry of C exists.
   constexpr bool is_empty() const { return m == 0 || n == 0 || batch == 0; }
 
-  /// Nothing is multiplied: C = beta C.
+  /// Nothing is multiplied: C = act(beta C + bias).
   constexpr bool is_scaling() const { return k == 0 || alpha == 0; }
+
+  /// Something is left to do after alpha A B + beta C.
+  constexpr bool has_epilogue() const { return has_bias || activation != activation_function::none; }
 
   /// The same product by rows for columns: C' = alpha B' A' + beta C'.
   constexpr gemm_problem transposed() const {
@@ -80,26 +73,32 @@ struct gemm_problem {
     other.a = b.transposed();
     other.b = a.transposed();
     other.c = c.transposed();
+    other.bias = bias.transposed();
     return other;
   }
 };
 
+template <class T>
+struct blas_form;
+template <class R>
+struct gemm_completion;
+
 /// One implementation of the product for a space and type. Its problems are neither empty nor a mere scaling.
 template <class Exec, class T>
-using gemm_candidate = candidate<Exec, gemm_problem<T>>;
+using gemm_candidate = candidate<Exec, gemm_problem<T>, blas_form<T>>;
 
 /// The implementations that the space's own backend has, best first; each backend's folder defines it for its
-/// spaces and every type.
+/// spaces and every type. Where a product has an epilogue, another one may be best.
 template <class Exec, class T>
-std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates();
+std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool has_epilogue);
 
 /// The implementation in Kokkos alone, `portable`: every type but f8, any strides and extents. It ends every list.
 template <class Exec, class T>
 gemm_candidate<Exec, T> portable_gemm_candidate();
 
-/// Enqueues C = beta C; zeros for beta == 0, nothing for beta == 1. T is C's type.
-template <class Exec, class T>
-void enqueue_gemm_scaling(context<Exec>& ctx, const gemm_problem<T>& problem);
+/// Enqueues C = act(P + beta C + bias), and nothing where C would stay as it is. R is C's type.
+template <class Exec, class R>
+void enqueue_gemm_completion(context<Exec>& ctx, const gemm_completion<R>& completion);
 
 /// Computes the product at once by the portable kernel's canonical host form: one thread, fixed tiles. For T
 /// counted<float> and counted<double>: this is what counted flops of the product are.
@@ -107,9 +106,11 @@ template <class T>
 void run_canonical_gemm(const gemm_problem<T>& problem);
 
 /// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C
-/// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for.
+/// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for; an add where there is a bias, and
+/// what the activation costs.
 flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
-                                  double beta);
+                                  double beta, bool has_bias = false,
+                                  activation_function activation = activation_function::none);
 
 /// The library behind the host's product and its version as it tells them, or an empty string.
 std::string host_blas_description();

@@ -6,7 +6,7 @@
 /// hipBLASLt. DataType and ComputeType are a library's own names of types.
 
 #include <prumo/backend/blas_form.hpp>
-#include <prumo/backend/gemm_accumulation.hpp>
+#include <prumo/backend/gemm_completion.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,12 +36,12 @@ struct gemm_library_result {
   const void* beta;  ///< on the host, of the scale type
 };
 
-/// C itself, of type `own`, or `f32` in the context's workspace where C has to be accumulated afterwards.
+/// C itself, of type `own`, or `f32` in the context's workspace where C has to be completed from there.
 template <class Exec, class T, class DataType>
 gemm_library_result<DataType> library_result_of(context<Exec>& ctx, const blas_form<T>& form, DataType own,
                                                 DataType f32) {
   const gemm_problem<T>& problem = form.problem;
-  if (!needs_accumulation(problem)) {
+  if (!needs_f32_result(problem)) {
     return {problem.c.data, own, form.leading_dimension_of_c, problem.c.batch_stride, &problem.beta};
   }
   static constexpr float nothing = 0;
@@ -68,6 +68,14 @@ gemm_plan_shape plan_shape_of(const blas_form<T>& form) {
           {form.a.transposed, form.b.transposed}};
 }
 
+/// What a library does to the sums before it writes them.
+struct gemm_plan_epilogue {
+  activation_function activation = activation_function::none;
+  int bias_alignment = 0;  ///< of the bias along the memory's lines of C; 0: none
+
+  bool operator==(const gemm_plan_epilogue&) const = default;
+};
+
 /// Everything that a library's choice of an algorithm depends on.
 template <class DataType, class ComputeType>
 struct gemm_plan_key {
@@ -77,6 +85,7 @@ struct gemm_plan_key {
   bool reads_c;
   int alignments[3];
   int most_algorithms;  ///< how many the library is asked for
+  gemm_plan_epilogue epilogue;
 
   bool operator==(const gemm_plan_key&) const = default;
 };
@@ -87,10 +96,31 @@ inline int alignment_of(const void* address) {
   return static_cast<int>(bits & (~bits + 1));
 }
 
+/// Whether libraries that propose algorithms may take the epilogue of a problem with a row-major C along. Their bias has
+/// a value for each row of a column-major C, which are the columns here, without gaps. Their gelu is the form by tanh,
+/// and nobody says how exact: an instruction of NVIDIA's for tanh is off by up to 2^-11 (PTX ISA, tanh.approx.f32), which
+/// is too much for f32 and hardly shows in 16 bits. Nothing but alpha and the epilogue may happen to a 16-bit result, or
+/// it could be rounded before.
+template <class T>
+constexpr bool can_fuse_epilogue(const gemm_problem<T>& problem) {
+  if (!problem.has_epilogue()) return false;
+  constexpr bool is_narrow = sizeof(product_result_t<T>) == 2;
+  if (is_narrow && problem.beta != 0) return false;
+  if (problem.has_bias && (problem.bias.row_stride != 0 || problem.bias.column_stride != 1)) return false;
+  switch (problem.activation) {
+    case activation_function::none:
+    case activation_function::relu: return true;
+    case activation_function::gelu_by_tanh: return is_narrow;
+    default: return false;
+  }
+}
+
+/// The key of a form whose epilogue is `fused`.
 template <class T, class DataType, class ComputeType>
 gemm_plan_key<DataType, ComputeType> plan_key_of(const blas_form<T>& form,
                                                  const gemm_library_types<DataType, ComputeType>& types,
-                                                 const gemm_library_result<DataType>& result, int most_algorithms) {
+                                                 const gemm_library_result<DataType>& result, int most_algorithms,
+                                                 const gemm_plan_epilogue& fused) {
   const gemm_problem<T>& problem = form.problem;
   gemm_plan_shape shape = plan_shape_of(form);
   shape.leading[2] = result.leading_dimension;
@@ -100,7 +130,8 @@ gemm_plan_key<DataType, ComputeType> plan_key_of(const blas_form<T>& form,
           shape,
           result.data == problem.c.data && problem.beta != 0,
           {alignment_of(problem.a.data), alignment_of(problem.b.data), alignment_of(result.data)},
-          most_algorithms};
+          most_algorithms,
+          fused};
 }
 
 /// Addresses and factors of one product.
@@ -110,6 +141,7 @@ struct gemm_plan_operands {
   const void* b;
   const void* beta;
   void* c;
+  const void* bias = nullptr;
 };
 
 /// The plans of the products that a context has computed, the latest first: asking a library for algorithms takes

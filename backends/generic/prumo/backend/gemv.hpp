@@ -47,9 +47,12 @@ struct gemv_problem {
   }
 };
 
+template <class T>
+struct blas_vector_form;
+
 /// One implementation for a space and type. Its problems are neither empty nor a mere scaling.
 template <class Exec, class T>
-using gemv_candidate = candidate<Exec, gemv_problem<T>>;
+using gemv_candidate = candidate<Exec, gemv_problem<T>, blas_vector_form<T>>;
 
 /// The implementations that the space's own backend has, best first; each backend's folder defines it for its spaces
 /// and every type.

@@ -12,8 +12,8 @@
 ///     workspace_of(ctx)             an object with `data` and `bytes`
 ///     stream_of(instance), is_captured(instance), make_clock(instance, marks)
 ///     make_current(instance)        makes the instance's device current for a scope
-///     run_otherwise<T>(ctx, problem)  the vendor's other library, which takes every problem that this one is given;
-///                                     throws unsupported_error where it has no product of T
+///     run_otherwise<T>(ctx, form)   the vendor's other library, which takes every form that this one is given; throws
+///                                   unsupported_error where it has no product of T
 ///
 /// A plan has algorithms(), best first as the library thinks, run(handle, algorithm, operands, workspace, stream), and
 /// `fastest`, an optional place among them.
@@ -34,46 +34,71 @@ namespace prumo::backend {
 /// for most problems.
 inline constexpr int most_tuned_algorithms = 32;
 
-/// A product on its way to the library.
+/// A product on its way to the library, whose epilogue the library computes where it is `fused`.
 template <class Library, class T>
 class planned_product {
  public:
   using context_type = context<typename Library::execution_space>;
 
-  planned_product(context_type& ctx, const gemm_problem<T>& given, int most_algorithms)
+  planned_product(context_type& ctx, const blas_form<T>& form, int most_algorithms, bool fused)
       : ctx_(ctx),
-        types_(*Library::template types_of<T>(given.mode, reason_)),
-        form_(*to_blas_form(given, reason_)),
+        types_(*Library::template types_of<T>(form.problem.mode, reason_)),
+        form_(fused ? without_epilogue(form) : form),
+        bias_(fused && form.problem.has_bias ? form.problem.bias.data : nullptr),
         workspace_(Library::workspace_of(ctx)),
         result_(library_result_of(ctx, form_, types_.result, Library::f32)),
         plans_(ctx.template attachment<plans_type>([] { return plans_type(); })),
-        plan_(plans_.find(plan_key_of(form_, types_, result_, most_algorithms), workspace_.bytes)) {}
+        plan_(plans_.find(plan_key_of(form_, types_, result_, most_algorithms, fused ? epilogue_of(form) : none),
+                          workspace_.bytes)) {}
 
   auto& plan() { return plan_; }
 
   template <class Algorithm>
   void run(const Algorithm& algorithm) const {
     const gemm_problem<T>& problem = form_.problem;
-    plan_.run(plans_.handle(), algorithm, {&problem.alpha, problem.a.data, problem.b.data, result_.beta, result_.data},
-              workspace_, Library::stream_of(ctx_.instance()));
-    if (needs_accumulation(problem)) {
-      enqueue_accumulation(ctx_.instance(), problem, static_cast<const float*>(result_.data));
-    }
+    plan_.run(plans_.handle(), algorithm,
+              {&problem.alpha, problem.a.data, problem.b.data, result_.beta, result_.data, bias_}, workspace_,
+              Library::stream_of(ctx_.instance()));
+    complete_product(ctx_, problem, result_.data);
   }
 
  private:
   using plans_type = typename Library::plans;
   using plan_type = typename Library::plan;
+  static constexpr gemm_plan_epilogue none{};
+
+  static blas_form<T> without_epilogue(blas_form<T> form) {
+    form.problem.has_bias = false;
+    form.problem.activation = activation_function::none;
+    return form;
+  }
+  static gemm_plan_epilogue epilogue_of(const blas_form<T>& form) {
+    return {form.problem.activation, form.problem.has_bias ? alignment_of(form.problem.bias.data) : 0};
+  }
 
   context_type& ctx_;
   std::string reason_;
   typename Library::types types_;
   blas_form<T> form_;
+  const void* bias_;
   const typename Library::workspace& workspace_;
   gemm_library_result<decltype(Library::types::element)> result_;
   plans_type& plans_;
   plan_type& plan_;
 };
+
+/// Calls `use(product)` with the product as the library computes it best: with its epilogue where it may and proposes
+/// algorithms for that, else without.
+template <class Library, class T, class Use>
+void with_planned_product(context<typename Library::execution_space>& ctx, const blas_form<T>& form,
+                          int most_algorithms, const Use& use) {
+  if (can_fuse_epilogue(form.problem)) {
+    planned_product<Library, T> product(ctx, form, most_algorithms, true);
+    if (!product.plan().algorithms().empty()) return use(product);
+  }
+  planned_product<Library, T> product(ctx, form, most_algorithms, false);
+  use(product);
+}
 
 /// Memory of C's size and alignment, so that trials do not add to what beta keeps of C.
 template <class Exec, class T>
@@ -131,50 +156,55 @@ std::size_t find_fastest(std::size_t count, const Seconds& seconds) {
 
 /// The place of what computes the product fastest; the one after the last algorithm is the vendor's other library.
 template <class Library, class T>
-std::size_t find_fastest_algorithm(context<typename Library::execution_space>& ctx, const gemm_problem<T>& given) {
-  gemm_problem<T> problem = given;
+std::size_t find_fastest_algorithm(context<typename Library::execution_space>& ctx, const blas_form<T>& given) {
+  blas_form<T> form = given;
   Kokkos::View<std::byte*, typename Library::execution_space::memory_space> own_result;
-  if (given.beta != 0) {
-    own_result = result_for_trials(ctx.instance(), given);
+  if (given.problem.beta != 0) {
+    own_result = result_for_trials(ctx.instance(), given.problem);
     constexpr std::uintptr_t alignment = 256;
     const auto address = reinterpret_cast<std::uintptr_t>(own_result.data());
-    const auto wanted = reinterpret_cast<std::uintptr_t>(given.c.data) % alignment;
-    problem.c.data = reinterpret_cast<product_result_t<T>*>(own_result.data() +
-                                                            (alignment + wanted - address % alignment) % alignment);
+    const auto wanted = reinterpret_cast<std::uintptr_t>(given.problem.c.data) % alignment;
+    form.problem.c.data = reinterpret_cast<product_result_t<T>*>(
+        own_result.data() + (alignment + wanted - address % alignment) % alignment);
   }
-  planned_product<Library, T> product(ctx, problem, most_tuned_algorithms);
-  const auto& algorithms = product.plan().algorithms();
   const auto clock = Library::make_clock(ctx.instance(), 2);
-  return find_fastest(algorithms.size() + 1, [&](std::size_t which, int warm_ups, int times) {
-    return seconds_of(*clock, warm_ups, times, [&] {
-      which < algorithms.size() ? product.run(algorithms[which]) : Library::template run_otherwise<T>(ctx, problem);
+  std::size_t fastest = 0;
+  with_planned_product<Library>(ctx, form, most_tuned_algorithms, [&](auto& product) {
+    const auto& algorithms = product.plan().algorithms();
+    fastest = find_fastest(algorithms.size() + 1, [&](std::size_t which, int warm_ups, int times) {
+      return seconds_of(*clock, warm_ups, times, [&] {
+        which < algorithms.size() ? product.run(algorithms[which]) : Library::template run_otherwise<T>(ctx, form);
+      });
     });
   });
+  return fastest;
 }
 
 /// By what the library proposes first, and by the vendor's other library where it proposes nothing.
 template <class Library, class T>
-void run_first_proposal(context<typename Library::execution_space>& ctx, const gemm_problem<T>& given) {
+void run_first_proposal(context<typename Library::execution_space>& ctx, const blas_form<T>& form) {
   const auto device = Library::make_current(ctx.instance());
-  planned_product<Library, T> product(ctx, given, 1);
-  if (product.plan().algorithms().empty()) return Library::template run_otherwise<T>(ctx, given);
-  product.run(product.plan().algorithms().front());
+  with_planned_product<Library>(ctx, form, 1, [&](auto& product) {
+    const auto& algorithms = product.plan().algorithms();
+    algorithms.empty() ? Library::template run_otherwise<T>(ctx, form) : product.run(algorithms.front());
+  });
 }
 
 /// By the fastest of what the library proposes and of what the vendor's other library takes. The first product of a
 /// problem in a context measures them all, which waits for the device, tenths of a second and more; where the instance
 /// is being captured in a graph and nothing was measured before, it is run_first_proposal().
 template <class Library, class T>
-void run_fastest(context<typename Library::execution_space>& ctx, const gemm_problem<T>& given) {
+void run_fastest(context<typename Library::execution_space>& ctx, const blas_form<T>& form) {
   const auto device = Library::make_current(ctx.instance());
-  planned_product<Library, T> product(ctx, given, most_tuned_algorithms);
-  auto& plan = product.plan();
-  if (!plan.fastest) {
-    if (Library::is_captured(ctx.instance())) return run_first_proposal<Library>(ctx, given);
-    plan.fastest = find_fastest_algorithm<Library>(ctx, given);
-  }
-  if (*plan.fastest >= plan.algorithms().size()) return Library::template run_otherwise<T>(ctx, given);
-  product.run(plan.algorithms()[*plan.fastest]);
+  with_planned_product<Library>(ctx, form, most_tuned_algorithms, [&](auto& product) {
+    auto& plan = product.plan();
+    if (!plan.fastest) {
+      if (Library::is_captured(ctx.instance())) return run_first_proposal<Library>(ctx, form);
+      plan.fastest = find_fastest_algorithm<Library>(ctx, form);
+    }
+    if (*plan.fastest >= plan.algorithms().size()) return Library::template run_otherwise<T>(ctx, form);
+    product.run(plan.algorithms()[*plan.fastest]);
+  });
 }
 
 }  // namespace prumo::backend

@@ -65,6 +65,8 @@ struct parameter {
   double fallback = 0;
   /// Where some types or layouts have another one.
   double (*fallback_by_choice)(dtype type, array_layout layout) = nullptr;
+  /// The values that tests try beside the default; empty: the usual ones (<prumo/case/test_choices.hpp>).
+  std::vector<double> test_values = {};
 
   double fallback_of(dtype type, array_layout layout) const {
     return fallback_by_choice != nullptr ? fallback_by_choice(type, layout) : fallback;
