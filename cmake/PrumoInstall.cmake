@@ -5,12 +5,12 @@ include(CMakePackageConfigHelpers)
 
 set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
 
-# What find_package(prumo COMPONENTS ...) can name, each a target prumo::NAME. The last two come with the programs.
+# What find_package(prumo COMPONENTS ...) can name, each a target prumo::NAME. The last three come with the programs.
 set(PRUMO_COMPONENTS core backends ops prumo machine cases)
 set(_prumo_libraries prumo_core prumo_backends prumo_ops prumo_prumo prumo_machine prumo_cases)
 if(TARGET prumo_worker)
-  list(APPEND PRUMO_COMPONENTS protocol worker)
-  list(APPEND _prumo_libraries prumo_protocol prumo_worker)
+  list(APPEND PRUMO_COMPONENTS protocol serving worker)
+  list(APPEND _prumo_libraries prumo_protocol prumo_serving prumo_worker)
 endif()
 if(TARGET prumo_cblas)
   # Static libraries hand their own dependencies on: whoever links prumo::backends links this.

@@ -3,7 +3,7 @@
 #include "options.hpp"
 #include "report.hpp"
 #include "sweep.hpp"
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/surroundings.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "report.hpp"
 
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <cmath>
 #include <cstdio>

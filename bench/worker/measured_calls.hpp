@@ -8,7 +8,7 @@
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/machine/recorded_calls.hpp>
 #include <prumo/machine/transfers.hpp>
-#include <prumo/protocol/sampling.hpp>
+#include <prumo/serving/sampling.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -3,8 +3,8 @@
 
 #include "kokkos_session.hpp"
 #include "worker_handler.hpp"
-#include <prumo/protocol/server.hpp>
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/server.hpp>
+#include <prumo/serving/surroundings.hpp>
 #include <prumo/spaces.hpp>
 
 #include <cstdio>

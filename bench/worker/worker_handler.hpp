@@ -12,10 +12,10 @@
 #include <prumo/error.hpp>
 #include <prumo/machine/device_facts.hpp>
 #include <prumo/machine/telemetry.hpp>
-#include <prumo/protocol/memory_limit.hpp>
-#include <prumo/protocol/sampling.hpp>
-#include <prumo/protocol/server.hpp>
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/memory_limit.hpp>
+#include <prumo/serving/sampling.hpp>
+#include <prumo/serving/server.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <algorithm>
 #include <map>

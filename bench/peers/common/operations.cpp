@@ -196,11 +196,13 @@ protocol::resolve_answer describe(const operation& what, const call& it, dtype t
                                                 " of that shape needs more than 2^60 bytes of memory, more than "
                                                 "any machine has available");
   }
+  std::int64_t largest = 0;
   for (const array_extent& array : arrays_of(what, type, it)) {
     const std::int64_t bytes = array.elements * static_cast<std::int64_t>(bytes_of(array.type));
     answer.footprint_bytes += bytes;
-    answer.bytes_per_array = std::max(answer.bytes_per_array, bytes);
+    largest = std::max(largest, bytes);
   }
+  answer.bytes_per_array = largest;
   answer.model = model_of(what, it, type);
   return answer;
 }

@@ -132,18 +132,19 @@ protocol::verify_answer peer_case::verify(double budget) {
   answer.error_bound = 1;
   answer.checked = static_cast<std::uint64_t>(checked);
   answer.method = checked == output.elements ? "all" : "sampled";
+  double error = 0;
   const std::int64_t missing = with_type(output.type, [&]<class T>(T) {
     const T* const result = static_cast<const T*>(extents.arrays[arrays_.size() - 1]);
-    answer.error = worst_error(wanted, result, output.elements, checked);
+    error = worst_error(wanted, result, output.elements, checked);
     return count_nan(result, output.elements);
   });
   if (missing > 0) {
-    answer.error = std::numeric_limits<double>::quiet_NaN();
     answer.message = std::to_string(missing) + " entries are NaN or were not written";
-  } else if (answer.error > 1) {
-    answer.message = "the result is off by " + std::to_string(answer.error) + " times its bound";
+    return answer;
   }
-  answer.verified = answer.error <= answer.error_bound;
+  answer.error = error;
+  answer.verified = error <= *answer.error_bound;
+  if (!answer.verified) answer.message = "the result is off by " + std::to_string(error) + " times its bound";
   return answer;
 }
 

@@ -3,7 +3,7 @@
 
 #include "framework.hpp"
 #include <prumo/protocol/messages.hpp>
-#include <prumo/protocol/sampling.hpp>
+#include <prumo/serving/sampling.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "peer_handler.hpp"
 
-#include <prumo/protocol/memory_limit.hpp>
+#include <prumo/serving/memory_limit.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -106,7 +106,7 @@ protocol::prepare_answer peer_handler::prepare(const protocol::prepare_request& 
   auto made = std::make_unique<peer_case>(computes_, what, how, chosen.type, extents, request.seed, copies);
   const std::int64_t id = ++last_id_;
   open_[id] = std::move(made);
-  return {id, how.name, static_cast<std::int64_t>(copies), needed, "wall"};
+  return {id, how.name, static_cast<std::int64_t>(copies), needed, "wall", "single"};
 }
 
 protocol::verify_answer peer_handler::verify(const protocol::verify_request& request) {

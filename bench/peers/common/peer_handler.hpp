@@ -2,7 +2,7 @@
 #pragma once
 
 #include "peer_case.hpp"
-#include <prumo/protocol/server.hpp>
+#include <prumo/serving/server.hpp>
 
 #include <cstdint>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "kernels.hpp"
 #include "peer_handler.hpp"
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 namespace prumo::peers {
 namespace {

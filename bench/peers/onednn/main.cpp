@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "onednn_framework.hpp"
 #include "peer_handler.hpp"
-#include <prumo/protocol/server.hpp>
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/server.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 int main(int argc, char** argv) {
   using namespace prumo;

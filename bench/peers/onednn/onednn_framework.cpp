@@ -3,7 +3,7 @@
 
 #include "peer_handler.hpp"
 #include "primitives.hpp"
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>

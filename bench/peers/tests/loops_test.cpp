@@ -32,7 +32,8 @@ TEST_P(every_length, is_computed_right_by_every_implementation) {
     for (const implementation& how : loops_framework().implementations_of(what)) {
       for (const dtype type : {dtype::f32, dtype::f64}) {
         const protocol::verify_answer result = verified(what.op.c_str(), how, vector_of(GetParam()), type);
-        EXPECT_TRUE(result.verified) << what.op << ' ' << how.name << ' ' << result.error << ' ' << result.message;
+        EXPECT_TRUE(result.verified) << what.op << ' ' << how.name << ' ' << result.error.value_or(-1) << ' '
+                                     << result.message;
         EXPECT_EQ(result.method, "all");
         ++verified_cases;
       }

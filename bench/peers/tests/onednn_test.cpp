@@ -39,7 +39,7 @@ class onednn : public testing::TestWithParam<dtype> {
     try {
       const protocol::verify_answer result = peer_case(computes_, what, how, GetParam(), extents, 3, 2).verify(1e12);
       EXPECT_TRUE(result.verified) << what.op << ' ' << name_of(GetParam()) << " m " << extents.m << " n " << extents.n
-                                   << " k " << extents.k << ": " << result.error << ' ' << result.message;
+                                   << " k " << extents.k << ": " << result.error.value_or(-1) << ' ' << result.message;
       EXPECT_EQ(result.method, "all");
     } catch (const protocol::request_error& refused) {
       // It has no reduction that reduces nothing.

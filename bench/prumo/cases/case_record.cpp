@@ -16,9 +16,7 @@ using nlohmann::json;
 
 json or_null(const std::optional<double>& number) { return number ? json(*number) : json(); }
 
-json whole_or_null(const std::optional<double>& number) {
-  return number ? json(static_cast<std::uint64_t>(*number)) : json();
-}
+json or_null(const std::optional<std::uint64_t>& number) { return number ? json(*number) : json(); }
 
 /// The median of times, null where there is none or it is zero.
 json median_or_null(const std::vector<double>& values) {
@@ -31,13 +29,13 @@ void append(std::vector<double>& to, const std::vector<double>& from) { to.inser
 
 }  // namespace
 
-void case_record::set_prepared(const prepare_answer& prepared) {
+void case_record::set_prepared(const protocol::prepare_answer& prepared) {
   result_["implementation"] = prepared.implementation;
   if (prepared.unit) result_["unit"] = *prepared.unit;
   clock_ = prepared.clock;
 }
 
-void case_record::set_verification(const verify_answer& verification) {
+void case_record::set_verification(const protocol::verify_answer& verification) {
   compared_ = true;
   result_["verified"] = verification.verified;
   result_["error"] = or_null(verification.error);
@@ -52,7 +50,7 @@ void case_record::set_verification(const verify_answer& verification) {
   end("failed", reason);
 }
 
-void case_record::add_sample(const sample_answer& sample) {
+void case_record::add_sample(const protocol::sample_answer& sample) {
   append(samples_, sample.samples);
   append(wall_, sample.wall);
   if (sample.transfer) {
@@ -66,7 +64,7 @@ void case_record::add_sample(const sample_answer& sample) {
   if (sample.temperature_c) temperature_c_ = std::max(temperature_c_.value_or(-273.15), *sample.temperature_c);
   if (sample.energy_j) {
     energy_j_ += *sample.energy_j;
-    energy_calls_ += sample.batch * static_cast<double>(sample.samples.size());
+    energy_calls_ += static_cast<double>(sample.batch) * static_cast<double>(sample.samples.size());
   }
   throttle_.insert(sample.throttle.begin(), sample.throttle.end());
 }
@@ -105,8 +103,8 @@ json case_record::finish(stop_reason why) const {
   if (transferred_) {
     result["transfer"] = {{"h2d_s", median_or_null(h2d_)},
                           {"d2h_s", median_or_null(d2h_)},
-                          {"h2d_bytes", whole_or_null(h2d_bytes_)},
-                          {"d2h_bytes", whole_or_null(d2h_bytes_)}};
+                          {"h2d_bytes", or_null(h2d_bytes_)},
+                          {"d2h_bytes", or_null(d2h_bytes_)}};
   }
   result["clock_mhz"] = median_or_null(clocks_mhz_);
   result["temperature_c"] = or_null(temperature_c_);

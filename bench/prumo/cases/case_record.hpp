@@ -4,11 +4,12 @@
 #include "plan/plan.hpp"
 #include "rates/rates_and_shares.hpp"
 #include "statistics/stopping.hpp"
-#include "workers/protocol.hpp"
+#include <prumo/protocol/messages.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,9 +29,9 @@ class case_record {
   /// `stub` is the result as the plan knows it.
   explicit case_record(nlohmann::json stub) : result_(std::move(stub)) {}
 
-  void set_prepared(const prepare_answer& prepared);
-  void set_verification(const verify_answer& verification);
-  void add_sample(const sample_answer& sample);
+  void set_prepared(const protocol::prepare_answer& prepared);
+  void set_verification(const protocol::verify_answer& verification);
+  void add_sample(const protocol::sample_answer& sample);
   /// What was sampled since the last round is of one round, which all cases of a batch go through together.
   void end_round();
   void set_counted(nlohmann::json counted) { result_["flops"]["counted"] = std::move(counted); }
@@ -57,7 +58,8 @@ class case_record {
   std::vector<double> samples_, wall_, h2d_, d2h_, clocks_mhz_;
   std::vector<std::size_t> rounds_;  ///< samples of each round
   std::size_t samples_of_rounds_ = 0;
-  std::optional<double> h2d_bytes_, d2h_bytes_, temperature_c_;
+  std::optional<std::uint64_t> h2d_bytes_, d2h_bytes_;
+  std::optional<double> temperature_c_;
   bool transferred_ = false;
   double energy_j_ = 0, energy_calls_ = 0;
   std::set<std::string> throttle_;

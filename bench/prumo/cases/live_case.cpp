@@ -33,10 +33,16 @@ live_case::live_case(const planned_group& group, const planned_case& planned, wo
       slow_seconds_(slow_seconds(group)),
       rule_{options.target_noise.value_or(standard_noise_target(device_.summary.backend)), options.minimum_samples,
             options.minimum_seconds} {
-  request_ = {
-      device_.own_id,     group.op,     group.dtype,  group.shape,         group.layout,  group.parameters,
-      group.compute_mode, options.seed, planned.data, planned.host_memory, planned.cache, planned.implementation,
-      planned.dispatch};
+  request_ =
+      make_case_request<protocol::prepare_request>(group.op, group.dtype, group.layout, group.shape, group.parameters);
+  request_.device = device_.own_id;
+  request_.compute_mode = group.compute_mode;
+  request_.seed = options.seed;
+  request_.transferred = planned.data == "transferred";
+  request_.host_memory = planned.host_memory;
+  request_.cold = planned.cache == "cold";
+  request_.single_calls = planned.dispatch == "single";
+  request_.implementation = planned.implementation;
   if (planned.outcome) record_.end(planned.outcome->status, planned.outcome->reason);
 }
 
@@ -47,7 +53,7 @@ void live_case::ensure_prepared() {
   generation_ = client_.generation();
   record_.set_prepared(*prepared_);
   // A worker of before there was a choice records short calls; hosts have nothing to record.
-  if (request_.dispatch == "single" && prepared_->dispatch != "single" && prepared_->clock == "device") {
+  if (request_.single_calls && prepared_->dispatch != "single" && prepared_->clock == "device") {
     throw request_refused("unsupported", fmt::format("{} cannot launch each call by itself", device_.id));
   }
 }
@@ -89,12 +95,13 @@ void live_case::verify(double budget, double call_seconds) {
 void live_case::sample(double seconds, bool discards) {
   guarded([&] {
     const auto begun = steady::now();
-    const sample_answer answer = client_.sample(prepared_->case_id, seconds, slow_seconds_);
+    const protocol::sample_answer answer = client_.sample(prepared_->case_id, seconds, slow_seconds_);
     const double elapsed = seconds_since(begun);
     // The first answer includes that the worker warmed up and found out how many calls make an interval.
-    const double intervals = answer.batch * std::accumulate(answer.samples.begin(), answer.samples.end(), 0.0);
+    const double intervals =
+        static_cast<double>(answer.batch) * std::accumulate(answer.samples.begin(), answer.samples.end(), 0.0);
     last_seconds_ = last_seconds_ > 0 ? elapsed : std::min(elapsed, intervals);
-    if (!answer.samples.empty()) interval_seconds_ = intervals / static_cast<double>(answer.samples.size());
+    interval_seconds_ = intervals / static_cast<double>(answer.samples.size());
     if (discards && can_discard_settling(elapsed, seconds)) return;
     record_.add_sample(answer);
     ++rounds_;

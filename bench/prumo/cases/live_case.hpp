@@ -66,10 +66,10 @@ class live_case {
   case_record record_;
   const fleet_device& device_;
   worker_client& client_;
-  prepare_request request_;
+  protocol::prepare_request request_;
   double slow_seconds_;
   stopping_rule rule_;
-  std::optional<prepare_answer> prepared_;
+  std::optional<protocol::prepare_answer> prepared_;
   int generation_ = 0;
   std::size_t rounds_ = 0;
   double sampled_seconds_ = 0;

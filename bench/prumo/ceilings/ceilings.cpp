@@ -35,7 +35,7 @@ std::optional<double>& value_of(measured_ceilings& ceilings, std::string_view pr
 }
 
 /// The type that a probe is measured with: the group's, or f32, in which 16-bit types are computed.
-std::string probe_type(const case_description& probe, const std::string& dtype) {
+std::string probe_type(const protocol::case_description& probe, const std::string& dtype) {
   for (const std::string& type : {dtype, std::string("f32")}) {
     if (std::ranges::find(probe.dtypes, type) != probe.dtypes.end()) return type;
   }
@@ -47,7 +47,7 @@ std::string probe_type(const case_description& probe, const std::string& dtype) 
 std::string ceiling_store::key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
                                   const planned_case& which) const {
   if (probe == "launch") return fmt::format("{} {} {}", probe, device.label(), which.dispatch);
-  const case_description* described = fleet_.find_case(device, std::string(probe));
+  const protocol::case_description* described = fleet_.find_case(device, std::string(probe));
   const std::string dtype = described == nullptr ? group.dtype : probe_type(*described, group.dtype);
   if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device.label(), dtype);
   return fmt::format("{} {} {} {:.0f} {}", probe, device.label(), dtype, group.bytes_per_array.value_or(0),
@@ -55,7 +55,7 @@ std::string ceiling_store::key_of(std::string_view probe, const fleet_device& de
 }
 
 bool ceiling_store::offers(const fleet_device& device, const char* probe, const std::string& dtype) const {
-  const case_description* described = fleet_.find_case(device, probe);
+  const protocol::case_description* described = fleet_.find_case(device, probe);
   return described != nullptr && !probe_type(*described, dtype).empty();
 }
 
@@ -132,14 +132,11 @@ const planned_group* ceiling_store::describe(const probe_need& need, const plann
     probe.dtype = probe_type(*fleet_.find_case(device, need.probe), group.dtype);
     probe.layout = "right";
     probe.compute_mode = "strict";
+    auto request = make_case_request<protocol::resolve_request>(probe.op, probe.dtype, probe.layout, json::object(),
+                                                                json::object());
+    if (group.bytes_per_array) request.bytes_per_array = static_cast<std::int64_t>(*group.bytes_per_array);
+    probe.set_resolved(fleet_.worker(device.worker).resolve(request));
     probe.bytes_per_array = group.bytes_per_array;
-    const resolve_answer resolved =
-        fleet_.worker(device.worker)
-            .resolve(probe.op, probe.dtype, group.bytes_per_array, json::object(), probe.layout, json::object());
-    probe.shape = resolved.shape;
-    probe.parameters = resolved.parameters;
-    probe.model = resolved.model;
-    probe.footprint_bytes = resolved.footprint_bytes;
     probe.cases.push_back(
         {need.device, "resident", std::nullopt, need.cache, std::nullopt, std::nullopt, need.dispatch});
     return &probe;
@@ -234,7 +231,7 @@ void ceiling_store::measure(std::size_t device, const std::string& dtype, double
   const planned_case whole{device, "resident", std::nullopt, cache, std::nullopt, std::nullopt};
   std::vector<probe_need> wanted;
   for (const char* probe : every_probe) {
-    const case_description* described = fleet_.find_case(fleet_.devices()[device], probe);
+    const protocol::case_description* described = fleet_.find_case(fleet_.devices()[device], probe);
     if (described == nullptr || probe_type(*described, dtype) != dtype) continue;
     wanted.push_back(need_of(probe, device, group, whole));
   }
@@ -273,7 +270,7 @@ measured_ceilings ceiling_store::find(const planned_group& group, const planned_
   if (group.dtype != "f32") {
     measured_ceilings single = find_ceilings(known, "f32", which.cache, which.dispatch, bytes);
     for (const char* probe : {"copy", "triad", "read", "write", "fma"}) {
-      const case_description* described = fleet_.find_case(device, probe);
+      const protocol::case_description* described = fleet_.find_case(device, probe);
       if (described == nullptr || probe_type(*described, group.dtype) != "f32") continue;
       value_of(found, probe) = value_of(single, probe);
     }

@@ -77,7 +77,7 @@ void group_measurer::release(const planned_group& group, member& which) {
 
 void group_measurer::verify(const planned_group& group, const group_setting& setting, batch& now) {
   for (member* it : now.cases) {
-    if (!it->measured.open()) continue;
+    if (!it->measured.open() || !fleet_.worker(it->measured.device().worker).has("verify")) continue;
     throw_if_interrupted();
     const double least = times_.verify_seconds(group, *it->planned, time_model::least_verify_budget);
     const double budget = times_.verify_budget(group, *it->planned, least + verify_share * setting.case_seconds);
@@ -101,7 +101,10 @@ json group_measurer::counted_flops(const planned_group& group, const group_setti
     const double expected = times_.count_seconds(group, planned, limit);
     const auto begun = steady::now();
     try {
-      counted = fleet_.worker(worker).count(group.op, group.dtype, group.shape, group.parameters, limit, expected);
+      auto request =
+          make_case_request<protocol::count_request>(group.op, group.dtype, "right", group.shape, group.parameters);
+      request.limit = limit;
+      counted = fleet_.worker(worker).count(request, expected);
     } catch (const request_refused&) {
       continue;
     } catch (const worker_failure&) {

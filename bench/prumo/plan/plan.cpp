@@ -23,17 +23,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Numbers of a worker as the file wants them: whole where they are whole.
-json whole_numbers(const json& object) {
-  json result = json::object();
-  for (const auto& [name, value] : object.items()) {
-    const bool whole = value.is_number_float() && std::fabs(value.get<double>()) < 9e15 &&
-                       std::trunc(value.get<double>()) == value.get<double>();
-    result[name] = whole ? json(static_cast<std::int64_t>(value.get<double>())) : value;
-  }
-  return result;
-}
-
 std::optional<double> fact_number(const fleet_device& device, const char* name) {
   const json facts = device.entry.value("facts", json::object());
   const auto found = facts.find(name);
@@ -55,7 +44,7 @@ std::optional<settled_outcome> memory_outcome(const planned_group& group, const 
 /// are launched one by one whatever the dispatch, which is then one case.
 void add_cases(planned_group& group, std::size_t device_index, const worker_fleet& fleet, const axis_choice& choice) {
   const fleet_device& device = fleet.devices()[device_index];
-  const case_description* described = fleet.find_case(device, group.op);
+  const protocol::case_description* described = fleet.find_case(device, group.op);
   if (!described) {
     planned_case missing{device_index, choice.data.front(), std::nullopt, choice.caches.front(), std::nullopt, {}};
     missing.outcome = settled_outcome{"unsupported", fmt::format("{} has no operation {}", device.id, group.op)};
@@ -64,11 +53,14 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
     return;
   }
   std::optional<settled_outcome> outcome;
-  if (!device.fixed_threads.empty()) {
+  if (const std::string why = fleet.worker(device.worker).why_unmeasurable(); !why.empty()) {
+    outcome = settled_outcome{"unsupported", why};
+  } else if (!device.fixed_threads.empty()) {
     outcome = settled_outcome{"unsupported", device.fixed_threads};
   } else if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) {
     outcome = settled_outcome{"unsupported", fmt::format("{} has no {} for {}", device.id, group.dtype, group.op)};
-    const auto told = described->missing_dtypes.find(group.dtype);
+    const auto told =
+        std::ranges::find(described->missing_dtypes, group.dtype, &std::pair<std::string, std::string>::first);
     if (told != described->missing_dtypes.end()) outcome->reason += ": " + told->second;
   } else {
     outcome = memory_outcome(group, device);
@@ -103,15 +95,17 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
 }
 
 /// Asks the workers, in order, until one resolves the shape. Refusals end in `refusal`.
-std::optional<resolve_answer> resolve_shape(worker_fleet& fleet, const op_choice& chosen, const std::string& dtype,
-                                            const std::string& layout, std::optional<std::uint64_t> bytes,
-                                            std::string& refusal) {
+std::optional<protocol::resolve_answer> resolve_shape(worker_fleet& fleet, const op_choice& chosen,
+                                                      const std::string& dtype, const std::string& layout,
+                                                      std::optional<std::uint64_t> bytes, std::string& refusal) {
   for (const fleet_device& device : fleet.devices()) {
-    const case_description* described = fleet.find_case(device, chosen.op);
+    const protocol::case_description* described = fleet.find_case(device, chosen.op);
     if (!described || std::ranges::find(described->dtypes, dtype) == described->dtypes.end()) continue;
     try {
-      const auto size = bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
-      return fleet.worker(device.worker).resolve(chosen.op, dtype, size, chosen.shape, layout, chosen.parameters);
+      auto request =
+          make_case_request<protocol::resolve_request>(chosen.op, dtype, layout, chosen.shape, chosen.parameters);
+      if (bytes) request.bytes_per_array = static_cast<std::int64_t>(*bytes);
+      return fleet.worker(device.worker).resolve(request);
     } catch (const request_refused& refused) {
       refusal = refused.what();
       if (refused.kind() == "usage")
@@ -121,19 +115,6 @@ std::optional<resolve_answer> resolve_shape(worker_fleet& fleet, const op_choice
     }
   }
   return std::nullopt;
-}
-
-/// What is wrong with the numbers that a worker resolved; empty if nothing is.
-std::string shape_fault(const planned_group& group) {
-  for (const auto& [name, extent] : group.shape.items()) {
-    if (!extent.is_number_integer() || extent.get<std::int64_t>() < 0) {
-      return fmt::format("has {} {}", name, extent.dump());
-    }
-  }
-  for (const auto& [name, value] : group.parameters.items()) {
-    if (!value.is_number()) return fmt::format("comes with the parameter {} {}", name, value.dump());
-  }
-  return {};
 }
 
 void refuse_if_nothing_fits(const bench_plan& plan) {
@@ -180,6 +161,15 @@ std::string planned_group::label() const {
       size += fmt::format("{}{}={}", size.empty() ? "" : " ", name, value.dump());
   }
   return fmt::format("{} {}{} {}", op, dtype, layout == "right" ? "" : " " + layout, size);
+}
+
+void planned_group::set_resolved(const protocol::resolve_answer& resolved) {
+  const json told = protocol::write_message(resolved);
+  shape = told.at("shape");
+  parameters = told.at("parameters");
+  model = told.at("model");
+  if (resolved.bytes_per_array) bytes_per_array = static_cast<double>(*resolved.bytes_per_array);
+  footprint_bytes = static_cast<double>(resolved.footprint_bytes);
 }
 
 json planned_group::result_stub(const worker_fleet& fleet, const planned_case& which) const {
@@ -230,18 +220,9 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
           group.dtype = dtype;
           group.layout = layout;
           group.compute_mode = chosen.compute_modes.front();
-          group.shape = whole_numbers(resolved->shape);
-          group.parameters = whole_numbers(resolved->parameters);
-          group.model = resolved->model;
-          group.bytes_per_array = resolved->bytes_per_array;
+          group.set_resolved(*resolved);
           if (!group.bytes_per_array && bytes) group.bytes_per_array = static_cast<double>(*bytes);
-          group.footprint_bytes = resolved->footprint_bytes;
           group.arrays = chosen.arrays;
-          if (const std::string fault = shape_fault(group); !fault.empty()) {
-            plan.notes.push_back(
-                fmt::format("{} {} left out: its worker gave a shape that {}", chosen.op, dtype, fault));
-            continue;
-          }
           for (const std::string& mode : chosen.compute_modes) {
             planned_group with_mode = group;
             with_mode.compute_mode = mode;
@@ -253,9 +234,12 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
     }
   }
   if (plan.groups.empty()) {
-    throw program_error(exit_code::wrong_usage, plan.notes.empty()
-                                                    ? "these options leave nothing to measure"
-                                                    : fmt::format("nothing to measure: {}", plan.notes.front()));
+    const bool shares_too_little = std::ranges::any_of(fleet.devices(), [&](const fleet_device& it) {
+      return it.missing.empty() && !fleet.worker(it.worker).why_unmeasurable().empty();
+    });
+    throw program_error(shares_too_little ? exit_code::machine_cannot : exit_code::wrong_usage,
+                        plan.notes.empty() ? "these options leave nothing to measure"
+                                           : fmt::format("nothing to measure: {}", plan.notes.front()));
   }
   refuse_if_nothing_fits(plan);
   mark_largest_kernels(plan, fleet);

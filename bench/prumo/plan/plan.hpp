@@ -41,13 +41,15 @@ struct planned_group {
   std::string compute_mode;
   nlohmann::json shape;       ///< complete, whole numbers
   nlohmann::json parameters;  ///< complete
-  nlohmann::json model;       ///< of the protocol, or null
+  nlohmann::json model;       ///< as in the protocol's answer to `resolve`
   std::optional<double> bytes_per_array;
   double footprint_bytes = 0;
   int arrays = 0;
   std::vector<planned_case> cases;
   std::size_t process_run = 0;  ///< in which of several process runs it is measured
 
+  /// Takes shape, parameters, model and bytes from a worker's answer.
+  void set_resolved(const protocol::resolve_answer& resolved);
   /// `softmax f32 2MB` or, with the shape where no size is known, `softmax f32 columns=1024 rows=512`.
   [[nodiscard]] std::string label() const;
   /// Fields of a result that the plan knows, the rest as blank_result().

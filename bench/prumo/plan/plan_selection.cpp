@@ -29,7 +29,7 @@ void add_once(std::vector<std::string>& list, const std::string& name) {
 
 /// One operation as all selected devices together know it.
 struct known_op {
-  const case_description* first = nullptr;
+  const protocol::case_description* first = nullptr;
   std::vector<std::string> dtypes;
   std::vector<std::string> layouts;
   std::vector<std::string> implementations;
@@ -39,7 +39,7 @@ std::vector<known_op> known_ops(const worker_fleet& fleet) {
   std::vector<known_op> ops;
   for (const fleet_device& device : fleet.devices()) {
     if (!device.missing.empty()) continue;
-    for (const case_description& described : fleet.worker(device.worker).hello().cases) {
+    for (const protocol::case_description& described : fleet.worker(device.worker).hello().cases) {
       auto found = std::ranges::find_if(ops, [&](const known_op& it) { return it.first->op == described.op; });
       if (found == ops.end()) found = ops.insert(ops.end(), known_op{&described, {}, {}, {}});
       for (const auto& dtype : described.dtypes) add_once(found->dtypes, dtype);
@@ -87,9 +87,9 @@ void check_known(std::string_view what, const std::vector<std::string>& wanted, 
   }
 }
 
-std::vector<std::string> names_of(const std::vector<named_number>& numbers) {
+std::vector<std::string> names_of(const std::vector<protocol::named_number>& numbers) {
   std::vector<std::string> names;
-  for (const named_number& it : numbers) names.push_back(it.name);
+  for (const protocol::named_number& it : numbers) names.push_back(it.name);
   return names;
 }
 
@@ -119,27 +119,27 @@ std::vector<std::string> choose(const std::vector<std::string>& wanted, const st
   return {contains(known, standard) ? standard : known.front()};
 }
 
-void choose_shape(const plan_options& options, const case_description& described, op_choice& chosen,
+void choose_shape(const plan_options& options, const protocol::case_description& described, op_choice& chosen,
                   std::vector<std::string>& notes) {
   chosen.shape = json::object();
   bool complete = !described.axes.empty();
   bool all_named = complete;
-  for (const named_number& axis : described.axes) {
+  for (const protocol::named_number& axis : described.axes) {
     const auto named = options.shape.find(axis.name);
     if (named != options.shape.end()) {
       chosen.shape[axis.name] = static_cast<std::uint64_t>(named->second);
     } else {
       all_named = false;
-      complete = complete && axis.default_value.has_value();
+      complete = complete && axis.fallback.has_value();
     }
   }
   // The shape says all: no size is needed, and defaults fill the rest.
   if (all_named || (complete && !chosen.shape.empty() && options.sizes.empty())) {
     if (!options.sizes.empty())
       notes.push_back(fmt::format("--size has no effect on {}: --shape gives all its axes", described.op));
-    for (const named_number& axis : described.axes) {
+    for (const protocol::named_number& axis : described.axes) {
       if (!chosen.shape.contains(axis.name)) {
-        chosen.shape[axis.name] = static_cast<std::uint64_t>(*axis.default_value);
+        chosen.shape[axis.name] = static_cast<std::uint64_t>(*axis.fallback);
       }
     }
     chosen.sizes = {std::nullopt};
@@ -179,7 +179,7 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
     chosen.compute_modes = choose(options.compute_modes, it.first->compute_modes, options.extent,
                                   it.first->compute_modes.empty() ? "strict" : it.first->compute_modes.front().c_str());
     chosen.parameters = json::object();
-    for (const named_number& parameter : it.first->parameters) {
+    for (const protocol::named_number& parameter : it.first->parameters) {
       const auto named = options.parameters.find(parameter.name);
       if (named != options.parameters.end()) chosen.parameters[parameter.name] = named->second;
     }
@@ -208,13 +208,13 @@ axis_choice choose_axes(const plan_options& options) {
   return choice;
 }
 
-std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device) {
+std::vector<std::string> data_for(const axis_choice& choice, const protocol::device_summary& device) {
   if (has_transfers(device) || choice.data_named) return choice.data;
   return {"resident"};
 }
 
 std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,
-                                                            const case_description& described) {
+                                                            const protocol::case_description& described) {
   std::vector<std::optional<std::string>> chosen;
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(chosen, std::optional(name)) == chosen.end()) chosen.emplace_back(name);

@@ -47,10 +47,10 @@ struct axis_choice {
 
 /// The values of `data` that apply to a device: one that holds its data in the host's memory has no transfers, and is
 /// asked for them only where the user names them.
-[[nodiscard]] std::vector<std::string> data_for(const axis_choice& choice, const device_summary& device);
+[[nodiscard]] std::vector<std::string> data_for(const axis_choice& choice, const protocol::device_summary& device);
 
 /// The implementations to measure of one worker's operation; an empty one means its first.
 [[nodiscard]] std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,
-                                                                          const case_description& described);
+                                                                          const protocol::case_description& described);
 
 }  // namespace prumo::bench

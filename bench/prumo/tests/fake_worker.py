@@ -5,7 +5,7 @@
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
-                   [--always-recorded]
+                   [--always-recorded] [--protocol N] [--features NAME,...] [--newer]
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
 counter. Calls that it launches one by one take 4 us at least, and 0.5 us more where they are not the probe's. With
@@ -18,8 +18,11 @@ default there is one domain of at most two cores that this machine has.
 Times are chosen by --factor, which slows an operation down, and --by-start: the first process of this label takes F1 times
 as long, the second F2 times. --starts is the file in which the processes of all labels are listed as they start.
 
+Without --features it is of before there were features; with them it answers the requests among them alone. With --newer it
+says things that no front-end of today knows: a case of another kind, and a further field in each answer.
+
 WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
-WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, endless, silent_close,
+WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, missing_cases, endless, silent_close,
 wrong, liar, bad_count, bad_facts, unavailable, or error:KIND. With --once, faults happen only while FILE does not exist; the first creates it.
 """
 import argparse
@@ -98,14 +101,16 @@ class Worker:
     def hello(self, request):
         if request.get("protocol") != 1:
             raise Refusal("usage", "unknown protocol")
-        return {"protocol": self.options.protocol,
+        features = {} if self.options.features is None else {"features": self.options.features.split(",")}
+        newer = [dict(self.cases[0], op="train", kind="pipeline")] if self.options.newer else []
+        return {"protocol": self.options.protocol, **features,
                 "worker": {"name": "fake", "version": self.options.version_told, "backend": self.options.backend,
                            "versions": {"python": "3"}, "build": {"type": "none", "flags": ""}, "pid": os.getpid(),
                            "environment": self.environment(), "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
                              "name": "A device that is not there", "threads": self.threads if self.host else None}
                             for i in range(self.options.devices)],
-                "cases": self.cases}
+                "cases": self.cases + newer}
 
     def environment(self):
         told = {name: value for name, value in os.environ.items()
@@ -304,6 +309,8 @@ class Worker:
             return json.dumps(dict(answer, samples=[float("nan")]))
         if what == "negative":
             return json.dumps(dict(answer, samples=[1e-3, -1e-3]))
+        if what == "missing_cases":
+            return json.dumps({k: v for k, v in answer.items() if k != "cases"})
         if what == "missing":
             return json.dumps({"id": answer["id"], "ok": True})
         if what == "wrong":
@@ -331,9 +338,11 @@ class Worker:
         handlers = {"hello": self.hello, "device": self.device, "resolve": self.resolve, "prepare": self.prepare,
                     "verify": self.verify, "count": self.count, "sample": self.sample, "release": self.release,
                     "quit": lambda _: {}}
-        if request["request"] not in handlers:
-            raise Refusal("usage", "unknown request")
-        return dict(handlers[request["request"]](request), ok=True)
+        name = request["request"]
+        lacking = self.options.features is not None and name not in ("hello", "quit", *self.options.features.split(","))
+        if name not in handlers or lacking:
+            raise Refusal("usage", f"there is no request '{name}'")
+        return dict(handlers[name](request), ok=True, **({"mood": "good"} if self.options.newer else {}))
 
     def serve(self):
         for line in sys.stdin:
@@ -363,6 +372,8 @@ def main():
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--backend", default="fake")
     parser.add_argument("--protocol", type=int, default=1)
+    parser.add_argument("--features", help="the names in its greeting")
+    parser.add_argument("--newer", action="store_true", help="it says more than a front-end of today knows")
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
     parser.add_argument("--speed", type=float, default=1, help="so many times as fast as usual, but for launches")

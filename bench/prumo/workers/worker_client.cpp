@@ -5,18 +5,21 @@
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
-#include <type_traits>
+#include <tuple>
 
 namespace prumo::bench {
 namespace {
 
-using nlohmann::json;
+using protocol::json;
 
 /// Seconds that an answer may take although nothing is to be done: start-up of a framework, a slow launcher.
 constexpr double patience = 60;
+/// What helps where a worker and this program have too little in common.
+constexpr std::string_view same_release = "use a worker and a prumo of the same release";
 /// How much longer than expected work may take before the worker counts as hung.
 constexpr double slack = 20;
 
@@ -58,16 +61,17 @@ void worker_client::fail(worker_failure::reason why, const std::string& what) {
   throw worker_failure(why, message, said);
 }
 
-template <typename Parse>
-std::invoke_result_t<Parse, const json&> worker_client::checked(std::string_view name, const json& answer,
-                                                                Parse parse) {
+template <class Message>
+Message worker_client::checked(std::string_view name, const json& answer) {
   try {
-    return parse(answer);
-  } catch (const protocol_error& error) {
-    fail(worker_failure::reason::lied, fmt::format("broke the protocol in its answer to '{}': {}", name, error.what()));
-  } catch (const json::exception& error) {
-    fail(worker_failure::reason::lied, fmt::format("broke the protocol in its answer to '{}': {}", name, error.what()));
+    return protocol::read_message<Message>(answer);
+  } catch (const protocol::message_error& error) {
+    break_protocol(name, error);
   }
+}
+
+void worker_client::break_protocol(std::string_view name, const protocol::message_error& error) {
+  fail(worker_failure::reason::lied, fmt::format("broke the protocol in its answer to '{}': {}", name, error.what()));
 }
 
 void worker_client::start() {
@@ -78,7 +82,7 @@ void worker_client::start() {
   how.forward_errors = options_.forward_errors;
   process_ = std::make_unique<worker_process>(launch_.command, how);
   try {
-    send("hello", {{"protocol", protocol_version}});
+    send("hello", protocol::write_message(protocol::hello_request{}));
   } catch (const process_error&) {
     // The end of its output, which greet() reads, says more.
   }
@@ -93,7 +97,7 @@ void worker_client::launch() {
   }
 }
 
-const hello_answer& worker_client::greet() {
+const protocol::hello_answer& worker_client::greet() {
   if (greeted_ && process_) return *hello_;
   if (given_up()) {
     throw worker_failure(worker_failure::reason::cannot_start,
@@ -105,11 +109,53 @@ const hello_answer& worker_client::greet() {
   } catch (const process_error& error) {
     fail(worker_failure::reason::cannot_start, error.what());
   }
-  const json answer = exchange("hello", options_.time_limit.value_or(patience));
-  hello_ = checked("hello", answer, parse_hello);
+  read_greeting(exchange("hello", options_.time_limit.value_or(patience)));
   greeted_ = true;
   failed_starts_ = 0;
   return *hello_;
+}
+
+void worker_client::read_greeting(const json& answer) {
+  try {
+    hello_ = protocol::read_message<protocol::hello_answer>(answer);
+  } catch (const protocol::message_error& error) {
+    const json version = answer.value("protocol", json());
+    if (version.is_null() || version == protocol::protocol_version) break_protocol("hello", error);
+    fail(worker_failure::reason::lied,
+         fmt::format("speaks version {} of the worker protocol, and this prumo, which speaks version {}, cannot read "
+                     "its greeting ({}): {}",
+                     quote(version.dump()), protocol::protocol_version, error.what(), same_release));
+  }
+  std::vector<std::string>& warnings = hello_->worker.warnings;
+  std::erase_if(hello_->cases, [&](const protocol::case_description& it) {
+    if (it.kind == "op" || it.kind == "probe") return false;
+    warnings.push_back(fmt::format("{} is left out: this prumo does not know cases of the kind '{}'", it.op, it.kind));
+    return true;
+  });
+  if (!has("verify") && why_unmeasurable().empty()) {
+    warnings.push_back("the worker has no request 'verify': its results are not compared with a reference");
+  }
+}
+
+bool worker_client::has(std::string_view feature) const {
+  // A worker of before there were features has all those of version 1.
+  if (!hello_->features) {
+    return hello_->protocol == protocol::protocol_version &&
+           std::ranges::find(protocol::protocol_features, feature) != protocol::protocol_features.end();
+  }
+  return std::ranges::find(*hello_->features, feature) != hello_->features->end();
+}
+
+std::string worker_client::why_unmeasurable() const {
+  std::vector<std::string_view> lacking;
+  for (const std::string_view needed : {"resolve", "prepare", "sample", "release"}) {
+    if (!has(needed)) lacking.push_back(needed);
+  }
+  return lacking.empty() ? std::string() : describe_lack(fmt::format("{}", fmt::join(lacking, ", ")));
+}
+
+std::string worker_client::describe_lack(std::string_view requests) const {
+  return fmt::format("{} lacks {} of the worker protocol: {}", called(), requests, same_release);
 }
 
 void worker_client::send(std::string_view name, const json& fields) {
@@ -157,73 +203,59 @@ json worker_client::exchange(std::string_view name, double limit) {
   return answer;
 }
 
-json worker_client::request(std::string_view name, const json& fields, double limit) {
+template <class Message>
+json worker_client::request(std::string_view name, const Message& message, double limit) {
   greet();
+  if (!has(name)) throw request_refused("unsupported", describe_lack(fmt::format("'{}'", name)));
   try {
-    send(name, fields);
+    send(name, protocol::write_message(message));
   } catch (const process_error& error) {
     fail(worker_failure::reason::died, fmt::format("{} before '{}'", error.what(), name));
   }
   return exchange(name, options_.time_limit.value_or(limit));
 }
 
-json worker_client::device(const std::string& device) {
-  return checked("device", request("device", {{"device", device}}, patience), parse_device);
+nlohmann::json worker_client::device(const std::string& device) {
+  const json answer = request("device", protocol::device_request{device}, patience);
+  std::ignore = checked<protocol::device_answer>("device", answer);
+  return answer.at("device");
 }
 
-resolve_answer worker_client::resolve(const std::string& op, const std::string& dtype,
-                                      std::optional<double> bytes_per_array, const json& shape,
-                                      const std::string& layout, const json& parameters) {
-  json fields = {{"op", op},       {"dtype", dtype},   {"bytes_per_array", nullptr},
-                 {"shape", shape}, {"layout", layout}, {"parameters", parameters}};
-  if (bytes_per_array) fields["bytes_per_array"] = static_cast<std::uint64_t>(*bytes_per_array);
-  return checked("resolve", request("resolve", fields, patience), parse_resolve);
+protocol::resolve_answer worker_client::resolve(const protocol::resolve_request& what) {
+  return checked<protocol::resolve_answer>("resolve", request("resolve", what, patience));
 }
 
-prepare_answer worker_client::prepare(const prepare_request& what, double expected) {
-  const auto nullable = [](const std::optional<std::string>& text) { return text ? json(*text) : json(); };
-  return checked("prepare",
-                 request("prepare",
-                         {{"device", what.device},
-                          {"op", what.op},
-                          {"dtype", what.dtype},
-                          {"shape", what.shape},
-                          {"layout", what.layout},
-                          {"parameters", what.parameters},
-                          {"compute_mode", what.compute_mode},
-                          {"seed", what.seed},
-                          {"data", what.data},
-                          {"host_memory", nullable(what.host_memory)},
-                          {"cache", what.cache},
-                          {"dispatch", what.dispatch},
-                          {"implementation", nullable(what.implementation)}},
-                         patience + slack * expected),
-                 parse_prepare);
+protocol::prepare_answer worker_client::prepare(const protocol::prepare_request& what, double expected) {
+  return checked<protocol::prepare_answer>("prepare", request("prepare", what, patience + slack * expected));
 }
 
-verify_answer worker_client::verify(std::int64_t case_id, std::optional<double> budget, double expected) {
-  const json operations = budget ? json(*budget) : json();
-  return checked("verify",
-                 request("verify", {{"case", case_id}, {"budget", operations}}, 2 * patience + slack * expected),
-                 parse_verify);
+protocol::verify_answer worker_client::verify(std::int64_t case_id, std::optional<double> budget, double expected) {
+  const json answer = request("verify", protocol::verify_request{case_id, budget}, 2 * patience + slack * expected);
+  const auto told = checked<protocol::verify_answer>("verify", answer);
+  if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
+    break_protocol("verify", protocol::message_error(fmt::format(
+                                 "it says verified, but the error {} is not within the bound {}",
+                                 answer.value("error", json()).dump(), answer.value("error_bound", json()).dump())));
+  }
+  return told;
 }
 
-json worker_client::count(const std::string& op, const std::string& dtype, const json& shape, const json& parameters,
-                          double limit, double expected) {
-  return checked(
-      "count",
-      request("count", {{"op", op}, {"dtype", dtype}, {"shape", shape}, {"parameters", parameters}, {"limit", limit}},
-              2 * patience + slack * expected),
-      parse_count);
+nlohmann::json worker_client::count(const protocol::count_request& what, double expected) {
+  const json answer = request("count", what, 2 * patience + slack * expected);
+  std::ignore = checked<protocol::count_answer>("count", answer);
+  const json& counted = answer.at("counted");
+  if (counted.is_object() && !counted.contains("total")) {
+    break_protocol("count", protocol::message_error("the field 'counted.total' is missing"));
+  }
+  return counted;
 }
 
-sample_answer worker_client::sample(std::int64_t case_id, double seconds, double expected) {
-  return checked("sample",
-                 request("sample", {{"case", case_id}, {"seconds", seconds}}, patience + slack * (seconds + expected)),
-                 parse_sample);
+protocol::sample_answer worker_client::sample(std::int64_t case_id, double seconds, double expected) {
+  return checked<protocol::sample_answer>(
+      "sample", request("sample", protocol::sample_request{case_id, seconds}, patience + slack * (seconds + expected)));
 }
 
-void worker_client::release(std::int64_t case_id) { request("release", {{"case", case_id}}, patience); }
+void worker_client::release(std::int64_t case_id) { request("release", protocol::release_request{case_id}, patience); }
 
 void worker_client::quit() noexcept {
   if (!process_) return;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "workers/protocol.hpp"
 #include "workers/worker_process.hpp"
+#include <prumo/protocol/messages.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,22 +58,18 @@ class request_refused : public std::runtime_error {
   std::string kind_;
 };
 
-/// What `prepare` needs; names as in docs/protocol.md.
-struct prepare_request {
-  std::string device;
-  std::string op;
-  std::string dtype;
-  nlohmann::json shape;
-  std::string layout;
-  nlohmann::json parameters;
-  std::string compute_mode;
-  std::uint64_t seed = 1;
-  std::string data;
-  std::optional<std::string> host_memory;
-  std::string cache;
-  std::optional<std::string> implementation;
-  std::string dispatch;
-};
+/// A request about an operation at a shape. `shape` and `parameters` are objects of numbers by name.
+template <std::derived_from<protocol::case_request> Request>
+[[nodiscard]] Request make_case_request(const std::string& op, const std::string& dtype, const std::string& layout,
+                                        const nlohmann::json& shape, const nlohmann::json& parameters) {
+  Request request;
+  request.op = op;
+  request.dtype = dtype;
+  request.layout = layout;
+  for (const auto& [axis, extent] : shape.items()) request.shape.emplace_back(axis, extent.get<std::int64_t>());
+  for (const auto& [name, value] : parameters.items()) request.parameters.emplace_back(name, value.get<double>());
+  return request;
+}
 
 /// A worker as typed requests. One request at a time. After a worker_failure the next request starts it again; a
 /// worker that cannot be started three times in a row is given up.
@@ -90,22 +86,28 @@ class worker_client {
   void launch();
 
   /// Waits for the answer to `hello`, starting the worker where needed. \throws worker_failure, interrupted
-  const hello_answer& greet();
+  const protocol::hello_answer& greet();
 
   /// The last answer to `hello`. \pre greet() succeeded once.
-  [[nodiscard]] const hello_answer& hello() const { return *hello_; }
+  [[nodiscard]] const protocol::hello_answer& hello() const { return *hello_; }
 
-  /// Each sends the request of its name and checks the answer. `expected` is how many seconds the work may reasonably
+  /// Whether the worker has a feature of docs/protocol.md, such as the request `verify`. \pre greet() succeeded once.
+  [[nodiscard]] bool has(std::string_view feature) const;
+  /// Why the worker cannot be measured at all, since it lacks a request that every measurement needs; empty: it can.
+  /// \pre greet() succeeded once.
+  [[nodiscard]] std::string why_unmeasurable() const;
+
+  /// Each sends the request of its name and checks the answer. A request that the worker lacks counts as refused, as
+  /// `unsupported`. `expected` is how many seconds the work may reasonably
   /// take; the limit is a multiple of it.
   /// \throws request_refused, worker_failure, interrupted
   nlohmann::json device(const std::string& device);
-  resolve_answer resolve(const std::string& op, const std::string& dtype, std::optional<double> bytes_per_array,
-                         const nlohmann::json& shape, const std::string& layout, const nlohmann::json& parameters);
-  prepare_answer prepare(const prepare_request& what, double expected);
-  verify_answer verify(std::int64_t case_id, std::optional<double> budget, double expected);
-  nlohmann::json count(const std::string& op, const std::string& dtype, const nlohmann::json& shape,
-                       const nlohmann::json& parameters, double limit, double expected);
-  sample_answer sample(std::int64_t case_id, double seconds, double expected);
+  protocol::resolve_answer resolve(const protocol::resolve_request& what);
+  protocol::prepare_answer prepare(const protocol::prepare_request& what, double expected);
+  protocol::verify_answer verify(std::int64_t case_id, std::optional<double> budget, double expected);
+  /// The counted flops as the results file keeps them, null where the worker cannot count.
+  nlohmann::json count(const protocol::count_request& what, double expected);
+  protocol::sample_answer sample(std::int64_t case_id, double seconds, double expected);
   void release(std::int64_t case_id);
 
   /// Ends the worker in order: `quit`, then by force.
@@ -124,21 +126,24 @@ class worker_client {
   [[nodiscard]] const options& settings() const noexcept { return options_; }
 
  private:
-  nlohmann::json request(std::string_view name, const nlohmann::json& fields, double limit);
-  nlohmann::json exchange(std::string_view name, double limit);
+  template <class Message>
+  protocol::json request(std::string_view name, const Message& message, double limit);
+  protocol::json exchange(std::string_view name, double limit);
+  void read_greeting(const protocol::json& answer);
   void start();
-  void send(std::string_view name, const nlohmann::json& fields);
+  void send(std::string_view name, const protocol::json& fields);
   /// How messages call it: `worker 'openmp'`, `worker 'openmp' with 4 threads`.
   [[nodiscard]] std::string called() const;
+  [[nodiscard]] std::string describe_lack(std::string_view requests) const;
   [[noreturn]] void fail(worker_failure::reason why, const std::string& what);
-  template <typename Parse>
-  std::invoke_result_t<Parse, const nlohmann::json&> checked(std::string_view name, const nlohmann::json& answer,
-                                                             Parse parse);
+  [[noreturn]] void break_protocol(std::string_view name, const protocol::message_error& error);
+  template <class Message>
+  Message checked(std::string_view name, const protocol::json& answer);
 
   worker_launch launch_;
   options options_;
   std::unique_ptr<worker_process> process_;
-  std::optional<hello_answer> hello_;
+  std::optional<protocol::hello_answer> hello_;
   bool greeted_ = false;
   std::int64_t last_id_ = 0;
   int generation_ = 0;

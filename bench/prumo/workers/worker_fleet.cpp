@@ -23,7 +23,7 @@ json blank_entry(const fleet_device& device) {
   return {{"id", device.id},
           {"backend", summary.backend},
           {"name", summary.name.empty() ? json() : json(summary.name)},
-          {"threads", summary.threads},
+          {"threads", summary.threads ? json(*summary.threads) : json()},
           {"facts", json::object()},
           {"peaks", json::array()},
           {"ceilings", json::array()}};
@@ -33,9 +33,9 @@ json blank_entry(const fleet_device& device) {
 
 std::string fleet_device::label() const { return threads ? fmt::format("{} ({})", id, format_threads(*threads)) : id; }
 
-bool has_transfers(const device_summary& device) {
+bool has_transfers(const protocol::device_summary& device) {
   // Only host devices have a number of threads.
-  return device.transfers.value_or(!device.threads.is_number());
+  return device.transfers.value_or(!device.threads);
 }
 
 worker_fleet::worker_fleet(std::vector<worker_launch> launches, worker_client::options how) {
@@ -47,8 +47,8 @@ void worker_fleet::start() {
   for (std::size_t index = 0; index < workers_.size(); ++index) {
     worker_client& worker = workers_[index];
     try {
-      const hello_answer& hello = worker.greet();
-      for (const device_summary& summary : hello.devices) add_device(index, hello, summary);
+      const protocol::hello_answer& hello = worker.greet();
+      for (const protocol::device_summary& summary : hello.devices) add_device(index, hello, summary);
       add_warnings(worker, hello);
     } catch (const worker_failure& failure) {
       const bool explained = failure.why() == worker_failure::reason::unavailable && !failure.said().empty();
@@ -62,7 +62,8 @@ void worker_fleet::start() {
   }
 }
 
-void worker_fleet::add_device(std::size_t worker, const hello_answer& hello, const device_summary& summary) {
+void worker_fleet::add_device(std::size_t worker, const protocol::hello_answer& hello,
+                              const protocol::device_summary& summary) {
   const std::string& name = workers_[worker].name();
   const bool taken = std::ranges::any_of(devices_, [&](const fleet_device& it) { return it.id == summary.id; });
   fleet_device device;
@@ -72,27 +73,26 @@ void worker_fleet::add_device(std::size_t worker, const hello_answer& hello, con
                                     : summary.id;
   device.own_id = summary.id;
   device.worker = worker;
-  device.peer = !is_own_backend(hello.backend);
+  device.peer = !is_own_backend(hello.worker.backend);
   device.summary = summary;
   device.entry = entry_of(device, hello);
   if (!own_host_ && !device.peer && !device.of_other_build && !has_transfers(summary)) own_host_ = device;
   devices_.push_back(std::move(device));
 }
 
-json worker_fleet::entry_of(const fleet_device& device, const hello_answer& hello) const {
+json worker_fleet::entry_of(const fleet_device& device, const protocol::hello_answer& hello) const {
   json entry = blank_entry(device);
   entry["worker"] = {{"name", workers_[device.worker].name()},
-                     {"version", hello.version},
-                     {"versions", hello.worker.value("versions", json())},
-                     {"build", hello.worker.value("build", json())},
-                     {"environment", hello.worker.value("environment", json())}};
+                     {"version", hello.worker.version},
+                     {"versions", hello.worker.versions},
+                     {"build", hello.worker.build},
+                     {"environment", hello.worker.environment}};
   return entry;
 }
 
-void worker_fleet::add_warnings(const worker_client& worker, const hello_answer& hello) {
-  for (const json& warning : hello.worker.value("warnings", json::array())) {
-    if (!warning.is_string()) continue;
-    std::string note = fmt::format("{}: {}", worker.name(), sanitize(warning.get<std::string>()));
+void worker_fleet::add_warnings(const worker_client& worker, const protocol::hello_answer& hello) {
+  for (const std::string& warning : hello.worker.warnings) {
+    std::string note = fmt::format("{}: {}", worker.name(), sanitize(warning));
     if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
   }
 }
@@ -259,10 +259,10 @@ void worker_fleet::read_facts() {
   }
 }
 
-const case_description* worker_fleet::find_case(const fleet_device& device, const std::string& op) const {
+const protocol::case_description* worker_fleet::find_case(const fleet_device& device, const std::string& op) const {
   if (!device.missing.empty()) return nullptr;
   const auto& cases = workers_[device.worker].hello().cases;
-  const auto found = std::ranges::find_if(cases, [&](const case_description& it) { return it.op == op; });
+  const auto found = std::ranges::find_if(cases, [&](const protocol::case_description& it) { return it.op == op; });
   return found == cases.end() ? nullptr : &*found;
 }
 
@@ -271,10 +271,9 @@ json worker_fleet::worker_versions() const {
   for (const fleet_device& device : devices_) {
     if (!device.missing.empty()) continue;
     const worker_client& client = worker(device.worker);
-    const std::string& version = client.hello().version;
-    versions["worker " + client.name()] = version.empty() ? json() : json(version);
-    const json& used = client.hello().worker.value("versions", json::object());
-    for (const auto& [name, value] : used.items()) {
+    const protocol::worker_description& told = client.hello().worker;
+    versions["worker " + client.name()] = told.version.empty() ? json() : json(told.version);
+    for (const auto& [name, value] : told.versions.items()) {
       if (value.is_string()) versions[client.name() + " " + name] = value;
     }
   }

@@ -26,7 +26,7 @@ struct fleet_device {
   std::string missing;          ///< why a peer or device that was asked for is not there; empty: it is
   std::optional<int> threads;   ///< that work on it, where it is measured with several numbers of them
   std::string fixed_threads;    ///< why it cannot be measured with `threads`; empty: it can
-  device_summary summary;
+  protocol::device_summary summary;
   nlohmann::json entry;  ///< the results file's entry of `devices`
 
   /// `openmp:0`, or `openmp:0 (2 threads)` where there are several of that id.
@@ -34,7 +34,7 @@ struct fleet_device {
 };
 
 /// True for a device to which data have to be copied and back; by its number of threads where it does not tell.
-[[nodiscard]] bool has_transfers(const device_summary& device);
+[[nodiscard]] bool has_transfers(const protocol::device_summary& device);
 
 /// All workers of a run and the devices that they offer.
 class worker_fleet {
@@ -78,7 +78,7 @@ class worker_fleet {
   [[nodiscard]] const std::vector<fleet_device>& devices() const { return devices_; }
 
   /// The description of an operation or probe by the device's worker; null where it has none or the device is missing.
-  [[nodiscard]] const case_description* find_case(const fleet_device& device, const std::string& op) const;
+  [[nodiscard]] const protocol::case_description* find_case(const fleet_device& device, const std::string& op) const;
 
   /// What the user should know of workers that could not be used, and their own warnings.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -94,9 +94,9 @@ class worker_fleet {
   void quit() noexcept;
 
  private:
-  void add_device(std::size_t worker, const hello_answer& hello, const device_summary& summary);
-  [[nodiscard]] nlohmann::json entry_of(const fleet_device& device, const hello_answer& hello) const;
-  void add_warnings(const worker_client& worker, const hello_answer& hello);
+  void add_device(std::size_t worker, const protocol::hello_answer& hello, const protocol::device_summary& summary);
+  [[nodiscard]] nlohmann::json entry_of(const fleet_device& device, const protocol::hello_answer& hello) const;
+  void add_warnings(const worker_client& worker, const protocol::hello_answer& hello);
   [[nodiscard]] nlohmann::json facts_of_all_processors();
   [[nodiscard]] fleet_device with_threads(const fleet_device& device, int threads, std::size_t worker);
   [[nodiscard]] bool matches(const fleet_device& device, const std::string& filter) const;

@@ -57,13 +57,14 @@ fleet_device worker_fleet::with_threads(const fleet_device& device, int threads,
   spread.summary.threads = threads;
   spread.entry["threads"] = threads;
   try {
-    const hello_answer& hello = workers_[worker].greet();
+    const protocol::hello_answer& hello = workers_[worker].greet();
     spread.entry = entry_of(spread, hello);
     add_warnings(workers_[worker], hello);
-    const auto told = std::ranges::find(hello.devices, device.own_id, &device_summary::id);
-    const bool obeys = told != hello.devices.end() && (!told->threads.is_number() || told->threads == threads);
+    const auto told = std::ranges::find(hello.devices, device.own_id, &protocol::device_summary::id);
+    const bool obeys = told != hello.devices.end() && (!told->threads || *told->threads == threads);
     if (!obeys) {
-      const std::string does = told == hello.devices.end() ? "is not there" : "works with " + told->threads.dump();
+      const std::string does =
+          told == hello.devices.end() ? "is not there" : "works with " + std::to_string(*told->threads);
       spread.fixed_threads = fmt::format("{} {} where its environment says {}: its number of threads cannot be chosen",
                                          device.id, does, threads);
     }

@@ -13,7 +13,9 @@ import sys
 
 PROTOCOL_VERSION = 1
 LONGEST_LINE = 1 << 20
-REQUESTS = ("hello", "device", "resolve", "prepare", "verify", "count", "sample", "release", "quit")
+# What a worker can do, by the names of docs/protocol.md.
+FEATURES = ("device", "resolve", "prepare", "verify", "count", "sample", "release")
+REQUESTS = ("hello", *FEATURES, "quit")
 
 
 class RequestError(Exception):
@@ -31,9 +33,10 @@ def usage(message):
 _REQUIRED = object()
 
 
-def field(request, name, types, expected, default=_REQUIRED):
-    """The field of a request, checked; ``default`` where it is absent or null."""
+def field(request, name, types, expected, default=_REQUIRED, inside=""):
+    """The field of a request, checked; ``default`` where it is absent or null. ``inside`` names the object it is in."""
     value = request.get(name)
+    name = inside + name
     if value is None:
         if default is _REQUIRED:
             raise usage(f"the field '{name}' is missing")
@@ -47,32 +50,32 @@ def text(request, name, default=_REQUIRED):
     return field(request, name, str, "a text", default)
 
 
-def number(request, name, default=_REQUIRED):
-    value = field(request, name, (int, float), "a number", default)
+def number(request, name, default=_REQUIRED, inside=""):
+    value = field(request, name, (int, float), "a number", default, inside)
     if isinstance(value, float) and not math.isfinite(value):
-        raise usage(f"the field '{name}' should be a number and is {value}")
+        raise usage(f"the field '{inside}{name}' should be a number and is {value}")
     return value
 
 
-def whole_number(request, name, lowest=0, default=_REQUIRED):
-    value = number(request, name, default)
+def whole_number(request, name, lowest=0, default=_REQUIRED, inside=""):
+    value = number(request, name, default, inside)
     if value is default:
         return value
     if value != int(value) or value < lowest:
-        raise usage(f"the field '{name}' should be a whole number of {lowest} or more and is {value}")
+        raise usage(f"the field '{inside}{name}' should be a whole number of {lowest} or more and is {value}")
     return int(value)
 
 
 def numbers(request, name):
     """An object of numbers by name; empty where it is absent."""
     values = field(request, name, dict, "an object of numbers by name", {})
-    return {key: number(values, key) for key in values}
+    return {key: number(values, key, inside=f"{name}.") for key in values}
 
 
 def extents(request):
     """The shape of a request."""
     values = field(request, "shape", dict, "an object of extents by axis", {})
-    return {axis: whole_number(values, axis) for axis in values}
+    return {axis: whole_number(values, axis, inside="shape.") for axis in values}
 
 
 def one_of(request, name, allowed):
@@ -118,10 +121,8 @@ def _dispatch(worker, request):
     if name == "count":
         return {"counted": None}  # counting is prumo's own
     if name == "hello":
-        version = whole_number(request, "protocol", 0, PROTOCOL_VERSION)
-        if version != PROTOCOL_VERSION:
-            raise usage(f"this worker speaks version {PROTOCOL_VERSION} of the protocol, not {version}")
-        return {"protocol": PROTOCOL_VERSION, **worker.hello(request)}
+        whole_number(request, "protocol", 0, PROTOCOL_VERSION)  # the front-end picks what both have from the features
+        return {"protocol": PROTOCOL_VERSION, "features": list(FEATURES), **worker.hello(request)}
     return getattr(worker, name)(request) or {}
 
 

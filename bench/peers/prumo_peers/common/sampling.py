@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How calls are timed: in batches of a millisecond or more, as the C++ workers do (bench/protocol/sampling.cpp)."""
+"""How calls are timed: in batches of a millisecond or more, as the C++ workers do (bench/serving/sampling.cpp)."""
 
 import dataclasses
 import math

@@ -55,7 +55,8 @@ class Worker:
         if implementation != self._framework.name:
             raise usage(f"there is no implementation '{implementation}'; there is: {self._framework.name}")
         transferred = protocol.one_of(request, "data", ("resident", "transferred")) == "transferred"
-        host_memory = protocol.one_of(request, "host_memory", ("pinned", "pageable")) if transferred else None
+        wanted_memory = protocol.one_of(request, "host_memory", ("pinned", "pageable"))
+        host_memory = wanted_memory if transferred else None
         cold = protocol.one_of(request, "cache", ("cold", "hot")) == "cold"
         single = protocol.one_of(request, "dispatch", ("recorded", "single")) == "single"
         if transferred and not device.transfers:
@@ -75,7 +76,10 @@ class Worker:
                 "footprint_bytes": copies * case.footprint, "clock": case.clock, "dispatch": case.dispatch}
 
     def verify(self, request):
-        return self._find_open(request).verify(protocol.number(request, "budget", USUAL_BUDGET))
+        budget = protocol.number(request, "budget", USUAL_BUDGET)
+        if budget <= 0:
+            raise usage(f"the field 'budget' should be above 0 and is {budget}")
+        return self._find_open(request).verify(budget)
 
     def sample(self, request):
         seconds = protocol.number(request, "seconds")

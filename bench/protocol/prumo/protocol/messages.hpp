@@ -2,14 +2,18 @@
 #pragma once
 
 /// \file
-/// The requests and answers of docs/protocol.md in plain types. Names are the protocol's own.
+/// The requests and answers of docs/protocol.md in plain types, for both ends: the front-end writes requests and reads
+/// answers, workers read requests and write answers. Names are the protocol's own. message_fields.hpp lists the fields
+/// of each message once; reading, writing and docs/protocol.schema.json all come from that list.
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +22,13 @@ namespace prumo::protocol {
 /// JSON that keeps the order in which fields were put in: answers stay readable.
 using json = nlohmann::ordered_json;
 
-/// The version of docs/protocol.md that workers of this library speak.
+/// The version of docs/protocol.md that this library speaks. What is added later is a feature with a name, so that this
+/// number stays.
 inline constexpr int protocol_version = 1;
+
+/// The features of this library: the requests besides `hello` and `quit` that a worker may answer.
+inline constexpr std::array<std::string_view, 7> protocol_features{"device", "resolve", "prepare", "verify",
+                                                                   "count",  "sample",  "release"};
 
 /// Why a request was refused.
 enum class error_kind : std::uint8_t { usage, unsupported, skipped, memory, device, failed };
@@ -34,15 +43,22 @@ class request_error : public std::runtime_error {
   error_kind kind_;
 };
 
+/// A message that breaks the protocol. The text says which field, what it should be and what it held.
+class message_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// What a worker says of itself.
 struct worker_description {
   std::string name;  ///< of the program
   std::string version;
   std::string backend;
-  json versions = json::object();     ///< of libraries and compiler
-  json build = json::object();        ///< type and flags
-  json environment = json::object();  ///< variables that matter and are set
+  json versions;     ///< of libraries and compiler, by name
+  json build;        ///< type and flags
+  json environment;  ///< variables that matter and are set
   std::vector<std::string> warnings;
+  std::optional<std::int64_t> pid = std::nullopt;
 };
 
 struct device_summary {
@@ -62,7 +78,7 @@ struct named_number {
 
 struct case_description {
   std::string op;
-  std::string kind = "op";  ///< `op` or `probe`
+  std::string kind = "op";  ///< `op`, `probe`, or one that a newer worker has
   std::string description;
   bool in_default_sweep = false;
   std::vector<std::string> dtypes;
@@ -75,10 +91,22 @@ struct case_description {
   int arrays = 0;
 };
 
+struct hello_request {
+  int protocol = protocol_version;  ///< the version that the front-end speaks
+};
+
 struct hello_answer {
+  int protocol = protocol_version;
+  /// The names of what the worker can do. Absent: it was built before there were features, and has all those of version
+  /// 1, which are protocol_features.
+  std::optional<std::vector<std::string>> features = std::nullopt;
   worker_description worker;
   std::vector<device_summary> devices;
   std::vector<case_description> cases;
+};
+
+struct device_request {
+  std::string device;
 };
 
 struct device_answer {
@@ -100,16 +128,17 @@ struct resolve_request : case_request {
   std::optional<std::int64_t> bytes_per_array;
 };
 
+/// What one call moves and computes; what is absent is unknown.
 struct cost_model {
-  double bytes = 0;
-  double flops = 0;
-  double elements = 0;
+  std::optional<double> bytes;
+  std::optional<double> flops;
+  std::optional<double> elements;
   std::string unit = "vector";
 };
 
 struct resolve_answer {
   std::vector<std::pair<std::string, std::int64_t>> shape;
-  std::int64_t bytes_per_array = 0;
+  std::optional<std::int64_t> bytes_per_array;
   std::int64_t footprint_bytes = 0;
   std::vector<std::pair<std::string, double>> parameters;
   cost_model model;
@@ -132,7 +161,7 @@ struct prepare_answer {
   std::int64_t copies = 1;
   std::int64_t footprint_bytes = 0;  ///< of all copies
   std::string clock = "wall";
-  std::string dispatch = "single";       ///< or `recorded`, which short calls are
+  std::string dispatch;                  ///< `single` or `recorded`; empty: the worker was built before there were both
   std::optional<std::string> unit = {};  ///< of the implementation, where the model's is not its own
 };
 
@@ -143,10 +172,10 @@ struct verify_request {
 
 struct verify_answer {
   bool verified = false;
-  double error = 0;  ///< NaN: unknown
-  double error_bound = 0;
-  std::uint64_t checked = 0;
-  std::string method = "all";
+  std::optional<double> error;
+  std::optional<double> error_bound;
+  std::optional<std::uint64_t> checked;
+  std::string method;  ///< `all`, `sampled` or `moments`
   std::string message;
 };
 
@@ -169,8 +198,12 @@ struct sample_request {
 struct transfer_times {
   std::vector<double> h2d;  ///< seconds of each sample
   std::vector<double> d2h;
-  std::uint64_t h2d_bytes = 0;  ///< of one call
-  std::uint64_t d2h_bytes = 0;
+  std::optional<std::uint64_t> h2d_bytes;  ///< of one call
+  std::optional<std::uint64_t> d2h_bytes;
+};
+
+struct release_request {
+  std::int64_t case_id = 0;
 };
 
 struct sample_answer {
@@ -184,28 +217,18 @@ struct sample_answer {
   std::vector<std::string> throttle;
 };
 
-/// Each reads the request of its name. Throws request_error (usage) that names the field which is missing, of the
-/// wrong type or out of range.
-resolve_request parse_resolve(const json& request);
-prepare_request parse_prepare(const json& request);
-verify_request parse_verify(const json& request);
-count_request parse_count(const json& request);
-sample_request parse_sample(const json& request);
-/// The protocol's version that the front-end speaks.
-int parse_hello(const json& request);
-/// The device's id of a `device` request.
-std::string parse_device(const json& request);
-/// The case's id of a `release` request.
-std::int64_t parse_release(const json& request);
+/// Reads a message from the fields of a line. Unknown fields are passed over, so that either end may be the newer one.
+/// `Message` is any request or answer above.
+/// \throws message_error that names the field which is missing, of the wrong type or out of range
+template <class Message>
+[[nodiscard]] Message read_message(const json& fields);
 
-/// The fields of an answer.
-json to_json(const hello_answer& answer);
-json to_json(const device_answer& answer);
-json to_json(const resolve_answer& answer);
-json to_json(const prepare_answer& answer);
-json to_json(const verify_answer& answer);
-json to_json(const count_answer& answer);
-json to_json(const sample_answer& answer);
+/// The fields of a message. What is unknown, and a number that is not finite, is null.
+template <class Message>
+[[nodiscard]] json write_message(const Message& message);
+
+/// The JSON Schema of all messages, as it stands in docs/protocol.schema.json: `NAME.request` and `NAME.answer`.
+[[nodiscard]] json message_schema();
 
 /// `usage`, `memory`, ...
 const char* error_kind_name(error_kind kind);

@@ -25,7 +25,7 @@ void drop_invalid_facts(worker_fleet& fleet) {
       fleet.add_note(fmt::format("{}: its facts break the format at {}: {}; they are left out", device.id,
                                  violation.path, violation.message));
       device.entry["name"] = device.summary.name.empty() ? json() : json(device.summary.name);
-      device.entry["threads"] = device.summary.threads.is_number_unsigned() ? device.summary.threads : json();
+      device.entry["threads"] = device.summary.threads ? json(*device.summary.threads) : json();
       device.entry["facts"] = json::object();
       device.entry["peaks"] = json::array();
       break;

@@ -52,7 +52,7 @@ void show(const roofline_options& options, json document) {
 void check_types(const std::vector<std::string>& dtypes, const worker_fleet& fleet) {
   std::vector<std::string> known;
   for (const fleet_device& device : fleet.devices()) {
-    const case_description* fma = fleet.find_case(device, "fma");
+    const protocol::case_description* fma = fleet.find_case(device, "fma");
     if (fma != nullptr) known.insert(known.end(), fma->dtypes.begin(), fma->dtypes.end());
   }
   std::ranges::sort(known);

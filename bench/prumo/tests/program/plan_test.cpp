@@ -154,7 +154,7 @@ TEST_F(planning, an_implementation_chooses_its_operations) {
 }
 
 TEST(implementations, tune_takes_the_tuned_one_where_there_is_one_and_none_is_named) {
-  case_description described;
+  protocol::case_description described;
   described.implementations = {"auto", "library", "tuned", "portable"};
   axis_choice choice;
   using names = std::vector<std::optional<std::string>>;

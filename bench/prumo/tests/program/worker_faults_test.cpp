@@ -19,17 +19,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-prepare_request add_request() {
-  prepare_request what;
+protocol::prepare_request add_request() {
+  protocol::prepare_request what;
   what.device = "fake:0";
   what.op = "add";
   what.dtype = "f32";
   what.shape = {{"n", 1000}};
-  what.layout = "right";
-  what.parameters = nlohmann::json::object();
-  what.compute_mode = "strict";
-  what.data = "resident";
-  what.cache = "cold";
   return what;
 }
 
@@ -71,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                       fault{"wrong_id", worker_failure::reason::lied, "another id"},
                       fault{"no_ok", worker_failure::reason::lied, "no 'ok'"},
                       fault{"nan", worker_failure::reason::lied, "not JSON"},
-                      fault{"negative", worker_failure::reason::lied, "times above zero and is -0.001"},
+                      fault{"negative", worker_failure::reason::lied, "'samples[1]' should be above 0 and is -0.001"},
                       fault{"missing", worker_failure::reason::lied, "'samples' is missing"},
                       fault{"endless", worker_failure::reason::died, "a line of more than"},
                       fault{"silent_close", worker_failure::reason::died, "closed its output"}),
@@ -105,16 +100,6 @@ TEST(worker_client, does_not_believe_verified_beyond_the_bound) {
   worker_client client(fake_worker({"--fault", "verify=liar"}), {});
   const auto prepared = client.prepare(add_request(), 0);
   EXPECT_THROW(std::ignore = client.verify(prepared.case_id, std::nullopt, 0), worker_failure);
-}
-
-TEST(worker_client, refuses_another_version_of_the_protocol) {
-  worker_client client(fake_worker({"--protocol", "2"}), {});
-  try {
-    client.greet();
-    FAIL() << "no failure was reported";
-  } catch (const worker_failure& failure) {
-    EXPECT_THAT(failure.what(), HasSubstr("version 2 of the worker protocol"));
-  }
 }
 
 TEST(worker_client, gives_up_after_three_failed_starts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/server.hpp>
+#include <prumo/serving/server.hpp>
 
 #include <gtest/gtest.h>
 
@@ -78,9 +78,11 @@ TEST(answer_line, refuses_overlong_lines) {
   EXPECT_TRUE(answer.at("id").is_null());
 }
 
-TEST(answer_line, refuses_another_version) {
-  const json answer = converse(R"({"request": "hello", "protocol": 2})");
-  EXPECT_EQ(kind_of(answer), "usage");
+TEST(answer_line, greets_a_front_end_of_any_version_with_its_own_and_its_features) {
+  const json answer = converse(R"({"request": "hello", "protocol": 2, "mood": "good"})");
+  EXPECT_TRUE(answer.at("ok").get<bool>());
+  EXPECT_EQ(answer.at("protocol"), protocol_version);
+  EXPECT_EQ(answer.at("features").dump(), R"(["device","resolve","prepare","verify","count","sample","release"])");
 }
 
 TEST(answer_line, maps_exceptions_to_kinds) {

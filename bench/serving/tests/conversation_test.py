@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A conversation with a real worker, as docs/protocol.md has it:
 
-    python3 conversation_test.py [--counts] [--chatter OPTION] -- WORKER [ARGUMENT...]
+    python3 conversation_test.py --schema FILE [--counts] [--chatter OPTION] -- WORKER [ARGUMENT...]
 
+--schema: docs/protocol.schema.json, which every answer is held against, and from which the wrong requests are made.
 --counts: the worker counts flops. --chatter: an option that makes a library of the worker print to standard output.
 Exits with 77 where the worker says that it cannot run here (exit code 3).
 """
@@ -14,7 +15,10 @@ import subprocess
 import sys
 import unittest
 
+from message_schema import MessageSchema, wrong_values
+
 OPTIONS = None
+SCHEMA = None
 SMALL = 64 << 10  # bytes of an array
 NOT_ON_EVERY_DEVICE = ("f8_e4m3",)  # of matrix products, by the libraries of some GPUs alone
 
@@ -51,6 +55,8 @@ class Worker:
         """The answer to a request that has to succeed."""
         answer = self.ask(request, **fields)
         assert answer["ok"] is True, (request, fields, answer)
+        faults = SCHEMA.faults(f"{request}.answer", answer)
+        assert not faults, (request, fields, faults)
         return answer
 
     def refused(self, request, **fields):
@@ -112,9 +118,28 @@ class Refusals(unittest.TestCase):
                 self.assertEqual((answer["id"], answer["ok"], answer["error"]["kind"]), (None, False, "usage"), line[:40])
             worker.wants("hello", protocol=1)
 
-    def test_another_version(self):
+    def test_a_front_end_of_another_version_is_greeted(self):
         with Worker() as worker:
-            self.assertEqual(worker.refused("hello", protocol=99)[0], "usage")
+            hello = worker.wants("hello", protocol=99, features=["telepathy"], mood="good")
+            self.assertEqual(hello["protocol"], 1)
+            self.assertEqual(set(hello["features"]), set(SCHEMA.requests()) - {"hello"})
+
+    def test_every_field_of_the_schema_is_checked(self):
+        with Worker() as worker:
+            complete = {"device": worker.device(), "op": "add", "dtype": "f32", "shape": {"n": 10}, "seconds": 0}
+            complete["case"] = worker.wants("prepare", **complete)["case"]
+            for request in SCHEMA.requests():
+                if request == "count" and not OPTIONS.counts:
+                    continue  # it answers null to whatever is asked
+                described = SCHEMA.message(f"{request}.request")
+                given = {name: complete[name] for name in described["properties"] if name in complete}
+                for name in described.get("required", ()):
+                    kind, message = worker.refused(request, **{**given, name: None})
+                    self.assertEqual((kind, message), ("usage", f"the field '{name}' is missing"), request)
+                for name, value in wrong_values(described):
+                    kind, message = worker.refused(request, **{**given, name: value})
+                    self.assertEqual(kind, "usage", (request, name, value, message))
+                    self.assertIn(f"'{name}", message, (request, value))
 
     def test_missing_and_mistyped_fields_are_named(self):
         with Worker() as worker:
@@ -310,12 +335,14 @@ class Measurement(unittest.TestCase):
 
 
 def main():
-    global OPTIONS
+    global OPTIONS, SCHEMA
     parser = argparse.ArgumentParser()
+    parser.add_argument("--schema", required=True)
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--chatter")
     parser.add_argument("worker", nargs="+")
     OPTIONS = parser.parse_args()
+    SCHEMA = MessageSchema(OPTIONS.schema)
     trial = subprocess.run(OPTIONS.worker, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if trial.returncode == 3:
         print(f"skipped: {trial.stderr.strip()}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/sampling.hpp>
+#include <prumo/serving/sampling.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/server.hpp>
+#include <prumo/serving/server.hpp>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <new>
+#include <tuple>
 #include <unistd.h>
 
 namespace prumo::protocol {
@@ -22,24 +23,21 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
   if (!named->is_string()) throw request_error(error_kind::usage, "the field 'request' should be a text");
   const std::string name = named->get<std::string>();
   if (name == "hello") {
-    const int version = parse_hello(request);
-    if (version != protocol_version) {
-      throw request_error(error_kind::usage, "this worker speaks version " + std::to_string(protocol_version) +
-                                                 " of the protocol, not " + std::to_string(version) +
-                                                 ": use a prumo and a worker of the same release");
-    }
-    json answer = to_json(handler.hello());
-    answer["worker"]["pid"] = static_cast<std::int64_t>(::getpid());
-    return answer;
+    // The version that the front-end speaks is not judged here: it picks what both have from the features.
+    std::ignore = read_message<hello_request>(request);
+    hello_answer answer = handler.hello();
+    answer.features.emplace(protocol_features.begin(), protocol_features.end());
+    answer.worker.pid = ::getpid();
+    return write_message(answer);
   }
-  if (name == "device") return to_json(handler.device(parse_device(request)));
-  if (name == "resolve") return to_json(handler.resolve(parse_resolve(request)));
-  if (name == "prepare") return to_json(handler.prepare(parse_prepare(request)));
-  if (name == "verify") return to_json(handler.verify(parse_verify(request)));
-  if (name == "count") return to_json(handler.count(parse_count(request)));
-  if (name == "sample") return to_json(handler.sample(parse_sample(request)));
+  if (name == "device") return write_message(handler.device(read_message<device_request>(request).device));
+  if (name == "resolve") return write_message(handler.resolve(read_message<resolve_request>(request)));
+  if (name == "prepare") return write_message(handler.prepare(read_message<prepare_request>(request)));
+  if (name == "verify") return write_message(handler.verify(read_message<verify_request>(request)));
+  if (name == "count") return write_message(handler.count(read_message<count_request>(request)));
+  if (name == "sample") return write_message(handler.sample(read_message<sample_request>(request)));
   if (name == "release") {
-    handler.release(parse_release(request));
+    handler.release(read_message<release_request>(request).case_id);
     return json::object();
   }
   if (name == "quit") {
@@ -59,6 +57,8 @@ json answer_request(request_handler& handler, const json& request, bool& quit) {
     return answer;
   } catch (const request_error& refused) {
     return refusal(refused.kind(), refused.what());
+  } catch (const message_error& malformed) {
+    return refusal(error_kind::usage, malformed.what());
   } catch (const std::exception& cause) {
     return refusal(handler.kind_of(cause), cause.what());
   } catch (...) {

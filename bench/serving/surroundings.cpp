@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/surroundings.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <algorithm>
 #include <cstdlib>

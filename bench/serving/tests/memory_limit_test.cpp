@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/memory_limit.hpp>
 #include <prumo/protocol/messages.hpp>
+#include <prumo/serving/memory_limit.hpp>
 
 #include <gtest/gtest.h>
 
