@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks what no compiler does: licence lines, forbidden words, and which layer includes which.
+"""Checks what no compiler does: licence lines, forbidden words, which layer includes which, and the size of folders.
 
 usage: check_tree.py ROOT
        check_tree.py --self-test
 
 Exit code 0: nothing found; 1: findings, a line each; 2: wrong usage.
 """
+import posixpath
 import re
 import subprocess
 import sys
@@ -26,6 +27,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 LAYERS = ("core", "backends", "ops")
 # Beside backends and ops: what workers know of a machine, which operations do without.
 BESIDE = ("machine",)
+PROGRAMS = ("bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
+# The same within the front-end.
+FRONT_END = ("terminal", "statistics", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
+             "comparison", "crossover", "command_line/options", "command_line/verbs", "command_line")
+MOST_SOURCES = 25  # of one folder, its tests apart
+FOLDERS_STILL_TOO_LARGE = ("core/prumo/detail", "ops/reduction")
 
 
 def files_of(root):
@@ -61,17 +68,19 @@ def forbidden_layers(name):
     first = name.split("/")[0]
     if first in LAYERS:
         beside = () if name.endswith("_test.cpp") else BESIDE
-        return LAYERS[LAYERS.index(first) + 1 :] + beside + ("bench/protocol", "bench/worker", "bench/prumo")
+        return LAYERS[LAYERS.index(first) + 1 :] + beside + PROGRAMS
     if first in BESIDE:
-        return LAYERS[1:] + ("bench/protocol", "bench/worker", "bench/prumo")
+        return LAYERS[1:] + PROGRAMS
     if name.startswith("bench/prumo/"):
-        return LAYERS + BESIDE + ("bench/protocol", "bench/worker")
+        return LAYERS + BESIDE + ("bench/serving", "bench/worker")
     if name.startswith("bench/protocol/"):
+        return LAYERS + BESIDE + ("bench/serving", "bench/worker", "bench/prumo")
+    if name.startswith("bench/serving/"):
         return LAYERS + BESIDE + ("bench/worker", "bench/prumo")
     if name.startswith("bench/worker/"):
         return ("bench/prumo",)
     if first == "examples":
-        return ("bench/protocol", "bench/worker", "bench/prumo")
+        return PROGRAMS
     return ()
 
 
@@ -121,10 +130,88 @@ def check_file(root, name, owners):
                 yield f"{name}:{number}: kernels are named functors, not KOKKOS_LAMBDA (it ruins the host half of nvcc builds)"
 
 
+def check_folder_sizes(files):
+    sources = {}
+    for name in files:
+        if name.endswith(SOURCES) and not is_test(name):
+            sources.setdefault(posixpath.dirname(name), []).append(name)
+    for folder, names in sources.items():
+        if len(names) > MOST_SOURCES and folder not in FOLDERS_STILL_TOO_LARGE:
+            yield f"{folder}/ has {len(names)} sources of its own, more than {MOST_SOURCES}: split it by what they are for"
+
+
+def included_files(root, files):
+    """Each include of a file of the tree by another one: (who includes, which line, what)."""
+    known = set(files)
+    public = {}
+    for name in files:
+        parts = name.split("/")
+        if "prumo" in parts[1:-1] and name.endswith(".hpp"):
+            public["/".join(parts[len(parts) - 2 - parts[-2::-1].index("prumo") :])] = name
+    for name in files:
+        if not name.endswith(CPP) or is_test(name):
+            continue
+        for number, line in enumerate((root / name).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            header = found.group(2)
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(name), header))
+            for path in (beside, "bench/prumo/" + header if name.startswith("bench/prumo/") else None, public.get(header)):
+                if path in known:
+                    yield name, number, path
+                    break
+
+
+def folder_of(name):
+    """The folder that a file belongs to; `detail` is a part of the folder that it lies in."""
+    return posixpath.dirname(name).removesuffix("/detail")
+
+
+def check_folder_order(root, files):
+    """Folders of the front-end include those before them; nowhere do folders include each other in a circle."""
+    included = {}  # by folder: the folders that it includes, with a place where it does
+    for name, number, path in included_files(root, files):
+        here, there = folder_of(name), folder_of(path)
+        if here != there:
+            included.setdefault(here, {}).setdefault(there, f"{name}:{number}")
+        order = [posixpath.relpath(folder, "bench/prumo") for folder in (here, there)]
+        if all(folder in FRONT_END for folder in order) and FRONT_END.index(order[1]) > FRONT_END.index(order[0]):
+            yield f"{name}:{number}: {order[0]}/ stands before {order[1]}/ in the front-end and may not include it"
+    for circle in circles_of(included):
+        places = [included[here][there] for here, there in zip(circle, circle[1:])]
+        yield f"{' -> '.join(circle)}: folders include each other in a circle, at {', '.join(places)}"
+    for name in files:
+        if not name.startswith("bench/prumo/") or not name.endswith(CPP) or is_test(name):
+            continue
+        inside = posixpath.relpath(posixpath.dirname(name), "bench/prumo")
+        if inside not in FRONT_END + (".",):
+            yield f"{name}: the folder {inside}/ has no place in the order of the front-end (FRONT_END in check_tree.py)"
+
+
+def circles_of(arrows):
+    """One circle for each place where a walk along the arrows comes back to where it has been."""
+    done = set()
+
+    def walk(folder, path):
+        if folder in path:
+            yield path[path.index(folder) :] + [folder]
+        elif folder not in done:
+            for following in arrows.get(folder, ()):
+                yield from walk(following, path + [folder])
+            done.add(folder)
+
+    for folder in arrows:
+        yield from walk(folder, [])
+
+
 def check_tree(root):
     files = files_of(root)
     owners = header_owners(files)
-    return [finding for name in files for finding in check_file(root, name, owners)], len(files)
+    findings = [finding for name in files for finding in check_file(root, name, owners)]
+    findings += check_folder_sizes(files)
+    findings += check_folder_order(root, files)
+    return findings, len(files)
 
 
 def self_test():
@@ -137,6 +224,13 @@ def self_test():
         "machine/prumo/machine/facts.hpp": line + "#pragma once\n#include <prumo/a.hpp>\n",
         "bench/worker/w.cpp": line + "#include <prumo/machine/facts.hpp>\n",
         "bench/prumo/main.cpp": line + "#include <CLI/CLI.hpp>\n",
+        "bench/protocol/prumo/protocol/messages.hpp": line + "#pragma once\n",
+        "bench/serving/prumo/serving/server.hpp": line + "#pragma once\n#include <prumo/protocol/messages.hpp>\n",
+        "bench/prumo/terminal/t.hpp": line + "#pragma once\n",
+        "bench/prumo/workers/w.hpp": line + '#pragma once\n#include "terminal/t.hpp"\n#include <prumo/protocol/messages.hpp>\n',
+        "ops/sum/detail/d.hpp": line + "#pragma once\n",
+        **{f"bench/prumo/plan/{number}.cpp": line for number in range(MOST_SOURCES)},
+        **{f"bench/prumo/plan/tests/{number}.cpp": line for number in range(MOST_SOURCES + 1)},
     }
     faults = {
         "core/x.cpp": (line + "#include <prumo/sum.hpp>\n", "belongs to ops"),
@@ -148,6 +242,11 @@ def self_test():
         "ops/z.cpp": (line + '#include "../sum/detail.hpp"\n', "another folder"),
         "bench/prumo/x.cpp": (line + "#include <Kokkos_Core.hpp>\n", "front-end"),
         "bench/prumo/y.cpp": (line + "#include <prumo/a.hpp>\n", "belongs to core"),
+        "bench/prumo/z.cpp": (line + "#include <prumo/serving/server.hpp>\n", "belongs to bench/serving"),
+        "bench/prumo/statistics/x.cpp": (line + '#include "workers/w.hpp"\n', "stands before workers/"),
+        "bench/prumo/plan/x.cpp": (line, "26 sources of its own"),
+        "bench/prumo/attic/x.cpp": (line, "no place in the order"),
+        "bench/peers/prumo/p.hpp": (line + '#pragma once\n#include "near/q.hpp"\n', "in a circle"),
         "core/y.cpp": ("int x;\n", "SPDX"),
         "core/prumo/y.hpp": (line, "pragma once"),
         "core/CMakeLists.txt": ("add_library(x)\n", "SPDX"),
@@ -155,7 +254,8 @@ def self_test():
     for name, (text, expected) in {"": ("", ""), **faults}.items():
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            for path, content in {**clean, **({name: text} if name else {})}.items():
+            beside = {"bench/peers/prumo/near/q.hpp": line + "#pragma once\n#include <prumo/p.hpp>\n"} if "circle" in expected else {}
+            for path, content in {**clean, **beside, **({name: text} if name else {})}.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(content)
             findings, _ = check_tree(root)
