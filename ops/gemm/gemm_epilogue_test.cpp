@@ -177,7 +177,7 @@ TEST_F(gemm_epilogue, biases_that_do_not_fit) {
   EXPECT_THAT(message(argument, {.column_bias = b}), HasSubstr("the bias to have rank 1"));
   EXPECT_THAT(message(argument, {.column_bias = five, .row_bias = three}),
               HasSubstr("a bias of the columns or one of the rows of C; got both"));
-  EXPECT_THAT(message(argument, {.column_bias = vector()}), HasSubstr("a bias with an entry"));
+  EXPECT_THAT(message(shape, {.column_bias = vector()}), HasSubstr("a bias with an entry"));
   const vector row_of_c(c.data(), 5);
   EXPECT_THAT(message(alias, {.column_bias = row_of_c}), AllOf(HasSubstr("C 'c'"), HasSubstr("overlaps the bias")));
 }
