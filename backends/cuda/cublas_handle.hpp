@@ -5,7 +5,7 @@
 /// The cuBLAS and cuBLASLt handles of a context.
 
 #include <prumo/context.hpp>
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/current_device.hpp>
 
 #include <cublasLt.h>
 #include <cublas_v2.h>

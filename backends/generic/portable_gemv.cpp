@@ -3,7 +3,7 @@
 #include "portable_gemv_device_rows.hpp"
 #include "portable_gemv_host.hpp"
 #include <prumo/backend/blas_vector_form.hpp>
-#include <prumo/detail/ordered_teams.hpp>
+#include <prumo/detail/device/ordered_teams.hpp>
 #include <prumo/spaces.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/backend/device_clock.hpp>
-#include <prumo/detail/current_device.hpp>
-#include <prumo/detail/owned_handle.hpp>
+#include <prumo/detail/device/current_device.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 
 #include <vector>
 

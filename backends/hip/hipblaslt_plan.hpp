@@ -6,7 +6,7 @@
 
 #include "rocblas_handle.hpp"
 #include <prumo/backend/gemm_plan.hpp>
-#include <prumo/detail/owned_handle.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 
 #include <cstdint>
 #include <hipblaslt/hipblaslt.h>

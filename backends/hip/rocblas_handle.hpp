@@ -5,7 +5,7 @@
 /// The rocBLAS handle of a context.
 
 #include <prumo/context.hpp>
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/current_device.hpp>
 
 #include <rocblas/rocblas.h>
 #include <string>

@@ -7,7 +7,7 @@
 #include "portable/cuda_peaks.hpp"
 #include "portable/nvml.hpp"
 #include "portable/process_family.hpp"
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/current_device.hpp>
 
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/current_device.hpp>
 #include <prumo/machine/transfers.hpp>
 
 namespace prumo::machine {

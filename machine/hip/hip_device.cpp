@@ -5,7 +5,7 @@
 #include "portable/hip_facts.hpp"
 #include "portable/hip_peaks.hpp"
 #include "portable/rocm_smi.hpp"
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/current_device.hpp>
 
 #include <map>
 #include <mutex>

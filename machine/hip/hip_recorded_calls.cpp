@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/detail/current_device.hpp>
-#include <prumo/detail/owned_handle.hpp>
+#include <prumo/detail/device/current_device.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 #include <prumo/machine/recorded_calls.hpp>
 
 namespace prumo::machine {

@@ -14,7 +14,7 @@
 #include <prumo/check.hpp>
 #include <prumo/context_ref.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
-#include <prumo/detail/ordered_teams.hpp>
+#include <prumo/detail/device/ordered_teams.hpp>
 
 #include <string>
 #include <string_view>

@@ -39,14 +39,6 @@ TEST(context, a_workspace_that_cannot_grow_leaves_a_context_that_works) {
   EXPECT_GE(ctx.workspace_bytes(), 500u);
 }
 
-TEST(context, a_workspace_moves_with_its_context) {
-  context<Kokkos::DefaultExecutionSpace> from;
-  void* const memory = from.workspace(1000);
-  context<Kokkos::DefaultExecutionSpace> to(std::move(from));
-  EXPECT_EQ(to.workspace(1000), memory);
-  EXPECT_EQ(to.workspace_bytes(), 1000u);
-}
-
 TEST(context, an_adopted_workspace_is_used_and_never_outgrown) {
   constexpr std::size_t bytes = 4096, alignment = 256;
   const Kokkos::View<std::byte*, exec::memory_space> memory("memory", bytes + alignment);

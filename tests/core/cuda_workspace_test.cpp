@@ -3,7 +3,7 @@
 
 #include "own_instance.hpp"
 #include <prumo/context.hpp>
-#include <prumo/detail/owned_handle.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

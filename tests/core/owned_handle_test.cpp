@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What C libraries hand out is given back once, also where a constructor throws.
 
-#include <prumo/detail/owned_handle.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 
 #include <gtest/gtest.h>
 

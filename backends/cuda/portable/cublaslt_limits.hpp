@@ -5,7 +5,7 @@
 /// What products of f8 cuBLASLt takes.
 
 #include <prumo/backend/gemm_plan.hpp>
-#include <prumo/detail/compute_capability.hpp>
+#include <prumo/detail/device/compute_capability.hpp>
 
 #include <string>
 

@@ -5,8 +5,8 @@
 /// How kernels are launched: on CUDA as cuda_launch.hpp does, elsewhere by Kokkos' policies. A build with
 /// PRUMO_LAUNCH_BY_KOKKOS uses the policies on CUDA, too, so that this way can be tested on NVIDIA's devices.
 
-#include <prumo/detail/cuda_launch.hpp>
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/cuda_launch.hpp>
+#include <prumo/detail/device/current_device.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/spaces.hpp>
 

@@ -4,7 +4,7 @@
 /// \file
 /// Memory of a device for temporaries, which grows in the order of an instance's own work where the device can do that.
 
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/current_device.hpp>
 #include <prumo/error.hpp>
 #include <prumo/spaces.hpp>
 

@@ -5,7 +5,7 @@
 /// What a multiprocessor of an NVIDIA GPU does in one clock, by compute capability and, where that does not decide it,
 /// by product.
 
-#include <prumo/detail/compute_capability.hpp>
+#include <prumo/detail/device/compute_capability.hpp>
 #include <prumo/types.hpp>
 
 #include <optional>

@@ -9,8 +9,8 @@
 /// (programmatic dependent launch, compute capability 9.0): 0.3 to 0.5 us of 2. What users of Kokkos rely on stays:
 /// the order of the instance's stream, capture of the stream as a graph, and the labels that Kokkos' tools see.
 
-#include <prumo/detail/cuda_error.hpp>
-#include <prumo/detail/current_device.hpp>
+#include <prumo/detail/device/cuda_error.hpp>
+#include <prumo/detail/device/current_device.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/spaces.hpp>
 

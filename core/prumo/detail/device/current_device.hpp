@@ -4,8 +4,8 @@
 /// \file
 /// The device on which CUDA's and HIP's runtimes work for the calling thread.
 
-#include <prumo/detail/cuda_error.hpp>
-#include <prumo/detail/hip_error.hpp>
+#include <prumo/detail/device/cuda_error.hpp>
+#include <prumo/detail/device/hip_error.hpp>
 
 namespace prumo::detail {
 
