@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# prumo_add_operation(NAME [SOURCES file...] [CASES file...] [TESTS file...] [LIBRARIES target...])
+# prumo_add_operation(NAME [SOURCES file...] [CUDA file...] [HIP file...] [CASES file...] [TESTS file...]
+#                     [LIBRARIES target...])
 #
-# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES), what tests and
+# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES; CUDA and HIP are
+# compiled only where Kokkos has that backend, and may call its vendor's libraries), what tests and
 # measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own. Inside prumo
 # the parts join the library; in another project they make the targets NAME and NAME_cases, which prumo_add_worker()
 # puts into a worker beside the library's own operations.
@@ -10,7 +12,12 @@
 define_property(GLOBAL PROPERTY PRUMO_OPERATIONS BRIEF_DOCS "Names of prumo's own operations" FULL_DOCS "In order")
 
 function(prumo_add_operation name)
-  cmake_parse_arguments(arg "" "" "SOURCES;CASES;TESTS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;CUDA;HIP;CASES;TESTS;LIBRARIES" ${ARGN})
+  foreach(backend CUDA HIP)
+    if(Kokkos_ENABLE_${backend})
+      list(APPEND arg_SOURCES ${arg_${backend}})
+    endif()
+  endforeach()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "prumo_add_operation(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()

@@ -66,8 +66,8 @@ class cublas_handle {
   bool is_owned_ = true;
 };
 
-/// What a call needs of a handle that is the caller's: alpha and beta on the host, and the context's math mode. Put back
-/// afterwards. The context's own handles have both from the beginning.
+/// What a call needs of a handle that is the caller's: alpha and beta on the host, and the context's math mode. Put
+/// back afterwards. The context's own handles have both from the beginning.
 class handle_state_scope {
  public:
   explicit handle_state_scope(const cublas_handle& handle) : handle_(handle) {

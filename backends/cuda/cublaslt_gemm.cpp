@@ -80,9 +80,9 @@ void run_tuned(context<Kokkos::Cuda>& ctx, const gemm_problem<T>&, const blas_fo
   run_fastest<cublaslt>(ctx, form);
 }
 
-#define PRUMO_INSTANTIATE_CUBLASLT(T)                                                                         \
-  template std::string prepare_cublaslt<T>(const Kokkos::Cuda&, const gemm_problem<T>&, blas_form<T>&);       \
-  template void run_cublaslt<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&, const blas_form<T>&);         \
+#define PRUMO_INSTANTIATE_CUBLASLT(T)                                                                   \
+  template std::string prepare_cublaslt<T>(const Kokkos::Cuda&, const gemm_problem<T>&, blas_form<T>&); \
+  template void run_cublaslt<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&, const blas_form<T>&);   \
   template void run_tuned<T>(context<Kokkos::Cuda>&, const gemm_problem<T>&, const blas_form<T>&);
 PRUMO_INSTANTIATE_CUBLASLT(float)
 PRUMO_INSTANTIATE_CUBLASLT(double)

@@ -80,8 +80,8 @@ void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_b
   const auto proposed = std::make_unique<cublasLtMatmulHeuristicResult_t[]>(most);
   int found = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(handle, operation_.get(), first_.get(), second_.get(), result_.get(), result_.get(),
-                                     preference, key.most_algorithms, proposed.get(), &found);
+      cublasLtMatmulAlgoGetHeuristic(handle, operation_.get(), first_.get(), second_.get(), result_.get(),
+                                     result_.get(), preference, key.most_algorithms, proposed.get(), &found);
   if (status != CUBLAS_STATUS_SUCCESS) return;
   for (const cublasLtMatmulHeuristicResult_t& it : std::span(proposed.get(), static_cast<std::size_t>(found))) {
     if (it.state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back({it.algo});

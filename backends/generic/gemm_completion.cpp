@@ -65,8 +65,8 @@ class gemm_completion_host_kernel {
   std::int64_t stretches_;
 };
 
-/// A completion on a device: four neighbouring entries of a row of C an iteration, so that the divisions which find them
-/// are shared.
+/// A completion on a device: four neighbouring entries of a row of C an iteration, so that the divisions which find
+/// them are shared.
 template <class R>
 class gemm_completion_device_kernel {
   using C = compute_t<R>;

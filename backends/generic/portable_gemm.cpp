@@ -149,8 +149,7 @@ flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k
 template void run_canonical_gemm(const gemm_problem<counted<float>>&);
 template void run_canonical_gemm(const gemm_problem<counted<double>>&);
 
-#define PRUMO_INSTANTIATE_PORTABLE_GEMM(Space, T) \
-  template gemm_candidate<Space, T> portable_gemm_candidate<Space, T>();
+#define PRUMO_INSTANTIATE_PORTABLE_GEMM(Space, T) template gemm_candidate<Space, T> portable_gemm_candidate<Space, T>();
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, f16)

@@ -13,10 +13,10 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C = alpha A B + beta C for k > 0, or P = alpha A B in the compute type for a pass that follows. A team of Across x Across threads computes a square tile of C, each of them
-/// PerThread x PerThread entries: blocks of four rows by four columns, since scratch memory is read in packs of four.
-/// While the products of one step are summed up, the elements of the next one are on their way to registers, and
-/// scratch memory holds both, so that a step costs one barrier.
+/// C = alpha A B + beta C for k > 0, or P = alpha A B in the compute type for a pass that follows. A team of Across x
+/// Across threads computes a square tile of C, each of them PerThread x PerThread entries: blocks of four rows by four
+/// columns, since scratch memory is read in packs of four. While the products of one step are summed up, the elements
+/// of the next one are on their way to registers, and scratch memory holds both, so that a step costs one barrier.
 template <class T, int PerThread, int Across = 16>
 class portable_gemm_device_kernel {
   using C = compute_t<T>;
@@ -154,9 +154,9 @@ class portable_gemm_device_kernel {
     }
     T* const c = problem_.c.data + batch * problem_.c.batch_stride + row * problem_.c.row_stride +
                  column * problem_.c.column_stride;
-    for_each_entry(sums, thread_row, thread_column, rows, columns,
-                   write_result{C(problem_.alpha), C(problem_.beta), form_, c, problem_.c.row_stride,
-                                problem_.c.column_stride});
+    for_each_entry(
+        sums, thread_row, thread_column, rows, columns,
+        write_result{C(problem_.alpha), C(problem_.beta), form_, c, problem_.c.row_stride, problem_.c.column_stride});
   }
 
   /// A thread's pack of a tile that has `width` x `depth` elements from here on; zeros beyond.

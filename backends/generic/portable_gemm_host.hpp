@@ -85,8 +85,8 @@ host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, s
   return best;
 }
 
-/// C = act(alpha A B + beta C + bias) for k > 0. Each team works on macro-tiles of its own, in a stretch of the workspace
-/// of its own. The count of operations does not depend on the tiles where register_tile is not vectorised, as
+/// C = act(alpha A B + beta C + bias) for k > 0. Each team works on macro-tiles of its own, in a stretch of the
+/// workspace of its own. The count of operations does not depend on the tiles where register_tile is not vectorised, as
 /// for counted scalars; vector registers also compute the padding of tiles at the edges, which no count
 /// includes.
 template <class T>
@@ -266,7 +266,8 @@ class portable_gemm_host_kernel {
           values[j] = scaled_entry<Form, T>(alpha, beta, values[j], to[j * column_stride]);
         }
       });
-      finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, first_row + i, first_column, values, columns);
+      finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, first_row + i, first_column,
+                     values, columns);
       for (int j = 0; j < columns; ++j) to[j * column_stride] = static_cast<T>(values[j]);
     }
   }

@@ -73,9 +73,9 @@ void run_tuned(context<Kokkos::HIP>& ctx, const gemm_problem<T>&, const blas_for
   run_fastest<hipblaslt>(ctx, form);
 }
 
-#define PRUMO_INSTANTIATE_HIPBLASLT(T)                                                                      \
-  template std::string prepare_hipblaslt<T>(const Kokkos::HIP&, const gemm_problem<T>&, blas_form<T>&);     \
-  template void run_hipblaslt<T>(context<Kokkos::HIP>&, const gemm_problem<T>&, const blas_form<T>&);       \
+#define PRUMO_INSTANTIATE_HIPBLASLT(T)                                                                  \
+  template std::string prepare_hipblaslt<T>(const Kokkos::HIP&, const gemm_problem<T>&, blas_form<T>&); \
+  template void run_hipblaslt<T>(context<Kokkos::HIP>&, const gemm_problem<T>&, const blas_form<T>&);   \
   template void run_tuned<T>(context<Kokkos::HIP>&, const gemm_problem<T>&, const blas_form<T>&);
 PRUMO_INSTANTIATE_HIPBLASLT(float)
 PRUMO_INSTANTIATE_HIPBLASLT(double)

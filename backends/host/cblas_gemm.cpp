@@ -77,7 +77,7 @@ void cblas_gemm(const blas_form<T>& form) {
   }
 }
 
-#define PRUMO_INSTANTIATE_CBLAS_GEMM(T)                                        \
+#define PRUMO_INSTANTIATE_CBLAS_GEMM(T)                                      \
   template std::string prepare_cblas(const gemm_problem<T>&, blas_form<T>&); \
   template void cblas_gemm(const blas_form<T>&);
 PRUMO_INSTANTIATE_CBLAS_GEMM(float)

@@ -31,8 +31,7 @@ void run_cblas(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& f
 template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool) {
 #if defined(PRUMO_HAS_CBLAS)
-  static constexpr std::array<gemm_candidate<Exec, T>, 1> candidates{
-      {{"cblas", prepare<Exec, T>, run_cblas<Exec, T>}}};
+  static constexpr std::array<gemm_candidate<Exec, T>, 1> candidates{{{"cblas", prepare<Exec, T>, run_cblas<Exec, T>}}};
   return candidates;
 #else
   return {};

@@ -32,7 +32,8 @@ constexpr std::string_view gemm_mode_name(gemm_mode mode) {
   return names[static_cast<std::size_t>(mode)];
 }
 
-/// The function that a product's entries go through on their way to C. The formulas are those of <prumo/activation.hpp>.
+/// The function that a product's entries go through on their way to C. The formulas are those of
+/// <prumo/activation.hpp>.
 enum class activation_function : std::uint8_t { none, relu, sigmoid, tanh, gelu, gelu_by_tanh };
 
 /// The name of a function as messages and regions spell it: `none`, `relu`, `sigmoid`, `tanh`, `gelu`, `gelu_by_tanh`.

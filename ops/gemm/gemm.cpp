@@ -128,7 +128,8 @@ void check_bias(const instance_ref& space, const gemm_call& call) {
   if (bias->type != c.type) check::throw_argument(operation, "a bias of C's type", {{"the bias", *bias}, {"C", c}});
   const bool of_columns = call.options.column_bias.has_value();
   if (bias->extents[0] != c.extents[of_columns ? c.rank - 1 : c.rank - 2]) {
-    check::throw_shape(operation, std::string("a bias with an entry for each ") + (of_columns ? "column" : "row") + " of C",
+    check::throw_shape(operation,
+                       std::string("a bias with an entry for each ") + (of_columns ? "column" : "row") + " of C",
                        {{"the bias", *bias}, {"C", c}});
   }
   check::no_overlap(operation, space, {"C", c}, {"the bias", *bias}, aliasing::none);

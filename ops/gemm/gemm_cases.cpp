@@ -188,8 +188,8 @@ long double exactly_activated(activation_function function, long double x) {
 }
 
 /// The bound of an activation of an x that is off by `absolute`, before it is stored: the largest slope of the function
-/// carries the error over, and the function has one of its own (<prumo/math.hpp>). A library's gelu of 16-bit results may
-/// take a tanh that is off by 2^-11, which x/2 multiplies.
+/// carries the error over, and the function has one of its own (<prumo/math.hpp>). A library's gelu of 16-bit results
+/// may take a tanh that is off by 2^-11, which x/2 multiplies.
 long double activated_bound(activation_function function, dtype result_type, long double x, long double absolute) {
   const dtype computed = compute_type(result_type);
   const long double value = exactly_activated(function, x);
@@ -220,12 +220,13 @@ class product_case final : public operation_case<Exec> {
     result.axes.push_back({"m", "rows of C", extent});
     result.axes.push_back({"n", "columns of C", extent});
     result.axes.push_back({"k", "columns of op(A), rows of op(B)", extent});
-    result.values = {{"alpha", "the factor of the product", 1},
-                     {"beta", "the factor of the old C", 0},
-                     {"trans_a", "1 where A is stored transposed", 0, trans_a_of, {0, 1}},
-                     {"trans_b", "1 where B is stored transposed", 0, trans_b_of, {0, 1}},
-                     {"bias", "0 none, 1 of the columns of C, 2 of the rows", 0, nullptr, {1, 2}},
-                     {"activation", "0 none, 1 relu, 2 sigmoid, 3 tanh, 4 gelu, 5 gelu by tanh", 0, nullptr, {1, 2, 3, 4, 5}}};
+    result.values = {
+        {"alpha", "the factor of the product", 1},
+        {"beta", "the factor of the old C", 0},
+        {"trans_a", "1 where A is stored transposed", 0, trans_a_of, {0, 1}},
+        {"trans_b", "1 where B is stored transposed", 0, trans_b_of, {0, 1}},
+        {"bias", "0 none, 1 of the columns of C, 2 of the rows", 0, nullptr, {1, 2}},
+        {"activation", "0 none, 1 relu, 2 sigmoid, 3 tanh, 4 gelu, 5 gelu by tanh", 0, nullptr, {1, 2, 3, 4, 5}}};
     result.types.push_back(dtype::f8_e4m3);
     result.implementations = {"auto"};
     for (const std::string_view each : gemm_implementations(space, dtype::f32)) {
@@ -280,13 +281,12 @@ class product_case final : public operation_case<Exec> {
       return transposed ? std::vector<std::int64_t>{what.batch * columns, rows}
                         : std::vector<std::int64_t>{what.batch * rows, columns};
     };
-    std::vector<array_specification> result = {
-        {"A", array_role::input, stored(what.m, what.k, what.trans_a)},
-        {"B", array_role::input, stored(what.k, what.n, what.trans_b)},
-        {.name = "C",
-         .role = what.beta == 0 ? array_role::output : array_role::input_output,
-         .extents = stored(what.m, what.n, false),
-         .is_product_result = true}};
+    std::vector<array_specification> result = {{"A", array_role::input, stored(what.m, what.k, what.trans_a)},
+                                               {"B", array_role::input, stored(what.k, what.n, what.trans_b)},
+                                               {.name = "C",
+                                                .role = what.beta == 0 ? array_role::output : array_role::input_output,
+                                                .extents = stored(what.m, what.n, false),
+                                                .is_product_result = true}};
     if (what.has_bias()) {
       result.push_back({.name = "bias", .extents = {what.bias_entries()}, .is_product_result = true});
     }
@@ -335,7 +335,8 @@ class product_case final : public operation_case<Exec> {
     const long double beta = as_computed(choice.type, what.beta);
     const gemm_mode mode = mode_of(choice);
     const long double e = input_error(mode);
-    const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + (what.has_bias() ? 3 : 2));
+    const long double growth =
+        gamma(compute_type(choice.type), static_cast<double>(what.k) + (what.has_bias() ? 3 : 2));
     const std::int64_t parts = product_reference::parts(what.m, what.n);
     const std::int64_t which = part / parts;
     product_reference::extents whole{what.m, what.n, what.k, what.trans_a, what.trans_b, which};
@@ -377,8 +378,7 @@ class product_case final : public operation_case<Exec> {
     const product what(choice);
     const operands<IsBatched> of(what, choice.type, choice.layout);
     return std::string(gemm_implementation(Exec{}, as_transposition(what.trans_a), as_transposition(what.trans_b),
-                                           what.alpha, of.a, of.b, what.beta, of.c,
-                                           options_of(choice, what, of.bias)));
+                                           what.alpha, of.a, of.b, what.beta, of.c, options_of(choice, what, of.bias)));
   }
 
   std::string_view unit(const specification& choice) const override {

@@ -32,7 +32,8 @@ TEST(gemm_errors, extents_that_do_not_fit) {
   const matrix a("my a", 3, 4);
   const matrix b("my b", 5, 6);
   const matrix c("my c", 3, 6);
-  const auto message = tests::message_of<shape_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c); });
+  const auto message =
+      tests::message_of<shape_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c); });
   EXPECT_THAT(message, testing::StartsWith("prumo::gemm: expected A [m x k], B [k x n], and C [m x n]; got "));
   EXPECT_THAT(message, AllOf(HasSubstr("A 'my a': f32 [3 x 4]"), HasSubstr("B 'my b': f32 [5 x 6]"),
                              HasSubstr("C 'my c': f32 [3 x 6]")));
@@ -55,12 +56,14 @@ TEST(gemm_errors, overlap) {
   context<space> ctx;
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
-  const auto message = tests::message_of<alias_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, b); });
+  const auto message =
+      tests::message_of<alias_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, b); });
   EXPECT_THAT(message, AllOf(testing::StartsWith("prumo::gemm: "), HasSubstr("C 'b'"), HasSubstr("overlaps B 'b'")));
   EXPECT_THROW(gemm(ctx, transposition::no, transposition::no, 1, a, b, 1, a), alias_error);
   const Kokkos::View<float**, Kokkos::LayoutStride, space> flat(b.data(), Kokkos::LayoutStride(4, 0, 4, 1));
-  EXPECT_THAT(tests::message_of<alias_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, a, 0, flat); }),
-              HasSubstr("addresses of their own"));
+  EXPECT_THAT(
+      tests::message_of<alias_error>([&] { gemm(ctx, transposition::no, transposition::no, 1, a, a, 0, flat); }),
+      HasSubstr("addresses of their own"));
 }
 
 TEST(gemm_dispatch, unknown_implementation) {
@@ -68,8 +71,9 @@ TEST(gemm_dispatch, unknown_implementation) {
   const matrix a("a", 4, 4);
   const matrix b("b", 4, 4);
   const matrix c("c", 4, 4);
-  EXPECT_THAT(tests::message_of<argument_error>(
-                  [&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.implementation = "abacus"}); }),
+  EXPECT_THAT(tests::message_of<argument_error>([&] {
+                gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.implementation = "abacus"});
+              }),
               AllOf(HasSubstr("no implementation is called 'abacus'"), HasSubstr("portable")));
 }
 
@@ -78,8 +82,9 @@ TEST(gemm_dispatch, modes_that_nothing_computes) {
   const Kokkos::View<float**, host> a("a", 4, 4);
   const Kokkos::View<float**, host> b("b", 4, 4);
   const Kokkos::View<float**, host> c("c", 4, 4);
-  EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32}); }),
+  EXPECT_THAT(tests::message_of<unsupported_error>([&] {
+                gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.mode = gemm_mode::fast_tf32});
+              }),
               AllOf(HasSubstr("nothing computes f32 m = 4, n = 4, k = 4, mode fast_tf32"),
                     HasSubstr("portable: it computes in mode strict only")));
 }
@@ -103,13 +108,15 @@ TEST(gemm_dispatch, a_forced_implementation_that_cannot_tells_why) {
   const Kokkos::View<float**, Kokkos::LayoutStride, host> gaps("gaps", Kokkos::LayoutStride(4, 9, 4, 2));
   const Kokkos::View<float**, host> d("d", 4, 4);
   const Kokkos::View<float**, host> e("e", 4, 4);
-  EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transposition::no, transposition::no, 1, gaps, d, 0, e, {.implementation = "cblas"}); }),
+  EXPECT_THAT(tests::message_of<unsupported_error>([&] {
+                gemm(ctx, transposition::no, transposition::no, 1, gaps, d, 0, e, {.implementation = "cblas"});
+              }),
               HasSubstr("cblas: the BLAS cannot express the strides of A (9, 2)"));
   // Rows that overlap: each begins one element after the last.
   const Kokkos::View<float**, Kokkos::LayoutStride, host> window("window", Kokkos::LayoutStride(4, 1, 4, 1));
-  EXPECT_THAT(tests::message_of<unsupported_error>(
-                  [&] { gemm(ctx, transposition::no, transposition::no, 1, window, d, 0, e, {.implementation = "cblas"}); }),
+  EXPECT_THAT(tests::message_of<unsupported_error>([&] {
+                gemm(ctx, transposition::no, transposition::no, 1, window, d, 0, e, {.implementation = "cblas"});
+              }),
               HasSubstr("cannot express the strides of A (1, 1)"));
   EXPECT_NO_THROW(gemm(ctx, transposition::no, transposition::no, 1, window, d, 0, e));
 }
@@ -178,7 +185,8 @@ TEST(gemm_dispatch, only_vendors_of_devices_take_units_for_matrix_products) {
   EXPECT_FALSE(gemm_uses_matrix_units(kind_of<space>, dtype::f16, "portable"));
   EXPECT_FALSE(gemm_uses_matrix_units(kind_of<space>, dtype::f16, "scale"));
   for (const std::string_view name : gemm_implementations(kind_of<host>, dtype::bf16)) {
-    EXPECT_FALSE(gemm_uses_matrix_units(kind_of<host>, dtype::bf16, name)) << name << ": no AMX and no AVX512-BF16 here";
+    EXPECT_FALSE(gemm_uses_matrix_units(kind_of<host>, dtype::bf16, name))
+        << name << ": no AMX and no AVX512-BF16 here";
   }
   for (const std::string_view name : gemm_implementations(kind_of<space>, dtype::f16)) {
     const bool is_vendor_of_a_device = !is_host_space<space> && name != "portable";

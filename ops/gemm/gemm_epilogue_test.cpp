@@ -2,6 +2,9 @@
 // The bias and the activation of a product: beside its own layouts, NaN, products that multiply nothing, and what is
 // refused. That the numbers are right in every type, shape and layout is the case's test.
 
+// Before gemm.hpp: its enum was called transpose, too, and nothing compiled in this order.
+#include <prumo/transpose.hpp>
+
 #include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/backend/gemm.hpp>
@@ -111,8 +114,7 @@ TEST_F(gemm_epilogue, nan_passes_through_every_activation) {
     for (const auto function : {activation_function::relu, activation_function::sigmoid, activation_function::tanh,
                                 activation_function::gelu, activation_function::gelu_by_tanh}) {
       const matrix c("c", 4, 8);
-      gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c,
-           {.implementation = name, .activation = function});
+      gemm(ctx, transposition::no, transposition::no, 1, a, b, 0, c, {.implementation = name, .activation = function});
       ctx.fence();
       EXPECT_TRUE(std::isnan(tests::host_copy(c)(3, 7))) << name << ", " << activation_name(function);
     }

@@ -115,8 +115,8 @@ class gemm_f8_device : public testing::Test {
   }
 
   template <class A, class B, class C>
-  void multiply(transposition trans_a, transposition trans_b, float alpha, const A& a, const B& b, float beta, const C& c,
-                const gemm_options& options = {}) {
+  void multiply(transposition trans_a, transposition trans_b, float alpha, const A& a, const B& b, float beta,
+                const C& c, const gemm_options& options = {}) {
     gemm(ctx, trans_a, trans_b, alpha, a, b, beta, c, options);
     ctx.fence();
   }
@@ -211,8 +211,8 @@ TEST_F(gemm_f8_device, what_it_does_not_take_is_refused_with_a_way_out) {
   const rows_of<f8_e4m3> a("a", 32, 32);
   const rows_of<f8_e4m3> b("b", 32, 32);
   const rows_of<bf16> c("c", 32, 32);
-  const auto refusal = [&](transposition trans_a, transposition trans_b, const auto& left, const auto& right, const auto& out,
-                           const gemm_options& options = {}) {
+  const auto refusal = [&](transposition trans_a, transposition trans_b, const auto& left, const auto& right,
+                           const auto& out, const gemm_options& options = {}) {
     return tests::message_of<unsupported_error>([&] { gemm(ctx, trans_a, trans_b, 1, left, right, 0, out, options); });
   };
   EXPECT_THAT(refusal(transposition::no, transposition::no, a, b, c),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/backend/blas_vector_form.hpp>
+#include "blas_vector_form.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemv.hpp>
 #include <prumo/spaces.hpp>
@@ -30,8 +30,8 @@ struct gemv_operation {
   }
   static std::string region_details(const problem&) { return std::string(type); }
 
-  /// The product is bound by the matrix's way through the memory. On the host the portable kernels read it once whatever
-  /// its shape is; on devices the vendors' do so at least where it is large, and ours are yet to be measured.
+  /// The product is bound by the matrix's way through the memory. On the host the portable kernels read it once
+  /// whatever its shape is; on devices the vendors' do so at least where it is large, and ours are yet to be measured.
   template <class Exec>
   static std::span<const backend::gemv_candidate<Exec, T>> candidates(const problem&) {
     static const auto list = backend::joined_candidates<backend::gemv_candidate<Exec, T>>(
@@ -53,7 +53,8 @@ void check_arrays(bool transposed, const array_ref& a, const array_ref& x, const
   check::rank(operation, {"x", x}, 1);
   check::rank(operation, {"y", y}, 1);
   if (a.extents[transposed ? 1 : 0] == y.extents[0] && a.extents[transposed ? 0 : 1] == x.extents[0]) return;
-  check::throw_shape(operation, std::string("A ") + (transposed ? "[n x m], transposed" : "[m x n]") + ", x [n], and y [m]",
+  check::throw_shape(operation,
+                     std::string("A ") + (transposed ? "[n x m], transposed" : "[m x n]") + ", x [n], and y [m]",
                      {{"A", a}, {"x", x}, {"y", y}});
 }
 
@@ -94,8 +95,7 @@ void gemv(context_ref ctx, transposition trans_a, double alpha, const array_ref&
 }
 
 std::string_view gemv_implementation(const instance_ref& space, transposition trans_a, double alpha, const array_ref& a,
-                                     const array_ref& x, double beta, const array_ref& y,
-                                     const gemv_options& options) {
+                                     const array_ref& x, double beta, const array_ref& y, const gemv_options& options) {
   const bool transposed = trans_a == transposition::yes;
   detail::check_arrays(transposed, a, x, y);
   std::string_view name;

@@ -31,8 +31,8 @@ constexpr bool have_product_types() {
 
 }  // namespace detail
 
-/// C = act(alpha op(A) op(B) + beta C + bias), where op(X) is X or its transpose; without a bias and an activation in the
-/// options, C = alpha op(A) op(B) + beta C.
+/// C = act(alpha op(A) op(B) + beta C + bias), where op(X) is X or its transpose; without a bias and an activation in
+/// the options, C = alpha op(A) op(B) + beta C.
 ///
 /// Rank 2: op(A) is m x k, op(B) is k x n, C is m x n. Rank 3: a batch of such products; the first index of
 /// every array is the batch, and the three have equal batch extents. Products are independent of one another
@@ -53,9 +53,9 @@ constexpr bool have_product_types() {
 ///
 /// C may not overlap A, B or the bias (alias_error). Extents that do not fit throw shape_error; types and ranks that do
 /// not, argument_error. An implementation named in `options` that does not exist throws argument_error; one that cannot
-/// compute this, or a mode that nothing here computes, throws unsupported_error with the reasons. With `dispatch` in the
-/// environment variable PRUMO_VERBOSE when a context makes its first product, the context's products print to stderr
-/// which implementations were considered.
+/// compute this, or a mode that nothing here computes, throws unsupported_error with the reasons. With `dispatch` in
+/// the environment variable PRUMO_VERBOSE when a context makes its first product, the context's products print to
+/// stderr which implementations were considered.
 ///
 /// Asynchronous on the context's instance. Accuracy and implementations: ops/gemm/README.md.
 void gemm(context_ref ctx, transposition trans_a, transposition trans_b, double alpha, const array_ref& a,
@@ -64,8 +64,9 @@ template <class Context, class A, class B, class C>
 void gemm(Context&& ctx, transposition trans_a, transposition trans_b, double alpha, const A& a, const B& b,
           double beta, const C& c, const gemm_options& options = {}) {
   PRUMO_ASSERT_KEPT_CONTEXT("prumo::gemm", Context, A, B, C);
-  static_assert(detail::have_rank<2, A, B, C> || detail::have_rank<3, A, B, C>,
-                "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch index first)");
+  static_assert(
+      detail::have_rank<2, A, B, C> || detail::have_rank<3, A, B, C>,
+      "prumo::gemm: A, B and C are matrices (rank 2), or batches of matrices (rank 3, the batch index first)");
   static_assert(detail::have_product_types<A, B, C>(),
                 "prumo::gemm: A, B and C have the same value type of float, double, prumo::f16 and prumo::bf16, or A "
                 "and B are of prumo::f8_e4m3 and C of prumo::bf16");

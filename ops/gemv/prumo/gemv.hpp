@@ -17,9 +17,9 @@ namespace prumo {
 /// y = alpha op(A) x + beta y, where op(A) is A or its transpose: m x n; x has n entries and y has m.
 ///
 /// The arrays have the same type (f32, f64, f16, bf16) and any layouts and strides, which are never copied. A is read
-/// once, in the order of its memory. alpha and beta are rounded to the compute type: f32 for f16 and bf16, whose products
-/// and sums are in f32, rounded once on the way to y. beta == 0 never reads y, alpha == 0 never reads A or x, and with
-/// n == 0 y becomes beta y. Any extent may be 0.
+/// once, in the order of its memory. alpha and beta are rounded to the compute type: f32 for f16 and bf16, whose
+/// products and sums are in f32, rounded once on the way to y. beta == 0 never reads y, alpha == 0 never reads A or x,
+/// and with n == 0 y becomes beta y. Any extent may be 0.
 ///
 /// y may not overlap A or x (alias_error). Extents that do not fit throw shape_error; types and ranks that do not,
 /// argument_error. An implementation named in `options` that does not exist throws argument_error, one that cannot

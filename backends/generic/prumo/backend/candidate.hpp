@@ -18,9 +18,9 @@
 
 namespace prumo::backend {
 
-/// One implementation of an operation for a space. Problem is the operation's plain struct. Prepared is what a candidate
-/// finds out about a problem when it is asked and needs again when it runs, such as the form in which a library takes
-/// it; a caller keeps it on its stack.
+/// One implementation of an operation for a space. Problem is the operation's plain struct. Prepared is what a
+/// candidate finds out about a problem when it is asked and needs again when it runs, such as the form in which a
+/// library takes it; a caller keeps it on its stack.
 template <class Exec, class Problem, class Prepared>
 struct candidate {
   std::string_view name;
@@ -65,9 +65,9 @@ std::vector<Candidate> joined_candidates(std::span<const Candidate> vendor, cons
 //     candidates<Exec>(problem)   a span of candidates that live as long as the program, best first
 //     shortcut_of<Exec>(problem)  an optional shortcut<Exec, problem>
 
-/// The first candidate that can, or the one that is `named`; `prepared` is what it prepared. With `log`, tells what each
-/// said, a line each. Throws argument_error where none has that name, and unsupported_error with the reasons where none
-/// can.
+/// The first candidate that can, or the one that is `named`; `prepared` is what it prepared. With `log`, tells what
+/// each said, a line each. Throws argument_error where none has that name, and unsupported_error with the reasons where
+/// none can.
 template <class Operation, class Exec>
 const auto& choose(const Exec& instance, const typename Operation::problem& problem, std::string_view named,
                    typename Operation::prepared& prepared, std::string* log = nullptr) {

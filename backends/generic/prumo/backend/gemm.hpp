@@ -106,8 +106,8 @@ template <class T>
 void run_canonical_gemm(const gemm_problem<T>& problem);
 
 /// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C
-/// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for; an add where there is a bias, and
-/// what the activation costs.
+/// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for; an add where there is a bias,
+/// and what the activation costs.
 flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
                                   double beta, bool has_bias = false,
                                   activation_function activation = activation_function::none);

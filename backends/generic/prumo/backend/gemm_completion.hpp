@@ -43,8 +43,8 @@ struct gemm_completion {
 /// C = act(beta C + bias), which is all of a problem that multiplies nothing.
 template <class T>
 constexpr gemm_completion<product_result_t<T>> scaling_of(const gemm_problem<T>& problem) {
-  return {problem.m, problem.n, problem.batch, problem.beta, problem.c,
-          problem.has_bias, problem.bias, problem.activation};
+  return {problem.m, problem.n,        problem.batch, problem.beta,
+          problem.c, problem.has_bias, problem.bias,  problem.activation};
 }
 
 /// Whether a library has to leave its product in f32 for C to be rounded once: libraries round a 16-bit product before

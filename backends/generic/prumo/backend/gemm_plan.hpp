@@ -96,11 +96,11 @@ inline int alignment_of(const void* address) {
   return static_cast<int>(bits & (~bits + 1));
 }
 
-/// Whether libraries that propose algorithms may take the epilogue of a problem with a row-major C along. Their bias has
-/// a value for each row of a column-major C, which are the columns here, without gaps. Their gelu is the form by tanh,
-/// and nobody says how exact: an instruction of NVIDIA's for tanh is off by up to 2^-11 (PTX ISA, tanh.approx.f32), which
-/// is too much for f32 and hardly shows in 16 bits. Nothing but alpha and the epilogue may happen to a 16-bit result, or
-/// it could be rounded before.
+/// Whether libraries that propose algorithms may take the epilogue of a problem with a row-major C along. Their bias
+/// has a value for each row of a column-major C, which are the columns here, without gaps. Their gelu is the form by
+/// tanh, and nobody says how exact: an instruction of NVIDIA's for tanh is off by up to 2^-11 (PTX ISA,
+/// tanh.approx.f32), which is too much for f32 and hardly shows in 16 bits. Nothing but alpha and the epilogue may
+/// happen to a 16-bit result, or it could be rounded before.
 template <class T>
 constexpr bool can_fuse_epilogue(const gemm_problem<T>& problem) {
   if (!problem.has_epilogue()) return false;

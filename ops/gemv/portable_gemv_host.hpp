@@ -7,7 +7,7 @@
 /// extents alone, so results do not depend on the number of threads.
 
 #include "gemm_entries.hpp"
-#include <prumo/backend/gemv.hpp>
+#include "gemv_problem.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/lanes.hpp>
 

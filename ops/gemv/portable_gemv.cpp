@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas_vector_form.hpp"
 #include "portable_gemv_device_columns.hpp"
 #include "portable_gemv_device_rows.hpp"
 #include "portable_gemv_host.hpp"
-#include <prumo/backend/blas_vector_form.hpp>
 #include <prumo/detail/device/ordered_teams.hpp>
 #include <prumo/spaces.hpp>
 

@@ -7,8 +7,8 @@
 /// order every time.
 
 #include "gemm_entries.hpp"
+#include "gemv_problem.hpp"
 #include "portable_gemv_tuning.hpp"
-#include <prumo/backend/gemv.hpp>
 #include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
 

@@ -6,8 +6,8 @@
 /// neighbouring ones in neighbouring rows.
 
 #include "gemm_entries.hpp"
+#include "gemv_problem.hpp"
 #include "portable_gemv_tuning.hpp"
-#include <prumo/backend/gemv.hpp>
 #include <prumo/detail/row_tiles.hpp>
 
 namespace prumo::backend {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas_vector_form.hpp"
 #include "cublas_gemm.hpp"
 #include "cublas_handle.hpp"
-#include <prumo/backend/blas_vector_form.hpp>
-#include <prumo/backend/gemv.hpp>
+#include "gemv_problem.hpp"
 
 #include <array>
 

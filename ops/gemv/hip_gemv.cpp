@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/backend/blas_vector_form.hpp>
-#include <prumo/backend/gemv.hpp>
+#include "blas_vector_form.hpp"
+#include "gemv_problem.hpp"
 
 #if defined(PRUMO_HAS_ROCBLAS)
 #include "rocblas_gemm.hpp"
