@@ -2,8 +2,9 @@
 // The bias and the activation of a product: beside its own layouts, NaN, products that multiply nothing, and what is
 // refused. That the numbers are right in every type, shape and layout is the case's test.
 
-// Before gemm.hpp: its enum was called transpose, too, and nothing compiled in this order.
-#include <prumo/transpose.hpp>
+// clang-format off
+#include <prumo/transpose.hpp>  // before gemm.hpp, whose enum was called transpose, too: nothing compiled in this order
+// clang-format on
 
 #include "host_copy.hpp"
 #include "message_of.hpp"
@@ -136,24 +137,24 @@ TEST_F(gemm_epilogue, follows_where_nothing_is_multiplied) {
   EXPECT_EQ(tests::host_copy(c)(0, 4), 4);
 }
 
-/// Of f16 the product, the bias and the activation are in f32, and rounded once: 1 + 2^-11 is no number of f16, half of
-/// it twice is.
+/// Of f16 the product, the bias and the activation are in f32 and rounded once. The product is a little above
+/// 1 + 2 x 2^-10, where a rounded one would lie exactly; half a last place more makes that a tie, which goes down.
 TEST_F(gemm_epilogue, sixteen_bits_are_rounded_once) {
   using half_matrix = Kokkos::View<f16**, Kokkos::LayoutRight, space>;
   const half_matrix a = filled(half_matrix("a", 3, 1), 1);
-  const half_matrix b = filled(half_matrix("b", 1, 4), 1 + 0x1p-10f);
+  const half_matrix b = filled(half_matrix("b", 1, 4), 1 + 0x2p-10f);
   const Kokkos::View<f16*, space> bias("bias", 4);
   filled(bias, 0x1p-11f);
   for (const std::string_view name : gemm_implementations(detail::space_kind_of<space>::value, dtype::f16)) {
     const half_matrix c("c", 3, 4);
-    try {  // 1 + 2^-10 times 1 + 2^-11, and 2^-11: above 1 + 3/2 2^-10, where a rounded product would lie exactly
+    try {
       gemm(ctx, transposition::no, transposition::no, 1 + 0x1p-13f, a, b, 0, c,
            {.implementation = name, .column_bias = bias});
     } catch (const unsupported_error&) {
       continue;
     }
     ctx.fence();
-    EXPECT_EQ(float(tests::host_copy(c)(2, 3)), 1 + 0x1p-9f) << name;
+    EXPECT_EQ(float(tests::host_copy(c)(2, 3)), 1 + 0x3p-10f) << name;
   }
 }
 
