@@ -52,6 +52,22 @@ TEST(door, arrays_and_views_meet_in_one_call) {
   EXPECT_EQ(numbers_of(y)(99), 9.0);
 }
 
+/// A factor of any type beside views of any type: no call is ambiguous.
+TEST(door, factors_of_every_type_are_taken) {
+  const exec instance;
+  const Kokkos::View<float*, memory> x("x", 4);
+  const Kokkos::View<f16*, memory> y("y", 4);
+  fill(instance, 1.0, x);
+  scale(instance, 2.0f, x, x);
+  scale(instance, 3, x, x);
+  axpby(instance, 0.5, x, 2, x, x);
+  fill(instance, 1.5f, y);
+  scale(instance, 2.0, y, y);
+  instance.fence();
+  EXPECT_EQ(numbers_of(x)(3), 15.0f);
+  EXPECT_EQ(static_cast<float>(numbers_of(y)(3)), 3.0f);
+}
+
 TEST(door, an_array_of_unequal_type_is_refused) {
   const exec instance;
   const Kokkos::View<float*, memory> x("x", 4);

@@ -105,8 +105,8 @@ class context_ref : public instance_ref {
 
   /// The context, of the space that space() tells.
   template <class Exec>
-  prumo::context<Exec>& context() const {
-    return *static_cast<prumo::context<Exec>*>(context_);
+  context<Exec>& as() const {
+    return *static_cast<context<Exec>*>(context_);
   }
 
  private:

@@ -20,7 +20,7 @@ namespace detail {
 template <class Space, class Formula, class Output, class... Inputs>
 void transform_views(const Space& space, const Formula& formula, const Output& output, const Inputs&... inputs) {
   using exec = space_of_t<Space>;
-  constexpr bool takes_the_inputs = std::is_invocable_v<const Formula&, parameter_t<Inputs>...>;
+  constexpr bool takes_the_inputs = std::is_invocable_v<const Formula&, compute_t<typename Inputs::value_type>...>;
   static_assert(takes_the_inputs,
                 "prumo::transform: the formula cannot be called with one value of each input; its call operator is "
                 "const and takes as many arguments as there are views before the output");

@@ -90,7 +90,7 @@ void gemv(context_ref ctx, transposition trans_a, double alpha, const array_ref&
   check::no_overlap(detail::operation, ctx, {"y", y}, {"x", x}, aliasing::none);
   detail::with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
     backend::dispatch<detail::gemv_operation<T>>(
-        ctx.context<Exec>(), detail::problem_of<T>(transposed, alpha, a, x, beta, y), options.implementation);
+        ctx.as<Exec>(), detail::problem_of<T>(transposed, alpha, a, x, beta, y), options.implementation);
   });
 }
 

@@ -212,7 +212,7 @@ void run_reduction(std::string_view operation, const context_ref& ctx, const arr
   if (!has_empty_result(Kind) && x.size() == 0) check::throw_shape(operation, "at least one element", {{"x", x}});
   check::no_overlap(operation, ctx, {"result", result}, {"x", x}, aliasing::none);
   with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
-    make_launcher<Kind, T>(ctx.context<Exec>()).reduce(x, result.as<reduced_t<Kind, T>>());
+    make_launcher<Kind, T>(ctx.as<Exec>()).reduce(x, result.as<reduced_t<Kind, T>>());
   });
 }
 
@@ -231,7 +231,7 @@ void run_row_reduction(std::string_view operation, const context_ref& ctx, const
   check::distinct_elements(operation, ctx, {"y", y});
   check::no_overlap(operation, ctx, {"y", y}, {"x", x}, aliasing::none);
   with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
-    make_launcher<Kind, T>(ctx.context<Exec>())
+    make_launcher<Kind, T>(ctx.as<Exec>())
         .reduce_rows({x.as<const T>(), x.extents[0], x.extents[1], x.strides[0], x.strides[1],
                       y.as<reduced_t<Kind, T>>(), y.strides[0]});
   });

@@ -130,9 +130,9 @@ void run_softmax(std::string_view operation, const context_ref& ctx, const array
     const softmax_problem<T> problem{x.as<const T>(), y.as<T>(),    x.extents[0], x.extents[1],     x.strides[0],
                                      x.strides[1],    y.strides[0], y.strides[1], ctx.working_set()};
     if constexpr (is_host_space<Exec>) {
-      launch_softmax_on_host<Formula>(ctx.context<Exec>(), problem);
+      launch_softmax_on_host<Formula>(ctx.as<Exec>(), problem);
     } else {
-      launch_softmax_on_device<Formula>(ctx.context<Exec>(), problem);
+      launch_softmax_on_device<Formula>(ctx.as<Exec>(), problem);
     }
   });
 }

@@ -164,8 +164,8 @@ def included_files(root, files):
 
 
 def folder_of(name):
-    """The folder that a file belongs to; `detail` is a part of the folder that it lies in."""
-    return posixpath.dirname(name).removesuffix("/detail")
+    """The folder that a file belongs to; `detail`, with what it holds, is a part of the folder that it lies in."""
+    return re.sub(r"/detail(/.*)?$", "", posixpath.dirname(name))
 
 
 def check_folder_order(root, files):

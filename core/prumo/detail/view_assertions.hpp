@@ -108,27 +108,7 @@ constexpr bool can_access_view() {
 template <class Space, class... Arrays>
 inline constexpr bool are_accessible = (can_access_view<space_of_t<Space>, Arrays>() && ...);
 
-/// The type that a scalar argument beside an array has: the compute type of its elements, double where they are known
-/// at run time.
-template <class Array>
-struct parameter_of {
-  using type = double;
-};
-template <class Array>
-  requires(Kokkos::is_view_v<Array> && stored_scalar<element_of_t<Array>>)
-struct parameter_of<Array> {
-  using type = compute_t<element_of_t<Array>>;
-};
-
 }  // namespace prumo::detail
-
-namespace prumo {
-
-/// What an operation's factors are beside arrays of this kind, so that `scale(ctx, 2, x, y)` compiles for every type.
-template <class Array>
-using parameter_t = std::type_identity_t<typename detail::parameter_of<Array>::type>;
-
-}  // namespace prumo
 
 /// The first argument is a context or an instance; what follows are arrays that it can access.
 #define PRUMO_ASSERT_ARRAYS(operation, Space, ...)                                                    \

@@ -37,7 +37,7 @@ void mul(const Space& space, const X& x, const Y& y, const Z& z) {
 /// y = alpha x. alpha is rounded to the compute type of the arrays.
 void scale(instance_ref space, double alpha, const array_ref& x, const array_ref& y);
 template <class Space, class X, class Y>
-void scale(const Space& space, parameter_t<Y> alpha, const X& x, const Y& y) {
+void scale(const Space& space, double alpha, const X& x, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::scale", Space, Y, X);
   scale(instance_ref(space), alpha, array_ref(x), array_ref(y));
 }
@@ -48,7 +48,7 @@ void scale(const Space& space, parameter_t<Y> alpha, const X& x, const Y& y) {
 /// be x, or y, or both: y = alpha x + beta y is axpby(space, alpha, x, beta, y, y).
 void axpby(instance_ref space, double alpha, const array_ref& x, double beta, const array_ref& y, const array_ref& z);
 template <class Space, class X, class Y, class Z>
-void axpby(const Space& space, parameter_t<Z> alpha, const X& x, parameter_t<Z> beta, const Y& y, const Z& z) {
+void axpby(const Space& space, double alpha, const X& x, double beta, const Y& y, const Z& z) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::axpby", Space, Z, X, Y);
   axpby(instance_ref(space), alpha, array_ref(x), beta, array_ref(y), array_ref(z));
 }

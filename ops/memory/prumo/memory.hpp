@@ -14,7 +14,7 @@ namespace prumo {
 /// y = value rounded to the type of y, every element.
 void fill(instance_ref space, double value, const array_ref& y);
 template <class Space, class Y>
-void fill(const Space& space, parameter_t<Y> value, const Y& y) {
+void fill(const Space& space, double value, const Y& y) {
   PRUMO_ASSERT_ELEMENTWISE("prumo::fill", Space, Y);
   fill(instance_ref(space), value, array_ref(y));
 }

@@ -38,8 +38,8 @@ struct random_position {
 [[nodiscard]] random_position random_uniform(instance_ref space, const random_position& position, double low,
                                              double high, const array_ref& y);
 template <class Space, class Y>
-[[nodiscard]] random_position random_uniform(const Space& space, const random_position& position, parameter_t<Y> low,
-                                             parameter_t<Y> high, const Y& y) {
+[[nodiscard]] random_position random_uniform(const Space& space, const random_position& position, double low,
+                                             double high, const Y& y) {
   PRUMO_ASSERT_RANDOM("prumo::random_uniform", Space, Y);
   return random_uniform(instance_ref(space), position, low, high, array_ref(y));
 }
@@ -52,8 +52,8 @@ template <class Space, class Y>
 [[nodiscard]] random_position random_normal(instance_ref space, const random_position& position, double mean,
                                             double deviation, const array_ref& y);
 template <class Space, class Y>
-[[nodiscard]] random_position random_normal(const Space& space, const random_position& position, parameter_t<Y> mean,
-                                            parameter_t<Y> deviation, const Y& y) {
+[[nodiscard]] random_position random_normal(const Space& space, const random_position& position, double mean,
+                                            double deviation, const Y& y) {
   PRUMO_ASSERT_RANDOM("prumo::random_normal", Space, Y);
   return random_normal(instance_ref(space), position, mean, deviation, array_ref(y));
 }
