@@ -3,13 +3,16 @@
 #                     [LIBRARIES target...])
 #
 # Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES; CUDA and HIP are
-# compiled only where Kokkos has that backend, and may call its vendor's libraries), what tests and
-# measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own. Inside prumo
-# the parts join the library; in another project they make the targets NAME and NAME_cases, which prumo_add_worker()
-# puts into a worker beside the library's own operations.
+# compiled only where Kokkos has that backend, and may call its vendor's libraries), what tests and measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own, written with
+# GoogleTest. Inside prumo the parts join the library and its test program. In another project they make the targets
+# NAME, NAME_cases and NAME_tests, the last one unless BUILD_TESTING is OFF. There prumo_add_worker() puts the operation
+# into a worker beside the library's own, and prumo_add_case_test() tests its cases.
 
-# Everything below runs at the end of prumo's own configuration, when all operations are known.
+# What the functions here share. A build of prumo sets the properties itself, an installed package in prumoConfig.cmake.
 define_property(GLOBAL PROPERTY PRUMO_OPERATIONS BRIEF_DOCS "Names of prumo's own operations" FULL_DOCS "In order")
+define_property(
+  GLOBAL PROPERTY PRUMO_KERNEL_OPTIONS BRIEF_DOCS "Compiler options of kernels" FULL_DOCS "Those that prumo was built with"
+)
 
 function(prumo_add_operation name)
   cmake_parse_arguments(arg "" "" "SOURCES;CUDA;HIP;CASES;TESTS;LIBRARIES" ${ARGN})
@@ -24,12 +27,7 @@ function(prumo_add_operation name)
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   list(TRANSFORM arg_CASES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   list(TRANSFORM arg_TESTS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
-  # A project that has prumo as a subdirectory is outside too.
-  set(is_prumos_own OFF)
-  if(TARGET prumo_ops)
-    get_target_property(library_folder prumo_ops SOURCE_DIR)
-    cmake_path(IS_PREFIX library_folder "${CMAKE_CURRENT_SOURCE_DIR}" is_prumos_own)
-  endif()
+  _prumo_is_own_folder(is_prumos_own)
   if(is_prumos_own)
     set_property(GLOBAL APPEND PROPERTY PRUMO_OPERATIONS ${name})
     target_sources(prumo_ops PRIVATE ${arg_SOURCES})
@@ -40,17 +38,133 @@ function(prumo_add_operation name)
       target_sources(prumo_cases PRIVATE ${arg_CASES})
     endif()
     set_property(GLOBAL APPEND PROPERTY PRUMO_OPERATION_TESTS ${arg_TESTS})
-  else()
+    return()
+  endif()
+
+  if(arg_SOURCES)
     add_library(${name} STATIC ${arg_SOURCES})
     target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
     target_link_libraries(${name} PUBLIC prumo::ops ${arg_LIBRARIES})
-    target_compile_options(${name} PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
-    if(arg_CASES)
-      add_library(${name}_cases STATIC ${arg_CASES})
-      target_link_libraries(${name}_cases PUBLIC ${name} prumo::cases)
-      target_compile_options(${name}_cases PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
-    endif()
+    prumo_kernel_options(${name})
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(${name} INTERFACE prumo::ops ${arg_LIBRARIES})
   endif()
+  if(arg_CASES)
+    add_library(${name}_cases STATIC ${arg_CASES})
+    target_link_libraries(${name}_cases PUBLIC ${name} prumo::cases)
+    prumo_kernel_options(${name}_cases)
+  endif()
+  if(arg_TESTS AND (BUILD_TESTING OR NOT DEFINED BUILD_TESTING))
+    prumo_add_test_program(${name}_tests ${arg_TESTS})
+    target_link_libraries(${name}_tests PRIVATE ${name})
+  endif()
+endfunction()
+
+# A project that has prumo as a subdirectory is outside too.
+function(_prumo_is_own_folder result)
+  set(is_own OFF)
+  if(TARGET prumo_ops)
+    get_target_property(library_folder prumo_ops SOURCE_DIR)
+    cmake_path(IS_PREFIX library_folder "${CMAKE_CURRENT_SOURCE_DIR}" is_own)
+  endif()
+  set(${result} ${is_own} PARENT_SCOPE)
+endfunction()
+
+# prumo_kernel_options(TARGET): the compiler options of kernels, and of what is compared with them. They are the same for
+# an operation of prumo's and for one of another project: the results and the counted flops depend on them.
+function(prumo_kernel_options target)
+  get_property(options GLOBAL PROPERTY PRUMO_KERNEL_OPTIONS)
+  target_compile_options(${target} PRIVATE ${options})
+endfunction()
+
+# prumo_long_formulas(FILE...): sources of an operation, of the calling folder, whose loops compute long formulas. GCC on
+# x86 does not reorder instructions before it gives out registers (elsewhere it does): the vectors of a chunk are then
+# computed one after the other, and the processor, which looks some hundred instructions ahead, waits for each step of a
+# polynomial. And where a formula bounds its argument by constants, GCC threads jumps: it folds what follows from the
+# constant and selects between that and the general result, several times a formula, where one minimum would do. Neither
+# changes a result.
+function(prumo_long_formulas)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  set(folder "")
+  _prumo_is_own_folder(is_prumos_own)
+  if(is_prumos_own)
+    set(folder TARGET_DIRECTORY prumo_ops)
+  endif()
+  # Other flags than the precompiled headers'.
+  set_source_files_properties(
+    ${ARGN} ${folder} PROPERTIES COMPILE_OPTIONS "-fno-thread-jumps;-fschedule-insns;-fsched-pressure"
+                                 SKIP_PRECOMPILE_HEADERS ON
+  )
+endfunction()
+
+# prumo_add_test_program(TARGET SOURCE...): a GoogleTest program whose main() initialises Kokkos, and its tests.
+function(prumo_add_test_program target)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(
+      FATAL_ERROR
+        "prumo_add_test_program(${target}): tests need GoogleTest, and CMake finds none (Debian: apt-get install "
+        "libgtest-dev libgmock-dev; elsewhere set GTest_ROOT). To go without tests, configure with -DBUILD_TESTING=OFF; "
+        "prumo itself with -DPRUMO_BUILD_TESTS=OFF."
+    )
+  endif()
+  include(GoogleTest)
+  _prumo_case_test_folder(folder)
+  add_executable(${target} ${ARGN} "${folder}/main.cpp")
+  target_link_libraries(${target} PRIVATE prumo::cases prumo::machine GTest::gtest GTest::gmock)
+  target_include_directories(${target} PRIVATE "${folder}")
+  prumo_kernel_options(${target})
+  # Tests for a GPU tell their names only where one is, and they may be built elsewhere.
+  set(mode POST_BUILD)
+  if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP)
+    set(mode PRE_TEST)
+  endif()
+  # Threads that wait spinning take the cores from those that work, wherever tests run side by side.
+  gtest_discover_tests(
+    ${target} TEST_PREFIX "${target}." DISCOVERY_TIMEOUT 60 DISCOVERY_MODE ${mode} PROPERTIES ENVIRONMENT
+                                                                              "OMP_WAIT_POLICY=passive"
+  )
+endfunction()
+
+# prumo_add_case_test(TARGET OPERATIONS name...): a test program that runs every case of these operations, of prumo's or
+# of your own: in every type, layout and implementation and over shapes with every kind of edge, against the case's
+# reference; counted flops against their closed form; and refusals of what the case says is invalid.
+function(prumo_add_case_test target)
+  cmake_parse_arguments(arg "" "" "OPERATIONS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_OPERATIONS)
+    message(FATAL_ERROR "prumo_add_case_test(${target}): say OPERATIONS and their names")
+  endif()
+  _prumo_case_test_folder(folder)
+  set(registration "${CMAKE_CURRENT_BINARY_DIR}/${target}_registration.cpp")
+  prumo_write_registration("${registration}" prumo_register_tested_cases ${arg_OPERATIONS})
+  prumo_add_test_program(${target} "${folder}/cases_test.cpp" "${registration}")
+  _prumo_link_operations(prumo_add_case_test ${target} ${arg_OPERATIONS})
+endfunction()
+
+function(_prumo_case_test_folder result)
+  set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/case_test") # of an installed package
+  if(NOT EXISTS "${folder}")
+    set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tests/case")
+  endif()
+  set(${result} "${folder}" PARENT_SCOPE)
+endfunction()
+
+# Links the cases of operations; those of prumo's own are in prumo::cases.
+function(_prumo_link_operations caller target)
+  get_property(own GLOBAL PROPERTY PRUMO_OPERATIONS)
+  foreach(name IN LISTS ARGN)
+    if(TARGET ${name}_cases)
+      target_link_libraries(${target} PRIVATE ${name}_cases)
+    elseif(NOT name IN_LIST own)
+      message(FATAL_ERROR "${caller}(${target}): there is no operation '${name}' with CASES; "
+                          "call prumo_add_operation(${name} ...) first"
+      )
+    endif()
+  endforeach()
 endfunction()
 
 # prumo_write_registration(FILE FUNCTION NAME...): a source that defines `void FUNCTION(case_registries&)`, which calls
@@ -102,9 +216,7 @@ function(prumo_add_worker target)
   file(CONFIGURE OUTPUT "${main}" CONTENT "${content}" @ONLY)
   add_executable(${target} "${main}" "${registration}")
   target_link_libraries(${target} PRIVATE prumo::worker)
-  foreach(name IN LISTS arg_OPERATIONS)
-    target_link_libraries(${target} PRIVATE ${name}_cases)
-  endforeach()
+  _prumo_link_operations(prumo_add_worker ${target} ${arg_OPERATIONS})
 endfunction()
 
 # prumo_public_headers(COMPONENT FOLDER): the folder's prumo/ directory is public; installed, tested for self-containment.

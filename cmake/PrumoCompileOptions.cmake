@@ -29,34 +29,8 @@ function(prumo_compile_options target)
     target_link_options(${target} PUBLIC -fsanitize=${PRUMO_SANITIZE})
   endif()
   if(arg_KERNELS)
-    # -fno-math-errno and -fno-trapping-math let the compiler vectorise branches and conversions without changing a
-    # result; -ffast-math would break rounding by magic numbers. Products and sums are fused only where the source
-    # says fma, so that counted flops are what runs.
-    target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
-    if(Kokkos_ENABLE_CUDA)
-      target_compile_options(${target} PRIVATE -fmad=false)
-    endif()
-    if(PRUMO_NATIVE)
-      target_compile_options(${target} PRIVATE ${PRUMO_NATIVE_FLAGS})
-    endif()
+    prumo_kernel_options(${target})
   endif()
-endfunction()
-
-# prumo_long_formulas(FILE...): sources of the calling folder, in the library of operations, whose loops compute long
-# formulas. GCC on x86 does not reorder instructions before it gives out registers (elsewhere it does): the vectors of a
-# chunk are then computed one after the other, and the processor, which looks some hundred instructions ahead, waits for
-# each step of a polynomial. And where a formula bounds its argument by constants, GCC threads jumps: it folds what
-# follows from the constant and selects between that and the general result, several times a formula, where one minimum
-# would do. Neither changes a result.
-function(prumo_long_formulas)
-  set(options "")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(options -fno-thread-jumps -fschedule-insns -fsched-pressure)
-  endif()
-  # Other flags than the precompiled headers'.
-  set_source_files_properties(
-    ${ARGN} TARGET_DIRECTORY prumo_ops PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON
-  )
 endfunction()
 
 # prumo_elements_as_words(FILE...): sources of the calling folder, in the library of operations, that load and store
@@ -85,6 +59,19 @@ if(PRUMO_NATIVE)
     set(PRUMO_NATIVE_FLAGS -mcpu=native)
   endif()
 endif()
+
+# What prumo_kernel_options() gives to operations, those of other projects among them. -fno-math-errno and
+# -fno-trapping-math let the compiler vectorise branches and conversions without changing a result; -ffast-math would
+# break rounding by magic numbers. Products and sums are fused only where the source says fma, so that counted flops are
+# what runs.
+set(PRUMO_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off)
+if(Kokkos_ENABLE_CUDA)
+  list(APPEND PRUMO_KERNEL_OPTIONS -fmad=false)
+endif()
+if(PRUMO_NATIVE)
+  list(APPEND PRUMO_KERNEL_OPTIONS ${PRUMO_NATIVE_FLAGS})
+endif()
+set_property(GLOBAL PROPERTY PRUMO_KERNEL_OPTIONS ${PRUMO_KERNEL_OPTIONS})
 
 # prumo_precompile_headers(TARGET (HEADER... | REUSE_FROM OTHER)): the libraries' headers that most of a target's sources
 # include are read once for all of them; a third of the time of a build goes there otherwise. REUSE_FROM wants a target

@@ -53,6 +53,12 @@ if(PRUMO_BUILD_BENCH)
   endif()
 endif()
 
+# The sources of prumo_add_case_test().
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/case/" DESTINATION "${_prumo_package_folder}/case_test"
+        COMPONENT prumo_development
+)
+
+get_property(PRUMO_OPERATIONS GLOBAL PROPERTY PRUMO_OPERATIONS)
 string(JOIN " " PRUMO_KOKKOS_DEVICES ${Kokkos_DEVICES})
 string(JOIN ", " PRUMO_COMPONENT_LIST ${PRUMO_COMPONENTS})
 configure_package_config_file(

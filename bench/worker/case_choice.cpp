@@ -144,8 +144,9 @@ std::int64_t checked_footprint(const std::vector<cases::array_specification>& ar
                                const cases::specification& choice) {
   double bytes = 0;
   for (const cases::array_specification& array : arrays) {
-    // Gaps at most multiply what rows of one element span.
-    const double gaps = choice.layout == cases::array_layout::strided ? 8 : 1;
+    // Gaps multiply an array by this at most, where its extents are all 1 (cases::strides_of()).
+    const double gaps =
+        choice.layout == cases::array_layout::strided ? 2 + 3 * static_cast<double>(array.extents.size()) : 1;
     bytes += gaps * element_product(array) * static_cast<double>(cases::element_bytes(array, choice.type));
   }
   if (bytes > 0x1p60) {

@@ -6,6 +6,7 @@
 #include "kokkos_session.hpp"
 #include "measured_calls.hpp"
 #include <prumo/backend/gemm.hpp>
+#include <prumo/case/count_proof.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace prumo::worker {
@@ -70,6 +72,7 @@ class worker_handler final : public protocol::request_handler {
     const cases::case_info info = operation.info();
     cases::specification choice = choose(info, request);
     choice.shape = shape_of(operation, choice.type, request, request.bytes_per_array.value_or(0));
+    require_valid(operation, choice);
     const auto arrays = operation.arrays(choice.shape, choice.values);
     protocol::resolve_answer answer;
     answer.shape.assign(choice.shape.begin(), choice.shape.end());
@@ -89,6 +92,8 @@ class worker_handler final : public protocol::request_handler {
     complete(choice, info, request);
     if (request.transferred) require_transfers();
     choice.shape = shape_of(operation, choice.type, request, 0);
+    require_valid(operation, choice);
+    prove_count(operation, choice);
     const auto footprint =
         static_cast<std::size_t>(checked_footprint(operation.arrays(choice.shape, choice.values), choice));
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
@@ -113,7 +118,7 @@ class worker_handler final : public protocol::request_handler {
   }
 
   protocol::verify_answer verify(const protocol::verify_request& request) override {
-    // A reference of so many operations takes a few tenths of a second.
+    // A reference of this many operations takes a few tenths of a second.
     constexpr double usual_budget = 3e7;
     const cases::check_result result =
         find_open(request.case_id).prepared.verify(request.budget.value_or(usual_budget));
@@ -128,8 +133,10 @@ class worker_handler final : public protocol::request_handler {
     choice.shape = shape_of(operation, choice.type, request, 0);
     protocol::count_answer answer;
     if (!operation.countable()) return answer;
+    require_valid(operation, choice);
+    prove_count(operation, choice);
     const bool run = operation.model(choice.type, choice.shape, choice.values).flops <= request.limit;
-    const flop_counts counts = run ? operation.count_kernel(choice) : operation.count_closed_form(choice);
+    const flop_counts counts = run ? cases::proven_count(operation, choice) : operation.count_closed_form(choice);
     answer.source = run ? "kernel" : "closed_form";
     for (std::size_t kind = 0; kind < flop_kind_count; ++kind) {
       const auto which = static_cast<flop_kind>(kind);
@@ -169,6 +176,7 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::error_kind kind_of(const std::exception& cause) const override {
     using protocol::error_kind;
+    if (dynamic_cast<const cases::count_error*>(&cause) != nullptr) return error_kind::failed;
     if (dynamic_cast<const unsupported_error*>(&cause) != nullptr) return error_kind::unsupported;
     if (dynamic_cast<const memory_error*>(&cause) != nullptr) return error_kind::memory;
     if (dynamic_cast<const backend_error*>(&cause) != nullptr) {
@@ -249,6 +257,21 @@ class worker_handler final : public protocol::request_handler {
     return operation.resolve(type, bytes_per_array, given);
   }
 
+  static void require_valid(const cases::operation_case<Exec>& operation, const cases::specification& choice) {
+    const std::string reason = operation.why_invalid(choice);
+    if (!reason.empty()) throw protocol::request_error(protocol::error_kind::usage, case_label(choice) + ": " + reason);
+  }
+
+  /// Nothing is measured of a case whose counted flops are wrong: rates and the model follow from them. Proven once for
+  /// each operation, type and set of parameters. Throws count_error.
+  void prove_count(const cases::operation_case<Exec>& operation, cases::specification choice) {
+    choice.shape = {};
+    const std::string key = cases::label_of(choice);
+    if (proven_counts_.contains(key)) return;
+    cases::prove_closed_form(operation, choice);
+    proven_counts_.insert(key);
+  }
+
   open_case& find_open(std::int64_t id) {
     const auto found = open_.find(id);
     if (found != open_.end()) return *found->second;
@@ -293,6 +316,7 @@ class worker_handler final : public protocol::request_handler {
   machine::device_facts facts_;
   std::map<std::int64_t, std::unique_ptr<open_case>> open_;
   std::int64_t last_id_ = 0;
+  std::set<std::string> proven_counts_;
 };
 
 }  // namespace prumo::worker

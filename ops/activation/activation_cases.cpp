@@ -21,9 +21,8 @@ struct sigmoid_case final : elementwise_case<sigmoid_case<Exec>, Exec, 1> {
   }
   case_info info() const override { return sigmoid_case::elementwise_info("sigmoid", "y = 1 / (1 + exp(-x))"); }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    sigmoid(ctx, x, y);
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) {
+    sigmoid(space, x, y);
   }
   template <class C>
   static sigmoid_formula<C> formula(const parameters&) {
@@ -38,10 +37,7 @@ struct tanh_case final : elementwise_case<tanh_case<Exec>, Exec, 1> {
   static constexpr flop_counts per_element() { return one(flop_kind::tanh); }
   case_info info() const override { return tanh_case::elementwise_info("tanh", "y = tanh(x)"); }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    tanh(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { tanh(space, x, y); }
   template <class C>
   static tanh_formula<C> formula(const parameters&) {
     return {};
@@ -59,10 +55,7 @@ struct relu_case final : elementwise_case<relu_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    relu(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { relu(space, x, y); }
   template <class C>
   static relu_formula<C> formula(const parameters&) {
     return {};
@@ -93,9 +86,8 @@ struct gelu_case final : elementwise_case<gelu_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y) {
-    gelu(ctx, x, y, by_tanh(values) ? gelu_form::tanh : gelu_form::erf);
+  static void call(instance_ref space, const parameters& values, const array_ref& x, const array_ref& y) {
+    gelu(space, x, y, by_tanh(values) ? gelu_form::tanh : gelu_form::erf);
   }
   static flop_counts count_call(const specification& choice) {
     return by_tanh(choice.values)

@@ -16,9 +16,8 @@ struct add_case final : elementwise_case<add_case<Exec>, Exec, 2> {
   static constexpr flop_counts per_element() { return one(flop_kind::add); }
   case_info info() const override { return add_case::elementwise_info("add", "z = x + y"); }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y, const auto& z) {
-    add(ctx, x, y, z);
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y, const array_ref& z) {
+    add(space, x, y, z);
   }
   template <class C>
   static add_formula<C> formula(const parameters&) {
@@ -33,9 +32,8 @@ struct mul_case final : elementwise_case<mul_case<Exec>, Exec, 2> {
   static constexpr flop_counts per_element() { return one(flop_kind::mul); }
   case_info info() const override { return mul_case::elementwise_info("mul", "z = x * y, element by element"); }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y, const auto& z) {
-    mul(ctx, x, y, z);
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y, const array_ref& z) {
+    mul(space, x, y, z);
   }
   template <class C>
   static mul_formula<C> formula(const parameters&) {
@@ -54,9 +52,8 @@ struct scale_case final : elementwise_case<scale_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y) {
-    scale(ctx, static_cast<compute_t<T>>(values.at("alpha")), x, y);
+  static void call(instance_ref space, const parameters& values, const array_ref& x, const array_ref& y) {
+    scale(space, values.at("alpha"), x, y);
   }
   template <class C>
   static scale_formula<C> formula(const parameters& values) {
@@ -87,9 +84,9 @@ struct axpby_case final : elementwise_case<axpby_case<Exec>, Exec, 2> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y, const auto& z) {
-    axpby(ctx, static_cast<compute_t<T>>(values.at("alpha")), x, static_cast<compute_t<T>>(values.at("beta")), y, z);
+  static void call(instance_ref space, const parameters& values, const array_ref& x, const array_ref& y,
+                   const array_ref& z) {
+    axpby(space, values.at("alpha"), x, values.at("beta"), y, z);
   }
   static flop_counts count_call(const specification& choice) {
     const auto factor = [&]<class C>(std::string_view name) {

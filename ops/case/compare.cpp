@@ -69,7 +69,7 @@ class host_threads {
   using call = std::function<void(std::size_t)>;
 
  public:
-  /// How many share so many pieces of work: at least one.
+  /// How many threads share `pieces` of work: at least one.
   static std::size_t sharing(std::int64_t pieces) {
     return static_cast<std::size_t>(std::clamp<std::int64_t>(pieces, 1, concurrency_of(host_space())));
   }
@@ -107,13 +107,14 @@ unwritten_entries unwritten_between(const host_output& output, std::int64_t begi
   const element_order& order = output.order;
   unwritten_entries result;
   while (begin < end) {
-    const std::int64_t length = std::min(end - begin, order.columns - begin % order.columns);
+    const std::int64_t row = order.innermost_extent(), stride = order.innermost_stride();
+    const std::int64_t length = std::min(end - begin, row - begin % row);
     const T* const entries = static_cast<const T*>(output.data) + order.offset(begin);
     unwritten_entries here;
-    for (std::int64_t i = 0; i < length; ++i) here.count += is_mark(entries[i * order.column_stride]) ? 1 : 0;
+    for (std::int64_t i = 0; i < length; ++i) here.count += is_mark(entries[i * stride]) ? 1 : 0;
     if (here.count > 0) {
       std::int64_t i = 0;
-      while (!is_mark(entries[i * order.column_stride])) ++i;
+      while (!is_mark(entries[i * stride])) ++i;
       here.first = begin + i;
     }
     result.add(here);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +16,14 @@ namespace prumo::cases::detail {
 namespace {
 
 using testing::HasSubstr;
+
+array_ref array_of(const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& strides) {
+  array_ref array;
+  array.rank = static_cast<int>(extents.size());
+  std::ranges::copy(extents, array.extents);
+  std::ranges::copy(strides, array.strides);
+  return array;
+}
 
 /// An output on the host whose every entry is `value`.
 template <class T>
@@ -62,14 +71,17 @@ TYPED_TEST_SUITE(comparison, types);
 TYPED_TEST(comparison, finds_entries_that_were_never_written) {
   using T = TypeParam;
   // One thread's work and several threads', rows that are shorter than it, and gaps between elements.
-  const std::vector<std::pair<std::vector<std::int64_t>, element_order>> shapes = {
-      {{7}, {.columns = 7}},
-      {{300001}, {.columns = 300001}},
-      {{100003}, {.columns = 100003, .row_stride = 0, .column_stride = 2}},
-      {{1000, 333}, {.columns = 333, .row_stride = 2 * 333 + 3, .column_stride = 2}},
-      {{1000, 333}, {.columns = 333, .row_stride = 1, .column_stride = 1000}},
+  const std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> shapes = {
+      {{7}, {1}},
+      {{300001}, {1}},
+      {{100003}, {2}},
+      {{1000, 333}, {2 * 333 + 3, 2}},
+      {{1000, 333}, {1, 1000}},
+      {{7, 11, 13, 17}, {1, 7, 7 * 11, 7 * 11 * 13}},
+      {{2, 3, 2, 1, 2, 3, 2, 50}, strides_of({2, 3, 2, 1, 2, 3, 2, 50}, array_layout::strided)},
   };
-  for (const auto& [extents, order] : shapes) {
+  for (const auto& [extents, strides] : shapes) {
+    const element_order order(array_of(extents, strides));
     written_output<T> output(extents, order, TestFixture::type, T(1.0f));
     const std::int64_t count = output.description.count;
     const check_result all_written = compare_with(output, 1);
@@ -87,9 +99,46 @@ TYPED_TEST(comparison, finds_entries_that_were_never_written) {
   }
 }
 
+TEST(strides_of, any_rank) {
+  using strides = std::vector<std::int64_t>;
+  EXPECT_EQ(strides_of({}, array_layout::strided), strides{});
+  EXPECT_EQ(strides_of({5}, array_layout::strided), strides{2});
+  EXPECT_EQ(strides_of({3, 5}, array_layout::right), (strides{5, 1}));
+  EXPECT_EQ(strides_of({3, 5}, array_layout::left), (strides{1, 3}));
+  EXPECT_EQ(strides_of({3, 5}, array_layout::strided), (strides{13, 2}));
+  EXPECT_EQ(strides_of({2, 3, 4, 5}, array_layout::right), (strides{60, 20, 5, 1}));
+  EXPECT_EQ(strides_of({2, 3, 4, 5}, array_layout::left), (strides{1, 2, 6, 24}));
+  EXPECT_EQ(strides_of({2, 3, 4, 5}, array_layout::strided), (strides{168, 55, 13, 2}));
+  EXPECT_EQ(strides_of({2, 0, 4}, array_layout::right), (strides{1, 4, 1}));
+}
+
+/// Every layout of every rank, against the sum over the dimensions.
+TEST(element_order, finds_every_element_of_any_rank) {
+  const std::vector<std::int64_t> longest = {2, 3, 1, 4, 2, 1, 3, 5};
+  for (std::size_t rank = 0; rank <= longest.size(); ++rank) {
+    const std::vector<std::int64_t> extents(longest.begin(), longest.begin() + static_cast<std::ptrdiff_t>(rank));
+    for (const array_layout layout : {array_layout::right, array_layout::left, array_layout::strided}) {
+      const std::vector<std::int64_t> strides = strides_of(extents, layout);
+      const element_order order(array_of(extents, strides));
+      std::int64_t count = 1;
+      for (const std::int64_t extent : extents) count *= extent;
+      for (std::int64_t index = 0; index < count; ++index) {
+        std::int64_t rest = index, place = 0;
+        for (std::size_t dimension = rank; dimension-- > 0; rest /= extents[dimension]) {
+          place += rest % extents[dimension] * strides[dimension];
+        }
+        ASSERT_EQ(order.offset(index), place) << "element " << index << " of rank " << rank;
+      }
+      if (layout == array_layout::right) {
+        EXPECT_EQ(order.rank, 1) << "a contiguous array of rank " << rank;
+      }
+    }
+  }
+}
+
 TYPED_TEST(comparison, tells_a_computed_nan_from_one_that_was_left) {
   using T = TypeParam;
-  written_output<T> output({1000}, {.columns = 1000}, TestFixture::type, T(1.0f));
+  written_output<T> output({1000}, element_order(array_of({1000}, {1})), TestFixture::type, T(1.0f));
   output[10] = T(std::numeric_limits<float>::quiet_NaN());
   const check_result found = compare_with(output, 1);
   EXPECT_FALSE(found.verified);
@@ -98,7 +147,7 @@ TYPED_TEST(comparison, tells_a_computed_nan_from_one_that_was_left) {
 
 TYPED_TEST(comparison, names_the_worst_entry) {
   using T = TypeParam;
-  written_output<T> output({1000}, {.columns = 1000}, TestFixture::type, T(1.0f));
+  written_output<T> output({1000}, element_order(array_of({1000}, {1})), TestFixture::type, T(1.0f));
   output[10] = T(1.5f);
   output[700] = T(3.0f);
   const check_result found = compare_with(output, 1);

@@ -4,6 +4,7 @@
 /// \file
 /// Fills the arrays of a case: inputs with the generator's numbers, outputs with a NaN that shows what was not written.
 
+#include <prumo/array_ref.hpp>
 #include <prumo/random.hpp>
 #include <prumo/spaces.hpp>
 
@@ -11,15 +12,41 @@
 
 namespace prumo::cases::detail {
 
-/// Where element `index`, in row-major order, of an array of rank 2 or less lies.
+/// Where element `index`, in row-major order of the extents, of an array lies. Neighbouring dimensions that one stride
+/// goes through count as one dimension, so that a contiguous array costs no division.
 struct element_order {
-  std::int64_t columns = 1;
-  std::int64_t row_stride = 0;
-  std::int64_t column_stride = 1;
+  int rank = 1;  ///< at least 1
+  std::int64_t extents[max_rank] = {1};
+  std::int64_t strides[max_rank] = {1};
+
+  element_order() = default;
+  explicit element_order(const array_ref& array) {
+    bool is_first = true;
+    for (int dimension = 0; dimension < array.rank; ++dimension) {
+      const std::int64_t extent = array.extents[dimension], stride = array.strides[dimension];
+      if (extent == 1) continue;
+      if (!is_first && strides[rank - 1] == extent * stride) {
+        extents[rank - 1] *= extent;
+      } else {
+        if (!is_first) ++rank;
+        extents[rank - 1] = extent;
+      }
+      strides[rank - 1] = stride;
+      is_first = false;
+    }
+  }
+
+  std::int64_t innermost_extent() const { return extents[rank - 1]; }
+  std::int64_t innermost_stride() const { return strides[rank - 1]; }
 
   KOKKOS_FUNCTION std::int64_t offset(std::int64_t index) const {
-    const std::int64_t row = index / columns;
-    return row * row_stride + (index - row * columns) * column_stride;
+    std::int64_t place = 0;
+    for (int dimension = rank - 1; dimension > 0; --dimension) {
+      const std::int64_t outer = index / extents[dimension];
+      place += (index - outer * extents[dimension]) * strides[dimension];
+      index = outer;
+    }
+    return place + index * strides[0];
   }
 };
 

@@ -6,6 +6,7 @@
 #include <prumo/detail/launch.hpp>
 #include <prumo/error.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace prumo::cases {
@@ -17,21 +18,9 @@ std::int64_t element_count(const array_specification& array) {
   return product;
 }
 
-/// Strides of an array, in elements.
-std::vector<std::int64_t> strides_of(const array_specification& array, array_layout layout) {
-  const bool gaps = layout == array_layout::strided;
-  if (array.extents.empty()) return {};
-  if (array.extents.size() == 1) return {gaps ? 2 : 1};
-  const std::int64_t rows = array.extents[0];
-  const std::int64_t columns = array.extents[1];
-  if (layout == array_layout::left) return {1, rows > 0 ? rows : 1};
-  // Gaps: every second element of rows that are three elements longer than they need to be.
-  return gaps ? std::vector<std::int64_t>{2 * columns + 3, 2} : std::vector<std::int64_t>{columns > 0 ? columns : 1, 1};
-}
-
 std::int64_t elements_spanned(const array_specification& array, array_layout layout) {
   if (element_count(array) == 0) return 0;
-  const std::vector<std::int64_t> strides = strides_of(array, layout);
+  const std::vector<std::int64_t> strides = strides_of(array.extents, layout);
   std::int64_t last = 0;
   for (std::size_t dimension = 0; dimension < strides.size(); ++dimension) {
     last += (array.extents[dimension] - 1) * strides[dimension];
@@ -39,18 +28,19 @@ std::int64_t elements_spanned(const array_specification& array, array_layout lay
   return last + 1;
 }
 
-template <class Exec>
-detail::element_order order_of(const typename case_arrays<Exec>::entry& entry) {
-  detail::element_order order;
-  if (entry.extents.size() == 1) {
-    order.columns = entry.extents[0] > 0 ? entry.extents[0] : 1;
-    order.column_stride = entry.strides[0];
-  } else if (entry.extents.size() == 2) {
-    order.columns = entry.extents[1] > 0 ? entry.extents[1] : 1;
-    order.row_stride = entry.strides[0];
-    order.column_stride = entry.strides[1];
-  }
-  return order;
+/// The array in memory that begins at `data`. Messages call it by its name in the case.
+template <class MemorySpace>
+array_ref describe(const array_specification& array, const specification& choice, void* data) {
+  array_ref result;
+  result.data = data;
+  result.type = array.indices_below ? dtype::i64 : element_type(array, choice.type);
+  result.memory = prumo::detail::memory_kind_of<MemorySpace>();
+  result.rank = static_cast<int>(array.extents.size());
+  std::ranges::copy(array.extents, result.extents);
+  std::ranges::copy(strides_of(array.extents, choice.layout), result.strides);
+  result.labelled = &array.name;
+  result.read_label = [](const void* name) { return *static_cast<const std::string*>(name); };
+  return result;
 }
 
 }  // namespace
@@ -71,9 +61,13 @@ prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec
       choice_(choice),
       specifications_(operation.arrays(choice.shape, choice.values)),
       footprint_(copies * cases::footprint_bytes(specifications_, choice.type, choice.layout)) {
-  if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
+  for (const array_specification& array : specifications_) {
+    if (array.extents.size() <= static_cast<std::size_t>(max_rank)) continue;
+    throw argument_error(choice.op + ": array '" + array.name + "' of its case has rank " +
+                         std::to_string(array.extents.size()) + "; the highest is " + std::to_string(max_rank));
+  }
   allocate(copies);
-  for (const case_arrays<Exec>& arrays : copies_) fill(arrays, true);
+  for (const std::vector<array_ref>& arrays : copies_) fill(arrays, true);
   context_.fence();
 }
 
@@ -86,7 +80,7 @@ typename prepared_case<Exec>::array_memory prepared_case<Exec>::memory_of(std::s
 template <class Exec>
 void prepared_case<Exec>::allocate(std::size_t copies) {
   for (std::size_t copy = 0; copy < copies; ++copy) {
-    case_arrays<Exec> arrays;
+    std::vector<array_ref> arrays;
     for (const array_specification& array : specifications_) {
       const std::size_t bytes =
           static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * element_bytes(array, choice_.type);
@@ -102,22 +96,21 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
         // What lies between the elements is no element: every type's bytes of ones are a NaN, or no index.
         Kokkos::deep_copy(context_.instance(), allocations_.back(), std::byte{0xff});
       }
-      arrays.entries.push_back({allocations_.back().data(), array.extents, strides_of(array, choice_.layout)});
+      arrays.push_back(describe<typename Exec::memory_space>(array, choice_, allocations_.back().data()));
     }
     copies_.push_back(std::move(arrays));
   }
 }
 
 template <class Exec>
-void prepared_case<Exec>::fill(const case_arrays<Exec>& arrays, bool poison_outputs) {
+void prepared_case<Exec>::fill(case_arrays arrays, bool poison_outputs) {
   const Exec& instance = context_.instance();
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
     const array_specification& array = specifications_[which];
-    const auto& entry = arrays.entries[which];
-    const auto order = order_of<Exec>(entry);
+    const detail::element_order order(arrays[which]);
     const std::int64_t count = element_count(array);
     with_element_type(array, choice_.type, [&]<class T>(T) {
-      T* const data = static_cast<T*>(entry.data);
+      T* const data = arrays[which].template as<T>();
       if (array.role == array_role::output) {
         if (!poison_outputs) return;
         prumo::detail::launch_blocks(instance, "prumo::case::poison", detail::poison_kernel<T>{data, order, count});
@@ -150,7 +143,7 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
     if (specifications_[which].role == array_role::input) continue;
     mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
     outputs[which] = {mirrors.back().data(), specifications_[which], choice_.type,
-                      order_of<Exec>(copies_.front().entries[which]), element_count(specifications_[which])};
+                      detail::element_order(copies_.front()[which]), element_count(specifications_[which])};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 namespace prumo::cases {
 namespace {
@@ -38,6 +39,19 @@ dtype element_type(const array_specification& array, dtype type) {
 
 std::size_t element_bytes(const array_specification& array, dtype type) {
   return array.indices_below ? sizeof(std::int64_t) : dtype_size(element_type(array, type));
+}
+
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& extents, array_layout layout) {
+  const std::size_t rank = extents.size();
+  std::vector<std::int64_t> strides(rank);
+  const std::int64_t gap = layout == array_layout::strided ? 3 : 0;
+  std::int64_t next = layout == array_layout::strided ? 2 : 1;
+  for (std::size_t step = 0; step < rank; ++step) {
+    const std::size_t dimension = layout == array_layout::left ? step : rank - 1 - step;
+    strides[dimension] = next;
+    next = std::max<std::int64_t>(1, extents[dimension] * next + gap);
+  }
+  return strides;
 }
 
 void refuse_type(dtype type) {
@@ -110,6 +124,15 @@ void named_values<Value>::set(std::string_view name, Value value) {
 
 template class named_values<std::int64_t>;
 template class named_values<double>;
+
+std::string label_of(const specification& choice) {
+  std::ostringstream text;
+  text << choice.op << ' ' << dtype_name(choice.type) << ' ' << layout_name(choice.layout);
+  for (const auto& [axis, extent] : choice.shape) text << ' ' << axis << '=' << extent;
+  for (const auto& [name, value] : choice.values) text << ' ' << name << '=' << value;
+  if (!choice.implementation.empty()) text << ' ' << choice.implementation;
+  return text.str();
+}
 
 std::string_view layout_name(array_layout layout) {
   switch (layout) {

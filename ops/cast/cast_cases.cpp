@@ -31,10 +31,7 @@ struct cast_case : elementwise_case<cast_case<Exec, To>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    cast(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { cast(space, x, y); }
   /// Conversions are no flops, whatever the type of the result.
   template <class C>
   static unchanged_value<C> formula(const parameters&) {

@@ -22,10 +22,7 @@ struct exp_case final : elementwise_case<exp_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    exp(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { exp(space, x, y); }
   template <class C>
   static exp_formula<C> formula(const parameters&) {
     return {};
@@ -44,10 +41,7 @@ struct log_case final : elementwise_case<log_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    log(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { log(space, x, y); }
   template <class C>
   static log_formula<C> formula(const parameters&) {
     return {};
@@ -66,10 +60,7 @@ struct sqrt_case final : elementwise_case<sqrt_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    sqrt(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { sqrt(space, x, y); }
   template <class C>
   static sqrt_formula<C> formula(const parameters&) {
     return {};
@@ -92,9 +83,8 @@ struct rsqrt_case final : elementwise_case<rsqrt_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    rsqrt(ctx, x, y);
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) {
+    rsqrt(space, x, y);
   }
   template <class C>
   static rsqrt_formula<C> formula(const parameters&) {

@@ -48,11 +48,8 @@ class gather_rows_case final : public moving_case<Exec> {
     return {2 * elements * static_cast<double>(dtype_size(type)) + 8 * rows, 0, elements};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type, [&]<class T>(T) {
-      gather_rows(ctx, arrays.template matrix<T>(0), arrays.template vector<std::int64_t>(1),
-                  arrays.template matrix<T>(2));
-    });
+  void run(context<Exec>& ctx, const specification&, case_arrays arrays) const override {
+    gather_rows(instance_ref(ctx), arrays[0], arrays[1], arrays[2]);
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("rows"); }

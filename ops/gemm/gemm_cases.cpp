@@ -94,17 +94,13 @@ template <bool IsBatched>
 struct operands {
   array_ref a, b, c, bias;
 
-  template <class Exec>
-  operands(const product& what, dtype type, const case_arrays<Exec>& arrays) {
-    constexpr memory_kind memory = prumo::detail::memory_kind_of<typename Exec::memory_space>();
+  operands(const product& what, dtype type, case_arrays arrays) {
     place(what, type, [&](std::size_t which, dtype element, std::int64_t rows, std::int64_t columns) {
-      const auto& entry = arrays.entries[which];
-      return stacked<IsBatched>(entry.data, element, memory, what.batch, rows, columns, entry.strides[0],
-                                entry.strides[1]);
+      const array_ref& array = arrays[which];
+      return stacked<IsBatched>(array.data, element, array.memory, what.batch, rows, columns, array.strides[0],
+                                array.strides[1]);
     });
-    if (!what.has_bias()) return;
-    const auto& entry = arrays.entries[3];
-    bias = array_ref(entry.data, c.type, {entry.extents[0]}, {entry.strides[0]}, memory);
+    if (what.has_bias()) bias = arrays[3];
   }
 
   operands(const product& what, dtype type, array_layout layout) {
@@ -307,7 +303,7 @@ class product_case final : public operation_case<Exec> {
     return {bytes, static_cast<double>(what.counts().total()), batch * m * n, "tensor"};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
     const product what(choice);
     const operands<IsBatched> of(what, choice.type, arrays);
     gemm(ctx, as_transposition(what.trans_a), as_transposition(what.trans_b), what.alpha, of.a, of.b, what.beta, of.c,

@@ -250,7 +250,7 @@ TEST(gemm_f8_case, host_is_unsupported) {
   const auto choice = f8_choice(gemm_case->info(), cases::array_layout::right, 64);
   EXPECT_THAT(gemm_case->why_unsupported(choice), HasSubstr("f8_e4m3 is multiplied by cuBLASLt only"));
   context<host> ctx;
-  EXPECT_THROW((cases::prepared_case<host>(ctx, *gemm_case, choice, 1)), unsupported_error);
+  EXPECT_THROW(cases::prepared_case<host>(ctx, *gemm_case, choice, 1).run(0), unsupported_error);
 }
 
 TEST(gemm_f8_case, defaults_are_what_devices_take) {

@@ -54,7 +54,7 @@ class gemv_case final : public operation_case<Exec> {
     result.axes = {{"m", "entries of y", 0}, {"n", "entries of x", 0}};
     result.values = {{"alpha", "the factor of the product", 1},
                      {"beta", "the factor of the old y", 0},
-                     {"trans_a", "1 where A is stored transposed", 0}};
+                     {"trans_a", "1 where A is stored transposed", 0, nullptr, {1}}};
     result.implementations = {"auto"};
     for (const std::string_view name : gemv_implementations(prumo::detail::space_kind_of<Exec>::value, dtype::f32)) {
       result.implementations.emplace_back(name);
@@ -103,13 +103,10 @@ class gemv_case final : public operation_case<Exec> {
             m * n};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
     const product what(choice);
-    with_type(choice.type, [&]<class T>(T) {
-      gemv(ctx, what.trans_a ? transposition::yes : transposition::no, static_cast<compute_t<T>>(what.alpha),
-           arrays.template matrix<T>(0), arrays.template vector<T>(1), static_cast<compute_t<T>>(what.beta),
-           arrays.template vector<T>(2), options_of(choice));
-    });
+    gemv(ctx, what.trans_a ? transposition::yes : transposition::no, what.alpha, arrays[0], arrays[1], what.beta, arrays[2],
+         options_of(choice));
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {

@@ -18,9 +18,8 @@ struct fill_case final : elementwise_case<fill_case<Exec>, Exec, 0> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const auto& y) {
-    fill(ctx, static_cast<compute_t<T>>(values.at("value")), y);
+  static void call(instance_ref space, const parameters& values, const array_ref& y) {
+    fill(space, values.at("value"), y);
   }
   template <class C>
   static fill_formula<C> formula(const parameters& values) {
@@ -41,10 +40,7 @@ struct copy_case final : elementwise_case<copy_case<Exec>, Exec, 1> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters&, const auto& x, const auto& y) {
-    copy(ctx, x, y);
-  }
+  static void call(instance_ref space, const parameters&, const array_ref& x, const array_ref& y) { copy(space, x, y); }
   template <class C>
   static copy_formula<C> formula(const parameters&) {
     return {};

@@ -97,13 +97,12 @@ cost fma_probe_case<Exec>::model(dtype type, const shape& extents, const paramet
 }
 
 template <class Exec>
-void fma_probe_case<Exec>::run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const {
+void fma_probe_case<Exec>::run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const {
   static const std::string label = "prumo::probe::fma";
   const auto launch = [&]<class T>(T) {
     prumo::detail::launch_blocks(
         ctx.instance(), label,
-        probe::fma_chains_kernel<is_host_space<Exec>, T>{static_cast<const T*>(arrays.entries[0].data),
-                                                         static_cast<T*>(arrays.entries[1].data),
+        probe::fma_chains_kernel<is_host_space<Exec>, T>{arrays[0].as<const T>(), arrays[1].as<T>(),
                                                          choice.shape.at("rows"), choice.shape.at("iterations")});
   };
   if (choice.type == dtype::f64) {

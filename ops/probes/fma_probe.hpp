@@ -16,7 +16,7 @@ struct fma_probe_case final : operation_case<Exec> {
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override;
   std::vector<array_specification> arrays(const shape& extents, const parameters& values) const override;
   cost model(dtype type, const shape& extents, const parameters& values) const override;
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override;
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override;
   std::int64_t reference_parts(const shape& extents, const parameters& values) const override;
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override;

@@ -2,6 +2,7 @@
 #include "fma_probe.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
+#include <prumo/detail/elementwise.hpp>
 #include <prumo/probe/read_kernel.hpp>
 
 #include <algorithm>
@@ -29,13 +30,11 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const auto& x, const auto& y, const auto& z) {
-    static const std::string label = "prumo::probe::triad";
-    using C = compute_t<T>;
-    const triad_formula<C> formula{static_cast<C>(values.at("alpha"))};
-    prumo::detail::launch_elementwise<T, T, T>(ctx.instance(), label, formula, ctx.working_set(), array_ref(z),
-                                               array_ref(x), array_ref(y));
+  static void call(instance_ref space, const parameters& values, const array_ref& x, const array_ref& y,
+                   const array_ref& z) {
+    static const prumo::detail::elementwise_name name("prumo::probe::triad");
+    const auto formula = [&]<class C>() { return triad_formula<C>{static_cast<C>(values.at("alpha"))}; };
+    prumo::detail::enqueue_elementwise(name, space, formula, z, x, y);
   }
   template <class C>
   static triad_formula<C> formula(const parameters& values) {
@@ -97,7 +96,7 @@ struct read_case final : operation_case<Exec> {
     return {bytes, static_cast<double>(n), static_cast<double>(n)};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
     if (choice.type == dtype::f64) {
       launch<double>(ctx, choice, arrays);
     } else {
@@ -162,12 +161,11 @@ struct read_case final : operation_case<Exec> {
   }
 
   template <class T>
-  static void launch(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) {
+  static void launch(context<Exec>& ctx, const specification& choice, case_arrays arrays) {
     static const std::string label = "prumo::probe::read";
     using kernel = std::conditional_t<on_host, probe::read_stretch_kernel<T>, probe::read_runs_kernel<T>>;
     prumo::detail::launch_blocks(ctx.instance(), label,
-                                 kernel{static_cast<const T*>(arrays.entries[0].data), choice.shape.at("n"),
-                                        static_cast<T*>(arrays.entries[1].data)});
+                                 kernel{arrays[0].as<const T>(), choice.shape.at("n"), arrays[1].as<T>()});
   }
 
   /// A part at a time in bounded memory.
@@ -227,10 +225,10 @@ struct launch_case final : operation_case<Exec> {
     return {n * static_cast<double>(dtype_size(type)), 0, n};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
     static const std::string label = "prumo::probe::launch";
     Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(ctx.instance(), 0, choice.shape.at("n")),
-                         launch_kernel<float>{static_cast<float*>(arrays.entries[0].data)});
+                         launch_kernel<float>{arrays[0].as<float>()});
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }

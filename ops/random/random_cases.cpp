@@ -43,10 +43,8 @@ class random_case_base : public operation_case<Exec> {
     return {n * static_cast<double>(dtype_size(type)), Derived::flops_per_element * n, n};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type, [&]<class T>(T) {
-      Derived::template call<T>(ctx, choice.values, random_position{choice.seed, 0, 0}, arrays.template vector<T>(0));
-    });
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
+    Derived::call(ctx, choice.values, random_position{choice.seed, 0, 0}, arrays[0]);
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {
@@ -116,10 +114,8 @@ struct random_uniform_case final : random_case_base<random_uniform_case<Exec>, E
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const random_position& position, const auto& y) {
-    using C = compute_t<T>;
-    (void)random_uniform(ctx, position, static_cast<C>(values.at("low")), static_cast<C>(values.at("high")), y);
+  static void call(instance_ref space, const parameters& values, const random_position& position, const array_ref& y) {
+    (void)random_uniform(space, position, values.at("low"), values.at("high"), y);
   }
 
   /// The difference of the limits, its product with the fraction and the sum are rounded once each, and what would
@@ -166,10 +162,8 @@ struct random_normal_case final : random_case_base<random_normal_case<Exec>, Exe
     return result;
   }
 
-  template <class T>
-  static void call(context<Exec>& ctx, const parameters& values, const random_position& position, const auto& y) {
-    using C = compute_t<T>;
-    (void)random_normal(ctx, position, static_cast<C>(values.at("mean")), static_cast<C>(values.at("deviation")), y);
+  static void call(instance_ref space, const parameters& values, const random_position& position, const array_ref& y) {
+    (void)random_normal(space, position, values.at("mean"), values.at("deviation"), y);
   }
 
   /// With u the unit roundoff: the logarithm is within one unit in the last place, 2 u, which the root halves and

@@ -115,18 +115,15 @@ class whole_case : public reduction_case_base<Exec, Kind> {
     return {{"x", array_role::input, {extents.at("n")}}, result_array<Kind>("result", {}, extents.at("n"))};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type, [&]<class T>(T) {
-      const auto x = arrays.template vector<T>(0);
-      const auto result = arrays.template scalar<prumo::detail::reduced_t<Kind, T>>(1);
-      if constexpr (Kind == reduction::sum) sum(ctx, x, result);
-      if constexpr (Kind == reduction::sum_of_squares) sum_of_squares(ctx, x, result);
-      if constexpr (Kind == reduction::mean) mean(ctx, x, result);
-      if constexpr (Kind == reduction::max) max(ctx, x, result);
-      if constexpr (Kind == reduction::min) min(ctx, x, result);
-      if constexpr (Kind == reduction::argmax) argmax(ctx, x, result);
-      if constexpr (Kind == reduction::argmin) argmin(ctx, x, result);
-    });
+  void run(context<Exec>& ctx, const specification&, case_arrays arrays) const override {
+    const context_ref owner(ctx);
+    if constexpr (Kind == reduction::sum) sum(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::sum_of_squares) sum_of_squares(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::mean) mean(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::max) max(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::min) min(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::argmax) argmax(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::argmin) argmin(owner, arrays[0], arrays[1]);
   }
 
  protected:
@@ -154,18 +151,15 @@ class rows_case : public reduction_case_base<Exec, Kind> {
             result_array<Kind>("y", {extents.at("rows")}, extents.at("columns"))};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type, [&]<class T>(T) {
-      const auto x = arrays.template matrix<T>(0);
-      const auto y = arrays.template vector<prumo::detail::reduced_t<Kind, T>>(1);
-      if constexpr (Kind == reduction::sum) sum_rows(ctx, x, y);
-      if constexpr (Kind == reduction::sum_of_squares) sum_of_squares_rows(ctx, x, y);
-      if constexpr (Kind == reduction::mean) mean_rows(ctx, x, y);
-      if constexpr (Kind == reduction::max) max_rows(ctx, x, y);
-      if constexpr (Kind == reduction::min) min_rows(ctx, x, y);
-      if constexpr (Kind == reduction::argmax) argmax_rows(ctx, x, y);
-      if constexpr (Kind == reduction::argmin) argmin_rows(ctx, x, y);
-    });
+  void run(context<Exec>& ctx, const specification&, case_arrays arrays) const override {
+    const context_ref owner(ctx);
+    if constexpr (Kind == reduction::sum) sum_rows(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::sum_of_squares) sum_of_squares_rows(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::mean) mean_rows(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::max) max_rows(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::min) min_rows(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::argmax) argmax_rows(owner, arrays[0], arrays[1]);
+    if constexpr (Kind == reduction::argmin) argmin_rows(owner, arrays[0], arrays[1]);
   }
 
  protected:

@@ -60,9 +60,8 @@ class softmax_case_base : public operation_case<Exec> {
             elements};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type,
-              [&]<class T>(T) { Derived::call(ctx, arrays.template matrix<T>(0), arrays.template matrix<T>(1)); });
+  void run(context<Exec>& ctx, const specification&, case_arrays arrays) const override {
+    Derived::call(ctx, arrays[0], arrays[1]);
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {
@@ -202,7 +201,7 @@ class softmax_case final : public softmax_case_base<softmax_case<Exec>, Exec, pr
     result.in_default_sweep = true;
     return result;
   }
-  static void call(context<Exec>& ctx, const auto& x, const auto& y) { softmax(ctx, x, y); }
+  static void call(context_ref ctx, const array_ref& x, const array_ref& y) { softmax(ctx, x, y); }
   static std::pair<long double, long double> exact(long double distance, long double total,
                                                    const softmax_bounds& bounds) {
     const long double value = std::exp(-distance) / total;
@@ -225,7 +224,7 @@ class log_softmax_case final
   case_info info() const override {
     return log_softmax_case::rows_info("log_softmax", "the logarithm of the softmax of each row of x");
   }
-  static void call(context<Exec>& ctx, const auto& x, const auto& y) { log_softmax(ctx, x, y); }
+  static void call(context_ref ctx, const array_ref& x, const array_ref& y) { log_softmax(ctx, x, y); }
   static std::pair<long double, long double> exact(long double distance, long double total,
                                                    const softmax_bounds& bounds) {
     const long double log_total = std::log(total);

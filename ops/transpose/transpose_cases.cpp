@@ -31,9 +31,8 @@ class transpose_case final : public moving_case<Exec> {
     return {2 * elements * static_cast<double>(dtype_size(type)), 0, elements};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type,
-              [&]<class T>(T) { transpose(ctx, arrays.template matrix<T>(0), arrays.template matrix<T>(1)); });
+  void run(context<Exec>& ctx, const specification&, case_arrays arrays) const override {
+    transpose(instance_ref(ctx), arrays[0], arrays[1]);
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("rows"); }

@@ -87,7 +87,8 @@ void group_measurer::verify(const planned_group& group, const group_setting& set
   }
 }
 
-json group_measurer::counted_flops(const planned_group& group, const group_setting& setting) {
+/// The flops that a worker counts. Where it finds that they are wrong, its cases end with what it says.
+json group_measurer::counted_flops(const planned_group& group, const group_setting& setting, batch& now) {
   const std::string key =
       fmt::format("{} {} {} {}", group.op, group.dtype, group.shape.dump(), group.parameters.dump());
   if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
@@ -105,7 +106,13 @@ json group_measurer::counted_flops(const planned_group& group, const group_setti
           make_case_request<protocol::count_request>(group.op, group.dtype, "right", group.shape, group.parameters);
       request.limit = limit;
       counted = fleet_.worker(worker).count(request, expected);
-    } catch (const request_refused&) {
+    } catch (const request_refused& refusal) {
+      for (member* it : now.cases) {
+        const bool is_its_own = fleet_.devices()[it->planned->device].worker == worker;
+        if (refusal.kind() == "failed" && is_its_own && it->measured.open()) {
+          it->measured.record().end_refused(refusal.kind(), refusal.what());
+        }
+      }
       continue;
     } catch (const worker_failure&) {
       continue;
@@ -115,7 +122,8 @@ json group_measurer::counted_flops(const planned_group& group, const group_setti
       break;
     }
   }
-  return counted_[key] = counted;
+  if (!counted.is_null()) counted_[key] = counted;
+  return counted;
 }
 
 void group_measurer::sample_in_turns(const planned_group& group, const group_setting& setting, batch& now) {
@@ -197,7 +205,7 @@ void group_measurer::measure_batch(const planned_group& group, const group_setti
   }
   if (now.any_open() && group.process_run == 0) {
     step(": counting");
-    const json counted = counted_flops(group, setting);
+    const json counted = counted_flops(group, setting, now);
     for (member* it : now.cases) it->measured.record().set_counted(counted);
   }
   step("");

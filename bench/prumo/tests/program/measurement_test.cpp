@@ -93,6 +93,16 @@ TEST(measurement, numbers_that_break_the_format_cost_only_their_case) {
   EXPECT_EQ(document.at("results").at(1).at("status"), "ok");
 }
 
+TEST(measurement, a_count_that_its_worker_finds_to_be_wrong_costs_only_its_case) {
+  const json document =
+      measure({"--op", "add,mul", "--size", "2MB", "--data", "resident"}, "--fault count:add=error:failed");
+  for (const json& result : document.at("results")) {
+    const bool is_wrong = result.at("op") == "add";
+    EXPECT_EQ(result.at("status"), is_wrong ? "failed" : "ok");
+    EXPECT_EQ(result.at("reason"), is_wrong ? json("as the test asked") : json());
+  }
+}
+
 TEST(measurement, facts_that_break_the_format_are_left_out) {
   const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--fault device=bad_facts");
   EXPECT_EQ(document.at("devices").at(0).at("peaks"), json::array());

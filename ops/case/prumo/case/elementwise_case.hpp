@@ -28,13 +28,18 @@ constexpr flop_counts one(flop_kind kind) {
 ///
 /// `Derived` gives
 /// - `case_info info() const`, made with elementwise_info();
-/// - `template <class T> static void call(ctx, values, inputs..., output)`, which calls the operation;
+/// - `static void call(instance_ref, const parameters&, inputs..., output)`, which calls the operation; inputs and
+/// output
+///   are `const array_ref&`;
 /// - `template <class C> static auto formula(const parameters&)`, the function object of the kernel; or
 ///   `static flop_counts count_call(const specification&)` where it depends on the parameters which one runs;
 /// - `static long double exact(const long double* inputs, const specification&)`;
 /// - `static constexpr double ulps`, the largest error in the compute type in units in the last place; or
 ///   `static long double bound(inputs, const specification&, long double exact)` where the bound is none of that form;
-/// - `static constexpr flop_counts per_element()`, or of the parameters, the operations of one element counted by hand;
+/// - where the count is to be pinned: `static constexpr flop_counts per_element()`, or of the parameters, the
+/// operations
+///   of one element counted by hand. A count that is not the kernel's is an error wherever it is used. Without it the
+///   kernel is run on one element;
 /// - where it differs: `domain`, which numbers the inputs hold; `output_of<T>`, the type of the output;
 ///   `inputs_read(const parameters&)`.
 template <class Derived, class Exec, std::size_t Inputs>
@@ -66,16 +71,13 @@ class elementwise_case : public operation_case<Exec> {
     const auto n = static_cast<double>(extents.at("n"));
     const std::size_t bytes =
         Derived::inputs_read(values) * dtype_size(type) + dtype_size(fixed_output_type().value_or(type));
-    return {n * static_cast<double>(bytes), n * static_cast<double>(flops_of(values).total()), n};
+    return {n * static_cast<double>(bytes), n * static_cast<double>(flops_of(type, values).total()), n};
   }
 
-  void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const override {
-    with_type(choice.type, [&]<class T>(T) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        Derived::template call<T>(ctx, choice.values, arrays.template vector<T>(I)...,
-                                  arrays.template vector<typename Derived::template output_of<T>>(Inputs));
-      }(std::make_index_sequence<Inputs>{});
-    });
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      Derived::call(ctx, choice.values, arrays[I]...);
+    }(std::make_index_sequence<Inputs + 1>{});
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {
@@ -108,7 +110,7 @@ class elementwise_case : public operation_case<Exec> {
   flop_counts count_kernel(const specification& choice) const override { return Derived::count_call(choice); }
 
   flop_counts count_closed_form(const specification& choice) const override {
-    return flops_of(choice.values) * static_cast<std::uint64_t>(choice.shape.at("n"));
+    return flops_of(choice.type, choice.values) * static_cast<std::uint64_t>(choice.shape.at("n"));
   }
 
  protected:
@@ -153,11 +155,18 @@ class elementwise_case : public operation_case<Exec> {
     return std::nullopt;
   }
 
-  static constexpr flop_counts flops_of([[maybe_unused]] const parameters& values) {
+  /// The operations of one element.
+  static flop_counts flops_of([[maybe_unused]] dtype type, [[maybe_unused]] const parameters& values) {
     if constexpr (requires { Derived::per_element(values); }) {
       return Derived::per_element(values);
-    } else {
+    } else if constexpr (requires { Derived::per_element(); }) {
       return Derived::per_element();
+    } else {
+      specification one_element;
+      one_element.type = type;
+      one_element.values = values;
+      one_element.shape = {{"n", 1}};
+      return Derived::count_call(one_element);
     }
   }
 
@@ -177,7 +186,7 @@ class elementwise_case : public operation_case<Exec> {
     const input_values values(choice);
     const std::int64_t n = choice.shape.at("n");
     std::array<std::vector<counting>, Read + 1> buffers;
-    for (auto& buffer : buffers) buffer.resize(static_cast<std::size_t>(part_elements));
+    for (auto& buffer : buffers) buffer.resize(static_cast<std::size_t>(std::min(n, part_elements)));
     std::vector<double> numbers;
     for (std::int64_t begin = 0; begin < n; begin += part_elements) {
       const std::int64_t count = std::min(part_elements, n - begin);

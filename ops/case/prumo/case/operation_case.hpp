@@ -5,8 +5,9 @@
 /// The one object an operation that serves tests, measurement, verification and counting. CONTRIBUTING.md shows how to
 /// write one.
 
+#include <prumo/array_ref.hpp>
 #include <prumo/case/specification.hpp>
-#include <prumo/context.hpp>
+#include <prumo/context_ref.hpp>
 
 #include <span>
 #include <vector>
@@ -49,40 +50,8 @@ struct reference_entry {
   long double bound = 0;   ///< the largest |result - value| that the operation's analysis allows
 };
 
-/// The arrays of a case while it runs.
-template <class Exec>
-struct case_arrays {
-  struct entry {
-    void* data = nullptr;
-    std::vector<std::int64_t> extents;
-    std::vector<std::int64_t> strides;
-  };
-  template <class T, int Rank>
-  using view = Kokkos::View<std::conditional_t<Rank == 0, T, std::conditional_t<Rank == 1, T*, T**>>,
-                            std::conditional_t<Rank == 0, Kokkos::LayoutRight, Kokkos::LayoutStride>,
-                            typename Exec::memory_space, Kokkos::MemoryUnmanaged>;
-
-  std::vector<entry> entries;
-
-  template <class T>
-  view<T, 0> scalar(std::size_t which) const {
-    return view<T, 0>(static_cast<T*>(entries[which].data));
-  }
-  template <class T>
-  view<T, 1> vector(std::size_t which) const {
-    const entry& e = entries[which];
-    return view<T, 1>(static_cast<T*>(e.data), Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]),
-                                                                    static_cast<std::size_t>(e.strides[0])));
-  }
-  template <class T>
-  view<T, 2> matrix(std::size_t which) const {
-    const entry& e = entries[which];
-    return view<T, 2>(
-        static_cast<T*>(e.data),
-        Kokkos::LayoutStride(static_cast<std::size_t>(e.extents[0]), static_cast<std::size_t>(e.strides[0]),
-                             static_cast<std::size_t>(e.extents[1]), static_cast<std::size_t>(e.strides[1])));
-  }
-};
+/// The arrays of one call, as operation_case::arrays() lists them.
+using case_arrays = std::span<const array_ref>;
 
 /// An operation as tests and measurements see it, for one execution space. Stateless: one object serves all cases.
 template <class Exec>
@@ -96,13 +65,13 @@ class operation_case {
   /// `bytes_per_array` is 0 where all axes are given. Throws argument_error that names the axis.
   virtual shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const = 0;
 
-  /// The arrays of one call. Throws argument_error where shape and parameters do not fit.
+  /// The arrays of one call. For an invalid choice, too, those with which the operation can be called and refuses.
   virtual std::vector<array_specification> arrays(const shape& extents, const parameters& values) const = 0;
 
   virtual cost model(dtype type, const shape& extents, const parameters& values) const = 0;
 
   /// Enqueues one call on the context's instance; asynchronous.
-  virtual void run(context<Exec>& ctx, const specification& choice, const case_arrays<Exec>& arrays) const = 0;
+  virtual void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const = 0;
 
   /// In how many independent parts the reference can be computed: rows, say. At least 1 where there is output.
   virtual std::int64_t reference_parts(const shape& extents, const parameters& values) const = 0;
@@ -114,7 +83,12 @@ class operation_case {
   /// Rough operations that one part of the reference costs; decides how many parts a large case can be checked by.
   virtual double reference_part_cost(const shape& extents, const parameters& values) const = 0;
 
-  /// Why this space cannot run the choice, or an empty string: a type that no implementation has, for example.
+  /// Why the operation throws an error for the choice, or an empty string: a window that is larger than its image, for
+  /// example. Workers refuse such a choice with this reason; tests call the operation and see that it throws.
+  virtual std::string why_invalid(const specification&) const { return {}; }
+
+  /// Why this space cannot run the choice, or an empty string: a type that no implementation has, for example. Workers
+  /// and tests as for why_invalid().
   virtual std::string why_unsupported(const specification&) const { return {}; }
 
   /// What the implementation that the choice ends at is called in results: the path that a dispatching operation took.
@@ -130,7 +104,7 @@ class operation_case {
   /// Runs the operation's own kernel in its canonical host form with counting scalars, on the case's data.
   virtual flop_counts count_kernel(const specification& choice) const = 0;
 
-  /// The same by a formula in the extents; tests prove the two equal.
+  /// The same by a formula in the extents. Tests and workers prove the two equal (<prumo/case/count_proof.hpp>).
   virtual flop_counts count_closed_form(const specification& choice) const = 0;
 };
 

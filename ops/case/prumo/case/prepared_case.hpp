@@ -50,14 +50,14 @@ class prepared_case {
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
   void allocate(std::size_t copies);
-  void fill(const case_arrays<Exec>& arrays, bool poison_outputs);
+  void fill(case_arrays arrays, bool poison_outputs);
 
   context<Exec>& context_;
   const operation_case<Exec>& operation_;
   specification choice_;
   std::vector<array_specification> specifications_;
   std::vector<bytes_view> allocations_;
-  std::vector<case_arrays<Exec>> copies_;
+  std::vector<std::vector<array_ref>> copies_;
   std::size_t footprint_ = 0;
 };
 

@@ -52,6 +52,8 @@ struct axis {
   std::string name;
   std::string description;
   std::int64_t fallback = 0;  ///< 0: follows from the size of the arrays
+  /// The extents that tests try; empty: the usual ones (<prumo/case/test_choices.hpp>).
+  std::vector<std::int64_t> test_extents = {};
 };
 
 /// How the elements of a case's arrays lie: row-major, column-major, or row-major with gaps between the elements and
@@ -83,6 +85,8 @@ struct case_info {
   std::vector<std::string> compute_modes = {"strict"};
   std::vector<dtype> types = {dtype::f32, dtype::f64, dtype::f16, dtype::bf16};
   std::vector<array_layout> layouts = {array_layout::right, array_layout::left, array_layout::strided};
+  /// The shapes that tests try; empty: a walk through the extents of the axes.
+  std::vector<shape> test_shapes = {};
   bool is_probe = false;          ///< measures a ceiling of the machine, is no operation of the library
   bool in_default_sweep = false;  ///< part of `prumo bench` without filters
 };
@@ -99,7 +103,7 @@ enum class input_domain : std::uint8_t {
 struct array_specification {
   std::string name;
   array_role role = array_role::input;
-  std::vector<std::int64_t> extents;  ///< rank 0, 1 or 2
+  std::vector<std::int64_t> extents;  ///< of rank 0 to max_rank
   std::optional<dtype> type = {};     ///< where it is another than the case's
   input_domain domain = input_domain::symmetric;
   /// Set: the elements are no numbers but indices, std::int64_t in [0, indices_below).
@@ -113,6 +117,10 @@ dtype element_type(const array_specification& array, dtype type);
 
 /// Bytes of one element of an array in a case of that type.
 std::size_t element_bytes(const array_specification& array, dtype type);
+
+/// The strides of an array of any rank, in elements. `strided` leaves gaps: every second element of rows that are three
+/// elements longer than they need to be, and three elements more after each further dimension.
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& extents, array_layout layout);
 
 /// Algorithmic cost of one call: each input read once, each output written once.
 struct cost {
@@ -135,6 +143,9 @@ struct specification {
   std::string compute_mode = "strict";
   std::uint64_t seed = 1;
 };
+
+/// One line that names a choice in messages: `add f32 right n=1000 alpha=2 kernel`.
+std::string label_of(const specification& choice);
 
 /// What a comparison with the reference found. `error` is the largest |result - reference| over its bound.
 struct check_result {
