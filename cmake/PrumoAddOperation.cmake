@@ -2,9 +2,10 @@
 # prumo_add_operation(NAME [SOURCES file...] [CUDA file...] [HIP file...] [CASES file...] [TESTS file...]
 #                     [LIBRARIES target...])
 #
-# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES; CUDA and HIP are
-# compiled only where Kokkos has that backend, and may call its vendor's libraries), what tests and measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own, written with
-# GoogleTest. Inside prumo the parts join the library and its test program. In another project they make the targets
+# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES), what tests and
+# measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own, written with
+# GoogleTest. CUDA and HIP are sources that are compiled only where Kokkos has that backend; they may call its vendor's
+# libraries. Inside prumo the parts join the library and its test program. In another project they make the targets
 # NAME, NAME_cases and NAME_tests, the last one unless BUILD_TESTING is OFF. There prumo_add_worker() puts the operation
 # into a worker beside the library's own, and prumo_add_case_test() tests its cases.
 
