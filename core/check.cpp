@@ -42,6 +42,20 @@ void usable_array(std::string_view operation, const instance_ref& space, const n
   }
 }
 
+/// The arrays have no byte in common, or alias_error: `operation: expected EXPECTED; ...`.
+void apart(std::string_view operation, const instance_ref& space, const named_array& output, const named_array& other,
+           std::string_view expected) {
+  const detail::overlap found = detail::shared_bytes(bytes_of(output.array), bytes_of(other.array));
+  if (found == detail::overlap::none) return;
+  const std::string begin = std::string(operation) + ": expected " + std::string(expected) + "; ";
+  const std::string overlaps = to_string(output) + " overlaps " + to_string(other);
+  if (found == detail::overlap::some) throw alias_error(begin + overlaps);
+  if (space.vouches_for_overlap()) return;
+  throw alias_error(begin + "it is unknown whether " + overlaps +
+                    ", because the search for a shared element reached its limit; give one of them other memory, or "
+                    "vouch for them with context::set_vouches_for_overlap()");
+}
+
 }  // namespace
 
 void throw_shape(std::string_view operation, std::string_view expected, arguments arrays) {
@@ -88,19 +102,21 @@ void same_extents(std::string_view operation, arguments arrays) {
   }
 }
 
+bool broadcasts_to(const array_ref& array, const array_ref& target) {
+  const int missing = target.rank - array.rank;
+  for (int dimension = 0; dimension < array.rank && missing >= 0; ++dimension) {
+    const std::int64_t extent = array.extents[dimension];
+    if (extent != 1 && extent != target.extents[missing + dimension]) return false;
+  }
+  return missing >= 0;
+}
+
 void no_overlap(std::string_view operation, const instance_ref& space, const named_array& output,
                 const named_array& input, aliasing allowed) {
   if (allowed == aliasing::in_place && same_elements(output.array, input.array)) return;
-  const detail::overlap found = detail::shared_bytes(bytes_of(output.array), bytes_of(input.array));
-  if (found == detail::overlap::none) return;
-  const std::string expected = std::string(operation) + ": expected an output that is apart from the inputs" +
-                               (allowed == aliasing::in_place ? ", or exactly one of them; " : "; ");
-  const std::string overlaps = to_string(output) + " overlaps " + to_string(input);
-  if (found == detail::overlap::some) throw alias_error(expected + overlaps);
-  if (space.vouches_for_overlap()) return;
-  throw alias_error(expected + "it is unknown whether " + overlaps +
-                    ", because the search for a shared element reached its limit; give one of them other memory, or "
-                    "vouch for them with context::set_vouches_for_overlap()");
+  apart(operation, space, output, input,
+        allowed == aliasing::in_place ? "an output that is apart from the inputs, or exactly one of them"
+                                      : "an output that is apart from the inputs");
 }
 
 void distinct_elements(std::string_view operation, const instance_ref& space, const named_array& output) {
@@ -125,6 +141,27 @@ void in_place(std::string_view operation, const instance_ref& space, const named
   }
   distinct_elements(operation, space, output);
   for (const named_array& input : inputs) no_overlap(operation, space, output, input, aliasing::in_place);
+}
+
+void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs) {
+  usable(operation, space, outputs, inputs);
+  const array_ref& first = outputs.begin()->array;
+  for (const named_array& output : outputs) {
+    if (!have_same_extents(first, output.array)) throw_shape(operation, "outputs of the same extents", outputs);
+  }
+  for (const named_array& input : inputs) {
+    if (broadcasts_to(input.array, first)) continue;
+    throw shape_error(std::string(operation) +
+                      ": expected arrays of the same extents, or inputs that broadcast to the output; got " +
+                      list(inputs) + "; " + list(outputs));
+  }
+  for (const named_array* output = outputs.begin(); output != outputs.end(); ++output) {
+    distinct_elements(operation, space, *output);
+    for (const named_array* other = outputs.begin(); other != output; ++other) {
+      apart(operation, space, *output, *other, "outputs that are apart from each other");
+    }
+    for (const named_array& input : inputs) no_overlap(operation, space, *output, input, aliasing::in_place);
+  }
 }
 
 }  // namespace prumo::check

@@ -58,9 +58,17 @@ void no_overlap(std::string_view operation, const instance_ref& space, const nam
 /// it.
 void distinct_elements(std::string_view operation, const instance_ref& space, const named_array& output);
 
+/// Whether the first array broadcasts to the second one, by NumPy's rule: its dimensions are those of the second, or of
+/// its last ones, and where its extent is 1 it is repeated.
+bool broadcasts_to(const array_ref& array, const array_ref& target);
+
 /// What an operation asks for that may write over its inputs: usable arrays of equal extents, elements of the output
 /// that have addresses of their own, and no overlap but of the very same elements.
 void in_place(std::string_view operation, const instance_ref& space, const named_array& output, arguments inputs);
+
+/// What an element-wise operation asks for: the same, of outputs of equal extents that are apart from each other, and
+/// of inputs that broadcast to them.
+void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
 
 }  // namespace check
 }  // namespace prumo

@@ -9,6 +9,7 @@
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/view_assertions.hpp>
 #include <prumo/math.hpp>
+#include <prumo/values.hpp>
 
 #include <string>
 #include <tuple>
@@ -17,48 +18,119 @@
 namespace prumo {
 namespace detail {
 
-template <class Space, class Formula, class Output, class... Inputs>
-void transform_views(const Space& space, const Formula& formula, const Output& output, const Inputs&... inputs) {
+/// How many outputs a formula's result is for.
+template <class Result>
+inline constexpr std::size_t values_in = 1;
+template <class... Types>
+inline constexpr std::size_t values_in<values<Types...>> = sizeof...(Types);
+
+/// Whether the formula takes a value of each of the first views and returns one for each of the last `Outputs` views.
+template <std::size_t Outputs, class Formula, class... Views>
+constexpr bool fits_outputs() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    using views = std::tuple<Views...>;
+    if constexpr (std::is_invocable_v<const Formula&, compute_t<element_of_t<std::tuple_element_t<I, views>>>...>) {
+      using result = std::invoke_result_t<const Formula&, compute_t<element_of_t<std::tuple_element_t<I, views>>>...>;
+      return values_in<std::remove_cvref_t<result>> == Outputs;
+    } else {
+      return false;
+    }
+  }(std::make_index_sequence<sizeof...(Views) - Outputs>{});
+}
+
+/// The number of outputs among the views; 0 where the formula fits none.
+template <class Formula, class... Views>
+constexpr std::size_t count_outputs() {
+  return []<std::size_t... Before>(std::index_sequence<Before...>) {
+    std::size_t found = 0;
+    (void)((fits_outputs<Before + 1, Formula, Views...>() && (found = Before + 1, true)) || ...);
+    return found;
+  }(std::index_sequence_for<Views...>{});
+}
+
+/// The type by which kernels know their outputs; see elementwise_arrays.hpp.
+template <class... Types>
+struct output_types {
+  using type = values<Types...>;
+};
+template <class Type>
+struct output_types<Type> {
+  using type = Type;
+};
+
+template <class Space, class Formula, class Views, std::size_t... I, std::size_t... O>
+void transform_views(const Space& space, const Formula& formula, const Views& views, std::index_sequence<I...>,
+                     std::index_sequence<O...>) {
   using exec = space_of_t<Space>;
-  constexpr bool takes_the_inputs = std::is_invocable_v<const Formula&, compute_t<typename Inputs::value_type>...>;
-  static_assert(takes_the_inputs,
-                "prumo::transform: the formula cannot be called with one value of each input; its call operator is "
-                "const and takes as many arguments as there are views before the output");
-  static_assert(!std::is_const_v<typename Output::value_type>, "prumo::transform: the output view is const");
+  constexpr std::size_t inputs = sizeof...(I);
+  constexpr bool are_writable = (is_writable<std::remove_cvref_t<std::tuple_element_t<inputs + O, Views>>>() && ...);
+  static_assert(are_writable, "prumo::transform: an output view is const");
   static const std::string label = "prumo::transform::kernel";
-  if constexpr (takes_the_inputs) {
+  if constexpr (are_writable) {
+    using out =
+        typename output_types<element_of_t<std::remove_cvref_t<std::tuple_element_t<inputs + O, Views>>>...>::type;
     const instance_ref where(space);
-    const array_ref to(output);
-    check::in_place("prumo::transform", where, {"output", to}, {{"input", array_ref(inputs)}...});
-    launch_elementwise<typename Output::value_type, typename Inputs::non_const_value_type...>(
-        where.instance<exec>(), label, formula, where.working_set(), to, array_ref(inputs)...);
+    const array_ref to[] = {array_ref(std::get<inputs + O>(views))...};
+    const array_ref from[inputs + 1] = {array_ref(std::get<I>(views))...};
+    check::elementwise("prumo::transform", where, {{"output", to[O]}...}, {{"input", from[I]}...});
+    launch_elementwise<out, element_of_t<std::remove_cvref_t<std::tuple_element_t<I, Views>>>...>(
+        where.instance<exec>(), label, formula, where.working_set(), to[O]..., from[I]...);
   }
 }
 
 }  // namespace detail
 
-/// output(i, j, ...) = formula(input_1(i, j, ...), ...) for every element.
+/// output(i, j, ...) = formula(input_1(i, j, ...), ...) for every element; with several outputs, each takes one of the
+/// values that the formula returns.
 ///
-/// `space` is a context or a bare execution space instance; `formula` a copyable function object whose call operator
-/// is a KOKKOS_FUNCTION that takes one value of each input's compute type (`float` for f16 and bf16) and returns what
-/// converts to the output's type; the last argument is the output. Views may have any layout and strides, and equal
-/// extents. The output may be one of the inputs; any other overlap is refused. Asynchronous on the instance.
+/// `space` is a context or a bare execution space instance. `formula` is a copyable function object whose call operator
+/// is const, is a KOKKOS_FUNCTION and takes one value of each input's compute type (`float` for f16 and bf16). It
+/// returns what converts to the output's type, or a prumo::values of as many values as there are outputs. The other
+/// arguments are the inputs and then the outputs: at most 12 views of any layout and strides.
+///
+/// Outputs have equal extents. Inputs have the same ones or broadcast to them, by NumPy's rule: an input of lower rank
+/// has the outputs' last dimensions, and along a dimension where its extent is 1 it is repeated. An output may be one
+/// of the inputs; any other overlap is refused. Asynchronous on the instance.
+///
+/// A bias for each column of a matrix, and an activation:
+///
+///     struct relu_of_sum {
+///       KOKKOS_FUNCTION float operator()(float x, float bias) const { return prumo::maximum(x + bias, 0.0f); }
+///     };
+///     prumo::transform(ctx, relu_of_sum{}, x, bias, y);  // x and y: [rows x columns], bias: [columns]
+///
+/// A step of gradient descent with momentum, which writes two arrays in one pass:
+///
+///     struct momentum_step {
+///       float rate, decay;
+///       KOKKOS_FUNCTION auto operator()(float weight, float gradient, float velocity) const {
+///         const float next = decay * velocity + gradient;
+///         return prumo::values(weight - rate * next, next);
+///       }
+///     };
+///     prumo::transform(ctx, momentum_step{0.1f, 0.9f}, weight, gradient, velocity, weight, velocity);
 ///
 /// Throws argument_error, shape_error and alias_error.
 template <class Space, class Formula, class... Views>
-void transform(const Space& space, const Formula& formula, const Views&... inputs_then_output) {
+void transform(const Space& space, const Formula& formula, const Views&... inputs_then_outputs) {
   PRUMO_ASSERT_ARRAYS("prumo::transform", Space, Views...);
   static_assert(sizeof...(Views) >= 1, "prumo::transform: the last argument is the output view");
+  static_assert(sizeof...(Views) <= 12, "prumo::transform: a kernel takes 12 views at most");
   constexpr bool are_views_of_numbers = ((Kokkos::is_view_v<Views> && detail::has_scalars<Views>) && ...);
   static_assert(are_views_of_numbers,
                 "prumo::transform: the arguments after the formula are Kokkos views of float, double, prumo::f16 or "
                 "prumo::bf16");
   if constexpr (!std::is_void_v<detail::space_of_t<Space>> && are_views_of_numbers && sizeof...(Views) >= 1) {
-    const auto views = std::tie(inputs_then_output...);
-    constexpr std::size_t input_count = sizeof...(Views) - 1;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      detail::transform_views(space, formula, std::get<input_count>(views), std::get<I>(views)...);
-    }(std::make_index_sequence<input_count>{});
+    constexpr std::size_t outputs = detail::count_outputs<Formula, Views...>();
+    static_assert(outputs > 0,
+                  "prumo::transform: the formula cannot be called with one value of each input; its call operator is "
+                  "const and takes as many arguments as there are views before the output, or returns a prumo::values "
+                  "of as many values as there are outputs");
+    if constexpr (outputs > 0) {
+      detail::transform_views(space, formula, std::tie(inputs_then_outputs...),
+                              std::make_index_sequence<sizeof...(Views) - outputs>{},
+                              std::make_index_sequence<outputs>{});
+    }
   }
 }
 

@@ -104,7 +104,8 @@ TEST(activation_refuses, unequal_extents) {
   const auto refusal_of = [&](const auto& call) {
     return tests::message_of<shape_error>([&] { call(space(), x, y); });
   };
-  const std::string rest = ": expected arrays of the same extents; got x 'potential': f64 [10]";
+  const std::string rest =
+      ": expected arrays of the same extents, or inputs that broadcast to the output; got x 'potential': f64 [10]";
   EXPECT_THAT(refusal_of(relu_of), testing::StartsWith("prumo::relu" + rest.substr(0, 45)));
   EXPECT_THAT(refusal_of(gelu_of), testing::StartsWith("prumo::gelu" + rest.substr(0, 45)));
   EXPECT_THAT(refusal_of(gelu_by_tanh_of), testing::HasSubstr("'potential': f64 [10]"));

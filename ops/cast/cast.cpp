@@ -7,7 +7,7 @@ namespace prumo {
 
 void cast(instance_ref space, const array_ref& x, const array_ref& y) {
   static const detail::elementwise_name name("prumo::cast");
-  check::in_place(name.operation, space, {"y", y}, {{"x", x}});
+  check::elementwise(name.operation, space, {{"y", y}}, {{"x", x}});
   check::same_scalar_type(name.operation, {{"x", x}});
   check::same_scalar_type(name.operation, {{"y", y}});
   detail::with_space_and_scalar(space.space(), x.type, [&]<class Exec, class From> {

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 namespace prumo {
+
 template <class From, class To>
 struct cast_formula {
   KOKKOS_FUNCTION auto operator()(compute_t<From> x) const {

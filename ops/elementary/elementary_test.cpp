@@ -132,7 +132,7 @@ TEST(elementary_refuses, unequal_extents_and_partial_overlap) {
   const Kokkos::View<float*, space> y("y", 11);
   const auto low = Kokkos::subview(y, Kokkos::pair(0, 10));
   const auto high = Kokkos::subview(y, Kokkos::pair(1, 11));
-  const std::string shapes = ": expected arrays of the same extents; got ";
+  const std::string shapes = ": expected arrays of the same extents, or inputs that broadcast to the output; got ";
   const std::string overlap = ": expected an output that is apart from the inputs, or exactly one of them; ";
   const std::string described = "'temperature': f32 [10]";
   expect_refusal<shape_error>([&] { exp(instance, x, y); }, "prumo::exp" + shapes, described);

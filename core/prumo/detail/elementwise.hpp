@@ -43,7 +43,7 @@ void enqueue_elementwise(const elementwise_name& name, const instance_ref& space
 /// alias_error.
 inline void check_elementwise(const elementwise_name& name, const instance_ref& space, const named_array& output,
                               check::arguments inputs) {
-  check::in_place(name.operation, space, output, inputs);
+  check::elementwise(name.operation, space, {output}, inputs);
   check::same_scalar_type(name.operation, {output});
   for (const named_array& input : inputs) check::same_scalar_type(name.operation, {output, input});
 }

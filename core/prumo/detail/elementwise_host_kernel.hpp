@@ -6,7 +6,7 @@
 /// instructions of their own are widened before they are computed, a chunk at a time, and narrowed after.
 
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/elementwise_inputs.hpp>
+#include <prumo/detail/elementwise_arrays.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -20,24 +20,81 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
+/// Where one of several outputs is computed: its own memory, or floats that are narrowed after.
+template <class T, std::int64_t Most, bool Narrows = has_vector_narrowing<T>>
+class place_of_output {
+ public:
+  explicit place_of_output(T* to) : to_(to) {}
+  T* first() { return to_; }
+  void finish(std::int64_t) {}
+
+ private:
+  T* to_;
+};
+template <class T, std::int64_t Most>
+class place_of_output<T, Most, true> {
+ public:
+  explicit place_of_output(T* to) : to_(to) {}
+  float* first() { return results_; }
+  void finish(std::int64_t count) { narrow(results_, to_, count); }
+
+ private:
+  T* to_;
+  float results_[Most];
+};
+
+template <class T>
+inline constexpr bool narrows_an_output = has_vector_narrowing<T>;
+template <class... T>
+inline constexpr bool narrows_an_output<values<T...>> = (has_vector_narrowing<T> || ...);
+
+/// compute_stretch() of half_conversions.hpp for one output or several.
+template <std::int64_t Most, class Out, class Count, class Value>
+[[gnu::always_inline]] inline void compute_outputs(Count count, const output_pointers<Out>& to, const Value& value) {
+  using outputs = output_pointers<Out>;
+  if constexpr (outputs::count == 1) {
+    compute_stretch<Most>(count, to.template get<0>(),
+                          [&](std::int64_t i) { return outputs::template part<0>(value(i)); });
+  } else {
+    [&]<std::size_t... O>(std::index_sequence<O...>) {
+      const auto compute = [&value](std::int64_t known_count, auto&&... places) {
+        const auto compute_to = [&value, known_count](auto*... targets) {
+          PRUMO_INDEPENDENT_ITERATIONS
+          for (std::int64_t i = 0; i < known_count; ++i) {
+            const auto result = value(i);
+            ((targets[i] = static_cast<std::remove_reference_t<decltype(*targets)>>(outputs::template part<O>(result))),
+             ...);
+          }
+        };
+        compute_to(places.first()...);
+        (places.finish(known_count), ...);
+      };
+      compute(count, place_of_output<typename outputs::template type<O>, Most>(to.template get<O>())...);
+    }(each_output<Out>{});
+  }
+}
+
 /// Arrays that lie in one run each, on the host: a block of elements an iteration.
 ///
-/// The inner loops have no dependence between iterations: an output is apart from the inputs or exactly one of them.
+/// The inner loops have no dependence between iterations: an output is apart from all other arrays or exactly one of
+/// the inputs.
 template <class Formula, class Out, class... In>
 class contiguous_host_kernel {
  public:
-  /// `workers` threads will share the blocks; `streaming` writes past the caches.
-  contiguous_host_kernel(const Formula& formula, Out* output, const input_pointers<In...>& inputs, std::int64_t count,
-                         std::int64_t workers, bool streaming)
+  using outputs = output_pointers<Out>;
+
+  /// `workers` threads will share the blocks; `streaming` writes past the caches where outputs are aligned alike.
+  contiguous_host_kernel(const Formula& formula, const outputs& to, const input_pointers<In...>& inputs,
+                         std::int64_t count, std::int64_t workers, bool streaming)
       : formula_(formula),
-        output_(output),
+        outputs_(to),
         inputs_(inputs),
         count_(count),
-        block_elements_(elements_of_block(count, workers)),
-        streaming_(streaming) {
+        block_elements_(elements_of_block(count, workers)) {
     // Blocks end where the output crosses cache lines, so that no line is shared and streamed stores are aligned.
-    const auto beyond_line = reinterpret_cast<std::uintptr_t>(output) % streaming_unit;
-    shift_ = static_cast<std::int64_t>(beyond_line / sizeof(Out));
+    const auto beyond_line = reinterpret_cast<std::uintptr_t>(to.template get<0>()) % streaming_unit;
+    shift_ = static_cast<std::int64_t>(beyond_line / sizeof(first_output));
+    streaming_ = streaming && lines_coincide(each_output<Out>{});
   }
 
   /// The number of blocks.
@@ -54,14 +111,16 @@ class contiguous_host_kernel {
   }
 
  private:
+  using first_output = typename outputs::template type<0>;
+
   /// Whether numbers are widened before they are computed, and the results narrowed after.
-  static constexpr bool converts = (has_vector_narrowing<Out> || ... || has_vector_widening<In>);
+  static constexpr bool converts = (narrows_an_output<Out> || ... || has_vector_widening<In>);
 
   /// Elements that are computed before they are streamed: two cache lines. With more, compilers keep a whole chunk in
   /// registers and store its lines out of order, which costs up to a fifth of the bandwidth. At least what is converted
   /// at a time, so that whole chunks have no rests.
-  static constexpr std::int64_t chunk_elements =
-      std::max(static_cast<std::int64_t>(2 * streaming_unit / sizeof(Out)), converts ? most_converted_at_once : 0);
+  static constexpr std::int64_t chunk_elements = std::max(
+      static_cast<std::int64_t>(2 * streaming_unit / outputs::narrowest), converts ? most_converted_at_once : 0);
 
   /// Short enough that each worker has several blocks and the shares are even; otherwise long, because every block of
   /// streamed stores ends in a fence that waits for memory.
@@ -77,18 +136,18 @@ class contiguous_host_kernel {
   void write_cached(std::int64_t begin, std::int64_t end) const {
     if constexpr (converts) {
       for (; begin + chunk_elements <= end; begin += chunk_elements) {
-        compute(begin, whole_chunk{}, output_ + begin, each_input);
+        compute(begin, whole_chunk{}, outputs_.from(begin), each_input);
       }
     }
-    if (begin < end) compute(begin, end - begin, output_ + begin, each_input);
+    if (begin < end) compute(begin, end - begin, outputs_.from(begin), each_input);
   }
 
-  /// to[i] = element begin + i of the output, for i < count; a chunk at most where numbers are converted.
+  /// to[i] = element begin + i of the outputs, for i < count; a chunk at most where numbers are converted.
   template <class Count, std::size_t... I>
-  PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count count, Out* to,
+  PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to,
                              std::index_sequence<I...>) const {
     const auto compute_from = [&, formula = formula_](const auto*... from) {
-      compute_stretch<chunk_elements>(count, to,
+      compute_outputs<chunk_elements>(count, to,
                                       [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
     };
     compute_from(numbers_of<In>(inputs_.template get<I>() + begin, count).first()...);
@@ -119,21 +178,49 @@ class contiguous_host_kernel {
     const std::int64_t aligned = begin == 0 ? std::min(end, lead_elements()) : begin;
     write_cached(begin, aligned);
     std::int64_t at = aligned;
-    for (; at + chunk_elements <= end; at += chunk_elements) {
-      alignas(streaming_unit) Out buffer[chunk_elements];
-      compute(at, whole_chunk{}, buffer, each_input);
-      stream_bytes(output_ + at, buffer, sizeof(buffer));
-    }
+    for (; at + chunk_elements <= end; at += chunk_elements) stream_chunk(at, each_output<Out>{});
     write_cached(at, end);
     streaming_fence();
   }
 
+  template <std::size_t... O>
+  void stream_chunk(std::int64_t at, std::index_sequence<O...>) const {
+    line_buffers<each_output<Out>> buffers;
+    compute(at, whole_chunk{}, buffers.pointers(), each_input);
+    (stream_bytes(outputs_.template get<O>() + at, buffers.template get<O>(),
+                  chunk_elements * sizeof(typename outputs::template type<O>)),
+     ...);
+  }
+
+  /// Room for a chunk of every output.
+  template <std::size_t, class T>
+  struct line_buffer {
+    alignas(streaming_unit) T values[chunk_elements];
+  };
+  template <class Sequence>
+  struct line_buffers;
+  template <std::size_t... O>
+  struct line_buffers<std::index_sequence<O...>> : line_buffer<O, typename outputs::template type<O>>... {
+    template <std::size_t Which>
+    auto* get() {
+      return static_cast<line_buffer<Which, typename outputs::template type<Which>>&>(*this).values;
+    }
+    outputs pointers() { return {get<O>()...}; }
+  };
+
   std::int64_t lead_elements() const {
-    return shift_ == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(Out)) - shift_;
+    return shift_ == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(first_output)) - shift_;
+  }
+
+  /// Whether every output crosses into a cache line where the first one does.
+  template <std::size_t... O>
+  bool lines_coincide(std::index_sequence<O...>) const {
+    return ((reinterpret_cast<std::uintptr_t>(outputs_.template get<O>() + lead_elements()) % streaming_unit == 0) &&
+            ...);
   }
 
   Formula formula_;
-  Out* output_;
+  outputs outputs_;
   input_pointers<In...> inputs_;
   std::int64_t count_;
   std::int64_t block_elements_;

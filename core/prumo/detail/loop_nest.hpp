@@ -2,22 +2,25 @@
 #pragma once
 
 /// \file
-/// Several arrays of the same extents, walked together: dimensions are ordered by the first array's strides and merged
-/// where every array allows it, so that kernels see few and long loops.
+/// Several arrays that are walked together: dimensions are ordered by the first array's strides and merged where every
+/// array allows it, so that kernels see few and long loops. An array that broadcasts to the first one has a stride of 0
+/// where it is repeated.
 
 #include <prumo/array_ref.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 
 namespace prumo::detail {
 
-/// The dimensions of a loop over `Count` arrays, slowest first; the last one is the inner loop.
-template <int Count>
+/// The dimensions of a loop over `Count` arrays, slowest first; the last one is the inner loop. `Capacity` is the
+/// highest rank.
+template <int Count, int Capacity = max_rank>
 struct loop_nest {
   int rank = 0;
-  std::int64_t extents[max_rank];  ///< only those below `rank` are set, and so it is with strides
-  std::int64_t strides[Count][max_rank];
+  std::int64_t extents[Capacity];  ///< only those below `rank` are set, and so it is with strides
+  std::int64_t strides[Count][Capacity];
 
   /// The dimension of the inner loop.
   KOKKOS_FUNCTION int inner() const { return rank > 0 ? rank - 1 : 0; }
@@ -33,15 +36,29 @@ struct loop_nest {
 
   KOKKOS_FUNCTION std::int64_t size() const {
     std::int64_t product = 1;
-    for (int dimension = 0; dimension < max_rank && dimension < rank; ++dimension) product *= extents[dimension];
+    for (int dimension = 0; dimension < Capacity && dimension < rank; ++dimension) product *= extents[dimension];
     return product;
+  }
+
+  /// The same nest with room for fewer dimensions; its rank is no higher than that.
+  template <int Fewer>
+  loop_nest<Count, Fewer> with_capacity() const {
+    if constexpr (Fewer == Capacity) {
+      return *this;
+    } else {
+      loop_nest<Count, Fewer> result;
+      result.rank = rank;
+      std::copy_n(extents, rank, result.extents);
+      for (int which = 0; which < Count; ++which) std::copy_n(strides[which], rank, result.strides[which]);
+      return result;
+    }
   }
 };
 
 /// Orders and merges: `strides` holds `count` rows of max_rank. Returns the new rank, at least 1.
 int normalise_loop_nest(int count, int rank, std::int64_t* extents, std::int64_t (*strides)[max_rank]);
 
-/// The loop nest of arrays with equal extents; the first one, the output, decides the order.
+/// The loop nest of arrays that broadcast to the first one, an output, which decides the order.
 template <std::same_as<array_ref>... Rest>
 loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref& first, const Rest&... rest) {
   constexpr int count = 1 + static_cast<int>(sizeof...(Rest));
@@ -50,8 +67,10 @@ loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref&
   for (int dimension = 0; dimension < first.rank; ++dimension) nest.extents[dimension] = first.extents[dimension];
   int which = 0;
   const auto take = [&](const array_ref& source) {
+    const int missing = first.rank - source.rank;
     for (int dimension = 0; dimension < first.rank; ++dimension) {
-      nest.strides[which][dimension] = source.strides[dimension];
+      const int own = dimension - missing;
+      nest.strides[which][dimension] = own < 0 || source.extents[own] == 1 ? 0 : source.strides[own];
     }
     ++which;
   };
@@ -60,5 +79,97 @@ loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref&
   nest.rank = normalise_loop_nest(count, nest.rank, nest.extents, nest.strides);
   return nest;
 }
+
+/// How many dimensions of a nest of so many arrays travel with a kernel, whose arguments have no more than 512 bytes.
+constexpr int nest_capacity(int arrays) { return std::clamp(40 / arrays, 1, max_rank); }
+
+/// Calls visit(part, offsets) for parts of a nest that have at most `rank` dimensions and `most` elements each;
+/// `offsets` leads to the part's first element in every array. Nearly always there is one part: the nest.
+template <int Count, class Visit>
+void for_each_part(const loop_nest<Count>& nest, int rank, std::int64_t most, const Visit& visit,
+                   const std::int64_t (&offsets)[Count] = {}) {
+  int cut = 0;
+  std::int64_t step = 1;
+  if (nest.rank <= rank) {
+    if (nest.size() <= most) return visit(nest, offsets);
+    cut = static_cast<int>(std::max_element(nest.extents, nest.extents + nest.rank) - nest.extents);
+    step = (nest.extents[cut] + 1) / 2;
+  }
+  for (std::int64_t begin = 0; begin < nest.extents[cut]; begin += step) {
+    std::int64_t moved[Count];
+    loop_nest<Count> part = nest;
+    for (int which = 0; which < Count; ++which) moved[which] = offsets[which] + begin * nest.strides[which][cut];
+    if (nest.rank <= rank) {
+      part.extents[cut] = std::min(step, nest.extents[cut] - begin);
+    } else {
+      part.rank = nest.rank - 1;
+      std::copy_n(nest.extents + 1, part.rank, part.extents);
+      for (int which = 0; which < Count; ++which) std::copy_n(nest.strides[which] + 1, part.rank, part.strides[which]);
+    }
+    for_each_part(part, rank, most, visit, moved);
+  }
+}
+
+/// Division of numbers below 2^31 by one that is known when a kernel is launched: a product and a shift. With
+/// l = ceil(log2 d) and m = ceil(2^(31+l) / d), which has 32 bits, floor(n / d) = floor(n m / 2^(31+l)) (Granlund and
+/// Montgomery, Division by invariant integers using multiplication, PLDI 1994, theorem 4.2 for N = 31).
+class index_divider {
+ public:
+  index_divider() = default;
+  explicit index_divider(int divisor) : shift_(31) {
+    while ((std::int64_t{1} << (shift_ - 31)) < divisor) ++shift_;
+    factor_ = static_cast<std::uint32_t>(((std::uint64_t{1} << shift_) + static_cast<std::uint64_t>(divisor) - 1) /
+                                         static_cast<std::uint64_t>(divisor));
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int quotient(int number) const {
+    return static_cast<int>((std::uint64_t{static_cast<std::uint32_t>(number)} * factor_) >> shift_);
+  }
+
+ private:
+  std::uint32_t factor_ = 0;
+  int shift_ = 0;
+};
+
+/// A nest as a device's kernel takes it: of fewer than 2^31 elements, whose indices it finds from an element's number.
+template <int Count, int Capacity = nest_capacity(Count)>
+class device_nest {
+ public:
+  static constexpr int capacity = Capacity;
+  static constexpr std::int64_t most_elements = std::int64_t{1} << 30;
+
+  device_nest() = default;
+  explicit device_nest(const loop_nest<Count>& nest) : rank_(nest.rank) {
+    for (int dimension = 0; dimension < rank_; ++dimension) {
+      extents_[dimension] = static_cast<int>(nest.extents[dimension]);
+      dividers_[dimension] = index_divider(extents_[dimension]);
+      for (int which = 0; which < Count; ++which) strides_[which][dimension] = nest.strides[which][dimension];
+    }
+  }
+
+  /// The stride of the inner loop.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t inner_stride(int which) const { return strides_[which][rank_ - 1]; }
+
+  /// Where the element with that number lies in every array.
+  KOKKOS_FORCEINLINE_FUNCTION void find(int number, std::int64_t (&offsets)[Count]) const {
+    for (int which = 0; which < Count; ++which) offsets[which] = 0;
+    for (int dimension = rank_ - 1; dimension > 0; --dimension) {
+      const int next = dividers_[dimension].quotient(number);
+      add(number - next * extents_[dimension], dimension, offsets);
+      number = next;
+    }
+    add(number, 0, offsets);
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION void add(int index, int dimension, std::int64_t (&offsets)[Count]) const {
+    for (int which = 0; which < Count; ++which) offsets[which] += index * strides_[which][dimension];
+  }
+
+  int rank_ = 0;
+  int extents_[capacity];
+  index_divider dividers_[capacity];
+  std::int64_t strides_[Count][capacity];
+};
 
 }  // namespace prumo::detail

@@ -57,14 +57,15 @@ constexpr bool has_rank(int rank) {
 template <int Rank, class... Arrays>
 inline constexpr bool have_rank = (has_rank<Arrays>(Rank) && ...);
 
-template <class First, class Second>
-constexpr bool has_rank_of() {
-  if constexpr (Kokkos::is_view_v<First> && Kokkos::is_view_v<Second>) return First::rank() == Second::rank();
+template <class Input, class Output>
+constexpr bool has_no_higher_rank() {
+  if constexpr (Kokkos::is_view_v<Input> && Kokkos::is_view_v<Output>) return Input::rank() <= Output::rank();
   return true;
 }
 
-template <class First, class... Rest>
-inline constexpr bool have_one_rank = (has_rank_of<First, Rest>() && ...);
+/// Whether inputs can broadcast to the output, as far as the compiler knows.
+template <class Output, class... Inputs>
+inline constexpr bool can_broadcast = (has_no_higher_rank<Inputs, Output>() && ...);
 
 template <class Array>
 struct element_of {
@@ -129,8 +130,8 @@ inline constexpr bool are_accessible = (can_access_view<space_of_t<Space>, Array
 /// The assertions of an element-wise operation; the output comes first.
 #define PRUMO_ASSERT_ELEMENTWISE(operation, Space, Output, ...)                                                       \
   PRUMO_ASSERT_ARRAYS(operation, Space, Output __VA_OPT__(, ) __VA_ARGS__);                                           \
-  static_assert(::prumo::detail::have_one_rank<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
-                operation ": the views differ in rank");                                                              \
+  static_assert(::prumo::detail::can_broadcast<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \
+                operation ": an input has a higher rank than the output");                                            \
   static_assert(::prumo::detail::have_one_scalar_type<Output __VA_OPT__(, ) __VA_ARGS__>,                             \
                 operation ": the views differ in value type, or it is not float, double, prumo::f16 or prumo::bf16"); \
   static_assert(::prumo::detail::is_writable<Output>(), operation ": the output view is const")

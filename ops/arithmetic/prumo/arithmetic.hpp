@@ -4,10 +4,14 @@
 /// \file
 /// Element-wise sums and products.
 ///
-/// All take a context or a bare execution space instance and arrays of equal rank and extents, of any layout and
-/// strides, of float, double, f16 or bf16 (computed in float, rounded once more on the way out). The output may be one
-/// of the inputs. Any other overlap throws alias_error, unequal extents throw shape_error, and arrays of unequal types
-/// or without memory throw argument_error. Asynchronous.
+/// All take a context or a bare execution space instance and arrays of equal extents, of any layout and strides, of
+/// float, double, f16 or bf16 (computed in float, rounded once more on the way out). The output may be one of the
+/// inputs. Any other overlap throws alias_error, other extents throw shape_error, and arrays of unequal types or
+/// without memory throw argument_error. Asynchronous.
+///
+/// Inputs may also broadcast to the output, by NumPy's rule: an input of lower rank has the output's last dimensions,
+/// and along a dimension where its extent is 1 it is repeated. A bias b: [n] is added to each row of x: [m x n] by
+/// `add(ctx, x, b, z)`, and one for each row, c: [m x 1], by `add(ctx, x, c, z)`.
 ///
 /// Each operation is a function of arrays whose type is known at run time, and an overload for Kokkos Views that calls
 /// it after what the compiler can check.

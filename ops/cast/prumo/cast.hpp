@@ -13,14 +13,15 @@ namespace prumo {
 /// y = x in the type of y, element by element, rounded once to nearest, ties to even, whatever the two types are.
 /// What the type of y cannot hold becomes infinity, or zero of the same sign; NaN gives a quiet NaN.
 ///
-/// Takes a context or a bare execution space instance and arrays of equal rank and extents, of any layout and strides,
-/// of float, double, f16 or bf16 each. The output may be the input where they have the same type (and then nothing
-/// changes); any other overlap throws alias_error, unequal extents throw shape_error. Asynchronous.
+/// Takes a context or a bare execution space instance and arrays of equal extents, of any layout and strides, of float,
+/// double, f16 or bf16 each; an input may broadcast to the output, as arithmetic.hpp explains. The output may be the
+/// input where they have the same type (and then nothing changes); any other overlap throws alias_error, other extents
+/// throw shape_error. Asynchronous.
 void cast(instance_ref space, const array_ref& x, const array_ref& y);
 template <class Space, class X, class Y>
 void cast(const Space& space, const X& x, const Y& y) {
   PRUMO_ASSERT_ARRAYS("prumo::cast", Space, X, Y);
-  static_assert(detail::have_one_rank<X, Y>, "prumo::cast: the views differ in rank");
+  static_assert(detail::can_broadcast<Y, X>, "prumo::cast: the input has a higher rank than the output");
   static_assert(detail::has_scalars<X> && detail::has_scalars<Y>,
                 "prumo::cast: a value type is not float, double, prumo::f16 or prumo::bf16");
   static_assert(detail::is_writable<Y>(), "prumo::cast: the output view is const");

@@ -205,7 +205,7 @@ class elementwise_case : public operation_case<Exec> {
                            std::int64_t count, flop_counts& counts, std::index_sequence<I...>) {
     using pointers = detail_pointers<Counting, I...>;
     const prumo::detail::contiguous_host_kernel<Formula, Counting, element<Counting, I>...> kernel(
-        formula, buffers.back().data(), typename pointers::type{{buffers[I].data()...}}, count, 1, false);
+        formula, {buffers.back().data()}, typename pointers::type{{buffers[I].data()...}}, count, 1, false);
     const counting_scope scope(counts);
     for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
   }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Several values as one result: what a formula with several outputs returns.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace prumo {
+
+/// The results of a formula that has several, in the order of the outputs: `return prumo::values(mean, deviation);`.
+/// It works on hosts and devices, where std::tuple does not.
+template <class... Types>
+struct values;
+
+template <>
+struct values<> {};
+
+template <class First, class... Rest>
+struct values<First, Rest...> {
+  First first;
+  values<Rest...> rest;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a formula may return {a, b}
+  KOKKOS_FORCEINLINE_FUNCTION constexpr values(const First& first_value, const Rest&... other_values)
+      : first(first_value), rest(other_values...) {}
+
+  /// The value with that number, from 0.
+  template <std::size_t Which>
+  KOKKOS_FORCEINLINE_FUNCTION constexpr const auto& get() const {
+    static_assert(Which <= sizeof...(Rest), "prumo::values: the number of the value is too large");
+    if constexpr (Which == 0) {
+      return first;
+    } else {
+      return rest.template get<Which - 1>();
+    }
+  }
+};
+
+template <class... Types>
+values(Types...) -> values<Types...>;
+
+}  // namespace prumo
