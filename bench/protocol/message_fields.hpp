@@ -28,9 +28,9 @@ namespace prumo::protocol::detail {
 struct field_rule {
   double lowest = -std::numeric_limits<double>::infinity();
   double highest = std::numeric_limits<double>::infinity();
-  bool above_lowest = false;         ///< `lowest` itself is not allowed
-  bool filled = false;               ///< an empty text or list is not allowed
-  bool list = false;                 ///< of a member of any JSON: a list instead of an object
+  bool above_lowest = false;              ///< `lowest` itself is not allowed
+  bool filled = false;                    ///< an empty text or list is not allowed
+  bool list = false;                      ///< of a member of any JSON: a list instead of an object
   std::vector<std::string> choices = {};  ///< empty: any text
 };
 
@@ -214,19 +214,19 @@ void list_fields(auto& fields, is<release_request> auto& it) { fields.required("
 }  // namespace prumo::protocol::detail
 
 /// All messages with their names in docs/protocol.schema.json.
-#define PRUMO_FOR_EACH_MESSAGE(DO)        \
-  DO(hello_request, "hello.request")      \
-  DO(hello_answer, "hello.answer")        \
-  DO(device_request, "device.request")    \
-  DO(device_answer, "device.answer")      \
-  DO(resolve_request, "resolve.request")  \
-  DO(resolve_answer, "resolve.answer")    \
-  DO(prepare_request, "prepare.request")  \
-  DO(prepare_answer, "prepare.answer")    \
-  DO(verify_request, "verify.request")    \
-  DO(verify_answer, "verify.answer")      \
-  DO(count_request, "count.request")      \
-  DO(count_answer, "count.answer")        \
-  DO(sample_request, "sample.request")    \
-  DO(sample_answer, "sample.answer")      \
+#define PRUMO_FOR_EACH_MESSAGE(DO)       \
+  DO(hello_request, "hello.request")     \
+  DO(hello_answer, "hello.answer")       \
+  DO(device_request, "device.request")   \
+  DO(device_answer, "device.answer")     \
+  DO(resolve_request, "resolve.request") \
+  DO(resolve_answer, "resolve.answer")   \
+  DO(prepare_request, "prepare.request") \
+  DO(prepare_answer, "prepare.answer")   \
+  DO(verify_request, "verify.request")   \
+  DO(verify_answer, "verify.answer")     \
+  DO(count_request, "count.request")     \
+  DO(count_answer, "count.answer")       \
+  DO(sample_request, "sample.request")   \
+  DO(sample_answer, "sample.answer")     \
   DO(release_request, "release.request")

@@ -140,9 +140,10 @@ json message_schema() {
 #define PRUMO_DESCRIBE(MESSAGE, NAME) messages[NAME] = detail::schema_of<MESSAGE>();
   PRUMO_FOR_EACH_MESSAGE(PRUMO_DESCRIBE)
 #undef PRUMO_DESCRIBE
-  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-          {"title", "The fields of prumo's worker protocol (docs/protocol.md), beside `id`, `request`, `ok` and `error`"},
-          {"$defs", std::move(messages)}};
+  return {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "The fields of prumo's worker protocol (docs/protocol.md), beside `id`, `request`, `ok` and `error`"},
+      {"$defs", std::move(messages)}};
 }
 
 }  // namespace prumo::protocol

@@ -197,8 +197,7 @@ void gemm(context_ref ctx, transposition trans_a, transposition trans_b, double 
   const detail::gemm_call call{trans_a, trans_b, alpha, a, b, beta, c, options};
   detail::check_call(ctx, call);
   detail::with_space_and_type(ctx.space(), a.type, [&]<class Exec, class T> {
-    backend::dispatch<detail::gemm_operation<T>>(ctx.as<Exec>(), detail::problem_of<T>(call),
-                                                 options.implementation);
+    backend::dispatch<detail::gemm_operation<T>>(ctx.as<Exec>(), detail::problem_of<T>(call), options.implementation);
   });
 }
 

@@ -105,8 +105,8 @@ class gemv_case final : public operation_case<Exec> {
 
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
     const product what(choice);
-    gemv(ctx, what.trans_a ? transposition::yes : transposition::no, what.alpha, arrays[0], arrays[1], what.beta, arrays[2],
-         options_of(choice));
+    gemv(ctx, what.trans_a ? transposition::yes : transposition::no, what.alpha, arrays[0], arrays[1], what.beta,
+         arrays[2], options_of(choice));
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {

@@ -13,8 +13,8 @@
 #include "reduction_policies.hpp"
 #include <prumo/check.hpp>
 #include <prumo/context_ref.hpp>
-#include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/device/ordered_teams.hpp>
+#include <prumo/detail/elementwise_kernel.hpp>
 
 #include <string>
 #include <string_view>

@@ -46,7 +46,8 @@ void fill_with_numbers(const View& view, int first) {
   const auto span = tests::span_of(view);
   const auto copy = Kokkos::create_mirror_view(span);
   for (std::size_t at = 0; at < span.size(); ++at) {
-    copy(at) = static_cast<typename View::value_type>(static_cast<float>((at * 5 + static_cast<std::size_t>(first)) % 31));
+    copy(at) =
+        static_cast<typename View::value_type>(static_cast<float>((at * 5 + static_cast<std::size_t>(first)) % 31));
   }
   Kokkos::deep_copy(span, copy);
 }
@@ -65,7 +66,8 @@ void expect_weighted_sum(const X& x, const Y& y, const Z& z) {
     for (std::size_t j = 0; j < z.extent(1); ++j) {
       for (std::size_t k = 0; k < z.extent(2); ++k) {
         const float expected = element(first, i, j, k) * 32 + element(second, i, j, k);
-        ASSERT_EQ(static_cast<float>(result(i, j, k)), static_cast<float>(static_cast<typename Z::value_type>(expected)))
+        ASSERT_EQ(static_cast<float>(result(i, j, k)),
+                  static_cast<float>(static_cast<typename Z::value_type>(expected)))
             << i << ' ' << j << ' ' << k;
       }
     }
@@ -127,8 +129,7 @@ TEST(broadcast, what_does_not_broadcast_is_refused) {
   const exec instance;
   const Kokkos::View<float**, memory> x("matrix", 4, 6), z("z", 4, 6);
   const Kokkos::View<float*, memory> of_rows("one a row", 4);
-  const std::string message =
-      message_of<shape_error>([&] { transform(instance, weighted_sum{}, x, of_rows, z); });
+  const std::string message = message_of<shape_error>([&] { transform(instance, weighted_sum{}, x, of_rows, z); });
   EXPECT_THAT(message, StartsWith("prumo::transform: expected arrays of the same extents, or inputs that broadcast to "
                                   "the output; got "));
   EXPECT_THAT(message, HasSubstr("'one a row': f32 [4]"));
@@ -148,12 +149,13 @@ TEST(index_divider, gives_every_quotient) {
   for (const int divisor : divisors) {
     const detail::index_divider divide(divisor);
     const std::int64_t most = INT32_MAX;
-    for (const std::int64_t multiple : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{1000}, most / divisor / 2,
-                                        most / divisor - 1, most / divisor}) {
+    for (const std::int64_t multiple : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{1000},
+                                        most / divisor / 2, most / divisor - 1, most / divisor}) {
       for (const std::int64_t beside : {-1, 0, 1}) {
         const std::int64_t number = multiple * divisor + beside;
         if (number < 0 || number > most) continue;
-        ASSERT_EQ(divide.quotient(static_cast<int>(number)), static_cast<int>(number) / divisor) << number << ' ' << divisor;
+        ASSERT_EQ(divide.quotient(static_cast<int>(number)), static_cast<int>(number) / divisor)
+            << number << ' ' << divisor;
       }
     }
     ASSERT_EQ(divide.quotient(INT32_MAX), INT32_MAX / divisor) << divisor;

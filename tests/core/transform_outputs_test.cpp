@@ -35,8 +35,8 @@ struct adam_step {
 constexpr adam_step adam{0.01f, 0.9f, 0.1f, 0.999f, 0.001f, 1.25f, 1.5f, 1e-8f};
 
 /// All inputs are above zero, so that nothing cancels but in the weight, and relative errors add up: a moment has 3
-/// roundings, a square 4, a step 3 + 1 of its numerator, (4 + 1) / 2 + 1 of the root, and 2 of the sum and the quotient.
-/// The weight has one more of the product and one of the difference.
+/// roundings, a square 4, a step 3 + 1 of its numerator, (4 + 1) / 2 + 1 of the root, and 2 of the sum and the
+/// quotient. The weight has one more of the product and one of the difference.
 template <class Layout>
 void expect_adam(std::size_t rows, std::size_t columns, std::size_t beyond) {
   using matrix = Kokkos::View<float**, Layout, memory>;
@@ -67,8 +67,8 @@ void expect_adam(std::size_t rows, std::size_t columns, std::size_t beyond) {
       const double g = old_gradient(i, j);
       const double m = double{adam.decay} * old_moment(i, j) + double{adam.rest} * g;
       const double v = double{adam.square_decay} * old_square(i, j) + double{adam.square_rest} * g * g;
-      const double change = double{adam.rate} * m * adam.correction /
-                            (std::sqrt(v * adam.square_correction) + double{adam.epsilon});
+      const double change =
+          double{adam.rate} * m * adam.correction / (std::sqrt(v * adam.square_correction) + double{adam.epsilon});
       const double w = old_weight(i, j) - change;
       ASSERT_NEAR(new_moment(i, j), m, gamma(3) * m);
       ASSERT_NEAR(new_square(i, j), v, gamma(4) * v);
@@ -172,9 +172,9 @@ TEST(several_outputs, that_overlap_or_differ_in_extents_are_refused) {
             "prumo::transform: expected outputs of the same extents; got output 'first': ");
   const auto part = Kokkos::subview(z, Kokkos::pair(0, 10));
   const auto further = Kokkos::subview(z, Kokkos::pair(1, 11));
-  EXPECT_THAT(
-      message_of<alias_error>([&] { transform(instance, ramp{}, x, x, part, further); }),
-      testing::StartsWith("prumo::transform: expected outputs that are apart from each other; output 'second': f32 [10]"));
+  EXPECT_THAT(message_of<alias_error>([&] { transform(instance, ramp{}, x, x, part, further); }),
+              testing::StartsWith(
+                  "prumo::transform: expected outputs that are apart from each other; output 'second': f32 [10]"));
   EXPECT_THAT(message_of<alias_error>([&] { transform(instance, ramp{}, x, x, y, y); }),
               testing::HasSubstr("expected outputs that are apart from each other"));
   EXPECT_THAT(message_of<alias_error>([&] { transform(instance, ramp{}, part, x, y, further); }),

@@ -72,7 +72,7 @@ void compare_uniform_numbers(const nlohmann::json& it) {
   using C = compute_t<T>;
   const auto values = filled<T>(it, [&](auto& ctx, const random_position& position, const auto& y) {
     (void)random_uniform(ctx, position, static_cast<C>(it.at("low").get<double>()),
-                   static_cast<C>(it.at("high").get<double>()), y);
+                         static_cast<C>(it.at("high").get<double>()), y);
   });
   EXPECT_EQ(values, it.at("values").get<std::vector<double>>()) << it;
 }
@@ -83,7 +83,7 @@ void compare_normal_numbers(const nlohmann::json& it) {
   using C = compute_t<T>;
   const auto values = filled<T>(it, [&](auto& ctx, const random_position& position, const auto& y) {
     (void)random_normal(ctx, position, static_cast<C>(it.at("mean").get<double>()),
-                  static_cast<C>(it.at("deviation").get<double>()), y);
+                        static_cast<C>(it.at("deviation").get<double>()), y);
   });
   const double relative = 10 * unit_roundoff<C>() + (sizeof(T) == 2 ? unit_roundoff<T>() : 0);
   for (std::size_t index = 0; index < values.size(); ++index) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The element-wise kernels of arrays with strides of any kind, and of inputs that are repeated along a dimension, where
-/// their stride is 0.
+/// The element-wise kernels of arrays with strides of any kind, and of inputs that are repeated along a dimension,
+/// where their stride is 0.
 
 #include <prumo/detail/elementwise_arrays.hpp>
 #include <prumo/detail/elementwise_host_kernel.hpp>
@@ -146,8 +146,7 @@ class strided_host_kernel {
   PRUMO_FLATTEN void compute_row(const std::int64_t (&offset)[count], std::int64_t begin, std::int64_t length,
                                  std::index_sequence<I...>, std::index_sequence<O...>) const {
     const auto compute = [formula = formula_](std::int64_t elements, const outputs& to, const auto*... from) {
-      compute_outputs<chunk>(elements, to,
-                             [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
+      compute_outputs<chunk>(elements, to, [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
     };
     const auto compute_to = [&](auto&&... to) {
       const auto compute_from = [&](auto&&... from) {
@@ -255,8 +254,8 @@ bool in_packs(int elements, const output_pointers<Out>& to, const input_pointers
   const auto allows = [&](int which, const void* base, std::size_t element_bytes, bool is_output) {
     const std::int64_t step = nest.strides[which][inner];
     if (step == 0 && !is_output) return true;
-    bool aligned = step == 1 && reinterpret_cast<std::uintptr_t>(base) %
-                                        (static_cast<std::size_t>(elements) * element_bytes) == 0;
+    bool aligned =
+        step == 1 && reinterpret_cast<std::uintptr_t>(base) % (static_cast<std::size_t>(elements) * element_bytes) == 0;
     for (int dimension = 0; dimension < inner; ++dimension) {
       aligned = aligned && nest.strides[which][dimension] % elements == 0;
     }
@@ -265,7 +264,8 @@ bool in_packs(int elements, const output_pointers<Out>& to, const input_pointers
   bool all = nest.extents[inner] % elements == 0;
   int which = 0;
   [&]<std::size_t... O>(std::index_sequence<O...>) {
-    ((all = all && allows(which++, to.template get<O>(), sizeof(typename output_pointers<Out>::template type<O>), true)),
+    ((all =
+          all && allows(which++, to.template get<O>(), sizeof(typename output_pointers<Out>::template type<O>), true)),
      ...);
   }(each_output<Out>{});
   [[maybe_unused]] std::size_t input = 0;

@@ -24,9 +24,10 @@ constexpr const char* enough = "resolve,prepare,sample,release";
 
 /// A short bench of `add` by the scripted worker with these options, and of what `more` asks for.
 program_result bench(const std::string& options, const std::string& output, const std::vector<std::string>& more = {}) {
-  return run_prumo(joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB", "--data", "resident", "-o", output},
-                                 fake_worker_words(options)),
-                          more));
+  return run_prumo(
+      joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB", "--data", "resident", "-o", output},
+                    fake_worker_words(options)),
+             more));
 }
 
 TEST(features, a_worker_of_before_there_were_features_has_those_of_version_1) {
@@ -54,8 +55,8 @@ TEST(features, an_older_worker_that_cannot_verify_or_count_is_measured) {
 
 TEST(features, a_newer_worker_is_measured_by_what_is_known_of_it) {
   const temporary_folder folder;
-  const program_result ran =
-      bench(std::string("--newer --protocol 3 --features telepathy,device,verify,count,") + enough, folder.file("r.json"));
+  const program_result ran = bench(
+      std::string("--newer --protocol 3 --features telepathy,device,verify,count,") + enough, folder.file("r.json"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("fake: train is left out: this prumo does not know cases of the kind 'pipeline'"));
   EXPECT_THAT(ran.err, Not(HasSubstr("lacks")));
