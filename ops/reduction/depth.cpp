@@ -70,4 +70,10 @@ std::int64_t sum_depth(std::int64_t count, std::size_t compute_bytes, bool colum
   return std::max({host_depth<float>(count), device_depth<float>(count), device_depth<f16>(count)});
 }
 
+std::int64_t reduce_depth(std::int64_t count, std::size_t compute_bytes) {
+  // A few partial results of a host's segment, a device's segments, and the tree of the threads of one of those.
+  const std::int64_t of_segments = std::min<std::int64_t>(128, share(count, 32)) + levels(256);
+  return std::max(sum_depth(count, compute_bytes), sum_depth(count, compute_bytes, true)) + of_segments;
+}
+
 }  // namespace prumo

@@ -185,6 +185,19 @@ class segment_reduction_kernel {
   accumulator* partial_;
 };
 
+/// What `segments` partial results amount to, the first of them at `first` and the next ones `step` further.
+template <class Policy>
+typename Policy::accumulator combine_partial(const Policy& policy, const typename Policy::accumulator* first,
+                                             std::int64_t segments, std::int64_t step) {
+  const combine_accumulators<Policy> combine{policy};
+  typename Policy::accumulator found = policy.identity();
+  if (segments < short_rows::chained) {
+    for (std::int64_t segment = 0; segment < segments; ++segment) found = combine(found, first[segment * step]);
+    return found;
+  }
+  return reduce_lanes(segments, found, combine, [=](std::int64_t segment) { return first[segment * step]; });
+}
+
 /// results[r * result_stride] = what partial[r * row_step + s * segment_step] amount to, over all s.
 template <class Policy>
 struct partial_reduction_kernel {
@@ -203,15 +216,7 @@ struct partial_reduction_kernel {
   std::int64_t blocks() const { return rows; }
 
   void operator()(std::int64_t row) const {
-    const accumulator* const first = partial + row * row_step;
-    const std::int64_t step = segment_step;
-    const combine_accumulators<Policy> combine{policy};
-    accumulator found = policy.identity();
-    if (segments < short_rows::chained) {
-      for (std::int64_t segment = 0; segment < segments; ++segment) found = combine(found, first[segment * step]);
-    } else {
-      found = reduce_lanes(segments, found, combine, [=](std::int64_t segment) { return first[segment * step]; });
-    }
+    const accumulator found = combine_partial(policy, partial + row * row_step, segments, segment_step);
     results[row * result_stride] = policy.finish(found, count);
   }
 };

@@ -5,10 +5,12 @@
 /// For the sources of reductions: from arrays to kernels, for every space and type. A source defines the kinds that
 /// share kernels.
 
+#include "reduction_device_axes.hpp"
 #include "reduction_device_columns.hpp"
 #include "reduction_device_nest.hpp"
 #include "reduction_device_rows.hpp"
 #include "reduction_device_segments.hpp"
+#include "reduction_host_axes.hpp"
 #include "reduction_host_layouts.hpp"
 #include "reduction_policies.hpp"
 #include <prumo/check.hpp>
@@ -25,14 +27,15 @@ namespace prumo::detail {
 
 /// The names of an operation's kernels.
 struct reduction_labels {
-  std::string rows, segments, partial, columns, strided;
+  std::string rows, segments, partial, columns, strided, axes;
 
   explicit reduction_labels(const std::string& operation)
       : rows(operation + "::rows"),
         segments(operation + "::segments"),
         partial(operation + "::partial"),
         columns(operation + "::column_major"),
-        strided(operation + "::strided") {}
+        strided(operation + "::strided"),
+        axes(operation + "::axes") {}
 };
 
 /// A policy with the context that it runs in and the names of its kernels.
@@ -85,7 +88,74 @@ class reduction_launcher {
     }
   }
 
+  /// Each result over the elements of `reduced`; `kept` and `results` have the same extents.
+  void reduce_axes(const array_ref& kept, const array_ref& reduced, const array_ref& results) {
+    const axes_problem problem{reduced.as<const stored>(), make_loop_nest(kept, results),
+                               make_reduction_nest<Policy>(reduced), results.as<result>()};
+    const std::int64_t count = problem.kept.size();
+    if (count == 0) return;
+    if (count == 1) {
+      reduce(reduced, problem.results);
+    } else if (problem.kept.rank == 1 && problem.reduced.rank == 1) {
+      reduce_rows({problem.source, count, problem.reduced.size(), problem.kept.strides[0][0],
+                   problem.reduced.strides[0][0], problem.results, problem.kept.strides[1][0]});
+    } else if constexpr (is_host_space<Exec>) {
+      reduce_axes_on_host(problem);
+    } else {
+      reduce_axes_on_device(problem, reduced);
+    }
+  }
+
  private:
+  using axes_problem = axes_reduction_problem<Policy>;
+
+  void reduce_axes_on_host(const axes_problem& problem) {
+    if (problem.kept.strides[0][problem.kept.inner()] == 1) {
+      const auto shares = neighbours_reduction_kernel<Policy>::shares_of(problem);
+      reduce_axes_by(problem, shares.segments, [&](accumulator* partial) {
+        return neighbours_reduction_kernel<Policy>(policy_, problem, shares, partial);
+      });
+    } else {
+      reduce_axes_by(problem, axes_reduction_kernel<Policy>::segments_of(problem),
+                     [&](accumulator* partial) { return axes_reduction_kernel<Policy>(policy_, problem, partial); });
+    }
+  }
+
+  template <class MakeKernel>
+  void reduce_axes_by(const axes_problem& problem, std::int64_t segments, const MakeKernel& make_kernel) {
+    accumulator* const partial = segments == 1 ? nullptr : partial_results(problem.kept.size() * segments);
+    launch_blocks(context_.instance(), labels_.axes, make_kernel(partial));
+    if (partial == nullptr) return;
+    launch_blocks(context_.instance(), labels_.partial,
+                  axes_partial_kernel<Policy>{policy_, problem, partial, segments});
+  }
+
+  void reduce_axes_on_device(const axes_problem& problem, const array_ref& reduced) {
+    constexpr std::int64_t most = device_nest<2>::most_elements;
+    const std::int64_t count = problem.reduced.size();
+    if (count > most) {
+      for (std::int64_t which = 0; which < problem.kept.size(); ++which) {
+        const auto place = problem.place_of(which);
+        array_ref elements = reduced;
+        elements.data = const_cast<stored*>(problem.source + place.source);
+        reduce(elements, problem.results + place.result);
+      }
+      return;
+    }
+    const auto distance = [](const auto& nest) { return std::abs(nest.strides[0][nest.inner()]); };
+    const bool are_neighbours = distance(problem.kept) < distance(problem.reduced);
+    for_each_part(problem.kept, max_rank, most, [&](const loop_nest<2>& kept, const std::int64_t (&offsets)[2]) {
+      const axes_problem part{problem.source + offsets[0], kept, problem.reduced, problem.results + offsets[1]};
+      const auto shares = axes_shares::of(kept.size(), count, are_neighbours);
+      accumulator* const partial = shares.segments == 1 ? nullptr : partial_results(kept.size() * shares.segments);
+      launch_teams(context_.instance(), labels_.axes,
+                   axes_reduction_device_kernel<Policy>(policy_, part, shares, partial));
+      if (partial == nullptr) return;
+      launch_blocks(context_.instance(), labels_.partial,
+                    axes_partial_device_kernel<Policy>{policy_, part, partial, kept.size(), shares.segments});
+    });
+  }
+
   /// The extents and strides of a row.
   static array_ref row_of(const row_problem& problem) {
     return array_ref(nullptr, dtype_of<stored>(), {problem.columns}, {problem.column_stride});
@@ -237,13 +307,23 @@ void run_row_reduction(std::string_view operation, const context_ref& ctx, const
   });
 }
 
+template <reduction Kind>
+void enqueue_axes_reduction(const context_ref& ctx, const array_ref& kept, const array_ref& reduced,
+                            const array_ref& results) {
+  with_space_and_scalar(ctx.space(), reduced.type, [&]<class Exec, class T> {
+    make_launcher<Kind, T>(ctx.as<Exec>()).reduce_axes(kept, reduced, results);
+  });
+}
+
 }  // namespace prumo::detail
 
-/// Defines a reduction of a whole array and the one of rows.
+/// Defines a reduction of a whole array, the one of rows and the one over axes.
 #define PRUMO_DEFINE_REDUCTION(name)                                                 \
   void prumo::name(context_ref ctx, const array_ref& x, const array_ref& result) {   \
     detail::run_reduction<reduction::name>("prumo::" #name, ctx, x, result);         \
   }                                                                                  \
   void prumo::name##_rows(context_ref ctx, const array_ref& x, const array_ref& y) { \
     detail::run_row_reduction<reduction::name>("prumo::" #name "_rows", ctx, x, y);  \
-  }
+  }                                                                                  \
+  template void prumo::detail::enqueue_axes_reduction<prumo::reduction::name>(       \
+      const prumo::context_ref&, const prumo::array_ref&, const prumo::array_ref&, const prumo::array_ref&);

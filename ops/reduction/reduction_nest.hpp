@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The loops of an array that is reduced whole, and when rows are taken column by column.
+/// The loops of an array that is reduced whole or over some of its axes, and when rows are taken column by column.
 
 #include "reduction_problem.hpp"
 #include <prumo/detail/loop_nest.hpp>
@@ -27,6 +27,30 @@ reduction_nest<Policy> make_reduction_nest(const array_ref& source) {
     return make_loop_nest(source);
   }
 }
+
+/// A reduction over some axes: the dimensions that stay, in order of x, and those that are reduced.
+template <class Policy>
+struct axes_reduction_problem {
+  const typename Policy::stored* source;
+  loop_nest<2> kept;  ///< of x and of the results
+  reduction_nest<Policy> reduced;
+  typename Policy::result* results;
+
+  struct place {
+    std::int64_t source, result;
+  };
+  /// Where a result's elements begin in x, and where the result is.
+  KOKKOS_FUNCTION place place_of(std::int64_t which) const {
+    place found{0, 0};
+    for (int dimension = kept.rank - 1; dimension >= 0; --dimension) {
+      const std::int64_t index = which % kept.extents[dimension];
+      which /= kept.extents[dimension];
+      found.source += index * kept.strides[0][dimension];
+      found.result += index * kept.strides[1][dimension];
+    }
+    return found;
+  }
+};
 
 /// Whether the rows of a matrix lie side by side, so that reading columns is reading in order.
 template <class T, class Result>

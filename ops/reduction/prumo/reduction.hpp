@@ -2,12 +2,14 @@
 #pragma once
 
 /// \file
-/// Sums, means, largest and smallest elements of whole arrays and of rows.
+/// Sums, means, largest and smallest elements of whole arrays, of rows, and over any set of axes.
 ///
 /// `sum(ctx, x, result)` takes a view x of any rank, layout and strides and a view of rank 0; `sum_rows(ctx, x, y)`
 /// takes x: [rows x columns], any layout and strides, and y: [rows]; so do the others. Results have the value type of
 /// x; f16 and bf16 are computed in float and rounded once. argmax and argmin write std::int64_t: the column in a row,
 /// and in a whole array the index in row-major order, whatever the layout of x is.
+///
+/// `reduce(ctx, kind, x, axes, y)` reduces over the axes that are given, of an array of any rank.
 ///
 /// - sum, sum_of_squares: of nothing 0. The order of the additions depends on the shape alone, not on the number of
 ///   threads: the same input gives the same bits on any number of cores, and on a device wherever x has the same
@@ -28,6 +30,8 @@
 #include <prumo/detail/view_assertions.hpp>
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 
 namespace prumo {
 
@@ -35,6 +39,9 @@ namespace prumo {
 /// size in bytes: the d of the error bound. `column_major`: the sums of the rows of a matrix whose rows lie side by
 /// side, which are added up column by column.
 std::int64_t sum_depth(std::int64_t count, std::size_t compute_bytes, bool column_major = false);
+
+/// The same for reduce() over axes of `count` elements together, whatever the layout of x is.
+std::int64_t reduce_depth(std::int64_t count, std::size_t compute_bytes);
 
 /// The kinds of reductions.
 enum class reduction : std::uint8_t { sum, sum_of_squares, mean, max, min, argmax, argmin };
@@ -192,6 +199,30 @@ template <class Context, class X, class Y>
 void argmin_rows(Context&& ctx, const X& x, const Y& y) {
   PRUMO_ASSERT_ROW_REDUCTION("prumo::argmin_rows", reduction::argmin, Context, X, Y);
   argmin_rows(context_ref(ctx), array_ref(x), array_ref(y));
+}
+
+/// y = the reduction of x over a set of axes, from 0 on: each element of y is that of all elements of x with its
+/// indices along the other axes.
+///
+/// x has any rank, layout and strides, y the extents of the other axes in their order, or the rank of x with an extent
+/// of 1 along each reduced axis, which then broadcasts to x. argmax and argmin write the position among the reduced
+/// axes, in row-major order. Without axes each element of x is reduced alone. Results are as those of the other
+/// reductions, with the depth d of reduce_depth().
+///
+/// The mean of each channel of images x: [images x channels x height x width], as batch normalisation wants it:
+///
+///     prumo::reduce(ctx, prumo::reduction::mean, x, {0, 2, 3}, mean);  // mean: [channels]
+///
+/// Throws argument_error where an axis is not one of x or is named twice, where y overlaps x alias_error, and
+/// shape_error where y has other extents or a maximum or minimum is of nothing. Asynchronous.
+void reduce(context_ref ctx, reduction kind, const array_ref& x, std::span<const int> axes, const array_ref& y);
+template <class Context, class X, class Y>
+void reduce(Context&& ctx, reduction kind, const X& x, std::initializer_list<int> axes, const Y& y) {
+  PRUMO_ASSERT_KEPT_CONTEXT("prumo::reduce", Context, X, Y);
+  static_assert(detail::has_scalars<X>,
+                "prumo::reduce: the value type of x is not float, double, prumo::f16 or prumo::bf16");
+  static_assert(detail::is_writable<Y>(), "prumo::reduce: the result is const");
+  reduce(context_ref(ctx), kind, array_ref(x), std::span<const int>(axes.begin(), axes.size()), array_ref(y));
 }
 
 }  // namespace prumo
