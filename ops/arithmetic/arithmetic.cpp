@@ -8,13 +8,14 @@ namespace prumo {
 
 void add(instance_ref space, const array_ref& x, const array_ref& y, const array_ref& z) {
   static const detail::elementwise_name name("prumo::add");
-  const auto formula = []<class C>() { return add_formula<C>{}; };
+  // [&]: nvcc refuses a template lambda that converts to a function pointer.
+  const auto formula = [&]<class C>() { return add_formula<C>{}; };
   detail::run_elementwise(name, space, formula, named_array{"z", z}, named_array{"x", x}, named_array{"y", y});
 }
 
 void mul(instance_ref space, const array_ref& x, const array_ref& y, const array_ref& z) {
   static const detail::elementwise_name name("prumo::mul");
-  const auto formula = []<class C>() { return mul_formula<C>{}; };
+  const auto formula = [&]<class C>() { return mul_formula<C>{}; };
   detail::run_elementwise(name, space, formula, named_array{"z", z}, named_array{"x", x}, named_array{"y", y});
 }
 
