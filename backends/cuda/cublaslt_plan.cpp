@@ -29,7 +29,6 @@ matmul_operation::matmul_operation(const plan_key& key) {
   // The rows of the library's column-major result are the columns of ours: its bias is one along the columns.
   std::uint32_t epilogue = 0;
   if (key.epilogue.activation == activation_function::relu) epilogue |= CUBLASLT_EPILOGUE_RELU;
-  if (key.epilogue.activation == activation_function::gelu_by_tanh) epilogue |= CUBLASLT_EPILOGUE_GELU;
   if (key.epilogue.bias_alignment != 0) {
     epilogue |= CUBLASLT_EPILOGUE_BIAS;
     // The heuristic reads the alignment off the address and nothing behind it; the real one comes before each run.

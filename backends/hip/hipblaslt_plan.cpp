@@ -59,8 +59,6 @@ matmul_operation::matmul_operation(const plan_key& key) {
   std::uint32_t epilogue = has_bias ? HIPBLASLT_EPILOGUE_BIAS : HIPBLASLT_EPILOGUE_DEFAULT;
   if (key.epilogue.activation == activation_function::relu) {
     epilogue = has_bias ? HIPBLASLT_EPILOGUE_RELU_BIAS : HIPBLASLT_EPILOGUE_RELU;
-  } else if (key.epilogue.activation == activation_function::gelu_by_tanh) {
-    epilogue = has_bias ? HIPBLASLT_EPILOGUE_GELU_BIAS : HIPBLASLT_EPILOGUE_GELU;
   }
   if (epilogue == HIPBLASLT_EPILOGUE_DEFAULT) return;
   set(HIPBLASLT_MATMUL_DESC_EPILOGUE, epilogue);

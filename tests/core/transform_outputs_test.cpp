@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace prumo {
 namespace {
@@ -40,7 +41,7 @@ constexpr adam_step adam{0.01f, 0.9f, 0.1f, 0.999f, 0.001f, 1.25f, 1.5f, 1e-8f};
 template <class Layout>
 void expect_adam(std::size_t rows, std::size_t columns, std::size_t beyond) {
   using matrix = Kokkos::View<float**, Layout, memory>;
-  const auto make = [&](const char* label, float scale) {
+  const auto make = [&](const std::string& label, float scale) {
     const matrix larger(label, rows + beyond, columns + beyond);
     const auto copy = Kokkos::create_mirror_view(larger);
     for (std::size_t i = 0; i < rows + beyond; ++i) {
@@ -49,7 +50,7 @@ void expect_adam(std::size_t rows, std::size_t columns, std::size_t beyond) {
       }
     }
     Kokkos::deep_copy(larger, copy);
-    return Kokkos::subview(larger, Kokkos::pair(beyond, rows + beyond), Kokkos::pair(beyond, columns + beyond));
+    return Kokkos::subview(larger, std::pair{beyond, rows + beyond}, std::pair{beyond, columns + beyond});
   };
   const auto weight = make("weight", 0.02f), gradient = make("gradient", 0.013f), moment = make("moment", 0.007f),
              square = make("square", 0.0003f);

@@ -96,23 +96,18 @@ inline int alignment_of(const void* address) {
   return static_cast<int>(bits & (~bits + 1));
 }
 
-/// Whether libraries that propose algorithms may take the epilogue of a problem with a row-major C along. Their bias
-/// has a value for each row of a column-major C, which are the columns here, without gaps. Their gelu is the form by
-/// tanh, and nobody says how exact: an instruction of NVIDIA's for tanh is off by up to 2^-11 (PTX ISA,
-/// tanh.approx.f32), which is too much for f32 and hardly shows in 16 bits. Nothing but alpha and the epilogue may
-/// happen to a 16-bit result, or it could be rounded before.
+/// Whether libraries that propose algorithms may compute the epilogue of a problem with a row-major C along with the
+/// product. Their bias has a value for each row of a column-major C, which are the columns here, without gaps. They
+/// round a 16-bit product before they add a bias to it (seen on an H200 with cuBLASLt of CUDA 13.0: an error of 17
+/// times the bound of one rounding), so a 16-bit C gets a relu at most. Their gelu is none of the two here: nobody says
+/// how exact it is, and an instruction of NVIDIA's for tanh is off by up to 2^-11 (PTX ISA, tanh.approx.f32).
 template <class T>
 constexpr bool can_fuse_epilogue(const gemm_problem<T>& problem) {
   if (!problem.has_epilogue()) return false;
   constexpr bool is_narrow = sizeof(product_result_t<T>) == 2;
-  if (is_narrow && problem.beta != 0) return false;
+  if (is_narrow && (problem.beta != 0 || problem.has_bias)) return false;
   if (problem.has_bias && (problem.bias.row_stride != 0 || problem.bias.column_stride != 1)) return false;
-  switch (problem.activation) {
-    case activation_function::none:
-    case activation_function::relu: return true;
-    case activation_function::gelu_by_tanh: return is_narrow;
-    default: return false;
-  }
+  return problem.activation == activation_function::none || problem.activation == activation_function::relu;
 }
 
 /// The key of a form whose epilogue is `fused`.
