@@ -116,7 +116,9 @@ void for_each_part(const loop_nest<Count>& nest, int rank, std::int64_t most, co
 class index_divider {
  public:
   index_divider() = default;
-  explicit index_divider(int divisor) : shift_(31) {
+  /// An extent of 0 is never divided by; it counts as 1.
+  explicit index_divider(int extent) : shift_(31) {
+    const int divisor = extent > 0 ? extent : 1;
     while ((std::int64_t{1} << (shift_ - 31)) < divisor) ++shift_;
     factor_ = static_cast<std::uint32_t>(((std::uint64_t{1} << shift_) + static_cast<std::uint64_t>(divisor) - 1) /
                                          static_cast<std::uint64_t>(divisor));
