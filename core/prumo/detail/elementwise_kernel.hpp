@@ -122,9 +122,9 @@ class contiguous_device_kernel {
 /// device starts some 1.6 blocks a nanosecond.
 ///
 /// Formulas with one input, for which a pack is one load, were measured on an H200 to like other distributions of what
-/// is more than all threads that run at the same time (docs/performance-log.md has the times). Two packs a thread take 2 to
-/// 12 % less time of what caches hold, and 5 % less of 8 MB that they do not hold, 1 % more of 32 MB. Where memory is
-/// the limit, a pack a thread in small blocks takes 1 % less than two packs; of 16-bit numbers, whose limit is
+/// is more than all threads that run at the same time (docs/performance-log.md has the times). Two packs a thread take
+/// 2 to 12 % less time of what caches hold, and 5 % less of 8 MB that they do not hold, 1 % more of 32 MB. Where memory
+/// is the limit, a pack a thread in small blocks takes 1 % less than two packs; of 16-bit numbers, whose limit is
 /// instructions, it takes 10 % more.
 template <class Exec, class Formula, class Out, class... In>
 void launch_contiguous_device_kernel(const Exec& instance, const std::string& label, const Formula& formula,
