@@ -41,8 +41,9 @@ void enqueue_tiles_on_device(context<Exec>& ctx, const gemm_problem<T>& problem,
   }
   const large_tiles kernel(problem, product);
   const middle_tiles finer(problem, product);
-  // Large tiles read less, but must be so many that each multiprocessor has one or two: of its 2048 threads, mostly, a
-  // team takes an eighth. A large one is four of the others: much more than that many would be empty.
+  // Large tiles read less, but there must be enough of them to give each multiprocessor one or two: of its 2048
+  // threads, mostly, a team takes an eighth. A large one is four of the others: much more than that many would be
+  // empty.
   const bool are_many = kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance());
   if (are_many && 4 * kernel.blocks() * 2 <= finer.blocks() * 3) {
     detail::launch_teams(ctx.instance(), label, kernel);

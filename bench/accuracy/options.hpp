@@ -20,7 +20,7 @@ struct options {
   std::vector<function> functions{all_functions.begin(), all_functions.end()};
   std::vector<dtype> types{dtype::f32, dtype::f64, dtype::f16, dtype::bf16};
   std::string device;                              ///< empty: the one that Kokkos prefers
-  std::uint64_t stride = 1;                        ///< every so many arguments of 32 and 16 bits
+  std::uint64_t stride = 1;                        ///< the distance between tried arguments of 32 and 16 bits
   std::uint64_t samples = std::uint64_t{1} << 22;  ///< of each kind of arguments of 64 bits
   std::uint64_t seed = 1;
   std::string output;  ///< empty: no file; `-`: standard output, in place of the table

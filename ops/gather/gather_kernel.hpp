@@ -29,7 +29,8 @@ class gather_device_kernel {
 
   explicit gather_device_kernel(const gather_problem<Word, Index>& problem)
       : problem_(problem), units_(problem.columns / unit_words) {
-    // A row is cut into stretches of what a team copies at once; shorter rows have as many threads as they keep busy.
+    // A row is cut into stretches of what a team copies at once; shorter rows have only the threads that they keep
+    // busy.
     constexpr std::int64_t most = std::int64_t{most_threads} * loads_at_once;
     stretches_ = std::max<std::int64_t>(1, (units_ + most - 1) / most);
     group_ = group_threads((std::min(units_, most) + loads_at_once - 1) / loads_at_once, most_threads);

@@ -24,7 +24,7 @@ struct gemv_rows_partition {
   std::int64_t part = 1;
   std::int64_t parts = 1;
 
-  /// With packs of so many elements.
+  /// With packs of this many elements.
   template <class T>
   static gemv_rows_partition of(std::int64_t m, std::int64_t n, int elements) {
     using tuning = gemv_tuning;

@@ -28,7 +28,7 @@ struct gemv_tuning {
   static constexpr std::int64_t column_teams = 2048;
   static constexpr std::int64_t shortest_columns = 16;
 
-  /// Packs of the matrix that a thread has under way at a time, and in each of so many rows.
+  /// Packs of the matrix that a thread has under way at a time, and in each of this many rows.
   template <class T>
   static constexpr int loads = sizeof(T) == 2 ? 4 : 8;
   template <class T>

@@ -25,7 +25,7 @@ std::int64_t default_rows() {
   return is_host_space<Exec> ? 4 * threads : std::max<std::int64_t>(1, threads / 12);
 }
 
-/// Where the recurrence is after so many steps: fixed + factor^steps (start - fixed). Linear in the start, so
+/// Where the recurrence is after this many steps: fixed + factor^steps (start - fixed). Linear in the start, so
 /// that the sum over chains follows from the mean of their starts.
 struct chain_after {
   explicit chain_after(std::int64_t steps)

@@ -54,7 +54,7 @@ std::int64_t host_depth(std::int64_t count) {
          (segments > 1 ? depth_of(segments, false) : 0);
 }
 
-/// Both spaces add up so many columns before they join the others; then come chunks of columns.
+/// Both spaces add up this many columns before they join the others; then come chunks of columns.
 std::int64_t column_major_depth(std::int64_t count) {
   using tuning = detail::reduction_tuning;
   constexpr std::int64_t at_once = detail::column_major_partition::columns_at_once;

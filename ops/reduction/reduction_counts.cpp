@@ -59,7 +59,7 @@ void count_row_of(reduction kind, const specification& choice, std::int64_t row,
   }
 }
 
-/// What is done with so many elements of a segment.
+/// What is done with this many elements of a segment.
 struct operations {
   std::uint64_t joins = 0;
   std::uint64_t combinations = 0;

@@ -98,7 +98,7 @@ class segment_reduction_device_kernel : public reduction_team<Policy> {
     const combine_on_device<Policy> combine{policy_};
     accumulator total = join_group(member, scratch, most_threads, own, combine);
     const bool is_last = segment == segments_ - 1;
-    // A condition of its own: where teams publish, code is to follow what they have run, not to be fetched from afar.
+    // A separate condition keeps the publishing code next to the code before it: fetching it from elsewhere costs time.
     if (!is_last && member.team_rank() == 0) publish(words_ + member.league_rank() * words_each, total);
     if (!is_last) return;
     total = join_published<most_threads>(member, scratch, words_ + words_each * row * segments_, segments_,

@@ -49,14 +49,14 @@ inline std::int64_t device_segment(std::int64_t total, std::size_t element_bytes
   return bytes / size;
 }
 
-/// The threads that share a stretch of so many elements.
+/// The threads that share a stretch of this many elements.
 template <class T>
 int device_group(std::int64_t count) {
   constexpr std::int64_t at_once = std::int64_t{device_pack_elements<T>} * reduction_tuning::loads_at_once;
   return group_threads((count + at_once - 1) / at_once, reduction_tuning::team_threads);
 }
 
-/// The threads that share a row: half as many where that leaves no more teams than run at the same time.
+/// The threads that share a row: half of them where no more teams are left than run at the same time.
 template <class T>
 int row_group(std::int64_t rows, std::int64_t columns) {
   const int threads = device_group<T>(columns);

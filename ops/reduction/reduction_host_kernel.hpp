@@ -21,7 +21,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// Elements of a segment: enough that partial results are few, few enough that they can be shared out.
 inline constexpr std::int64_t reduction_segment = 16384;
 
-/// How many segments a row of so many columns has; a row of none has one.
+/// How many segments a row of this many columns has; a row of none has one.
 inline std::int64_t reduction_segments(std::int64_t columns) {
   return std::max<std::int64_t>(1, (columns + reduction_segment - 1) / reduction_segment);
 }
@@ -115,7 +115,7 @@ class row_reduction_kernel {
     problem_.results[row * problem_.result_stride] = policy_.finish(found, problem_.columns);
   }
 
-  /// Short rows that lie one behind the other: as many as fit into a buffer are lifted by one vectorised loop, which a
+  /// Short rows that lie one behind the other: those that fit into a buffer are lifted by one vectorised loop, which a
   /// loop over each row's few elements would not be.
   void lift_and_reduce(std::int64_t begin, std::int64_t end) const {
     element lifted[lifted_at_once];

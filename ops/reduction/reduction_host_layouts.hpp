@@ -41,7 +41,7 @@ struct column_major_partition {
 
 // Some of the functions that follow are inlined by all means: as functions of their own they take up to a fifth longer.
 
-/// joined[r] = the join of it with row r of `rows` neighbouring rows, over so many columns.
+/// joined[r] = the join of it with row r of `rows` neighbouring rows, over this many columns.
 template <class Policy>
 void join_columns(const Policy policy, const typename Policy::stored* source, std::int64_t rows,
                   std::int64_t column_stride, std::int64_t columns, typename Policy::accumulator* joined) {
@@ -165,7 +165,7 @@ class column_major_reduction_kernel {
     for (std::int64_t row = 0; row < rows; ++row) found[row] = policy_.combine(found[row], rest[row]);
   }
 
-  /// found[r] = row r of `rows` neighbouring rows, over so many columns.
+  /// found[r] = row r of `rows` neighbouring rows, over this many columns.
   void reduce_columns(const stored* source, std::int64_t rows, std::int64_t column_stride, std::int64_t columns,
                       accumulator* found) const {
     const Policy policy = policy_;

@@ -8,7 +8,7 @@
 /// A policy has
 /// - `stored`, the type in memory; `element`, what lift() makes of it; `accumulator`, what elements are joined into;
 /// - `identity()`, `join(accumulator, element)`, `combine(accumulator, accumulator)`, which is commutative;
-/// - `finish(accumulator, count)`, the result for so many elements;
+/// - `finish(accumulator, count)`, the result for this many elements;
 /// - `idempotent`: whether joining an element twice changes nothing;
 /// - `lifts_to_numbers`: whether lift() gives the number that an element is, not a key of it;
 /// - `indexed`: whether elements have a position, join()'s third argument; results do not depend on the order then.

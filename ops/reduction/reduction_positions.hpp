@@ -16,8 +16,8 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Rows that are too short for all lanes: below `chained` elements one after the other, many rows under way at a time
-/// thanks to the processor; from there on in so many lanes and a remainder.
+/// Rows that are too short for all lanes. Below `chained` elements they are joined one after the other, and the
+/// processor overlaps many rows. Longer ones use `lanes` lanes and a remainder.
 struct short_rows {
   static constexpr std::int64_t chained = 16;
   static constexpr int lanes = 8;

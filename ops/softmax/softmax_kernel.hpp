@@ -27,7 +27,7 @@ inline constexpr std::int64_t softmax_chunk = 4096;
 /// The statistics of a row, at most: every thread that writes a part of it joins them all.
 inline constexpr std::int64_t softmax_most_segments = 1024;
 
-/// Elements of a segment of a row of so many columns.
+/// Elements of a segment of a row of this many columns.
 inline std::int64_t softmax_segment(std::int64_t columns) {
   constexpr std::int64_t shortest = 4 * softmax_chunk;
   const std::int64_t wanted = (columns + softmax_most_segments - 1) / softmax_most_segments;

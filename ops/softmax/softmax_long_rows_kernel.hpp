@@ -22,7 +22,7 @@ struct softmax_long_partition {
   /// Segments that keep a large device busy, several times over. Every team that writes joins the statistics of a row:
   /// more of them would make that longer than the writing.
   static constexpr std::int64_t wanted_segments = 2048;
-  /// From so many rows on, a team a row keeps a device as busy ...
+  /// From this many rows on, a team a row keeps a device as busy ...
   static constexpr std::int64_t many_rows = 512;
   /// ... and its second read comes from a cache as long as a row has no more bytes than this: large devices run some
   /// 130 to 300 teams of 1024 threads at a time, on 50 to 256 MB of last-level cache.

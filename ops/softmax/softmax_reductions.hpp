@@ -38,8 +38,8 @@ C softmax_lowest() {
 
 /// The largest of value(0) ... value(length - 1), or -infinity.
 ///
-/// In as many lanes as reduce_lanes(), which the compiler keeps in memory: four elements at a time go to each, so
-/// that it is not read and written for every one.
+/// Uses the lanes of reduce_lanes(). The compiler keeps them in memory, so each lane takes four elements at a time: it
+/// is then read and written once for four.
 template <class C, class Load>
 C softmax_maximum(std::int64_t length, const Load& value) {
   constexpr int lanes = reduction_lanes<C>;
@@ -71,7 +71,7 @@ struct softmax_nothing_ahead {
   void operator()(std::int64_t) const {}
 };
 
-/// term(0) + ... + term(count - 1); ahead(i) is called before the terms i and up are computed, so many as there are
+/// term(0) + ... + term(count - 1); ahead(i) is called before the terms i and up are computed, this many as there are
 /// lanes.
 template <class C, class Term, class Ahead = softmax_nothing_ahead>
 C softmax_sum(std::int64_t count, const Term& term, const Ahead& ahead = {}) {

@@ -132,7 +132,7 @@ class softmax_tile_kernel {
   }
 
  private:
-  /// A tile holds most_elements a thread at most: so many packs, all of which are loaded before the first is stored.
+  /// A tile holds most_elements a thread at most: this many packs, all of which are loaded before the first is stored.
   KOKKOS_FORCEINLINE_FUNCTION static void copy_tile(const T* from, T* to, int count, int thread) {
     const int pack_count = count / pack_elements;
     const auto* const from_packs = reinterpret_cast<const pack*>(from);

@@ -3,7 +3,7 @@
 
 /// \file
 /// The host kernel of softmax for rows that are too short for a vector each, and for rows that lie side by side in
-/// memory (column-major): as many rows as a block has lanes are computed together, a row a lane.
+/// memory (column-major): a block computes a row in each of its lanes.
 
 #include "softmax_kernel.hpp"
 
@@ -18,7 +18,7 @@ inline constexpr std::int64_t softmax_rows_at_once = reduction_lanes<C>;
 /// Columns of a block: what stays in the nearest caches. Longer rows are taken in stretches, and read twice.
 template <class C>
 inline constexpr std::int64_t softmax_columns_at_once = 2 * softmax_chunk / softmax_rows_at_once<C>;
-/// From so many columns on, a row keeps vectors busy by itself.
+/// From this many columns on, a row keeps vectors busy by itself.
 template <class C>
 inline constexpr std::int64_t softmax_vector_row = 2 * reduction_lanes<C>;
 

@@ -27,7 +27,7 @@ std::size_t allocations_of_kokkos() {
   return heap_allocations_of(launch);
 }
 
-/// Allocations of the second call, over those of as many kernels of Kokkos' own.
+/// Allocations of the second call, beyond those of the same number of Kokkos' own kernels.
 template <class Call>
 std::size_t surplus_of(const Call& call, std::size_t kernels = 1) {
   call();

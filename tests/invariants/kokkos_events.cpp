@@ -101,7 +101,7 @@ void decline_global_fences(std::uint32_t, Kokkos::Tools::Experimental::ToolSetti
 extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
   using function = void (*)(void (*)(void*), void*, unsigned, unsigned);
   static const auto actual = reinterpret_cast<function>(dlsym(RTLD_NEXT, "GOMP_parallel"));
-  // 0: as many as the calling thread is set to, which is how a BLAS is told.
+  // 0: the number that the calling thread is set to, which is how a BLAS is told.
   parallel_region_begins(threads > 0 ? threads : static_cast<unsigned>(omp_get_max_threads()));
   actual(body, data, threads, flags);
 }

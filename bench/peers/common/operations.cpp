@@ -53,14 +53,14 @@ double parameter_value(const call& extents, std::string_view name) {
   return extents.alpha;
 }
 
-/// The side of the largest square of so many elements.
+/// The side of the largest square of this many elements.
 std::int64_t square_side(std::int64_t elements) {
   auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
   while (side * side > elements) --side;
   return side;
 }
 
-/// Extents of arrays of so many elements, where they are not given.
+/// Extents of arrays of this many elements, where they are not given.
 void fit(const operation& what, call& extents, std::int64_t elements, bool has_rows, bool has_columns) {
   if (what.shape == operation_shape::product) {
     extents.m = extents.n = extents.k = square_side(elements);

@@ -124,14 +124,14 @@ inline long double ulp(dtype type, long double value) {
   return std::ldexp(1.0L, (exponent < format.smallest ? format.smallest : exponent) - format.digits + 1);
 }
 
-/// What so many roundings upon one another add up to at most (Higham, "Accuracy and Stability of Numerical Algorithms",
-/// 2002, lemma 3.1); infinite beyond its range.
+/// What this many roundings upon one another add up to at most (Higham, "Accuracy and Stability of Numerical
+/// Algorithms", 2002, lemma 3.1); infinite beyond its range.
 inline long double gamma(dtype type, long double roundings) {
   const long double product = roundings * unit_roundoff(type);
   return product < 1 ? product / (1 - product) : std::numeric_limits<long double>::infinity();
 }
 
-/// The relative error of a sum of so many numbers of one sign, in whatever order: gamma of all additions, or what is
+/// The relative error of a sum of this many numbers of one sign, in whatever order: gamma of all additions, or what is
 /// left of it where roundings vary in sign (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, theorem 2.4): 8 sqrt(n) u,
 /// but with a probability of 2 n exp(-32).
 inline long double summation_growth(dtype type, std::int64_t count) {

@@ -51,7 +51,8 @@ class live_case {
   /// Seconds that its samples took, calibration apart.
   [[nodiscard]] double sampled_seconds() const { return sampled_seconds_; }
   [[nodiscard]] stop_reason why() const { return why_; }
-  /// A single sample of its last request: as many calls as make an interval that can be timed. 0 before the first.
+  /// A single sample of its last request: the calls of one interval that is long enough to be timed. 0 before the
+  /// first.
   [[nodiscard]] double interval_seconds() const { return interval_seconds_; }
   /// What the next request for samples takes, by the last one.
   [[nodiscard]] double next_seconds(double slice_seconds) const;

@@ -25,7 +25,7 @@ using nlohmann::json;
   throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
 }
 
-/// The rounds of a run with so many samples; none where the file does not tell, or tells of more samples than it has.
+/// The rounds of a run with this many samples; none where the file does not tell, or tells of more samples than it has.
 std::vector<std::size_t> rounds_of_run(const json& rounds, std::size_t run, std::size_t samples) {
   std::vector<std::size_t> counts;
   if (!rounds.is_array() || run >= rounds.size() || !rounds[run].is_array()) return counts;

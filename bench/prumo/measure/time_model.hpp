@@ -39,7 +39,7 @@ class time_model {
   /// What the worker takes at least until it has one sample: it warms up, calibrates its batch and measures.
   [[nodiscard]] double first_sample_seconds(const planned_group& group, const planned_case& which) const;
 
-  /// The operations that a reference may cost so that verifying takes about so many seconds. \return between
+  /// The operations that a reference may cost so that verifying takes about this many seconds. \return between
   /// least_verify_budget and usual_verify_budget
   [[nodiscard]] double verify_budget(const planned_group& group, const planned_case& which, double seconds) const;
 

@@ -15,7 +15,7 @@ namespace {
 
 /// Matrices of 512 x n in f32. The study's tables give the bytes of all arrays of an operation together: 6 to 96 MiB
 /// for the three of add and mul, 2 to 1024 MiB for the two of scale, sigmoid and tanh, and for products of 512 x n with
-/// n x 512 as many n as add has.
+/// n x 512, with the n of add.
 suite theano_2017() {
   suite study;
   study.name = "theano-2017";

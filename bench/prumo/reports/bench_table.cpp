@@ -47,7 +47,7 @@ bool was_measured(const json& result) {
   return status != "skipped" && status != "unsupported";
 }
 
-/// Cases that do not apply: one line for each reason, for there may be as many as measured ones.
+/// Cases that do not apply: one line for each reason, because there may be many of them.
 std::string not_measured(const std::vector<const json*>& rows, const text_style& style) {
   struct group {
     std::string status;

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 bool is_ok(const json& result) { return result.at("status") == "ok"; }
 
-/// The mean of as many runs as there were and one more, where each tells the number.
+/// Adds one run to a mean of `runs` runs. Runs without a number are skipped.
 void average(json& known, const json& later, double runs) {
   if (!later.is_number()) return;
   known = known.is_number() ? json((known.get<double>() * runs + later.get<double>()) / (runs + 1)) : later;
@@ -34,7 +34,7 @@ void scale(json& numbers, double factor) {
   }
 }
 
-/// A list for each of so many process runs, empty for those whose rounds are not known.
+/// A list for each of this many process runs, empty for those whose rounds are not known.
 json rounds_by_run(const json& time, std::size_t runs) {
   json rounds = time.value("rounds", json::array());
   while (rounds.size() < runs) rounds.push_back(json::array());

@@ -43,7 +43,7 @@ struct process_run {
 inline constexpr std::size_t fewest_rounds = 8;
 
 /// What a run says whose samples are not known, by the variance of a mean (delta method).
-/// \param mean, standard_deviation of so many samples, in seconds
+/// \param mean, standard_deviation of this many samples, in seconds
 /// \throws std::invalid_argument for a mean that is not finite and positive, a deviation that is not finite or is
 ///         negative, and no samples
 [[nodiscard]] run_value value_of_moments(double mean, double standard_deviation, std::size_t count);

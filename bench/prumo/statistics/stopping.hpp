@@ -41,7 +41,7 @@ struct pace {
 /// programs use, too, changes in between.
 [[nodiscard]] double rounds_of_a_share(std::size_t process_runs);
 
-/// The pace of a case with `share_seconds` to spend in so many rounds. Settling takes a tenth of the share, half a
+/// The pace of a case with `share_seconds` to spend in this many rounds. Settling takes a tenth of the share, half a
 /// second at most.
 [[nodiscard]] pace choose_pace(double share_seconds, double rounds);
 

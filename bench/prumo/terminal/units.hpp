@@ -59,7 +59,7 @@ class unit_error : public std::invalid_argument {
 /// Formats a percentage that is already in percent with three significant digits at most: `97.3 %`, `0.42 %`.
 [[nodiscard]] std::string format_percent(double percent);
 
-/// Formats a number with so many significant digits and without an exponent where 1e-4 <= |value| < 1e7:
+/// Formats a number with this many significant digits and without an exponent where 1e-4 <= |value| < 1e7:
 /// format_significant(38.06, 3) is `38.1`. Not finite is `n/a`.
 [[nodiscard]] std::string format_significant(double value, int digits);
 

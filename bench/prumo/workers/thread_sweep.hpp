@@ -24,7 +24,7 @@ struct host_processors {
 
   [[nodiscard]] int cores() const;
 
-  /// A hardware thread for each of so many threads, close: all cores of a domain before those of the next, and second
+  /// A hardware thread for each of this many threads, close: all cores of a domain before those of the next, and second
   /// hardware threads only when no core is left. Empty where places are not known.
   [[nodiscard]] std::vector<int> places(int threads) const;
 };
@@ -45,8 +45,8 @@ enum class thread_binding {
   by_mask     ///< all of it is confined to the places: pools of threads that OpenMP knows nothing of
 };
 
-/// Words in front of a worker's command that start it with so many threads on the processors `places`; where there are
-/// none, OpenMP chooses cores.
+/// Words in front of a worker's command that start it with this many threads on the processors `places`; where there
+/// are none, OpenMP chooses cores.
 [[nodiscard]] std::vector<std::string> words_for_threads(int threads, std::span<const int> places,
                                                          thread_binding binding);
 

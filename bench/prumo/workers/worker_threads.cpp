@@ -49,7 +49,7 @@ json worker_fleet::facts_of_all_processors() {
   }
 }
 
-/// The device as the worker, which was started with so many threads, offers it.
+/// The device as the worker, which was started with this many threads, offers it.
 fleet_device worker_fleet::with_threads(const fleet_device& device, int threads, std::size_t worker) {
   fleet_device spread = device;
   spread.worker = worker;

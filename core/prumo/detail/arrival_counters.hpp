@@ -9,7 +9,7 @@
 
 namespace prumo::detail {
 
-/// How many counters a context has: so many rows, or tiles of them, can be shared out among teams.
+/// How many counters a context has: the most rows, or tiles of rows, that can be shared out among teams.
 inline constexpr std::int64_t arrival_counters_of_a_context = 4096;
 
 struct arrival_counters {

@@ -191,7 +191,7 @@ KOKKOS_FORCEINLINE_FUNCTION T log_on_host(T x) {
   constexpr word integers_bits = word{constants::exponent_bias + shift} << shift;
   constexpr T bias = static_cast<T>(constants::exponent_bias);
 
-  // Subnormal numbers have no leading one; as many binary places further up they have.
+  // Subnormal numbers have no leading one. Scaling by a power of two gives them one.
   const bool is_subnormal = x < limits::min();
   const T normal = is_subnormal ? x * integers : x;
   // The sum carries into the exponent where the fraction reaches sqrt(2).

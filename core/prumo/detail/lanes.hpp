@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Reductions on the host that are bound by memory, not by the latency of one addition: so many partial results side by
-/// side that the compiler keeps them in vector registers.
+/// Reductions on the host that are bound by memory, not by the latency of one addition: the compiler keeps many partial
+/// results side by side in vector registers.
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -20,7 +20,7 @@ inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
 /// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
 /// the number of lanes, and the lanes are combined in a tree. Depth: count / lanes + log2(lanes). A load that has
-/// `widen_lanes(index, C (&)[lanes])` is asked for as many elements at a time.
+/// `widen_lanes(index, C (&)[lanes])` fills all lanes at once.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;

@@ -67,7 +67,7 @@ struct bounds_for_compiler<Kokkos::HIP, Kokkos::LaunchBounds<MostThreads, Reside
 #endif
 
 /// The largest block of a kernel of single threads: as large as it is where prumo chooses it. With a limit of 128
-/// threads, or a number of blocks that must fit, nvcc takes half as many registers again for some formulas, which
+/// threads, or a number of blocks that must fit, nvcc takes one and a half times the registers for some formulas, which
 /// become 17 % slower.
 template <class Exec>
 struct usual_launch_bounds {

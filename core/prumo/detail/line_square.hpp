@@ -19,7 +19,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 #if defined(__SSE2__)
 
 /// A vector of one or two lanes of 16 bytes, within which vector units exchange words fast. Vectors of 64 bytes are no
-/// faster: they take as many more loads of lanes, and processors do one shuffle of theirs where they do two of 32.
+/// faster: they need twice the loads of lanes, and processors do one of their shuffles in the time of two of 32 bytes.
 #if defined(__AVX2__)
 struct lane_vector {
   static constexpr int bytes = 32;
@@ -83,7 +83,7 @@ class line_square {
   ///
   /// A vector is loaded lane by lane, from rows `columns` apart, so that nothing has to cross lanes. Where the bits of
   /// a word's index are (row, column), interleaving the first half of the rows with the second moves the highest bit of
-  /// the row to the end: as many rounds as it has bits make (column, row).
+  /// the row to the end. After log2(rows) rounds the bits are (column, row).
   template <bool Streaming>
   static void transpose(const Word* source, std::int64_t source_stride, Word* target, std::int64_t target_stride) {
     constexpr int vector_words = static_cast<int>(lane_vector::bytes / sizeof(Word));

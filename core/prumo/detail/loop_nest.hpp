@@ -19,7 +19,7 @@ namespace prumo::detail {
 template <int Count, int Capacity = max_rank>
 struct loop_nest {
   int rank = 0;
-  std::int64_t extents[Capacity];  ///< only those below `rank` are set, and so it is with strides
+  std::int64_t extents[Capacity];  ///< those below `rank` are set; the rest is unspecified, also in strides
   std::int64_t strides[Count][Capacity];
 
   /// The dimension of the inner loop.
@@ -80,7 +80,7 @@ loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref&
   return nest;
 }
 
-/// How many dimensions of a nest of so many arrays travel with a kernel, whose arguments have no more than 512 bytes.
+/// How many dimensions of a nest of this many arrays travel with a kernel, whose arguments have no more than 512 bytes.
 constexpr int nest_capacity(int arrays) { return std::clamp(40 / arrays, 1, max_rank); }
 
 /// Calls visit(part, offsets) for parts of a nest that have at most `rank` dimensions and `most` elements each;

@@ -58,8 +58,8 @@ KOKKOS_FORCEINLINE_FUNCTION Value read_published(const published_word (&words)[w
   return value;
 }
 
-/// A value of up to 16 bytes for every part of every row: where an array is cut into at most so many parts, and each
-/// row that has several into one more at most, there are fewer than twice as many.
+/// An array is cut into at most this many parts, each with a value of up to 16 bytes. A row that has several parts adds
+/// one at most, so there are fewer than twice this many.
 inline constexpr std::int64_t most_parts_of_an_array = 512;
 inline constexpr std::int64_t published_words_of_a_context = 2 * most_parts_of_an_array * 4;
 
@@ -167,8 +167,7 @@ KOKKOS_FORCEINLINE_FUNCTION Value join_published(const Member& member, join_scra
                                                  Value own, const Join& join) {
   const int others = static_cast<int>(parts) - 1;
   const Value found = member.team_rank() == 0 ? own : identity;
-  // Few are for threads that can read each other's registers, which need no barrier: as many as these have registers
-  // for.
+  // A few values fit into the registers of threads that can read each other's, which need no barrier.
   constexpr int few = words_of_published<Value> == 1 ? 8 : 4;
   if (others <= few * exchange_threads) {
     return join_published_by<few, exchange_threads>(member, scratch, words, others, found, join);

@@ -33,7 +33,7 @@ struct row_tiles {
   std::int64_t chunk = 1;
   std::int64_t chunks = 1;
 
-  /// Of packs of so many rows.
+  /// Of packs of this many rows.
   static row_tiles of(std::int64_t rows, std::int64_t columns, int pack_rows, const tuning& wanted) {
     row_tiles result{.rows = rows, .columns = columns};
     const std::int64_t packs = (rows + pack_rows - 1) / pack_rows;

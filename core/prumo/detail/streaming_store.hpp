@@ -24,8 +24,8 @@ inline constexpr std::size_t streaming_unit = 64;
 /// Bytes of the last-level cache that this process sees; 32 MiB where the system does not tell.
 std::size_t last_level_cache_bytes();
 
-/// Whether an operation whose arrays have so many bytes should write past the caches. `working_set` is the caller's
-/// own word (context::set_working_set()), 0 if none.
+/// Whether an operation should write past the caches. `footprint_bytes` is the size of its arrays; `working_set` is
+/// what the caller set by context::set_working_set(), or 0.
 bool should_stream(std::size_t footprint_bytes, std::size_t working_set);
 
 inline namespace PRUMO_INSTRUCTION_SET {

@@ -101,8 +101,8 @@ struct join_scratch {
 };
 
 /// Joins one value of each of `group` neighbouring threads, a power of two up to exchange_threads, in a tree; every one
-/// of them gets the result. Of larger groups, so many of their threads. Join is commutative. All threads of a stretch
-/// of exchange_threads must call.
+/// of them gets the result. If the group is larger than exchange_threads, each stretch of exchange_threads is joined by
+/// itself. Join is commutative. All threads of a stretch of exchange_threads must call.
 template <class C, class Join>
 KOKKOS_FORCEINLINE_FUNCTION C join_neighbours(int group, C value, const Join& join) {
   for (int distance = 1; distance < group && distance < exchange_threads; distance *= 2) {

@@ -23,7 +23,7 @@
 ///   shape_error.
 ///
 /// All are asynchronous: results are there when the instance is fenced. The result lies apart from x, or alias_error; y
-/// has as many elements as x has rows, or shape_error.
+/// has an element for each row of x, or shape_error.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>

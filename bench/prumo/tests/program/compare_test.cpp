@@ -26,7 +26,7 @@ using ::testing::Not;
 
 constexpr std::uint64_t size = 2097152;
 
-/// A file of one run: so many seconds an addition, two milliseconds a product.
+/// A file of one run: this many seconds an addition, two milliseconds a product.
 std::string results(const temporary_folder& folder, const std::string& name, double seconds) {
   json document = document_of({sample_result("add", size, seconds), sample_result("mul", size, 2e-3)});
   document["run"]["id"] = name;

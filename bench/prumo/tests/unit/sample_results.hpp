@@ -15,7 +15,7 @@ namespace prumo::bench::testing {
 /// A host device with facts, peaks and ceilings, some of them unknown.
 [[nodiscard]] nlohmann::json sample_device(const std::string& id = "openmp:0");
 
-/// A verified result that ran: `op` f32 over an array of so many bytes in `seconds`.
+/// A verified result that ran: `op` f32 over an array of this many bytes in `seconds`.
 [[nodiscard]] nlohmann::json sample_result(const std::string& op, std::uint64_t bytes_per_array, double seconds);
 
 /// The same case transferred, skipped with a reason.

@@ -31,7 +31,7 @@ class timed_calls {
   /// Waits for every call made.
   virtual void fence() = 0;
 
-  /// Makes about so many calls, on copy number `first` and those after it in rotation, and waits for them.
+  /// Makes about this many calls, on copy number `first` and those after it in rotation, and waits for them.
   virtual timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies);
 
   /// How many calls run() makes at most.
@@ -55,7 +55,7 @@ class sampler {
   /// Intervals are made as long as `least_interval` seconds.
   sampler(timed_calls& calls, std::size_t copies, double least_interval = 1e-3);
 
-  /// Measures for about so many seconds, at least one interval.
+  /// Measures for about this many seconds, at least one interval.
   sample_times sample(double seconds);
 
  private:

@@ -156,8 +156,8 @@ __global__ void __launch_bounds__(MostThreads, ResidentBlocks)
   if (checks_index<Kernel> || index < static_cast<unsigned_index>(indices)) kernel(static_cast<Index>(index));
 }
 
-/// Enqueues kernel(0) ... kernel(indices - 1), a thread each. Registers are limited for blocks of MostThreads (0: as
-/// large as they can be), and so many of them a multiprocessor.
+/// Enqueues kernel(0) ... kernel(indices - 1), a thread each. Registers are limited so that ResidentBlocks blocks
+/// of MostThreads threads (0: the largest block) fit on a multiprocessor.
 template <class Kernel, class Index, unsigned MostThreads, unsigned ResidentBlocks>
 void launch_threads(const Kokkos::Cuda& instance, const std::string& label, const Kernel& kernel, Index indices,
                     Kokkos::LaunchBounds<MostThreads, ResidentBlocks>) {

@@ -31,7 +31,7 @@ class input_values {
   /// array's domain.
   double at(std::size_t which, std::int64_t index) const;
 
-  /// Elements begin ... begin + out.size() - 1; several times faster than as many calls of at().
+  /// Elements begin ... begin + out.size() - 1; several times faster than a call of at() for each.
   void read(std::size_t which, std::int64_t begin, std::span<double> out) const;
 
   /// Element `index` of array number `which` of indices in [0, below).

@@ -23,9 +23,9 @@ struct read_partition {
   /// Runs that a thread of a device has under way at a time. On the host each run is a part of its own.
   static constexpr int runs_at_once = 8;
 
-  /// On a device, of a short array, a run or two for each of many threads: the first load is all there is to wait for.
-  /// Of a long one, so many threads as a large device has at work at once with the registers that runs_at_once take;
-  /// with more, the last ones would have it to themselves. Both found on an H200.
+  /// On a device, a short array gives each of many threads a run or two, because waiting for the first load is all the
+  /// time. A long array uses the number of threads that a large device runs at once with the registers that
+  /// runs_at_once take; with more threads, the last ones would run alone. Both were measured on an H200.
   KOKKOS_FUNCTION static std::int64_t parts(std::int64_t n) {
     constexpr std::int64_t long_array = std::int64_t{1} << 20, threads = std::int64_t{1} << 17;
     const std::int64_t runs = (n + run_length - 1) / run_length;
