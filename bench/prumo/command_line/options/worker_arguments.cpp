@@ -8,7 +8,7 @@
 namespace prumo::bench {
 
 void worker_arguments::add_to(CLI::App& app) {
-  add_words(app, "--device", devices_, "devices to measure: ids or backends; all but peers unless told", "LIST")
+  add_words(app, "--device", devices_, "devices to measure: ids or backends (default: all except peers)", "LIST")
       ->group("Where");
   add_words(app, "--peers", peers_,
             "other frameworks beside prumo: numpy, torch, jax, cupy, onednn, loops, one of their devices "
@@ -17,7 +17,7 @@ void worker_arguments::add_to(CLI::App& app) {
       ->group("Where");
   add_words(app, "--worker", workers_, "one more worker, for instance an older build", "NAME=COMMAND")->group("Where");
   app.add_flag("--no-search", no_search_, "take only the workers named by --worker and --peers")->group("Where");
-  app.add_option("--launcher", launcher_, "command in front of every worker's, for instance 'ssh node7'")
+  app.add_option("--launcher", launcher_, "command that starts every worker, for instance 'ssh node7'")
       ->type_name("COMMAND")
       ->group("Where");
   app.add_option("--worker-timeout", time_limit_, "longest wait for any answer of a worker (default: by request)")

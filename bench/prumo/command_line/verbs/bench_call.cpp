@@ -67,8 +67,8 @@ void bench_call::add_options(CLI::App& app) {
   add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
       ->group("What");
   app.add_flag("--tune", tune_,
-               "matrix products by the fastest algorithm that trials find before they are measured, where a worker's "
-               "library has several (--impl tuned, for those operations that know it)")
+               "autotune matrix products first, where a worker's library has several algorithms (the same as --impl "
+               "tuned for the operations that have it)")
       ->group("What");
   add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")->group("What");
   add_words(app, "--set", parameters_, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
@@ -110,7 +110,7 @@ void bench_call::add_options(CLI::App& app) {
       ->group("Output");
   add_words(app, "--with", references_, "published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
-  app.add_flag("--resume", resume_, "go on with the file of -o: what it has is kept")->group("Output");
+  app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")->group("Output");
   app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
 }
 
@@ -195,7 +195,7 @@ exit_code bench_call::run(std::vector<std::string> command) {
   options.suite = suite_;
   options.references = split_list("--with", references_);
   if (options.resume && (options.output.empty() || options.output == "-")) {
-    throw program_error(exit_code::wrong_usage, "--resume goes on with a results file: name it with -o FILE");
+    throw program_error(exit_code::wrong_usage, "--resume needs the results file to continue: name it with -o FILE");
   }
   return run_bench(options);
 }
@@ -219,7 +219,7 @@ const verb bench_verb{
   prumo bench --op add --with theano-2017       published figures below the table
   prumo bench --op add --list                   what would be measured
   prumo bench --full -o all.json                everything; after an interruption:
-  prumo bench --full -o all.json --resume       go on where the file stopped
+  prumo bench --full -o all.json --resume       continue the run in the file
   prumo bench --against ../old/build/openmp --op gemm,softmax --gate 3%   is this build slower than that one?
   prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
   prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'
