@@ -46,18 +46,6 @@ void with_index(dtype type, const Visitor& visit) {
   }
 }
 
-/// The bits of a NaN of the type.
-template <class Word>
-Word missing_word(dtype type) {
-  Word word{};
-  with_scalar(type, [&]<class T> {
-    if constexpr (sizeof(T) == sizeof(Word)) {
-      word = Kokkos::bit_cast<Word>(T(std::numeric_limits<float>::quiet_NaN()));
-    }
-  });
-  return word;
-}
-
 }  // namespace
 }  // namespace prumo::detail
 
@@ -87,7 +75,7 @@ void prumo::gather_rows(instance_ref space, const array_ref& x, const array_ref&
             detail::gather_problem<Word, Index>{x.as<const Word>(), index.as<const Index>(), y.as<Word>(), x.extents[0],
                                                 y.extents[0], y.extents[1], x.strides[0], x.strides[1],
                                                 index.strides[0], y.strides[0], y.strides[1], space.working_set(),
-                                                detail::missing_word<Word>(y.type)});
+                                                detail::word_of_value<Word>(std::numeric_limits<double>::quiet_NaN(), y.type)});
       });
     });
   });

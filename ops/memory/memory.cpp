@@ -6,19 +6,6 @@
 #include <prumo/memory.hpp>
 
 namespace prumo {
-namespace {
-
-/// The bits of a number, in a word of its size.
-template <class Word>
-Word word_of_value(double value, dtype type) {
-  Word word{};
-  detail::with_scalar(type, [&]<class T> {
-    if constexpr (sizeof(T) == sizeof(Word)) word = Kokkos::bit_cast<Word>(T(static_cast<compute_t<T>>(value)));
-  });
-  return word;
-}
-
-}  // namespace
 
 void detail::enqueue_fill(const instance_ref& space, const std::string& label, double value, const array_ref& y) {
   with_space(space.space(), [&]<class Exec> {

@@ -6,6 +6,7 @@
 /// Sources that load or store such words are named by prumo_elements_as_words() in their CMakeLists.txt, so that the
 /// compiler knows that elements of other types lie there. A single element becomes a word by bit_cast.
 
+#include <prumo/context_ref.hpp>
 #include <prumo/types.hpp>
 
 #include <cstdint>
@@ -26,6 +27,16 @@ void with_word(dtype type, const Visitor& visit) {
     case 4: return visit.template operator()<std::uint32_t>();
     default: return visit.template operator()<std::uint16_t>();
   }
+}
+
+/// The bits of a number rounded to a type of the word's size that every operation takes; 0 for types of other sizes.
+template <class Word>
+Word word_of_value(double value, dtype type) {
+  Word word{};
+  with_scalar(type, [&]<class T> {
+    if constexpr (sizeof(T) == sizeof(Word)) word = Kokkos::bit_cast<Word>(T(static_cast<compute_t<T>>(value)));
+  });
+  return word;
 }
 
 }  // namespace prumo::detail
