@@ -72,10 +72,10 @@ void prumo::gather_rows(instance_ref space, const array_ref& x, const array_ref&
       detail::with_index(index.type, [&]<class Index> {
         detail::launch_gather_rows(
             space.instance<Exec>(),
-            detail::gather_problem<Word, Index>{x.as<const Word>(), index.as<const Index>(), y.as<Word>(), x.extents[0],
-                                                y.extents[0], y.extents[1], x.strides[0], x.strides[1],
-                                                index.strides[0], y.strides[0], y.strides[1], space.working_set(),
-                                                detail::word_of_value<Word>(std::numeric_limits<double>::quiet_NaN(), y.type)});
+            detail::gather_problem<Word, Index>{
+                x.as<const Word>(), index.as<const Index>(), y.as<Word>(), x.extents[0], y.extents[0], y.extents[1],
+                x.strides[0], x.strides[1], index.strides[0], y.strides[0], y.strides[1], space.working_set(),
+                detail::word_of_value<Word>(std::numeric_limits<double>::quiet_NaN(), y.type)});
       });
     });
   });
