@@ -3,8 +3,6 @@
 
 #include <prumo/backend/cuda_context.hpp>
 
-#include <cstdint>
-
 namespace prumo::backend::cuda {
 namespace {
 
@@ -18,37 +16,16 @@ std::size_t recommended_workspace_bytes(int device) {
 
 }  // namespace
 
-library_workspace::library_workspace(const Kokkos::Cuda& instance)
-    : bytes(recommended_workspace_bytes(instance.cuda_device())) {
-  // The libraries want 256 bytes; what Kokkos gives lies 128 behind its own header.
-  constexpr std::size_t alignment = 256;
-  try {
-    memory_ = Kokkos::View<std::byte*, Kokkos::CudaSpace>(
-        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
-  } catch (const std::exception& cause) {
-    throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) +
-                       " bytes for cuBLAS cannot be had: " + cause.what());
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-  data = memory_.data() + (alignment - address % alignment) % alignment;
-}
-
 cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner) {
   const current_device scope(owner.instance());
-  const library_workspace& workspace = workspace_of(owner);
-  require_success(cublasCreate(&handle_), "cublasCreate");
-  try {
-    require_success(cublasSetStream(handle_, owner.instance().cuda_stream()), "cublasSetStream");
-    require_success(cublasSetWorkspace(handle_, workspace.data, workspace.bytes), "cublasSetWorkspace");
-    require_success(cublasSetMathMode(handle_, math), "cublasSetMathMode");
-  } catch (...) {
-    cublasDestroy(handle_);
-    throw;
-  }
+  const blas_workspace& lent = workspace_of(owner);
+  require_success(cublasCreate(own_.receive()), "cublasCreate");
+  require_success(cublasSetStream(own_, owner.instance().cuda_stream()), "cublasSetStream");
+  require_success(cublasSetWorkspace(own_, lent.data, lent.bytes), "cublasSetWorkspace");
+  require_success(cublasSetMathMode(own_, math), "cublasSetMathMode");
 }
 
-cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner, cublasHandle_t adopted)
-    : handle_(adopted), is_owned_(false) {
+cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner, cublasHandle_t adopted) : adopted_(adopted) {
   cudaStream_t stream = nullptr;
   require_success(cublasGetStream(adopted, &stream), "cublasGetStream");
   if (stream != owner.instance().cuda_stream()) {
@@ -58,12 +35,11 @@ cublas_handle::cublas_handle(context<Kokkos::Cuda>& owner, cublasHandle_t adopte
   }
 }
 
-cublas_handle::~cublas_handle() {
-  if (is_owned_ && handle_ != nullptr) cublasDestroy(handle_);
-}
-
-library_workspace& workspace_of(context<Kokkos::Cuda>& owner) {
-  return owner.attachment<library_workspace>([&] { return library_workspace(owner.instance()); });
+blas_workspace& workspace_of(context<Kokkos::Cuda>& owner) {
+  return owner.attachment<blas_workspace>([&] {
+    const Kokkos::Cuda& instance = owner.instance();
+    return blas_workspace(instance, recommended_workspace_bytes(instance.cuda_device()), "cuBLAS");
+  });
 }
 
 cublas_handle& cublas_of(context<Kokkos::Cuda>& owner) {

@@ -4,8 +4,10 @@
 /// \file
 /// The cuBLAS and cuBLASLt handles of a context.
 
+#include "library_workspace.hpp"
 #include <prumo/context.hpp>
 #include <prumo/detail/device/current_device.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -24,17 +26,8 @@ inline void require_success(cublasStatus_t status, std::string_view call) {
                       ")");
 }
 
-/// Memory for the libraries' own temporaries: of its own, because cuBLAS keeps the address, and allocated before
-/// anything is captured in a graph.
-struct library_workspace {
-  explicit library_workspace(const Kokkos::Cuda& instance);
-
-  void* data = nullptr;
-  std::size_t bytes = 0;
-
- private:
-  Kokkos::View<std::byte*, Kokkos::CudaSpace> memory_;
-};
+/// What cuBLAS and cuBLASLt have for their temporaries.
+using blas_workspace = library_workspace<Kokkos::Cuda>;
 
 /// A cuBLAS handle bound to the context's stream. Its stream is set once and the workspace after it, because
 /// cublasSetStream() takes the workspace away.
@@ -44,26 +37,19 @@ class cublas_handle {
   /// Adopts the caller's handle, which must be bound to the context's stream already and stays the caller's. Throws
   /// argument_error otherwise.
   cublas_handle(context<Kokkos::Cuda>& owner, cublasHandle_t adopted);
-  ~cublas_handle();
-  cublas_handle(cublas_handle&& other) noexcept : handle_(other.handle_), is_owned_(other.is_owned_) {
-    other.handle_ = nullptr;
-  }
-  cublas_handle(const cublas_handle&) = delete;
-  cublas_handle& operator=(const cublas_handle&) = delete;
-  cublas_handle& operator=(cublas_handle&&) = delete;
 
-  cublasHandle_t get() const { return handle_; }
+  cublasHandle_t get() const { return is_owned() ? own_ : adopted_; }
 
   /// No: it is the caller's, whose modes may be any.
-  bool is_owned() const { return is_owned_; }
+  bool is_owned() const { return adopted_ == nullptr; }
 
   /// Sums are never rounded to a narrower type than they are computed in.
   static constexpr auto math =
       static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
 
  private:
-  cublasHandle_t handle_ = nullptr;
-  bool is_owned_ = true;
+  prumo::detail::owned_handle<cublasHandle_t, cublasDestroy> own_;
+  cublasHandle_t adopted_ = nullptr;
 };
 
 /// What a call needs of a handle that is the caller's: alpha and beta on the host, and the context's math mode. Put
@@ -91,7 +77,7 @@ class handle_state_scope {
 };
 
 /// The workspace and the handle of a context, made at the first request.
-library_workspace& workspace_of(context<Kokkos::Cuda>& owner);
+blas_workspace& workspace_of(context<Kokkos::Cuda>& owner);
 cublas_handle& cublas_of(context<Kokkos::Cuda>& owner);
 
 }  // namespace prumo::backend::cuda

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rocblas_handle.hpp"
-
 #include <prumo/backend/hip_context.hpp>
+#include <prumo/error.hpp>
 
-#include <cstdint>
+#if defined(PRUMO_HAS_ROCBLAS)
+
+#include "rocblas_handle.hpp"
 
 namespace prumo::backend::hip {
 namespace {
@@ -17,37 +18,18 @@ std::size_t default_workspace_bytes(const Kokkos::HIP& instance) {
 
 }  // namespace
 
-library_workspace::library_workspace(const Kokkos::HIP& instance) : bytes(default_workspace_bytes(instance)) {
-  // Kokkos gives memory that lies behind a header of its own.
-  constexpr std::size_t alignment = 256;
-  try {
-    memory_ = Kokkos::View<std::byte*, Kokkos::HIPSpace>(
-        Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
-  } catch (const std::exception& cause) {
-    throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) +
-                       " bytes for rocBLAS cannot be had: " + cause.what());
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-  data = memory_.data() + (alignment - address % alignment) % alignment;
-}
-
 rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner) {
   const current_device scope(owner.instance());
-  const library_workspace& workspace = workspace_of(owner);
-  require_success(rocblas_create_handle(&handle_), "rocblas_create_handle");
-  try {
-    require_success(rocblas_set_stream(handle_, owner.instance().hip_stream()), "rocblas_set_stream");
-    require_success(rocblas_set_workspace(handle_, workspace.data, workspace.bytes), "rocblas_set_workspace");
-    // Sums in the same order every time.
-    require_success(set_atomics_mode(handle_, rocblas_atomics_not_allowed), "rocblas_set_atomics_mode");
-  } catch (...) {
-    rocblas_destroy_handle(handle_);
-    throw;
-  }
+  const blas_workspace& lent = workspace_of(owner);
+  require_success(rocblas_create_handle(own_.receive()), "rocblas_create_handle");
+  require_success(rocblas_set_stream(own_, owner.instance().hip_stream()), "rocblas_set_stream");
+  require_success(rocblas_set_workspace(own_, lent.data, lent.bytes), "rocblas_set_workspace");
+  // Sums in the same order every time.
+  require_success(set_atomics_mode(own_, rocblas_atomics_not_allowed), "rocblas_set_atomics_mode");
 }
 
 rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner, rocblas_handle adopted)
-    : handle_(adopted), is_owned_(false) {
+    : adopted_(adopted) {
   hipStream_t stream = nullptr;
   require_success(rocblas_get_stream(adopted, &stream), "rocblas_get_stream");
   if (stream != owner.instance().hip_stream()) {
@@ -57,12 +39,11 @@ rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner, rocb
   }
 }
 
-rocblas_context_handle::~rocblas_context_handle() {
-  if (is_owned_ && handle_ != nullptr) rocblas_destroy_handle(handle_);
-}
-
-library_workspace& workspace_of(context<Kokkos::HIP>& owner) {
-  return owner.attachment<library_workspace>([&] { return library_workspace(owner.instance()); });
+blas_workspace& workspace_of(context<Kokkos::HIP>& owner) {
+  return owner.attachment<blas_workspace>([&] {
+    const Kokkos::HIP& instance = owner.instance();
+    return blas_workspace(instance, default_workspace_bytes(instance), "rocBLAS");
+  });
 }
 
 rocblas_context_handle& rocblas_of(context<Kokkos::HIP>& owner) {
@@ -86,3 +67,15 @@ void adopt_rocblas_handle(context<Kokkos::HIP>& ctx, _rocblas_handle* handle) {
 }
 
 }  // namespace prumo
+
+#else
+
+namespace prumo {
+
+void adopt_rocblas_handle(context<Kokkos::HIP>&, _rocblas_handle*) {
+  throw unsupported_error("prumo::adopt_rocblas_handle: this prumo was built without rocBLAS");
+}
+
+}  // namespace prumo
+
+#endif

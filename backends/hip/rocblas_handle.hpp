@@ -4,8 +4,10 @@
 /// \file
 /// The rocBLAS handle of a context.
 
+#include "library_workspace.hpp"
 #include <prumo/context.hpp>
 #include <prumo/detail/device/current_device.hpp>
+#include <prumo/detail/device/owned_handle.hpp>
 
 #include <rocblas/rocblas.h>
 #include <string>
@@ -33,17 +35,8 @@ inline rocblas_status set_atomics_mode(rocblas_handle handle, rocblas_atomics_mo
 }
 #pragma GCC diagnostic pop
 
-/// Memory for the libraries' own temporaries: of its own, because rocBLAS keeps the address, and allocated before
-/// anything is captured in a graph.
-struct library_workspace {
-  explicit library_workspace(const Kokkos::HIP& instance);
-
-  void* data = nullptr;
-  std::size_t bytes = 0;
-
- private:
-  Kokkos::View<std::byte*, Kokkos::HIPSpace> memory_;
-};
+/// What rocBLAS and hipBLASLt have for their temporaries.
+using blas_workspace = library_workspace<Kokkos::HIP>;
 
 /// A rocBLAS handle bound to the context's stream.
 class rocblas_context_handle {
@@ -52,35 +45,27 @@ class rocblas_context_handle {
   /// Adopts the caller's handle, which must be bound to the context's stream already and stays the caller's. Throws
   /// argument_error otherwise.
   rocblas_context_handle(context<Kokkos::HIP>& owner, rocblas_handle adopted);
-  ~rocblas_context_handle();
-  rocblas_context_handle(rocblas_context_handle&& other) noexcept
-      : handle_(other.handle_), is_owned_(other.is_owned_), math_(other.math_) {
-    other.handle_ = nullptr;
-  }
-  rocblas_context_handle(const rocblas_context_handle&) = delete;
-  rocblas_context_handle& operator=(const rocblas_context_handle&) = delete;
-  rocblas_context_handle& operator=(rocblas_context_handle&&) = delete;
 
-  rocblas_handle get() const { return handle_; }
+  rocblas_handle get() const { return is_owned() ? own_ : adopted_; }
 
   /// No: it is the caller's, whose modes may be any.
-  bool is_owned() const { return is_owned_; }
+  bool is_owned() const { return adopted_ == nullptr; }
 
   /// Of an own handle, whose mode nobody else changes.
   void set_math_mode(rocblas_math_mode wanted) {
     if (math_ == wanted) return;
-    require_success(rocblas_set_math_mode(handle_, wanted), "rocblas_set_math_mode");
+    require_success(rocblas_set_math_mode(own_, wanted), "rocblas_set_math_mode");
     math_ = wanted;
   }
 
  private:
-  rocblas_handle handle_ = nullptr;
-  bool is_owned_ = true;
+  prumo::detail::owned_handle<rocblas_handle, rocblas_destroy_handle> own_;
+  rocblas_handle adopted_ = nullptr;
   rocblas_math_mode math_ = rocblas_default_math;
 };
 
 /// The workspace and the handle of a context, made at the first request.
-library_workspace& workspace_of(context<Kokkos::HIP>& owner);
+blas_workspace& workspace_of(context<Kokkos::HIP>& owner);
 rocblas_context_handle& rocblas_of(context<Kokkos::HIP>& owner);
 
 }  // namespace prumo::backend::hip

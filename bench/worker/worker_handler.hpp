@@ -5,7 +5,7 @@
 #include "facts_json.hpp"
 #include "kokkos_session.hpp"
 #include "measured_calls.hpp"
-#include <prumo/backend/gemm.hpp>
+#include <prumo/backend/host_blas.hpp>
 #include <prumo/case/count_proof.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/backend/blas_form.hpp>
-#include <prumo/backend/gemm_completion.hpp>
+#include "blas_form.hpp"
+#include "gemm_completion.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/backend/gemm.hpp>
+#include "gemm_problem.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/case/registry.hpp>

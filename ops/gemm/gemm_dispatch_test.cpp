@@ -2,8 +2,8 @@
 // What the product refuses and how it says so, which implementation it takes, and what its count does not
 // depend on.
 
+#include "gemm_problem.hpp"
 #include "message_of.hpp"
-#include <prumo/backend/gemm.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 

@@ -6,9 +6,9 @@
 #include <prumo/transpose.hpp>  // before gemm.hpp, whose enum was called transpose, too: nothing compiled in this order
 // clang-format on
 
+#include "gemm_problem.hpp"
 #include "host_copy.hpp"
 #include "message_of.hpp"
-#include <prumo/backend/gemm.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 

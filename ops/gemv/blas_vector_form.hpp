@@ -4,8 +4,8 @@
 /// \file
 /// The product of a matrix and a vector as every BLAS takes it: a column-major matrix that is transposed or not.
 
+#include "blas_form.hpp"
 #include "gemv_problem.hpp"
-#include <prumo/backend/blas_form.hpp>
 
 #include <array>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_vector_form.hpp"
-#include "cublas_gemm.hpp"
 #include "cublas_handle.hpp"
+#include "cuda/cublas_gemm.hpp"
 #include "gemv_problem.hpp"
 
 #include <array>

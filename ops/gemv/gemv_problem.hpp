@@ -4,8 +4,8 @@
 /// \file
 /// The product of a matrix and a vector as implementations see it. `prumo/gemv.hpp` is the operation.
 
+#include "gemm_problem.hpp"
 #include <prumo/backend/candidate.hpp>
-#include <prumo/backend/gemm.hpp>
 
 namespace prumo::backend {
 

@@ -3,7 +3,7 @@
 #include "gemv_problem.hpp"
 
 #if defined(PRUMO_HAS_ROCBLAS)
-#include "rocblas_gemm.hpp"
+#include "hip/rocblas_gemm.hpp"
 #endif
 
 #include <array>

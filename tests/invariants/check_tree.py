@@ -144,6 +144,8 @@ def included_files(root, files):
     """Each include of a file of the tree by another one: (who includes, which line, what)."""
     known = set(files)
     public = {}
+    # Each folder of these layers is in the include path of its own layer and of those above.
+    searched = sorted({"/".join(name.split("/")[:2]) for name in files if name.split("/")[0] in LAYERS[1:] + BESIDE})
     for name in files:
         parts = name.split("/")
         if "prumo" in parts[1:-1] and name.endswith(".hpp"):
@@ -157,7 +159,10 @@ def included_files(root, files):
                 continue
             header = found.group(2)
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(name), header))
-            for path in (beside, "bench/prumo/" + header if name.startswith("bench/prumo/") else None, public.get(header)):
+            through_path = ["bench/prumo/" + header] if name.startswith("bench/prumo/") else []
+            if name.split("/")[0] in LAYERS + BESIDE and found.group(1) == '"':
+                through_path += [f"{folder}/{header}" for folder in searched]
+            for path in (beside, *through_path, public.get(header)):
                 if path in known:
                     yield name, number, path
                     break
@@ -229,6 +234,8 @@ def self_test():
         "bench/prumo/terminal/t.hpp": line + "#pragma once\n",
         "bench/prumo/workers/w.hpp": line + '#pragma once\n#include "terminal/t.hpp"\n#include <prumo/protocol/messages.hpp>\n',
         "ops/sum/detail/d.hpp": line + "#pragma once\n",
+        "ops/sum/sum_problem.hpp": line + "#pragma once\n",
+        "ops/near/near.hpp": line + '#pragma once\n#include "sum_problem.hpp"\n',
         **{f"bench/prumo/plan/{number}.cpp": line for number in range(MOST_SOURCES)},
         **{f"bench/prumo/plan/tests/{number}.cpp": line for number in range(MOST_SOURCES + 1)},
     }
@@ -247,6 +254,7 @@ def self_test():
         "bench/prumo/plan/x.cpp": (line, "26 sources of its own"),
         "bench/prumo/attic/x.cpp": (line, "no place in the order"),
         "bench/peers/prumo/p.hpp": (line + '#pragma once\n#include "near/q.hpp"\n', "in a circle"),
+        "ops/sum/x.cpp": (line + '#include "near.hpp"\n', "in a circle"),
         "core/y.cpp": ("int x;\n", "SPDX"),
         "core/prumo/y.hpp": (line, "pragma once"),
         "core/CMakeLists.txt": ("add_library(x)\n", "SPDX"),

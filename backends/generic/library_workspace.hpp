@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Memory that a context lends to a vendor's library.
+
+#include <prumo/error.hpp>
+#include <prumo/spaces.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace prumo::backend {
+
+/// Memory for a library's own temporaries. It is apart from the context's workspace because libraries keep its address,
+/// and it is allocated before anything is captured in a graph.
+template <class Exec>
+struct library_workspace {
+  /// `library` is named where the memory cannot be had (memory_error).
+  library_workspace(const Exec& instance, std::size_t wanted_bytes, std::string_view library) : bytes(wanted_bytes) {
+    // Kokkos gives memory that lies behind a header of its own.
+    constexpr std::size_t alignment = 256;
+    try {
+      memory_ = memory_type(
+          Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
+    } catch (const std::exception& cause) {
+      throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) + " bytes for " + std::string(library) +
+                         " cannot be had: " + cause.what());
+    }
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    data = memory_.data() + (alignment - address % alignment) % alignment;
+  }
+
+  void* data = nullptr;
+  std::size_t bytes = 0;
+
+ private:
+  using memory_type = Kokkos::View<std::byte*, typename Exec::memory_space>;
+  memory_type memory_;
+};
+
+}  // namespace prumo::backend

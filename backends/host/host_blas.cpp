@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/backend/host_blas.hpp>
+
+#include <Kokkos_Macros.hpp>
+
+#if defined(PRUMO_HAS_CBLAS)
+#include <cblas.h>
+#endif
+
+namespace prumo::backend {
+
+std::string host_blas_description() {
+#if !defined(PRUMO_HAS_CBLAS)
+  return {};
+#elif defined(PRUMO_CBLAS_IS_OPENBLAS)
+  return openblas_get_config();
+#else
+  return "a CBLAS that does not tell its name";
+#endif
+}
+
+std::vector<std::string> host_blas_warnings() {
+  std::vector<std::string> warnings;
+#if !defined(PRUMO_HAS_CBLAS)
+  warnings.push_back("no CBLAS was found when prumo was built: the matrix product is the portable kernel");
+#elif defined(PRUMO_CBLAS_IS_OPENBLAS)
+#if defined(KOKKOS_ENABLE_OPENMP)
+  constexpr int sequential = 0;
+  constexpr int with_own_threads = 1;  // 2 uses OpenMP
+  if (openblas_get_parallel() == sequential) {
+    warnings.push_back("this OpenBLAS is sequential: the matrix product runs on one thread");
+  } else if (openblas_get_parallel() == with_own_threads) {
+    warnings.push_back(
+        "this OpenBLAS has threads of its own, which compete with OpenMP's for the cores and do not follow the number "
+        "of threads of an instance; the OpenMP flavour (Debian: libopenblas-openmp-dev) does");
+  }
+#endif
+#if defined(__x86_64__)
+  const std::string kernels = openblas_get_corename();
+  if (__builtin_cpu_supports("avx512f") && (kernels == "Haswell" || kernels == "Zen")) {
+    warnings.push_back(
+        "this OpenBLAS runs its " + kernels +
+        " kernels, which do not use the 512-bit vectors of this processor; OPENBLAS_CORETYPE=SkylakeX in "
+        "the environment makes it use them");
+  }
+#endif
+#endif
+  return warnings;
+}
+
+}  // namespace prumo::backend

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "gemm_completion.hpp"
+
+#include "gemm_entries.hpp"
+#include <prumo/detail/launch.hpp>
+#include <prumo/spaces.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// A completion on the host: a stretch of a row of C an iteration.
+template <class R>
+class gemm_completion_host_kernel {
+  using C = compute_t<R>;
+  static constexpr std::int64_t stretch = 4096;
+  static constexpr std::int64_t chunk = 256;
+
+ public:
+  explicit gemm_completion_host_kernel(const gemm_completion<R>& what)
+      : what_(what), stretches_((what.n + stretch - 1) / stretch) {}
+
+  std::int64_t blocks() const { return what_.m * what_.batch * stretches_; }
+
+  void operator()(std::int64_t item) const {
+    const std::int64_t line = item / stretches_;
+    const std::int64_t begin = item % stretches_ * stretch;
+    const std::int64_t end = std::min(what_.n, begin + stretch);
+    const std::int64_t row = line % what_.m;
+    R* const c = what_.c.data + line / what_.m * what_.c.batch_stride + row * what_.c.row_stride;
+    const std::int64_t step = what_.c.column_stride;
+    for (std::int64_t first = begin; first < end; first += chunk) {
+      const std::int64_t count = std::min(chunk, end - first);
+      C values[chunk];
+      load(line * what_.n + first, c + first * step, values, count);
+      finish_entries(what_.has_bias ? &what_.bias : nullptr, what_.activation, row, first, values, count);
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) c[(first + j) * step] = static_cast<R>(values[j]);
+    }
+  }
+
+ private:
+  /// P + beta C, whose operations are those that alpha, beta and P ask for.
+  void load(std::int64_t entry, const R* c, C* values, std::int64_t count) const {
+    const C beta = C(what_.beta);
+    const std::int64_t step = what_.c.column_stride;
+    const C* const product = what_.product;
+    if (product == nullptr && what_.beta == 0) {
+      std::fill_n(values, count, C(0));
+    } else if (product == nullptr && what_.beta == 1) {
+      for (std::int64_t j = 0; j < count; ++j) values[j] = static_cast<C>(c[j * step]);
+    } else if (product == nullptr) {
+      for (std::int64_t j = 0; j < count; ++j) values[j] = beta * static_cast<C>(c[j * step]);
+    } else if (what_.beta == 0) {
+      std::copy_n(product + entry, count, values);
+    } else {
+      for (std::int64_t j = 0; j < count; ++j) {
+        values[j] = prumo::fma(beta, static_cast<C>(c[j * step]), product[entry + j]);
+      }
+    }
+  }
+
+  gemm_completion<R> what_;
+  std::int64_t stretches_;
+};
+
+/// A completion on a device: four neighbouring entries of a row of C an iteration, so that the divisions which find
+/// them are shared.
+template <class R>
+class gemm_completion_device_kernel {
+  using C = compute_t<R>;
+  static constexpr int at_once = 4;
+
+ public:
+  explicit gemm_completion_device_kernel(const gemm_completion<R>& what)
+      : what_(what), groups_((what.n + at_once - 1) / at_once) {}
+
+  std::int64_t blocks() const { return what_.m * what_.batch * groups_; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t line = item / groups_;
+    const std::int64_t first = (item - line * groups_) * at_once;
+    const std::int64_t batch = line / what_.m;
+    const std::int64_t row = line - batch * what_.m;
+    R* const c = what_.c.data + batch * what_.c.batch_stride + row * what_.c.row_stride + first * what_.c.column_stride;
+    const R* const bias =
+        what_.has_bias ? what_.bias.data + row * what_.bias.row_stride + first * what_.bias.column_stride : nullptr;
+    C values[at_once];
+    PRUMO_UNROLL
+    for (int j = 0; j < at_once; ++j) {
+      if (first + j < what_.n) values[j] = load(line * what_.n + first + j, c[j * what_.c.column_stride]);
+    }
+    PRUMO_UNROLL
+    for (int j = 0; j < at_once; ++j) {
+      if (first + j >= what_.n) continue;
+      if (bias != nullptr) values[j] += static_cast<C>(bias[j * what_.bias.column_stride]);
+      c[j * what_.c.column_stride] = static_cast<R>(activated(what_.activation, values[j]));
+    }
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION C load(std::int64_t entry, const R& c) const {
+    const C product = what_.product == nullptr ? C(0) : what_.product[entry];
+    if (what_.beta == 0) return product;
+    if (what_.product == nullptr) return what_.beta == 1 ? static_cast<C>(c) : C(what_.beta) * static_cast<C>(c);
+    return prumo::fma(C(what_.beta), static_cast<C>(c), product);
+  }
+
+  gemm_completion<R> what_;
+  std::int64_t groups_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+
+template <class Exec, class R>
+void enqueue_gemm_completion(context<Exec>& ctx, const gemm_completion<R>& completion) {
+  using kernel_type =
+      std::conditional_t<is_host_space<Exec>, gemm_completion_host_kernel<R>, gemm_completion_device_kernel<R>>;
+  if (completion.is_nothing() || completion.n == 0) return;
+  // A product lies row by row, and so does the C that a library wrote.
+  const bool turns = completion.product == nullptr && completion.c.column_stride != 1 && completion.c.row_stride == 1;
+  static const std::string label = "prumo::gemm::completion";
+  detail::launch_blocks(ctx.instance(), label, kernel_type(turns ? completion.transposed() : completion));
+}
+
+template <class R>
+void run_canonical_completion(const gemm_completion<R>& completion) {
+  const gemm_completion_host_kernel<R> kernel(completion);
+  for (std::int64_t item = 0; !completion.is_nothing() && item < kernel.blocks(); ++item) kernel(item);
+}
+
+template void run_canonical_completion(const gemm_completion<counted<float>>&);
+template void run_canonical_completion(const gemm_completion<counted<double>>&);
+
+#define PRUMO_INSTANTIATE_GEMM_COMPLETION(Space, R) \
+  template void enqueue_gemm_completion<Space, R>(context<Space>&, const gemm_completion<R>&);
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM_COMPLETION, float)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM_COMPLETION, double)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM_COMPLETION, f16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_GEMM_COMPLETION, bf16)
+
+}  // namespace prumo::backend

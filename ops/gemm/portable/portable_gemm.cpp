@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas_form.hpp"
+#include "gemm_completion.hpp"
+#include "portable_gemm_device.hpp"
+#include "portable_gemm_host.hpp"
+#include <prumo/detail/launch.hpp>
+#include <prumo/spaces.hpp>
+
+#include <algorithm>
+
+namespace prumo::backend {
+namespace {
+
+template <class T>
+gemm_problem<T> with_fast_rows(const gemm_problem<T>& problem) {
+  return problem.c.column_stride != 1 && problem.c.row_stride == 1 ? problem.transposed() : problem;
+}
+
+template <class Exec, class T>
+void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
+  using kernel_type = portable_gemm_host_kernel<T>;
+  using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::Schedule<Kokkos::Static>>;
+  const std::int64_t workers = std::max(1, concurrency_of(ctx.instance()));
+  const auto tiling = choose_host_tiling<compute_t<T>>(problem.m, problem.n, problem.k, problem.batch, workers);
+  const std::int64_t tiles = kernel_type(problem, tiling, nullptr).tiles();
+  const auto teams = static_cast<int>(std::min(workers, tiles));
+  void* const workspace = ctx.workspace(static_cast<std::size_t>(teams) * kernel_type::workspace_bytes(tiling));
+  static const std::string label = "prumo::gemm::portable";
+  Kokkos::parallel_for(label, policy_type(ctx.instance(), teams, 1), kernel_type(problem, tiling, workspace));
+}
+
+template <class Exec, class T>
+void enqueue_tiles_on_device(context<Exec>& ctx, const gemm_problem<T>& problem, compute_t<T>* product) {
+  static const std::string label = "prumo::gemm::portable";
+  using large_tiles = portable_gemm_device_kernel<T, 8>;
+  using middle_tiles = portable_gemm_device_kernel<T, 4>;
+  using small_tiles = portable_gemm_device_kernel<T, 4, 8>;
+  if (problem.m <= small_tiles::tile_extent && problem.n <= small_tiles::tile_extent) {
+    detail::launch_teams(ctx.instance(), label, small_tiles(problem, product));
+    return;
+  }
+  const large_tiles kernel(problem, product);
+  const middle_tiles finer(problem, product);
+  // Large tiles read less, but there must be enough of them to give each multiprocessor one or two: of its 2048
+  // threads, mostly, a team takes an eighth. A large one is four of the others: much more than that many would be
+  // empty.
+  const bool are_many = kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance());
+  if (are_many && 4 * kernel.blocks() * 2 <= finer.blocks() * 3) {
+    detail::launch_teams(ctx.instance(), label, kernel);
+  } else {
+    detail::launch_teams(ctx.instance(), label, finer);
+  }
+}
+
+/// The tiles' registers are for sums: what an epilogue computes is a pass of its own.
+template <class Exec, class T>
+void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
+  if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
+  if constexpr (sizeof(T) == 2) {
+    const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
+    auto* const product = static_cast<compute_t<T>*>(ctx.workspace(entries * sizeof(compute_t<T>)));
+    enqueue_tiles_on_device(ctx, problem, product);
+    complete_product(ctx, problem, product);
+  } else {
+    enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
+    complete_product(ctx, problem, problem.c.data);
+  }
+}
+
+/// The one thread of the canonical form.
+struct serial_member {
+  static constexpr int league_rank() { return 0; }
+  static constexpr int league_size() { return 1; }
+  static constexpr int team_rank() { return 0; }
+  static constexpr int team_size() { return 1; }
+  static constexpr void team_barrier() {}
+};
+
+/// Of alpha A B + beta C for one entry of C, the product apart.
+flop_counts scaling_counts(bool multiplies, double alpha, double beta) {
+  flop_counts counts;
+  if (!multiplies) {
+    counts[flop_kind::mul] = beta != 0 && beta != 1;
+    return counts;
+  }
+  switch (choose_form(alpha, beta)) {
+    case scaled_form::store: break;
+    case scaled_form::scale: counts[flop_kind::mul] = 1; break;
+    case scaled_form::add: counts[flop_kind::add] = 1; break;
+    case scaled_form::scale_add_scaled: counts[flop_kind::mul] = 1; [[fallthrough]];
+    case scaled_form::add_scaled:
+    case scaled_form::scale_add: counts[flop_kind::fma] = 1; break;
+  }
+  return counts;
+}
+
+}  // namespace
+
+template <class Exec, class T>
+gemm_candidate<Exec, T> portable_gemm_candidate() {
+  if constexpr (!scalar<T>) {
+    // f8 is there for the rate of units for matrix products, which the portable kernel does not use.
+    return {"portable",
+            [](const Exec&, const gemm_problem<T>&, blas_form<T>&) {
+              return std::string(scalar_traits<T>::name) +
+                     " is multiplied by cuBLASLt only, on NVIDIA GPUs of compute capability 8.9 and later";
+            },
+            [](context<Exec>&, const gemm_problem<T>&, const blas_form<T>&) {}};
+  } else {
+    return {"portable",
+            [](const Exec&, const gemm_problem<T>& problem, blas_form<T>&) -> std::string {
+              if (problem.mode == gemm_mode::strict) return {};
+              return "it computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
+            },
+            [](context<Exec>& ctx, const gemm_problem<T>& problem, const blas_form<T>&) {
+              if constexpr (is_host_space<Exec>) {
+                enqueue_on_host(ctx, with_fast_rows(problem));
+              } else {
+                enqueue_on_device(ctx, problem);
+              }
+            }};
+  }
+}
+
+template <class T>
+void run_canonical_gemm(const gemm_problem<T>& problem) {
+  if (problem.is_empty()) return;
+  if (problem.is_scaling()) {
+    run_canonical_completion(scaling_of(problem));
+    return;
+  }
+  constexpr host_tiling tiling = largest_host_tiling<compute_t<T>>();
+  std::vector<std::byte> workspace(portable_gemm_host_kernel<T>::workspace_bytes(tiling) + 64);
+  void* begin = workspace.data();
+  std::size_t space = workspace.size();
+  std::align(64, space - 64, begin, space);
+  portable_gemm_host_kernel<T>(problem, tiling, begin)(serial_member{});
+}
+
+flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
+                                  double beta, bool has_bias, activation_function activation) {
+  const bool multiplies = k != 0 && alpha != 0;
+  flop_counts counts = scaling_counts(multiplies, alpha, beta);
+  if (multiplies) counts[flop_kind::fma] += static_cast<std::uint64_t>(k);
+  counts[flop_kind::add] += has_bias;
+  counts += activation_counts(activation);
+  return counts * static_cast<std::uint64_t>(m * n * batch);
+}
+
+template void run_canonical_gemm(const gemm_problem<counted<float>>&);
+template void run_canonical_gemm(const gemm_problem<counted<double>>&);
+
+#define PRUMO_INSTANTIATE_PORTABLE_GEMM(Space, T) template gemm_candidate<Space, T> portable_gemm_candidate<Space, T>();
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, float)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, double)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, f16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMM, bf16)
+
+#define PRUMO_INSTANTIATE_PORTABLE_F8_GEMM(Space) \
+  template gemm_candidate<Space, f8_e4m3> portable_gemm_candidate<Space, f8_e4m3>();
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_F8_GEMM)
+
+}  // namespace prumo::backend

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The matrix product on host cores, in the structure of Goto and van de Geijn, "Anatomy of high-performance
+/// matrix multiplication", ACM TOMS 34 (2008): blocks of A and B are copied into slivers that the innermost
+/// loop reads in order, and a block of sums stays in registers over the length of a sliver.
+
+#include "gemm_entries.hpp"
+#include "gemm_problem.hpp"
+#include "vector_register.hpp"
+#include <prumo/detail/compiler.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#if defined(__GNUC__)
+#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define PRUMO_ALWAYS_INLINE
+#endif
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The block of sums that the innermost loop holds in registers.
+template <class C>
+struct register_tile {
+  using vector = vector_register<C>;
+  static constexpr bool vectorised = vector::lanes > 1;
+  static constexpr int rows = vectorised ? (has_many_registers ? 12 : 6) : 4;
+  static constexpr int vectors = vectorised ? 2 : 4;
+  static constexpr int columns = vectors * vector::lanes;
+};
+
+/// How the product is cut: a macro-tile of C is one team's work item, `depth` the length of a sliver.
+struct host_tiling {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t depth = 0;
+};
+
+constexpr std::int64_t divide_up(std::int64_t dividend, std::int64_t divisor) {
+  return (dividend + divisor - 1) / divisor;
+}
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return divide_up(value, unit) * unit; }
+
+/// The largest macro-tile: slivers of B beside one of A in a 32 KiB first-level cache, the blocks of A, B and
+/// sums in about 1 MiB of second level.
+template <class C>
+constexpr host_tiling largest_host_tiling() {
+  using tile = register_tile<C>;
+  constexpr std::int64_t wide = sizeof(C) > 4 ? 192 : 384;
+  return {round_up(240, tile::rows), round_up(wide, tile::columns), 256};
+}
+
+/// Tiles for `workers` teams: the cheapest by the slowest team's work, copying included, among the largest
+/// and its halves, evened out over the matrix.
+template <class C>
+host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                               std::int64_t workers) {
+  using tile = register_tile<C>;
+  constexpr host_tiling largest = largest_host_tiling<C>();
+  host_tiling best;
+  double best_cost = 0;
+  for (std::int64_t rows = largest.rows; rows >= tile::rows; rows /= 2) {
+    for (std::int64_t columns = largest.columns; columns >= tile::columns; columns /= 2) {
+      host_tiling candidate;
+      candidate.rows = round_up(divide_up(m, divide_up(m, rows)), tile::rows);
+      candidate.columns = round_up(divide_up(n, divide_up(n, columns)), tile::columns);
+      const std::int64_t tiles = divide_up(m, candidate.rows) * divide_up(n, candidate.columns) * batch;
+      // Copying an element costs about as much as 16 multiply-adds of a vectorised loop.
+      const auto area = static_cast<double>(candidate.rows * candidate.columns);
+      const auto edges = static_cast<double>(candidate.rows + candidate.columns);
+      const double cost = static_cast<double>(divide_up(tiles, workers)) * (area + 16 * edges);
+      if (best.rows == 0 || cost < best_cost) {
+        best = candidate;
+        best_cost = cost;
+      }
+    }
+  }
+  best.depth = divide_up(k, divide_up(k, largest.depth));
+  return best;
+}
+
+/// C = act(alpha A B + beta C + bias) for k > 0. Each team works on macro-tiles of its own, in a stretch of the
+/// workspace of its own. The count of operations does not depend on the tiles where register_tile is not vectorised, as
+/// for counted scalars; vector registers also compute the padding of tiles at the edges, which no count
+/// includes.
+template <class T>
+class portable_gemm_host_kernel {
+  using C = compute_t<T>;
+  using tile = register_tile<C>;
+  using vector = typename tile::vector;
+
+ public:
+  portable_gemm_host_kernel(const gemm_problem<T>& problem, const host_tiling& tiling, void* workspace)
+      : problem_(problem),
+        tiling_(tiling),
+        row_tiles_(divide_up(problem.m, tiling.rows)),
+        column_tiles_(divide_up(problem.n, tiling.columns)),
+        workspace_(static_cast<std::byte*>(workspace)),
+        form_(choose_form(problem.alpha, problem.beta)) {}
+
+  std::int64_t tiles() const { return row_tiles_ * column_tiles_ * problem_.batch; }
+
+  /// Bytes of workspace a team.
+  static std::size_t workspace_bytes(const host_tiling& tiling) {
+    const std::int64_t elements = block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
+    return static_cast<std::size_t>(round_up(elements * static_cast<std::int64_t>(sizeof(C)), 4096)) + 256;
+  }
+
+  template <class Member>
+  void operator()(const Member& member) const {
+    for (std::int64_t index = member.league_rank(); index < tiles(); index += member.league_size()) {
+      compute_macro_tile(member, index);
+    }
+  }
+
+ private:
+  struct buffers {
+    C* a;
+    C* b;
+    C* sums;
+  };
+
+  /// A macro-tile: where it begins in C, and its extents.
+  struct macro_tile {
+    std::int64_t row;
+    std::int64_t column;
+    std::int64_t rows;
+    std::int64_t columns;
+    T* c;
+  };
+
+  /// Elements of the block of A, so that what follows it is aligned for vector registers.
+  static constexpr std::int64_t block_of_a(const host_tiling& tiling) {
+    return round_up(tiling.rows * tiling.depth, 64);
+  }
+
+  buffers buffers_of(int team) const {
+    auto* const begin = reinterpret_cast<C*>(workspace_ + static_cast<std::size_t>(team) * workspace_bytes(tiling_));
+    C* const b = begin + block_of_a(tiling_);
+    return {begin, b, b + tiling_.columns * tiling_.depth};
+  }
+
+  template <class Member>
+  void compute_macro_tile(const Member& member, std::int64_t index) const {
+    const std::int64_t batch = index / (row_tiles_ * column_tiles_);
+    const std::int64_t within = index % (row_tiles_ * column_tiles_);
+    const std::int64_t row = within % row_tiles_ * tiling_.rows;
+    const std::int64_t column = within / row_tiles_ * tiling_.columns;
+    const std::int64_t rows = std::min(tiling_.rows, problem_.m - row);
+    const std::int64_t columns = std::min(tiling_.columns, problem_.n - column);
+    const auto& [a, b, c] = std::tie(problem_.a, problem_.b, problem_.c);
+    const T* const a_tile = a.data + batch * a.batch_stride + row * a.row_stride;
+    const T* const b_tile = b.data + batch * b.batch_stride + column * b.column_stride;
+    T* const c_tile = c.data + batch * c.batch_stride + row * c.row_stride + column * c.column_stride;
+    const buffers own = buffers_of(member.league_rank());
+
+    for (std::int64_t begin = 0; begin < problem_.k; begin += tiling_.depth) {
+      const std::int64_t depth = std::min(tiling_.depth, problem_.k - begin);
+      pack<tile::rows>(member, own.a, a_tile + begin * a.column_stride, rows, depth, a.row_stride, a.column_stride);
+      pack<tile::columns>(member, own.b, b_tile + begin * b.row_stride, columns, depth, b.column_stride, b.row_stride);
+      member.team_barrier();
+      multiply(member, own, {row, column, rows, columns, c_tile}, depth, begin == 0, begin + depth == problem_.k);
+      member.team_barrier();
+    }
+  }
+
+  /// Copies `count` rows of `depth` elements into slivers of Width rows, element by element of the depth; the
+  /// last sliver is filled up with zeros.
+  template <int Width, class Member>
+  static void pack(const Member& member, C* to, const T* from, std::int64_t count, std::int64_t depth,
+                   std::int64_t along, std::int64_t deep) {
+    for (std::int64_t sliver = member.team_rank(); sliver * Width < count; sliver += member.team_size()) {
+      C* const out = to + sliver * Width * depth;
+      const T* const in = from + sliver * Width * along;
+      const std::int64_t width = std::min<std::int64_t>(Width, count - sliver * Width);
+      if (width < Width) {
+        pack_edge<Width>(out, in, width, depth, along, deep);
+      } else if (along == 1) {
+        for (std::int64_t p = 0; p < depth; ++p) {
+          PRUMO_INDEPENDENT_ITERATIONS
+          for (int w = 0; w < Width; ++w) out[p * Width + w] = static_cast<C>(in[p * deep + w]);
+        }
+      } else {
+        pack_across<Width>(out, in, depth, along, deep);
+      }
+    }
+  }
+
+  template <int Width>
+  static void pack_edge(C* out, const T* in, std::int64_t width, std::int64_t depth, std::int64_t along,
+                        std::int64_t deep) {
+    for (std::int64_t p = 0; p < depth; ++p) {
+      for (std::int64_t w = 0; w < width; ++w) out[p * Width + w] = static_cast<C>(in[p * deep + w * along]);
+      for (std::int64_t w = width; w < Width; ++w) out[p * Width + w] = C(0);
+    }
+  }
+
+  /// Few rows at a time: rows that are a power of two apart share the sets of the first-level cache.
+  template <int Width>
+  static void pack_across(C* out, const T* in, std::int64_t depth, std::int64_t along, std::int64_t deep) {
+    constexpr int group = Width % 4 == 0 ? 4 : 2;
+    static_assert(Width % group == 0);
+    for (int first = 0; first < Width; first += group) {
+      const T* const rows = in + first * along;
+      for (std::int64_t p = 0; p < depth; ++p) {
+        for (int w = 0; w < group; ++w) out[p * Width + first + w] = static_cast<C>(rows[w * along + p * deep]);
+      }
+    }
+  }
+
+  /// Adds the product of the packed blocks to the sums; the last one goes on to C.
+  template <class Member>
+  void multiply(const Member& member, const buffers& own, const macro_tile& at, std::int64_t depth, bool first,
+                bool last) const {
+    const std::int64_t row_count = divide_up(at.rows, tile::rows);
+    const std::int64_t column_count = divide_up(at.columns, tile::columns);
+    for (std::int64_t index = member.team_rank(); index < row_count * column_count; index += member.team_size()) {
+      const std::int64_t row = index % row_count * tile::rows;
+      const std::int64_t column = index / row_count * tile::columns;
+      C* const sums = own.sums + index * tile::rows * tile::columns;
+      const auto rows_here = static_cast<int>(std::min<std::int64_t>(tile::rows, at.rows - row));
+      const auto columns_here = static_cast<int>(std::min<std::int64_t>(tile::columns, at.columns - column));
+      add_products(own.a + row * depth, own.b + column * depth, depth, first, sums, rows_here, columns_here);
+      if (!last) continue;
+      T* const c = at.c + row * problem_.c.row_stride + column * problem_.c.column_stride;
+      if (problem_.has_epilogue()) {
+        write_finished(sums, c, at.row + row, rows_here, at.column + column, columns_here);
+      } else {
+        write_sums(sums, c, rows_here, columns_here);
+      }
+    }
+  }
+
+  void write_sums(const C* sums, T* c, int rows, int columns) const {
+    const C alpha = C(problem_.alpha);
+    const C beta = C(problem_.beta);
+    const std::int64_t row_stride = problem_.c.row_stride;
+    const std::int64_t column_stride = problem_.c.column_stride;
+    with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+      for (int i = 0; i < rows; ++i) {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (int j = 0; j < columns; ++j) {
+          T& entry = c[i * row_stride + j * column_stride];
+          entry = static_cast<T>(scaled_entry<Form, T>(alpha, beta, sums[i * tile::columns + j], entry));
+        }
+      }
+    });
+  }
+
+  /// The same with bias and activation, which take the sums' place before they are rounded to T.
+  void write_finished(C* sums, T* c, std::int64_t first_row, int rows, std::int64_t first_column, int columns) const {
+    const C alpha = C(problem_.alpha);
+    const C beta = C(problem_.beta);
+    for (int i = 0; i < rows; ++i) {
+      C* const values = sums + std::int64_t{i} * tile::columns;
+      T* const to = c + i * problem_.c.row_stride;
+      const std::int64_t column_stride = problem_.c.column_stride;
+      with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+        for (int j = 0; j < columns; ++j) {
+          values[j] = scaled_entry<Form, T>(alpha, beta, values[j], to[j * column_stride]);
+        }
+      });
+      finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, first_row + i, first_column,
+                     values, columns);
+      for (int j = 0; j < columns; ++j) to[j * column_stride] = static_cast<T>(values[j]);
+    }
+  }
+
+  static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows, int columns) {
+    if constexpr (tile::vectorised) {
+      vector held[tile::rows][tile::vectors];
+      for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
+        held[i][j] = first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
+      });
+      for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
+        for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
+          held[i][j] = held[i][j].plus_product(vector::broadcast(a[i]), vector::load(b + j * vector::lanes));
+        });
+      }
+      for_each_register([&](int i, int j)
+                            PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * tile::columns + j * vector::lanes); });
+    } else {
+      C held[tile::rows][tile::columns];
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < columns; ++j) held[i][j] = first ? C(0) : sums[i * tile::columns + j];
+      }
+      for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
+        for (int i = 0; i < rows; ++i) {
+          for (int j = 0; j < columns; ++j) held[i][j] = prumo::fma(a[i], b[j], held[i][j]);
+        }
+      }
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < columns; ++j) sums[i * tile::columns + j] = held[i][j];
+      }
+    }
+  }
+
+  /// Calls function(row, vector) for each register, written out: an index that is known only at run time
+  /// would send all sums to memory, and a pragma to unroll is lost on the way through a compiler for devices.
+  template <class Function>
+  static void for_each_register(const Function& function) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {
+      (function(static_cast<int>(I / tile::vectors), static_cast<int>(I % tile::vectors)), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(tile::rows * tile::vectors)>{});
+  }
+
+  gemm_problem<T> problem_;
+  host_tiling tiling_;
+  std::int64_t row_tiles_;
+  std::int64_t column_tiles_;
+  std::byte* workspace_;
+  scaled_form form_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
+
+#undef PRUMO_ALWAYS_INLINE
