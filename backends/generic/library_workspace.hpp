@@ -24,8 +24,8 @@ struct library_workspace {
     // Kokkos gives memory that lies behind a header of its own.
     constexpr std::size_t alignment = 256;
     try {
-      memory_ = memory_type(
-          Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"), bytes + alignment);
+      memory_ = memory_type(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"),
+                            bytes + alignment);
     } catch (const std::exception& cause) {
       throw memory_error("prumo::gemm: a workspace of " + std::to_string(bytes) + " bytes for " + std::string(library) +
                          " cannot be had: " + cause.what());

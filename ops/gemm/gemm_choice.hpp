@@ -129,7 +129,7 @@ struct gemm_operands {
 inline transposition as_transposition(bool transposed) { return transposed ? transposition::yes : transposition::no; }
 
 inline constexpr gemm_mode fast_modes[] = {gemm_mode::fast_tf32, gemm_mode::fast_bf16, gemm_mode::fast_f16,
-                                    gemm_mode::fast_accumulation};
+                                           gemm_mode::fast_accumulation};
 
 inline gemm_mode mode_of(const specification& choice) {
   for (const gemm_mode mode : fast_modes) {

@@ -34,8 +34,7 @@ void append_gemm_reference(const specification& choice, const input_values& inpu
   const long double beta = as_computed(choice.type, what.beta);
   const gemm_mode mode = mode_of(choice);
   const long double e = input_error(mode);
-  const long double growth =
-      gamma(compute_type(choice.type), static_cast<double>(what.k) + (what.has_bias() ? 3 : 2));
+  const long double growth = gamma(compute_type(choice.type), static_cast<double>(what.k) + (what.has_bias() ? 3 : 2));
   const std::int64_t parts = product_reference::parts(what.m, what.n);
   const std::int64_t which = part / parts;
   product_reference::extents whole{what.m, what.n, what.k, what.trans_a, what.trans_b, which};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_vector_form.hpp"
+#include "gemm_completion.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemv.hpp>
 #include <prumo/spaces.hpp>
@@ -43,7 +44,9 @@ struct gemv_operation {
   static std::optional<shortcut<Exec>> shortcut_of(const problem& of) {
     if (of.is_empty()) return shortcut<Exec>{"none", "y is empty", nullptr};
     if (!of.is_scaling()) return std::nullopt;
-    return shortcut<Exec>{"scale", "nothing is multiplied", backend::enqueue_gemv_scaling<Exec, T>};
+    return shortcut<Exec>{"scale", "nothing is multiplied", [](context<Exec>& ctx, const problem& scaled) {
+                            backend::enqueue_gemm_completion(ctx, backend::scaling_of(scaled.as_product()));
+                          }};
   }
 };
 

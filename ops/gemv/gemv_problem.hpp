@@ -63,10 +63,6 @@ std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates();
 template <class Exec, class T>
 gemv_candidate<Exec, T> portable_gemv_candidate();
 
-/// Enqueues y = beta y; zeros for beta == 0, nothing for beta == 1.
-template <class Exec, class T>
-void enqueue_gemv_scaling(context<Exec>& ctx, const gemv_problem<T>& problem);
-
 /// Computes the product at once by the portable kernel's canonical host form: one thread, column by column. For T
 /// counted<float> and counted<double>: this is what counted flops are. In closed form they are those of
 /// canonical_gemm_counts() for a single column.

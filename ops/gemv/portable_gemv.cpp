@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_vector_form.hpp"
+#include "gemm_completion.hpp"
 #include "portable_gemv_device_columns.hpp"
 #include "portable_gemv_device_rows.hpp"
 #include "portable_gemv_host.hpp"
@@ -9,28 +10,6 @@
 #include <cstdint>
 
 namespace prumo::backend {
-inline namespace PRUMO_INSTRUCTION_SET {
-
-/// y = beta y, an entry an iteration.
-template <class T>
-struct gemv_scaling_kernel {
-  using C = compute_t<T>;
-  T* y;
-  std::int64_t stride;
-  std::int64_t m;
-  typename gemv_problem<T>::parameter_type beta;
-
-  std::int64_t blocks() const { return m; }
-
-  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    T& entry = y[i * stride];
-    entry = beta == 0 ? static_cast<T>(C(0)) : static_cast<T>(C(beta) * static_cast<C>(entry));
-  }
-};
-
-}  // namespace PRUMO_INSTRUCTION_SET
-
 namespace {
 
 const std::string& rows_label() {
@@ -165,20 +144,11 @@ gemv_candidate<Exec, T> portable_gemv_candidate() {
           }};
 }
 
-template <class Exec, class T>
-void enqueue_gemv_scaling(context<Exec>& ctx, const gemv_problem<T>& problem) {
-  if (problem.is_empty() || problem.beta == 1) return;
-  static const std::string label = "prumo::gemv::scale";
-  prumo::detail::launch_blocks(ctx.instance(), label,
-                               gemv_scaling_kernel<T>{problem.y, problem.y_stride, problem.m, problem.beta});
-}
-
 template <class T>
 void run_canonical_gemv(const gemv_problem<T>& problem) {
   if (problem.is_empty()) return;
   if (problem.is_scaling()) {
-    const gemv_scaling_kernel<T> kernel{problem.y, problem.y_stride, problem.m, problem.beta};
-    for (std::int64_t i = 0; problem.beta != 1 && i < kernel.blocks(); ++i) kernel(i);
+    run_canonical_completion(scaling_of(problem.as_product()));
     return;
   }
   const auto partition = gemv_columns_partition::whole(problem.m, problem.n);
@@ -189,9 +159,7 @@ void run_canonical_gemv(const gemv_problem<T>& problem) {
 template void run_canonical_gemv(const gemv_problem<counted<float>>&);
 template void run_canonical_gemv(const gemv_problem<counted<double>>&);
 
-#define PRUMO_INSTANTIATE_PORTABLE_GEMV(Space, T)                        \
-  template gemv_candidate<Space, T> portable_gemv_candidate<Space, T>(); \
-  template void enqueue_gemv_scaling<Space, T>(context<Space>&, const gemv_problem<T>&);
+#define PRUMO_INSTANTIATE_PORTABLE_GEMV(Space, T) template gemv_candidate<Space, T> portable_gemv_candidate<Space, T>();
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, double)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, f16)
