@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reduction_device_team.hpp"
-#include "reduction_host_layouts.hpp"
+#include "device/reduction_device_team.hpp"
+#include "host/reduction_host_columns.hpp"
 #include <prumo/reduction.hpp>
 
 #include <algorithm>

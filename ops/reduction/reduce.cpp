@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reduction_problem.hpp"
+#include "problem/reduction_problem.hpp"
 #include <prumo/check.hpp>
 #include <prumo/reduction.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "problem/reduction_problem.hpp"
 #include "reduction_counts.hpp"
-#include "reduction_problem.hpp"
 #include "reduction_reference.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>

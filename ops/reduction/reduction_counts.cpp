@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reduction_counts.hpp"
 
-#include "reduction_host_kernel.hpp"
-#include "reduction_policies.hpp"
+#include "host/reduction_host_rows.hpp"
+#include "problem/reduction_policy.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -5,14 +5,14 @@
 /// For the sources of reductions: from arrays to kernels, for every space and type. A source defines the kinds that
 /// share kernels.
 
-#include "reduction_device_axes.hpp"
-#include "reduction_device_columns.hpp"
-#include "reduction_device_nest.hpp"
-#include "reduction_device_rows.hpp"
-#include "reduction_device_segments.hpp"
-#include "reduction_host_axes.hpp"
-#include "reduction_host_layouts.hpp"
-#include "reduction_policies.hpp"
+#include "device/reduction_device_axes.hpp"
+#include "device/reduction_device_columns.hpp"
+#include "device/reduction_device_nest.hpp"
+#include "device/reduction_device_rows.hpp"
+#include "device/reduction_device_segments.hpp"
+#include "host/reduction_host_axes.hpp"
+#include "host/reduction_host_columns.hpp"
+#include "problem/reduction_policy.hpp"
 #include <prumo/check.hpp>
 #include <prumo/context_ref.hpp>
 #include <prumo/detail/device/ordered_teams.hpp>

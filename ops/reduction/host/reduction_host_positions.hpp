@@ -5,7 +5,7 @@
 /// Elements reduced by one thread of a host: in lanes, and, where their positions are wanted, in two passes over a
 /// stretch that stays in the nearest cache.
 
-#include "reduction_policy.hpp"
+#include "problem/reduction_policy.hpp"
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>
 #include <prumo/detail/word.hpp>

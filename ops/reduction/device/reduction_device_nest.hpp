@@ -4,8 +4,8 @@
 /// \file
 /// The kernel of a device for arrays of any strides.
 
+#include "problem/reduction_problem.hpp"
 #include "reduction_device_share.hpp"
-#include "reduction_nest.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,8 +5,8 @@
 /// The host's kernels for what does not lie in rows: column-major matrices, whose rows lie side by side, and arrays of
 /// any strides.
 
-#include "reduction_host_kernel.hpp"
-#include "reduction_nest.hpp"
+#include "problem/reduction_problem.hpp"
+#include "reduction_host_rows.hpp"
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {

@@ -5,7 +5,7 @@
 /// The policies of the kernels of a device: those of all kernels, but for positions. Threads exchange what they find,
 /// so there a key and its position are one word, of which the largest is wanted.
 
-#include "reduction_policy.hpp"
+#include "problem/reduction_policy.hpp"
 #include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
 

@@ -4,8 +4,8 @@
 /// \file
 /// The kernel of a device for rows of which there are enough for all its threads.
 
+#include "problem/reduction_problem.hpp"
 #include "reduction_device_share.hpp"
-#include "reduction_problem.hpp"
 
 #include <cstdint>
 

@@ -5,8 +5,8 @@
 /// The kernels of reductions on the host. Long rows are cut into segments of fixed length; a first kernel reduces
 /// segments to partial results, a second one combines those of each row. Short rows need one kernel only.
 
-#include "reduction_positions.hpp"
-#include "reduction_problem.hpp"
+#include "problem/reduction_problem.hpp"
+#include "reduction_host_positions.hpp"
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>

@@ -5,8 +5,8 @@
 /// The host's kernels for reductions over any set of axes, where the dimensions that stay and those that are reduced do
 /// not merge into the rows or columns of a matrix.
 
-#include "reduction_host_layouts.hpp"
-#include "reduction_problem.hpp"
+#include "problem/reduction_problem.hpp"
+#include "reduction_host_columns.hpp"
 
 #include <algorithm>
 #include <cstdint>

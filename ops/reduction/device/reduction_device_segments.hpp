@@ -5,8 +5,8 @@
 /// The kernels of a device for rows that are cut into segments, one launch each: a team takes a segment, and that of a
 /// row's last one combines what all of them find, in the same order every time.
 
+#include "problem/reduction_problem.hpp"
 #include "reduction_device_share.hpp"
-#include "reduction_problem.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,8 +5,8 @@
 /// The kernel of a device for column-major matrices, whose rows lie side by side: neighbouring threads take
 /// neighbouring rows.
 
+#include "problem/reduction_problem.hpp"
 #include "reduction_device_share.hpp"
-#include "reduction_problem.hpp"
 #include <prumo/detail/row_tiles.hpp>
 
 namespace prumo::detail {

@@ -16,6 +16,7 @@
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>
+#include <prumo/reduction.hpp>
 #include <prumo/types.hpp>
 
 #include <cstdint>
@@ -212,5 +213,19 @@ struct extreme_position {
   }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t finish(accumulator found, std::int64_t) const { return found.position; }
 };
+
+/// The policy of a kind. Kinds with policies of one type share their kernels.
+template <reduction Kind, class T>
+auto policy_of() {
+  if constexpr (Kind == reduction::sum || Kind == reduction::mean) {
+    return plain_terms<T>{{}, Kind == reduction::mean};
+  } else if constexpr (Kind == reduction::sum_of_squares) {
+    return squared_terms<T>{};
+  } else if constexpr (Kind == reduction::max || Kind == reduction::min) {
+    return extreme_element<T>(Kind == reduction::min);
+  } else {
+    return extreme_position<T>(Kind == reduction::argmin);
+  }
+}
 
 }  // namespace prumo::detail

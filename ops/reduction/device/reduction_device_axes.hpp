@@ -5,8 +5,8 @@
 /// The kernels of a device for reductions over any set of axes, where the dimensions that stay and those that are
 /// reduced do not merge into the rows or columns of a matrix.
 
+#include "problem/reduction_problem.hpp"
 #include "reduction_device_share.hpp"
-#include "reduction_nest.hpp"
 
 #include <algorithm>
 #include <cstdint>
