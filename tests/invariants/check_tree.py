@@ -20,7 +20,7 @@ CPP = (".hpp", ".cpp", ".h", ".c", ".cu", ".hip", ".inc", ".in")
 SOURCES = CPP + (".cmake", ".py", ".bash", ".sh")
 
 # Nothing but Kokkos and vendor libraries below the programs.
-PROGRAM_LIBRARIES = re.compile(r"^(CLI/|nlohmann/|fmt/|ftxui/|spdlog/|boost/)")
+PROGRAM_LIBRARIES = re.compile(r"^(CLI/|nlohmann/|fmt/|spdlog/|boost/)")
 LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # A folder may include the public headers of the layers before it and of itself.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cases/case_record.hpp"
 
+#include "results/result_fields.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +14,6 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-json or_null(const std::optional<double>& number) { return number ? json(*number) : json(); }
 
 json or_null(const std::optional<std::uint64_t>& number) { return number ? json(*number) : json(); }
 
@@ -44,7 +43,8 @@ void case_record::set_verification(const protocol::verify_answer& verification) 
   wrong_ = true;
   std::string reason = "the result is wrong";
   if (verification.error && verification.error_bound) {
-    reason += fmt::format(": error {:.3g} where {:.3g} is allowed", *verification.error, *verification.error_bound);
+    reason +=
+        fmt::format(": the error is {:.3g}, and {:.3g} is allowed", *verification.error, *verification.error_bound);
   }
   if (!verification.message.empty()) reason += "; " + verification.message;
   end("failed", reason);
@@ -110,7 +110,7 @@ json case_record::finish(stop_reason why) const {
   result["temperature_c"] = or_null(temperature_c_);
   if (energy_calls_ > 0) result["energy_j"] = energy_j_ / energy_calls_;
   if (!throttle_.empty()) {
-    result["warnings"].push_back(fmt::format("the device slowed itself down: {}", fmt::join(throttle_, ", ")));
+    result["warnings"].push_back(fmt::format("the device was throttled: {}", fmt::join(throttle_, ", ")));
   }
   return result;
 }

@@ -54,7 +54,7 @@ void live_case::ensure_prepared() {
   record_.set_prepared(*prepared_);
   // A worker of before there was a choice records short calls; hosts have nothing to record.
   if (request_.single_calls && prepared_->dispatch != "single" && prepared_->clock == "device") {
-    throw request_refused("unsupported", fmt::format("{} cannot launch each call by itself", device_.id));
+    throw request_refused("unsupported", fmt::format("{} cannot launch calls one by one", device_.id));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "cases/deadlines.hpp"
 #include "ceilings/ceilings.hpp"
+#include "results/result_fields.hpp"
 #include "terminal/progress.hpp"
 
 #include <fmt/format.h>
@@ -13,17 +14,10 @@
 namespace prumo::bench {
 namespace {
 
-using nlohmann::json;
-
-double fact_or(const fleet_device& device, const char* name, double fallback) {
-  const json fact = device.entry.at("facts").value(name, json());
-  return fact.is_number() ? fact.get<double>() : fallback;
-}
-
 /// The size of one array for the ceilings of memory: far beyond caches, and well inside a device's memory.
 double memory_bytes(const fleet_device& device) {
   constexpr double standard = 128.0 * 1024 * 1024;
-  const double available = fact_or(device, "memory_available_bytes", 16 * standard);
+  const double available = number_of(field(device.entry, "/facts/memory_available_bytes")).value_or(16 * standard);
   double bytes = standard;
   while (bytes * 16 > available && bytes > 1024 * 1024) bytes /= 2;
   return bytes;
@@ -31,7 +25,7 @@ double memory_bytes(const fleet_device& device) {
 
 /// The size of one array of which three stay in the last-level cache together; nothing where its size is not known.
 std::optional<double> cache_bytes(const fleet_device& device) {
-  const double cache = fact_or(device, "cache_llc_bytes", 0);
+  const double cache = number_of(field(device.entry, "/facts/cache_llc_bytes")).value_or(0);
   if (cache < 1024 * 1024) return std::nullopt;
   double bytes = 64.0 * 1024;
   while (bytes * 16 <= cache) bytes *= 2;  // half of the cache is left to others

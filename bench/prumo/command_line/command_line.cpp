@@ -25,9 +25,9 @@ std::string verbs_list(std::string_view indent) {
 
 std::string program_help() {
   return fmt::format(
-      "prumo measures what this machine's devices do with basic operations, and says how that compares with what they "
-      "could do.\n\n{}\n`prumo VERB --help` shows options and examples; `prumo --version` the version.\n"
-      "Begin with: prumo bench --quick\n",
+      "prumo measures basic operations on the devices of this machine, and shows how close they come to what the "
+      "devices can do.\n\n{}\n`prumo VERB --help` shows options and examples. `prumo --version` prints the "
+      "version.\nBegin with: prumo bench --quick\n",
       verbs_list("  prumo "));
 }
 
@@ -46,7 +46,7 @@ std::string explain_extras(const CLI::App& app, std::string_view verb) {
   const std::vector<std::string> extras = app.remaining();
   const std::string word = extras.empty() ? std::string() : extras.front();
   if (!word.starts_with("-")) {
-    return fmt::format("'{}' is one word too many; `prumo {} --help` shows what is understood", word, verb);
+    return fmt::format("unexpected word '{}'; `prumo {} --help` shows the options", word, verb);
   }
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {

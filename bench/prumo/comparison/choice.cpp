@@ -5,7 +5,7 @@
 #include "results/result_fields.hpp"
 #include "terminal/nearest_name.hpp"
 #include "terminal/program_error.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ void keep_named(std::vector<comparison_source>& sources, const std::vector<std::
   for (const std::string& name : wanted) {
     if (std::ranges::any_of(known, [&](const std::string& value) { return fits(value, name); })) continue;
     const std::vector<std::string> names(known.begin(), known.end());
-    refuse(sanitize(unknown_name_message(what, name, names)) + " None of the files has it.");
+    refuse(sanitize(unknown_name_message(what, name, names)) + " No file has it.");
   }
   for (comparison_source& source : sources) {
     std::erase_if(source.rows, [&](const measurement& row) {
@@ -84,7 +84,7 @@ std::vector<const comparison_source*> without_repeats(const std::vector<const co
     if (runs.insert(id.empty() ? "file " + source->name : "run " + id).second) {
       kept.push_back(source);
     } else {
-      notes.push_back(fmt::format("{}: the same run is on this side already; it counts once", source->name));
+      notes.push_back(fmt::format("{}: this run is on this side already, and counts once", source->name));
     }
   }
   return kept;
@@ -192,8 +192,8 @@ comparison devices_of(const comparison_request& request) {
   if (sides.size() < 2) {
     const comparison_source& file = *request.files.front();
     refuse(
-        fmt::format("{}: one device with one implementation{} is nothing to compare; name a second file, or measure "
-                    "more with `prumo bench --device` or `--impl all`",
+        fmt::format("{}: has one device with one implementation{}, so there is nothing to compare; name a second file, "
+                    "or measure more with `prumo bench --device` or `--impl all`",
                     sanitize(file.name), sides.empty() ? "" : " (" + sanitize(sides.front().label) + ")"));
   }
   const auto base = request.base.empty() ? std::nullopt : std::optional<std::size_t>(find_base(sides, request.base));
@@ -216,12 +216,13 @@ comparison devices_of(const comparison_request& request) {
   std::string why;
   constexpr std::size_t most = 3;
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
-    why += fmt::format("{} {} {}", i > 0 ? ";" : "", order[i].first, sanitize(fit(order[i].second, 160)));
+    why += fmt::format("{} {} ({} {})", i > 0 ? ";" : "", sanitize(fit(order[i].second, 160)), order[i].first,
+                       order[i].first == 1 ? "case" : "cases");
   }
   refuse(
-      fmt::format("no case is on two sides, so nothing can be compared:{}. Measure the same operations, sizes, types "
-                  "and modes on each",
-                  why.empty() ? " the filters leave nothing" : why));
+      fmt::format("no case was measured on two sides, so nothing can be compared:{}. Measure the same operations, "
+                  "sizes, types and modes on each",
+                  why.empty() ? " the filters leave no case" : why));
 }
 
 }  // namespace
@@ -247,9 +248,10 @@ void keep_rows(std::vector<comparison_source>& sources, const row_filters& filte
     });
   }
   if (std::ranges::any_of(sources, [](const comparison_source& it) { return !it.rows.empty(); })) return;
-  std::string sizes;
-  for (const std::uint64_t bytes : seen) sizes += (sizes.empty() ? "" : ", ") + format_bytes(bytes);
-  refuse(fmt::format("--size: none of the files has such arrays; they have {}", sizes.empty() ? "none" : sizes));
+  std::vector<std::string> sizes;
+  std::ranges::transform(seen, std::back_inserter(sizes), format_bytes);
+  refuse(fmt::format("--size: no file has arrays of these sizes; there are: {}",
+                     sizes.empty() ? "none" : fmt::format("{}", fmt::join(sizes, ", "))));
 }
 
 comparison choose_comparison(const comparison_request& request) {
@@ -270,14 +272,14 @@ comparison choose_comparison(const comparison_request& request) {
     if (!shared.empty()) {
       of = versions_of({request.files[0]}, {request.files[1]});
       of.notes.push_back(
-          fmt::format("two files with {} of one machine: compared as two versions of it; --base DEVICE "
-                      "puts devices side by side instead",
+          fmt::format("both files have {} of the same machine, so they are compared as two versions; --base DEVICE "
+                      "shows devices side by side instead",
                       fmt::join(shared, ", ")));
     } else {
       of = devices_of(request);
       if (!elsewhere.empty()) {
         of.notes.push_back(
-            fmt::format("{} is not the same device in both files, so they stand side by side; as two "
+            fmt::format("{} is not the same device in both files, so they stand side by side; to compare them as two "
                         "versions: prumo compare {} --to {}",
                         fmt::join(elsewhere, ", "), request.files[0]->name, request.files[1]->name));
       }

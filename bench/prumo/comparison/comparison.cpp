@@ -64,7 +64,7 @@ std::string refusal_of_pair(const comparison_side& base, const measurement& befo
   const json& bytes_before = field(before.result, "/bytes");
   const json& bytes_after = field(after.result, "/bytes");
   if (bytes_before.is_number() && bytes_after.is_number() && bytes_before != bytes_after) {
-    return differs("another convention of bytes", base, bytes_before, side, bytes_after);
+    return differs("the bytes are counted differently", base, bytes_before, side, bytes_after);
   }
   const comparison_source* source_before = source_of(base, &before);
   const comparison_source* source_after = source_of(side, &after);
@@ -72,7 +72,7 @@ std::string refusal_of_pair(const comparison_side& base, const measurement& befo
   const json& seed_before = field(source_before->run, "/plan/seed");
   const json& seed_after = field(source_after->run, "/plan/seed");
   if (!seed_before.is_null() && !seed_after.is_null() && seed_before != seed_after) {
-    return differs("other data, by another --seed", base, seed_before, side, seed_after);
+    return differs("the data differ, because of another --seed", base, seed_before, side, seed_after);
   }
   return {};
 }
@@ -188,7 +188,7 @@ void judge_cases(comparison& of, const judge_options& options, bool interleaved)
       if (pair.before.empty() && pair.told_before.empty()) continue;
       if (pair.after.empty() && pair.told_after.empty()) continue;
       if (interleaved && !have_common_run(pair)) {
-        outcome.refusal = "no process run has times of both";
+        outcome.refusal = "no process run timed both";
         continue;
       }
       outcome.from_moments = !pair.told_before.empty() || !pair.told_after.empty();

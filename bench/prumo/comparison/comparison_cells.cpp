@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-json or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
-
 std::optional<double> number_by(const cell_figures& figures, comparison_value by) {
   switch (by) {
     case comparison_value::roofline: return figures.roofline;
@@ -78,7 +76,7 @@ text_table::cell value_cell(const case_cell& cell, comparison_value by, footnote
   if (text.empty()) return {"n/a", emphasis::muted};
   if (figures.published) text += '*';
   if (field(row->result, "/verified") == false) {
-    return {text + ' ' + notes.add("WRONG: its result broke the bound of errors"), emphasis::bad};
+    return {text + ' ' + notes.add("WRONG: the error of its result exceeded the bound"), emphasis::bad};
   }
   return {text};
 }

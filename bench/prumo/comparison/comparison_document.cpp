@@ -7,7 +7,7 @@
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
 #include "results/run_record.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -225,10 +225,10 @@ void check_comparison_replaceable(const std::string& path) {
     schema.clear();  // whatever it is, it is no comparison
   }
   if (schema.starts_with("prumo.comparison/")) return;
-  throw results_error(results_error::cause::input,
-                      fmt::format("{}: holds something else than a comparison; it is not overwritten: move it away or "
-                                  "name another file",
-                                  sanitize(path)));
+  throw results_error(
+      results_error::cause::input,
+      fmt::format("{}: is not a comparison, so it is not overwritten; move it away or name another file",
+                  sanitize(path)));
 }
 
 }  // namespace prumo::bench

@@ -4,7 +4,6 @@
 #include "comparison/context.hpp"
 #include "reports/case_columns.hpp"
 #include "reports/result_cells.hpp"
-#include "terminal/fitting_table.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -21,12 +20,6 @@ namespace {
 
 using nlohmann::json;
 using align = text_table::align;
-
-std::string line_of(const std::string& text, const text_style& style, emphasis how = emphasis::none) {
-  text_table table({{""}});
-  table.add_row({{text, how}});
-  return table.render(style);
-}
 
 std::string plural(std::size_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -77,7 +70,8 @@ std::string context_lines(const comparison& of, const comparison_view& view, con
   }
   std::string text = table.render(style);
   if (shown < differences.size()) {
-    text += line_of(fmt::format("and {} more (--all shows them)", differences.size() - shown), style, emphasis::muted);
+    text +=
+        paragraph(fmt::format("and {} more (--all shows them)", differences.size() - shown), style, emphasis::muted);
   }
   return text + '\n';
 }
@@ -101,10 +95,10 @@ ordered_cases in_order(const comparison& of) {
   return ordered;
 }
 
-/// Two values of a figure that both sides may know: `93.1% > 95.2%`.
+/// Two values of a figure that both sides may know: `93.1% -> 95.2%`.
 std::string both(const std::string& before, const std::string& after) {
   if (before.empty() && after.empty()) return {};
-  return fmt::format("{} > {}", before.empty() ? "n/a" : before, after.empty() ? "n/a" : after);
+  return fmt::format("{} -> {}", before.empty() ? "n/a" : before, after.empty() ? "n/a" : after);
 }
 
 std::string share_text(const std::optional<double>& percent) {
@@ -116,30 +110,26 @@ std::string energy_text(const std::optional<double>& joules) {
 }
 
 std::string versions_table(const ordered_cases& ordered, const comparison_view& view, footnotes& notes,
-                           const text_style& style, std::string& common) {
-  const case_columns columns_of_case(ordered.results, ordered.results, {"by"});
-  common = columns_of_case.common();
-  std::set<std::string> implementations;
-  for (const compared_case* it : ordered.cases) implementations.insert(it->implementation);
-  if (implementations.size() == 1 && !implementations.begin()->empty()) {
-    common += (common.empty() ? "" : ", ") + *implementations.begin();
-  }
+                           const text_style& style) {
+  using role = text_table::role;
+  const bool by_time = view.by == comparison_value::time;
+  const case_columns columns_of_case(ordered.results, {"implementation"});
   std::vector<text_table::column> columns;
   columns_of_case.add_columns(columns);
-  columns.push_back({"by"});
+  columns.push_back({"implementation", align::left, role::axis});
   columns.push_back({"before", align::right});
   columns.push_back({"after", align::right});
-  columns.push_back({view.by == comparison_value::time ? "after/before" : "time after/before", align::right});
+  columns.push_back({by_time ? "after/before" : "time after/before", align::right});
   columns.push_back({fmt::format("{:.0f}% interval", 100 * view.judged_with.confidence), align::right});
-  if (view.by == comparison_value::time) columns.push_back({"rate after", align::right, true});
-  if (view.by != comparison_value::roofline) columns.push_back({"roof", align::right, true});
-  if (view.by != comparison_value::peak) columns.push_back({"peak", align::right, true});
-  if (view.by != comparison_value::energy) columns.push_back({"energy", align::right, true});
+  if (by_time) columns.push_back({"rate after", align::right, role::detail});
+  if (view.by != comparison_value::roofline) columns.push_back({"% of roofline", align::right, role::detail});
+  if (view.by != comparison_value::peak) columns.push_back({"% of peak", align::right, role::detail});
+  if (view.by != comparison_value::energy) columns.push_back({"energy", align::right, role::detail});
   columns.push_back({"verdict"});
 
-  fitting_table table(std::move(columns));
+  text_table table(std::move(columns));
   for (const compared_case* it : ordered.cases) {
-    table.heading(text_of(field(it->result(), "/op")));
+    table.add_heading(columns_of_case.heading(it->result()));
     const case_cell& before = it->cells[0];
     const case_cell& after = it->cells[1];
     const cell_figures figures_before = figures_of(before);
@@ -147,14 +137,12 @@ std::string versions_table(const ordered_cases& ordered, const comparison_view& 
     const case_outcome& outcome = it->outcomes.at(1);
     std::vector<text_table::cell> cells;
     columns_of_case.add_cells(it->result(), cells);
-    cells.push_back({implementations.size() > 1 ? it->implementation : std::string()});
+    cells.push_back({it->implementation});
     cells.push_back(value_cell(before, view.by, notes, style));
     cells.push_back(value_cell(after, view.by, notes, style));
     cells.push_back({outcome.ratio && outcome.refusal.empty() ? format_significant(*outcome.ratio, 4) : std::string()});
     cells.push_back({interval_cell(outcome)});
-    if (view.by == comparison_value::time) {
-      cells.push_back({figures_after.seconds ? rate_text(after, figures_after) : std::string()});
-    }
+    if (by_time) cells.push_back({figures_after.seconds ? rate_text(after, figures_after) : std::string()});
     if (view.by != comparison_value::roofline) {
       cells.push_back({both(share_text(figures_before.roofline), share_text(figures_after.roofline))});
     }
@@ -172,18 +160,17 @@ std::string versions_table(const ordered_cases& ordered, const comparison_view& 
 }
 
 std::string devices_table(const comparison& of, const ordered_cases& ordered, const comparison_view& view,
-                          footnotes& notes, const text_style& style, std::string& common) {
-  const case_columns columns_of_case(ordered.results, ordered.results, {"device", "by"});
-  common = columns_of_case.common();
+                          footnotes& notes, const text_style& style) {
+  const case_columns columns_of_case(ordered.results, {"device", "implementation"});
   std::vector<text_table::column> columns;
   columns_of_case.add_columns(columns);
   for (std::size_t side = 0; side < of.sides.size(); ++side) {
     columns.push_back({of.sides[side].label, align::right});
     if (side != of.base) columns.push_back({"to base", align::right});
   }
-  fitting_table table(std::move(columns));
+  text_table table(std::move(columns));
   for (const compared_case* it : ordered.cases) {
-    table.heading(text_of(field(it->result(), "/op")));
+    table.add_heading(columns_of_case.heading(it->result()));
     std::vector<text_table::cell> cells;
     columns_of_case.add_cells(it->result(), cells);
     for (std::size_t side = 0; side < of.sides.size(); ++side) {
@@ -211,10 +198,10 @@ std::string lonely_lines(const comparison& of, const comparison_view& view, cons
   std::string line = fmt::format("{} without a partner (--all lists them):", plural(of.lonely.size(), "case", "cases"));
   constexpr std::size_t most = 4;
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
-    line += fmt::format("{} {} {}", i > 0 ? ";" : "", order[i].second, order[i].first);
+    line += fmt::format("{} {} ({})", i > 0 ? ";" : "", order[i].first, plural(order[i].second, "case", "cases"));
   }
   if (order.size() > most) line += fmt::format("; and {} other reasons", order.size() - most);
-  return line_of(line, style, emphasis::muted) + '\n';
+  return paragraph(line, style, emphasis::muted) + '\n';
 }
 
 std::string counts_line(std::size_t cases, const verdict_counts& counts) {
@@ -247,26 +234,26 @@ std::string legend(const comparison& of, const comparison_view& view) {
   std::string text;
   if (of.mode == comparison_mode::versions) {
     text = fmt::format(
-        "after/before: ratio of times, above 1 is slower; same: the interval lies within {:.3g} %; slower, "
-        "faster: beyond that, and more than chance explains over all cases",
+        "after/before: ratio of the times; above 1 is slower. same: the interval lies within {:.3g} %. slower, faster: "
+        "the ratio is beyond that, and over all cases chance does not explain it.",
         100 * view.judged_with.margin);
   } else if (view.by == comparison_value::roofline || view.by == comparison_value::peak) {
-    text = "to base: quotient of the shares";
+    text = "to base: ratio of the shares.";
   } else if (view.by == comparison_value::energy) {
-    text = "to base: quotient of the energies, above 1 needs more";
+    text = "to base: ratio of the energies; above 1 needs more.";
   } else {
-    text = fmt::format("to base: how many times as fast as {}; ~: the {:.0f} % interval holds 1",
-                       of.sides[of.base].label, 100 * view.judged_with.confidence);
+    text = fmt::format("to base: speed relative to {}. ~: the {:.0f} % interval contains 1.", of.sides[of.base].label,
+                       100 * view.judged_with.confidence);
   }
   if (assumed) {
-    text += fmt::format("; with fewer than {} process runs a side {:.3g} % between runs is assumed", fewest_runs,
-                        100 * view.judged_with.assumed_run_spread);
+    text += fmt::format(" A side with fewer than {} process runs is assumed to vary by {:.3g} % between runs.",
+                        fewest_runs, 100 * view.judged_with.assumed_run_spread);
   }
   if (from_moments > 0) {
-    text += fmt::format("; {} from means and standard deviations, since the files hold no samples",
+    text += fmt::format(" {} from means and standard deviations, because the files have no samples.",
                         plural(from_moments, "interval comes", "intervals come"));
   }
-  if (!publications.empty()) text += "; *: published, not measured here: no verdict";
+  if (!publications.empty()) text += " *: published and not measured here, so there is no verdict";
   for (const std::string& publication : publications) text += publication.empty() ? "" : " (" + publication + ')';
   return text;
 }
@@ -280,27 +267,24 @@ std::string comparison_table(const comparison& of, const comparison_view& view, 
   out += '\n';
   out += context_lines(of, view, style);
   footnotes notes;
-  std::string common;
   const ordered_cases ordered = in_order(of);
-  const std::string body = of.mode == comparison_mode::versions
-                               ? versions_table(ordered, view, notes, style, common)
-                               : devices_table(of, ordered, view, notes, style, common);
-  if (!common.empty()) out += line_of("all rows: " + common, style, emphasis::muted);
-  out += body + '\n';
+  out += of.mode == comparison_mode::versions ? versions_table(ordered, view, notes, style)
+                                              : devices_table(of, ordered, view, notes, style);
+  out += '\n';
   if (const std::string lines = notes.render(style); !lines.empty()) out += lines + '\n';
   out += lonely_lines(of, view, style);
   const verdict_counts counts = count_verdicts(of);
-  out += line_of(counts_line(of.cases.size(), counts), style, emphasis::heading);
+  out += paragraph(counts_line(of.cases.size(), counts), style, emphasis::heading);
   if (view.gated) {
     const bool passed = passes_gate(counts);
     std::string text =
         fmt::format("gate {:.3g} %: {}", 100 * view.judged_with.margin, passed ? "passed" : "NOT passed");
     if (!passed) text += fmt::format(", {} slower, {} broke", counts.slower, counts.broke);
-    if (counts.unclear > 0) text += fmt::format("; {} unclear: more process runs a side would tell", counts.unclear);
+    if (counts.unclear > 0) text += fmt::format("; {} unclear: more process runs would decide", counts.unclear);
     if (!of.lonely.empty()) text += fmt::format("; {} without a partner", of.lonely.size());
-    out += line_of(text, style, passed ? emphasis::good : emphasis::bad);
+    out += paragraph(text, style, passed ? emphasis::good : emphasis::bad);
   }
-  out += line_of(legend(of, view), style, emphasis::muted);
+  out += paragraph(legend(of, view), style, emphasis::muted);
   return out;
 }
 

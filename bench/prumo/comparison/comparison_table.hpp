@@ -4,7 +4,7 @@
 #include "comparison/comparison.hpp"
 #include "comparison/comparison_cells.hpp"
 #include "statistics/verdict.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <optional>
 #include <string>

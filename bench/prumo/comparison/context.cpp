@@ -107,7 +107,7 @@ void put_run(fact_values& values, const json& run) {
   put(values, relevance::system, "distribution", field(run, "/host/distribution"));
   if (const json& bytes = field(run, "/memory/bytes"); bytes.is_number()) {
     // Firmware and kernel take their share of memory, which varies by some pages.
-    put(values, relevance::system, "memory", fmt::format("{:.0f} GB", bytes.get<double>() / (1024.0 * 1024 * 1024)));
+    put(values, relevance::system, "memory", fmt::format("{:.0f} GiB", bytes.get<double>() / (1024.0 * 1024 * 1024)));
   }
   const json& versions = field(run, "/versions");
   for (const char* name : {"prumo", "nvbench", "Google Benchmark"}) {

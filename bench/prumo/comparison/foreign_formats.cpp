@@ -31,7 +31,7 @@ void set_foreign_time(json& result, double seconds) {
   } else {
     result["status"] = "failed";
     result["reason"] = std::isfinite(seconds) ? fmt::format("its file says that it took {} s", seconds)
-                                              : std::string("its file tells no time");
+                                              : std::string("its file has no time for it");
   }
 }
 

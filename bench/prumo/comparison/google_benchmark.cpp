@@ -4,7 +4,7 @@
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
 #include "statistics/statistics.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -150,10 +150,10 @@ bool is_google_benchmark(const json& document) {
 comparison_source read_google_benchmark(const json& document, const std::string& name) {
   const json& context = field(document, "/context");
   if (const auto version = number_of(field(context, "/json_schema_version")); version && *version != 1) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("{}: is Google Benchmark JSON of version {}, this prumo reads version 1; use a "
-                                    "newer prumo",
-                                    sanitize(name), *version));
+    throw results_error(
+        results_error::cause::input,
+        fmt::format("{}: is Google Benchmark JSON of version {}, but this prumo reads version 1; use a newer prumo",
+                    sanitize(name), *version));
   }
   comparison_source source;
   source.name = name;

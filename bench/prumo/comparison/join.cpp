@@ -106,10 +106,7 @@ constexpr std::array<property, 11> properties{{{"/threads", "number of threads"}
 std::string value_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return value.is_null() ? "-" : value.dump();
-  std::string text;
-  for (const auto& [name, entry] : value.items())
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, entry.dump());
-  return text.empty() ? "-" : text;
+  return value.empty() ? "-" : named_values(value);
 }
 
 /// Splits off what has no partner, with the reason: the nearest case of another side and in what it differs.
@@ -155,7 +152,7 @@ void set_lonely_apart(comparison& of, bool by_device) {
       const bool before = side < other_side;
       const json& one = before ? result : other->result();
       const json& two = before ? other->result() : result;
-      reason = fmt::format("another {}: {} in {}, {} in {}", first.name, value_text(field(one, first.pointer)),
+      reason = fmt::format("different {}: {} in {}, {} in {}", first.name, value_text(field(one, first.pointer)),
                            of.sides[std::min(side, other_side)].label, value_text(field(two, first.pointer)),
                            of.sides[std::max(side, other_side)].label);
     }
@@ -236,8 +233,8 @@ comparison join_versions(comparison_side before, comparison_side after) {
   }
   of.cases = collected.take();
   if (const std::size_t renamed = pair_renamed(of.cases); renamed > 0) {
-    of.notes.push_back(fmt::format("{} {} by another implementation than before: see `by`", renamed,
-                                   renamed == 1 ? "case ran" : "cases ran"));
+    of.notes.push_back(fmt::format("{} {} by another implementation than before; see the column `implementation`",
+                                   renamed, renamed == 1 ? "case ran" : "cases ran"));
   }
   set_lonely_apart(of, true);
   return of;
@@ -269,8 +266,8 @@ comparison join_devices(std::vector<comparison_side> sides, std::optional<std::s
   }
   if (slower_ones > 0) {
     of.notes.push_back(
-        fmt::format("of several implementations on a device the fastest correct one is shown, {} others are not; "
-                    "--impl all gives each a column, --impl NAME chooses",
+        fmt::format("of several implementations on a device, the fastest correct one is shown, and {} others are not; "
+                    "--impl all gives each a column, --impl NAME chooses one",
                     slower_ones));
   }
   set_unmet_publications_apart(of);

@@ -3,7 +3,7 @@
 #include "comparison/foreign_formats.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -144,9 +144,10 @@ bool is_nvbench(const json& document) {
 comparison_source read_nvbench(const json& document, const std::string& name, const std::string& folder) {
   const auto major = number_of(field(document, "/meta/version/json/major"));
   if (major && *major != 1) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("{}: is nvbench JSON of version {}, this prumo reads version 1; use a newer prumo",
-                                    sanitize(name), *major));
+    throw results_error(
+        results_error::cause::input,
+        fmt::format("{}: is nvbench JSON of version {}, but this prumo reads version 1; use a newer prumo",
+                    sanitize(name), *major));
   }
   comparison_source source;
   source.name = name;

@@ -8,7 +8,7 @@
 #include "results/results_schema.hpp"
 #include "results/results_text.hpp"
 #include "statistics/statistics.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -133,7 +133,8 @@ comparison_source source_of_results(json document, std::string name) {
   for (json& device : document.at("devices")) {
     const std::string id = device.at("id");
     if (!device_places.emplace(with_threads(id, device.at("threads")), source.devices.size()).second) {
-      source.notes.push_back(fmt::format("{}: describes its device {} twice; the first counts", source.name, id));
+      source.notes.push_back(
+          fmt::format("{}: describes its device {} twice; the first description counts", source.name, id));
       continue;
     }
     device_places.emplace(id, source.devices.size());
@@ -186,14 +187,14 @@ comparison_source read_source(std::string_view text, const std::string& name, co
   if (schema.starts_with("prumo.results/")) {
     source = source_of_results(checked_results(std::move(document), name), name);
   } else if (schema.starts_with("prumo.comparison/")) {
-    refuse(name, "is the outcome of a comparison; name the results files that were compared");
+    refuse(name, "is the output of prumo compare; name the results files that it compared");
   } else if (is_google_benchmark(document)) {
     source = read_google_benchmark(document, name);
   } else if (is_nvbench(document)) {
     source = read_nvbench(document, name, folder);
   } else {
-    refuse(name, fmt::format("is JSON, but none of the formats that can be compared: {}, what nvbench writes with "
-                             "--json, or Google Benchmark with --benchmark_out",
+    refuse(name, fmt::format("is JSON, but in no format that can be compared. These are {}, the output of nvbench "
+                             "--json, and that of Google Benchmark with --benchmark_out",
                              results_schema_name));
   }
   if (source.rows.empty()) {

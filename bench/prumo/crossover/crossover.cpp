@@ -36,8 +36,7 @@ class search {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (i > 1 && seconds_until(setting_.deadline) < 0) {
         curves_.notes.push_back(
-            fmt::format("{}: the time was spent before {} of {} sizes were measured; give a longer "
-                        "--time-budget",
+            fmt::format("{}: time ran out before {} of {} sizes were measured; give a longer --time-budget",
                         workload_.name, sizes.size() - i, sizes.size()));
         break;
       }
@@ -50,8 +49,7 @@ class search {
     }
     if (seconds_until(setting_.deadline) < 0 && next_in_any_bracket()) {
       curves_.notes.push_back(
-          fmt::format("{}: the time was spent before every break-even was narrowed down to {}; give "
-                      "a longer --time-budget",
+          fmt::format("{}: time ran out before every break-even was narrowed down to {}; give a longer --time-budget",
                       workload_.name, format_percent(100 * (setting_.tolerance - 1))));
     }
     return std::move(curves_);
@@ -140,7 +138,7 @@ crossover_workload operation_workload(const std::string& op, const plan_options&
   constexpr double kibibyte = 1024;
   crossover_workload workload;
   workload.name = op;
-  workload.title = op;
+  workload.title = fmt::format("{} ({}, {})", op, common.dtypes.front(), common.caches.front());
   workload.axis = "bytes of one array";
   workload.smallest = bytes.smallest > 0 ? bytes.smallest : 4 * kibibyte;
   workload.largest = bytes.largest > 0 ? bytes.largest : 64 * kibibyte * kibibyte;

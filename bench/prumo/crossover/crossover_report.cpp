@@ -3,6 +3,7 @@
 
 #include "reports/result_cells.hpp"
 #include "terminal/text_plot.hpp"
+#include "terminal/text_table.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -23,12 +24,6 @@ const crossover_series* first_host(const crossover_curves& curves) {
   return found == curves.series.end() ? nullptr : &*found;
 }
 
-std::string wrapped(const std::string& line, const text_style& style, emphasis how = emphasis::none) {
-  text_table table({{""}});
-  table.add_row({{line, how}});
-  return table.render(style);
-}
-
 std::string sizes_table(const crossover_workload& workload, const crossover_curves& curves, const text_style& style) {
   using align = text_table::align;
   const crossover_series* host = first_host(curves);
@@ -36,7 +31,8 @@ std::string sizes_table(const crossover_workload& workload, const crossover_curv
   std::set<double> sizes;
   for (const crossover_series& it : curves.series) {
     columns.push_back({it.label(), align::right});
-    if (it.own_memory && host != nullptr) columns.push_back({"/ " + host->label(), align::right, true});
+    if (it.own_memory && host != nullptr)
+      columns.push_back({"/ " + host->label(), align::right, text_table::role::detail});
     for (const auto& [size, seconds] : it.seconds) sizes.insert(size);
   }
   text_table table(std::move(columns));
@@ -65,7 +61,7 @@ std::string axis_number(double value) { return fmt::format("{:.0f}", value); }
 
 std::string crossover_table(const crossover_workload& workload, const crossover_curves& curves,
                             const text_style& style) {
-  std::string out = wrapped(workload.title, style, emphasis::heading);
+  std::string out = paragraph(workload.title, style, emphasis::heading);
   out += sizes_table(workload, curves, style) + '\n';
   std::size_t challengers = 0;
   for (const crossover_series& challenger : curves.series) {
@@ -73,19 +69,19 @@ std::string crossover_table(const crossover_workload& workload, const crossover_
     for (const crossover_series& host : curves.series) {
       if (host.own_memory) continue;
       ++challengers;
-      out += wrapped(describe_crossings(crossover_curves::ratios(challenger, host), challenger.label(), host.label(),
-                                        workload.text),
-                     style, emphasis::heading);
+      out += paragraph(describe_crossings(crossover_curves::ratios(challenger, host), challenger.label(), host.label(),
+                                          workload.text),
+                       style, emphasis::heading);
     }
   }
   if (challengers == 0) {
     const bool hosts = first_host(curves) != nullptr;
-    out += wrapped(hosts ? "there is nothing to cross: no device here has a memory of its own, so this is the curve of "
-                           "the host alone"
-                         : "there is nothing to cross: no host device was measured beside it",
-                   style);
+    out += paragraph(
+        hosts ? "There is no crossover to find: no device here has its own memory. The table shows the host alone."
+              : "There is no crossover to find: no host device was measured.",
+        style);
   }
-  for (const std::string& note : curves.notes) out += wrapped("left out: " + note, style, emphasis::muted);
+  for (const std::string& note : curves.notes) out += paragraph("left out: " + note, style, emphasis::muted);
   return out;
 }
 
@@ -134,7 +130,8 @@ std::string published_times_table(const json& published, const crossover_curves&
       if (here != it.seconds.end()) add_row(it.label(), here->second, "measured here");
     }
   }
-  return table.render(style) + wrapped("published: " + source + "; lacks: " + lacks, style, emphasis::muted);
+  return table.render(style) +
+         paragraph("published: " + source + ". The source lacks: " + lacks, style, emphasis::muted);
 }
 
 }  // namespace prumo::bench

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "crossover/crossover.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <nlohmann/json.hpp>
 

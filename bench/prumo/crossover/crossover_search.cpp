@@ -50,7 +50,7 @@ std::optional<double> next_size(const std::vector<ratio_point>& points, double t
 
 std::string describe_crossings(const std::vector<ratio_point>& points, const std::string& challenger,
                                const std::string& other, const std::function<std::string(double)>& at) {
-  if (points.empty()) return fmt::format("{} and {} have no size in common that was measured", challenger, other);
+  if (points.empty()) return fmt::format("no size was measured on both {} and {}", challenger, other);
   const std::vector<crossing> found = find_crossings(points);
   const auto [smallest, largest] = std::ranges::minmax(points, {}, &ratio_point::size);
   if (found.empty()) {
@@ -64,7 +64,8 @@ std::string describe_crossings(const std::vector<ratio_point>& points, const std
     text += fmt::format("{}{} {} {} at {} (measured at {} and {})", text.empty() ? "" : "; ", challenger,
                         it.challenger_wins ? "overtakes" : "falls behind", other, at(it.size), at(it.low), at(it.high));
   }
-  if (found.size() > 1) text += fmt::format("; {} times in all, so the two are close or unsteady", found.size());
+  if (found.size() > 1)
+    text += fmt::format("; the order changes {} times, so the two are close or unsteady", found.size());
   return text;
 }
 

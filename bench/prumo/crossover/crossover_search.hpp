@@ -37,7 +37,7 @@ struct crossing {
                                               std::span<const double> tried,
                                               const std::function<double(double)>& round);
 
-/// What the points say, in words: `at` writes a size. `cuda:0 overtakes openmp:0 at 1.5MB (measured between ...)`,
+/// What the points say, in words: `at` writes a size. `cuda:0 overtakes openmp:0 at 1.5MiB (measured between ...)`,
 /// `is faster at every size measured`, `never overtakes`, or each change where there are several.
 [[nodiscard]] std::string describe_crossings(const std::vector<ratio_point>& points, const std::string& challenger,
                                              const std::string& other, const std::function<std::string(double)>& at);

@@ -53,7 +53,7 @@ void add_resident(json& whole, const json& product, const json& sum) {
   }
   set_time(whole, std::move(samples), product.at("time_s").at("clock"),
            *waiting_seconds(product) + *waiting_seconds(sum));
-  whole["warnings"].push_back("composed: the times of gemm and sum were measured apart and added");
+  whole["warnings"].push_back("composed: the times of gemm and sum were measured separately and added");
 }
 
 /// Both matrices go to the device, one number comes back; the product stays there.
@@ -72,8 +72,8 @@ void add_transferred(json& whole, const json& product, const json& sum, const js
                        {"h2d_bytes", field(product, "/transfer/h2d_bytes")},
                        {"d2h_bytes", field(sum, "/transfer/d2h_bytes")}};
   whole["warnings"].push_back(
-      "composed: the copies of gemm's inputs and of the sum, and the resident times of both, were measured apart and "
-      "added");
+      "composed: the copies of gemm's inputs and of the sum, and the resident times of both, were measured separately "
+      "and added");
 }
 
 /// The entry of the whole for one of the product's.
@@ -93,7 +93,7 @@ json composed(double rows, const json& product, const std::vector<json>& product
   for (const json* part : {&product, sum, resident_product, resident_sum}) {
     if (part != nullptr && part->at("status") == "ok") continue;
     whole["status"] = part == nullptr ? json("failed") : part->at("status");
-    whole["reason"] = part == nullptr ? std::string("one of its parts was not measured")
+    whole["reason"] = part == nullptr ? std::string("a part of it was not measured")
                                       : fmt::format("{}: {}", text_of(part->at("op")), text_of(part->at("reason")));
     whole["key"] = result_key(whole);
     return whole;
@@ -126,7 +126,7 @@ json composed(double rows, const json& product, const std::vector<json>& product
 crossover_workload product_and_sum_workload(const plan_options& common, const size_range& rows) {
   crossover_workload workload;
   workload.name = "matmul_sum";
-  workload.title = "(x @ y.T).sum() of two matrices, m x k each; k = 3/7 m";
+  workload.title = "(x @ y.T).sum() of two m x k matrices, where k = 3/7 m";
   workload.axis = "rows m";
   workload.smallest = rows.smallest > 0 ? rows.smallest : 70;
   workload.largest = rows.largest > 0 ? rows.largest : 7000;

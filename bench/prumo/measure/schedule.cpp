@@ -159,7 +159,7 @@ void scheduler::leave_out(planned_group& group, std::span<const std::size_t> pla
     const bool is_long = 2 * call > 0.5 * all.least[place];
     const std::string why =
         is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
-                : fmt::format("to prepare, verify and measure it once takes about {}, too long for what is left of",
+                : fmt::format("preparing, verifying and measuring it once takes about {}, too long for what is left of",
                               format_duration(all.least[place]));
     it.outcome = settled_outcome{
         "skipped", fmt::format("{}: {} a budget of {}; name the size with --size, give a longer --time-budget, or "
@@ -173,8 +173,8 @@ void scheduler::tell_overlong(double seconds) {
   overlong_ = true;
   progress_.clear();
   fmt::print(stderr,
-             "prumo: note: to call each of the chosen cases once takes about {}, longer than the budget of {}: each is "
-             "verified and gets a single sample, whatever that takes\n",
+             "prumo: note: calling each chosen case once takes about {}, longer than the budget of {}. Each case is "
+             "verified and gets one sample, however long that takes\n",
              format_duration(seconds), format_duration(options_.budget_seconds));
 }
 

@@ -2,6 +2,7 @@
 #include "measure/time_model.hpp"
 
 #include "rates/rates_and_shares.hpp"
+#include "results/result_fields.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -45,11 +46,6 @@ usual_rates rates_of(const fleet_device& device) {
 
 /// The share of a theoretical peak that good kernels reach.
 constexpr double usual_share_of_peak = 0.7;
-
-double number_or(const json& object, const char* name, double fallback) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : fallback;
-}
 
 double reference_cost(const planned_group& group) {
   const cost_model model = cost_model::from_json(group.model);
@@ -130,7 +126,7 @@ double time_model::call_seconds(const planned_group& group, const planned_case& 
 double time_model::prepared_bytes(const planned_group& group, const planned_case& which) const {
   const fleet_device& device = fleet_.devices()[which.device];
   const double cache =
-      number_or(device.entry.value("facts", json::object()), "cache_llc_bytes", rates_of(device).last_level_cache);
+      number_of(field(device.entry, "/facts/cache_llc_bytes")).value_or(rates_of(device).last_level_cache);
   return std::max(group.footprint_bytes, which.cache == "cold" ? 2 * cache : 0.0);
 }
 

@@ -3,6 +3,7 @@
 
 #include "plan/plan_selection.hpp"
 #include "rates/rates_and_shares.hpp"
+#include "results/result_fields.hpp"
 #include "results/results_file.hpp"
 #include "terminal/program_error.hpp"
 #include "terminal/text_table.hpp"
@@ -23,19 +24,12 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<double> fact_number(const fleet_device& device, const char* name) {
-  const json facts = device.entry.value("facts", json::object());
-  const auto found = facts.find(name);
-  if (found == facts.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
 std::optional<settled_outcome> memory_outcome(const planned_group& group, const fleet_device& device) {
-  auto available = fact_number(device, "memory_available_bytes");
-  if (!available) available = fact_number(device, "memory_bytes");
+  auto available = number_of(field(device.entry, "/facts/memory_available_bytes"));
+  if (!available) available = number_of(field(device.entry, "/facts/memory_bytes"));
   if (!available || group.footprint_bytes <= *available) return std::nullopt;
   return settled_outcome{
-      "skipped", fmt::format("{} needs {} of memory ({:.0f} bytes) and {} has {} ({:.0f} bytes)", group.op,
+      "skipped", fmt::format("{} needs {} of memory ({:.0f} bytes), but {} has {} ({:.0f} bytes)", group.op,
                              format_bytes(static_cast<std::uint64_t>(group.footprint_bytes)), group.footprint_bytes,
                              device.id, format_bytes(static_cast<std::uint64_t>(*available)), *available)};
 }
@@ -58,7 +52,8 @@ void add_cases(planned_group& group, std::size_t device_index, const worker_flee
   } else if (!device.fixed_threads.empty()) {
     outcome = settled_outcome{"unsupported", device.fixed_threads};
   } else if (std::ranges::find(described->dtypes, group.dtype) == described->dtypes.end()) {
-    outcome = settled_outcome{"unsupported", fmt::format("{} has no {} for {}", device.id, group.dtype, group.op)};
+    outcome =
+        settled_outcome{"unsupported", fmt::format("{} does not support {} for {}", device.id, group.dtype, group.op)};
     const auto told =
         std::ranges::find(described->missing_dtypes, group.dtype, &std::pair<std::string, std::string>::first);
     if (told != described->missing_dtypes.end()) outcome->reason += ": " + told->second;
@@ -153,13 +148,8 @@ void mark_largest_kernels(bench_plan& plan, const worker_fleet& fleet) {
 }  // namespace
 
 std::string planned_group::label() const {
-  std::string size;
-  if (bytes_per_array) {
-    size = format_bytes(static_cast<std::uint64_t>(*bytes_per_array));
-  } else {
-    for (const auto& [name, value] : shape.items())
-      size += fmt::format("{}{}={}", size.empty() ? "" : " ", name, value.dump());
-  }
+  const std::string size =
+      bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*bytes_per_array)) : named_values(shape);
   return fmt::format("{} {}{} {}", op, dtype, layout == "right" ? "" : " " + layout, size);
 }
 
@@ -209,10 +199,10 @@ bench_plan make_plan(const plan_options& options, worker_fleet& fleet) {
     for (const std::string& dtype : chosen.dtypes) {
       for (const std::string& layout : chosen.layouts) {
         for (const auto& bytes : chosen.sizes) {
-          std::string refusal = fmt::format("no worker has {} for it", dtype);
+          std::string refusal = fmt::format("no worker supports {} for it", dtype);
           const auto resolved = resolve_shape(fleet, chosen, dtype, layout, bytes, refusal);
           if (!resolved) {
-            plan.notes.push_back(fmt::format("{} {} left out: {}", chosen.op, dtype, refusal));
+            plan.notes.push_back(fmt::format("{} {} is left out: {}", chosen.op, dtype, refusal));
             break;
           }
           planned_group group;
@@ -252,28 +242,26 @@ memory_roof memory_roof_of(const planned_group& group) {
   return roof_of(known ? std::optional(*bytes / *group.bytes_per_array) : std::nullopt, group.arrays);
 }
 
-std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width) {
+std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, const text_style& style) {
   using align = text_table::align;
+  using role = text_table::role;
   text_table table({{"operation", align::left},
-                    {"type", align::left},
-                    {"size", align::right},
-                    {"shape", align::left},
-                    {"device", align::left},
-                    {"implementation", align::left},
-                    {"data", align::left},
-                    {"cache", align::left},
-                    {"", align::left}});
+                    {"type", align::left, role::axis},
+                    {"size", align::right, role::axis},
+                    {"shape", align::left, role::axis},
+                    {"device", align::left, role::axis},
+                    {"implementation", align::left, role::axis},
+                    {"data", align::left, role::axis},
+                    {"cache", align::left, role::axis},
+                    {"", align::left, role::prose}});
   for (const planned_group& group : plan.groups) {
-    std::string shape;
-    for (const auto& [name, value] : group.shape.items())
-      shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value.dump());
     for (const planned_case& it : group.cases) {
       std::string data = it.host_memory ? fmt::format("{} ({})", it.data, *it.host_memory) : it.data;
       if (it.dispatch == "single") data += ", single calls";
       table.add_row({{group.op},
                      {group.dtype},
                      {group.bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*group.bytes_per_array)) : ""},
-                     {shape},
+                     {named_values(group.shape)},
                      {fleet.devices()[it.device].label()},
                      {it.implementation.value_or("")},
                      {data},
@@ -281,8 +269,6 @@ std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int wi
                      {it.outcome ? fmt::format("{}: {}", it.outcome->status, it.outcome->reason) : ""}});
     }
   }
-  text_style style = style_for(1);
-  if (width > 0) style.width = width;
   return table.render(style);
 }
 

@@ -3,6 +3,7 @@
 
 #include "plan/plan_options.hpp"
 #include "rates/rates_and_shares.hpp"
+#include "terminal/text.hpp"
 #include "workers/worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>
@@ -50,7 +51,7 @@ struct planned_group {
 
   /// Takes shape, parameters, model and bytes from a worker's answer.
   void set_resolved(const protocol::resolve_answer& resolved);
-  /// `softmax f32 2MB` or, with the shape where no size is known, `softmax f32 columns=1024 rows=512`.
+  /// `softmax f32 2MiB` or, with the shape where no size is known, `softmax f32 columns=1024 rows=512`.
   [[nodiscard]] std::string label() const;
   /// Fields of a result that the plan knows, the rest as blank_result().
   [[nodiscard]] nlohmann::json result_stub(const worker_fleet& fleet, const planned_case& which) const;
@@ -73,6 +74,6 @@ struct bench_plan {
 [[nodiscard]] memory_roof memory_roof_of(const planned_group& group);
 
 /// The plan as a table for `--list`.
-[[nodiscard]] std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, int width);
+[[nodiscard]] std::string plan_table(const bench_plan& plan, const worker_fleet& fleet, const text_style& style);
 
 }  // namespace prumo::bench

@@ -21,8 +21,8 @@ suite theano_2017() {
   study.name = "theano-2017";
   study.description = "the operations of neural networks of ERAD 2017, fp32, resident";
   study.reference = "theano-2017";
-  study.tables = {{"Table 2: two matrices in", {"add", "mul", "gemm"}},
-                  {"Table 3: one matrix in", {"scale", "sigmoid", "tanh"}}};
+  study.tables = {{"Table 2: two input matrices", {"add", "mul", "gemm"}},
+                  {"Table 3: one input matrix", {"scale", "sigmoid", "tanh"}}};
   constexpr double rows = 512;
   for (double n = 1024; n <= 16 * 1024; n *= 2) {
     for (const char* op : {"add", "mul"}) study.cases.push_back({op, "f32", {{"n", rows * n}}});
@@ -71,7 +71,7 @@ bench_plan make_suite_plan(const suite& which, const plan_options& common, worke
       for (const std::string& text : part.notes) note(text);
     } catch (const program_error& error) {
       if (!refusal) refusal = error;
-      note(fmt::format("{}: {} left out: {}", which.name, it.op, error.what()));
+      note(fmt::format("{}: {} is left out: {}", which.name, it.op, error.what()));
     }
   }
   if (whole.groups.empty() && refusal) throw program_error(*refusal);

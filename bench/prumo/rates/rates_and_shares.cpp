@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rates/rates_and_shares.hpp"
 
+#include "results/result_fields.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -18,18 +19,6 @@ using nlohmann::json;
 
 constexpr double theoretical_limit = 100;  // percent that nothing can exceed
 constexpr double measured_limit = 102;     // a measured ceiling has a spread of its own
-
-std::optional<double> number(const json& object, const char* name) {
-  const auto field = object.find(name);
-  if (field == object.end() || !field->is_number()) return std::nullopt;
-  const double value = field->get<double>();
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-std::string text(const json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
 
 std::optional<double> higher(std::optional<double> a, std::optional<double> b) {
   if (!a || !b) return a ? a : b;
@@ -65,20 +54,19 @@ std::optional<double> giga_per_second(std::optional<double> amount, double secon
   return *amount / seconds / 1e9;
 }
 
-json or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
-
 /// Whether an entry of a `peaks` list is of that unit.
 bool is_of(const json& peak, const compute_unit& unit) {
-  return peak.is_object() && text(peak, "unit") == unit.unit && text(peak, "dtype") == unit.dtype &&
-         text(peak, "inputs") == unit.inputs &&
-         (unit.accumulator.empty() || text(peak, "accumulator") == unit.accumulator);
+  return peak.is_object() && text_of(field(peak, "/unit")) == unit.unit &&
+         text_of(field(peak, "/dtype")) == unit.dtype && text_of(field(peak, "/inputs")) == unit.inputs &&
+         (unit.accumulator.empty() || text_of(field(peak, "/accumulator")) == unit.accumulator);
 }
 
 }  // namespace
 
 cost_model cost_model::from_json(const json& model) {
   if (!model.is_object()) return {};
-  return {number(model, "bytes"), number(model, "flops"), number(model, "elements"), text(model, "unit")};
+  return {number_of(field(model, "/bytes")), number_of(field(model, "/flops")), number_of(field(model, "/elements")),
+          text_of(field(model, "/unit"))};
 }
 
 compute_unit find_compute_unit(const json& peaks, std::string_view unit, std::string_view dtype,
@@ -110,11 +98,11 @@ compute_peaks find_compute_peaks(const json& peaks, const compute_unit& unit, st
   std::optional<double> at_clock;
   for (const json& peak : peaks) {
     if (!is_of(peak, unit)) continue;
-    const auto value = number(peak, "value");
-    if (text(peak, "clock") == "measured") found.measured_clock = higher(found.measured_clock, value);
-    if (text(peak, "clock") != "max") continue;
+    const auto value = number_of(field(peak, "/value"));
+    if (text_of(field(peak, "/clock")) == "measured") found.measured_clock = higher(found.measured_clock, value);
+    if (text_of(field(peak, "/clock")) != "max") continue;
     found.max_clock = higher(found.max_clock, value);
-    const auto max_mhz = number(peak, "clock_mhz");
+    const auto max_mhz = number_of(field(peak, "/clock_mhz"));
     if (value && clock_mhz && *clock_mhz > 0 && max_mhz && *max_mhz > 0) {
       at_clock = higher(at_clock, *value * *clock_mhz / *max_mhz);
     }
@@ -129,13 +117,13 @@ measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, st
     std::optional<double> found;
     double distance = std::numeric_limits<double>::infinity();
     for (const json& ceiling : ceilings) {
-      if (!ceiling.is_object() || text(ceiling, "probe") != probe) continue;
-      if (probe != "launch" && text(ceiling, "dtype") != dtype) continue;
-      if (probe == "launch" && (text(ceiling, "dispatch") == "single") != (dispatch == "single")) continue;
-      const auto value = number(ceiling, "value");
+      if (!ceiling.is_object() || text_of(field(ceiling, "/probe")) != probe) continue;
+      if (probe != "launch" && text_of(field(ceiling, "/dtype")) != dtype) continue;
+      if (probe == "launch" && (text_of(field(ceiling, "/dispatch")) == "single") != (dispatch == "single")) continue;
+      const auto value = number_of(field(ceiling, "/value"));
       // Arithmetic and launches know no cache state: they serve cold and hot cases.
-      if (!value || (probe != "fma" && probe != "launch" && text(ceiling, "cache") != cache)) continue;
-      const double size = number(ceiling, "bytes_per_array").value_or(0);
+      if (!value || (probe != "fma" && probe != "launch" && text_of(field(ceiling, "/cache")) != cache)) continue;
+      const double size = number_of(field(ceiling, "/bytes_per_array")).value_or(0);
       const double now = size > 0 && bytes_per_array > 0
                              ? std::abs(std::log(size / static_cast<double>(bytes_per_array)))
                              : std::numeric_limits<double>::max();
@@ -226,10 +214,10 @@ rates_and_shares compute_rates_and_shares(const timed_call& input) {
     const auto fastest = roof_time(input.model, input.fastest_ceilings, input.roof);
     const bool unsteady = fastest && fastest->seconds() * 100 <= measured_limit * input.seconds;
     if (unsteady && figures.percent_roofline && *figures.percent_roofline > measured_limit) {
-      figures.warnings.push_back(fmt::format(
-          "UNSTEADY: {} of the measured ceiling, whose own samples vary as much or are few; measure longer, "
-          "or when the machine is quiet",
-          format_percent(*figures.percent_roofline)));
+      figures.warnings.push_back(
+          fmt::format("UNSTEADY: {} of the measured ceiling, but the samples of the ceiling vary as much, or are few; "
+                      "measure longer, or on a quiet machine",
+                      format_percent(*figures.percent_roofline)));
     } else {
       warn(figures.percent_roofline, measured_limit, "the measured ceiling",
            "data stayed in a cache, the ceiling was disturbed, or the work was not done");

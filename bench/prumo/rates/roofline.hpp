@@ -24,7 +24,7 @@ struct roofline {
   [[nodiscard]] double ridge() const { return compute / memory; }
   /// flop/s at an intensity in flops a byte.
   [[nodiscard]] double at(double intensity) const;
-  /// `triad, cold, 128MB | fma`
+  /// `triad, cold, 128MiB | fma`
   [[nodiscard]] std::string label() const;
 };
 

@@ -7,11 +7,12 @@
 #include "terminal/footnotes.hpp"
 #include "terminal/units.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace prumo::bench {
@@ -69,14 +70,12 @@ std::string not_measured(const std::vector<const json*>& rows, const text_style&
         threads ? fmt::format(" ({})", format_threads(static_cast<std::int64_t>(*threads))) : ""));
   }
   using align = text_table::align;
-  text_table table({{"", align::left}, {"", align::right}, {"", align::left}});
+  text_table table({{""}, {"", align::right}, {"", align::left, text_table::role::prose}});
   for (const group& entry : groups) {
-    std::string line = entry.reason.empty() ? "no reason given" : entry.reason;
-    line += ':';
-    for (std::size_t i = 0; i < std::min(entry.cases.size(), most_cases); ++i) {
-      line += (i > 0 ? ", " : " ") + entry.cases[i];
-    }
-    if (entry.cases.size() > most_cases) line += fmt::format(" and {} more", entry.cases.size() - most_cases);
+    const std::size_t shown = std::min(entry.cases.size(), most_cases);
+    std::string line = fmt::format("{}: {}", entry.reason.empty() ? "no reason given" : entry.reason,
+                                   fmt::join(std::span(entry.cases).first(shown), ", "));
+    if (shown < entry.cases.size()) line += fmt::format(" and {} more", entry.cases.size() - shown);
     table.add_row({{entry.status, emphasis::muted},
                    {fmt::format("{} {}", entry.cases.size(), entry.cases.size() > 1 ? "cases" : "case")},
                    {line}});
@@ -106,12 +105,6 @@ std::string summary_line(const json& results) {
   return line;
 }
 
-std::string wrapped(const std::string& line, const text_style& style, emphasis how = emphasis::none) {
-  text_table table({{""}});
-  table.add_row({{line, how}});
-  return table.render(style);
-}
-
 std::string device_lines(const json& devices, const text_style& style) {
   std::string lines;
   for (const json& device : devices) {
@@ -120,7 +113,7 @@ std::string device_lines(const json& devices, const text_style& style) {
     if (const auto threads = number_of(field(device, "/threads")); threads && *threads > 0) {
       line += ", " + format_threads(static_cast<std::int64_t>(*threads));
     }
-    lines += wrapped(line, style);
+    lines += paragraph(line, style);
   }
   return lines;
 }
@@ -128,28 +121,31 @@ std::string device_lines(const json& devices, const text_style& style) {
 std::string measured_table(const std::vector<const json*>& rows, const case_columns& cases,
                            const thread_scalings& scalings, footnotes& notes, const text_style& style) {
   using align = text_table::align;
+  using role = text_table::role;
   std::vector<text_table::column> columns;
   cases.add_columns(columns);
   columns.push_back({"time", align::right});
-  columns.push_back({style.unicode ? "±" : "+-", align::left, true});
+  columns.push_back({style.unicode ? "±" : "+-", align::left, role::detail});
   if (scalings.any()) {
     columns.push_back({"speed-up", align::right});
     columns.push_back({"efficiency", align::right});
   }
-  const std::vector<text_table::column> figures = {
-      {"rate", align::right},          {"roof", align::right},       {"bound", align::left, true},
-      {"beyond launch", align::right}, {"peak", align::right, true}, {"kernel", align::right, true},
-      {"h2d", align::right, true},     {"d2h", align::right, true},  {"check", align::left}};
+  const std::vector<text_table::column> figures = {{"rate", align::right},
+                                                   {"% of roofline", align::right},
+                                                   {"bound", align::left, role::detail},
+                                                   {"beyond launch", align::right},
+                                                   {"% of peak", align::right, role::detail},
+                                                   {"kernel", align::right, role::detail},
+                                                   {"h2d", align::right, role::detail},
+                                                   {"d2h", align::right, role::detail},
+                                                   {"check", align::left}};
   columns.insert(columns.end(), figures.begin(), figures.end());
 
   text_table table(std::move(columns));
-  const json* previous = nullptr;
   for (const json* row : rows) {
     const json& result = *row;
     if (!was_measured(result)) continue;
-    const std::string op = text_of(field(result, "/op"));
-    if (previous == nullptr || text_of(field(*previous, "/op")) != op) table.add_heading(op);
-    previous = row;
+    table.add_heading(cases.heading(result));
 
     std::vector<text_table::cell> cells;
     cases.add_cells(result, cells);
@@ -185,49 +181,40 @@ std::string bench_table(const json& document, const text_style& style) {
   std::string out = device_lines(document.at("devices"), style);
   if (results.empty()) return out + "No results.\n";
 
-  std::vector<const json*> all;
-  for (const json& result : results) all.push_back(&result);
-  const std::vector<const json*> rows = in_table_order(all);
-  std::erase_if(all, [](const json* result) { return !was_measured(*result); });
-  const case_columns cases(all, rows);
-  if (!cases.common().empty()) out += wrapped("all rows: " + cases.common(), style, emphasis::muted);
+  std::vector<const json*> rows;
+  for (const json& result : results) rows.push_back(&result);
+  rows = in_table_order(std::move(rows));
   out += '\n';
-
   footnotes notes;
   const thread_scalings scalings(results);
-  std::string body = measured_table(rows, cases, scalings, notes, style);
-  body += body.empty() ? "" : "\n";
-  const std::string footnote_lines = notes.render(style);
-  const std::string skipped_lines = not_measured(rows, style);
-  out += body + footnote_lines + (footnote_lines.empty() ? "" : "\n");
-  out += skipped_lines + (skipped_lines.empty() ? "" : "\n");
-  out += wrapped(summary_line(results), style, emphasis::heading);
-  out += wrapped(fmt::format("time: median {} half the inter-quartile range; roof: share of what the ceilings measured "
-                             "here allow; peak: share of the theoretical peak; check: compared with a reference in "
-                             "this run",
-                             style.unicode ? "±" : "+-"),
-                 style, emphasis::muted);
+  for (const std::string& part : {measured_table(rows, case_columns(rows), scalings, notes, style), notes.render(style),
+                                  not_measured(rows, style)}) {
+    if (!part.empty()) out += part + '\n';
+  }
+  out += paragraph(summary_line(results), style, emphasis::heading);
+  const auto explain = [&](const std::string& text) { out += paragraph(text, style, emphasis::muted); };
+  explain(fmt::format(
+      "time: median {} half the interquartile range. % of roofline: the time that the ceilings measured "
+      "here allow, over the time taken. % of peak: share of the theoretical peak. check: whether the result "
+      "agreed with a reference in this run.",
+      style.unicode ? "±" : "+-"));
   if (scalings.any()) {
-    out += wrapped(
-        "speed-up: time with the fewest threads over the time with these; efficiency: speed-up over how many times as "
-        "many threads; roof: by the ceilings that the same threads reached",
-        style, emphasis::muted);
+    explain(
+        "speed-up: the time with the fewest threads over the time with these. efficiency: speed-up over the ratio of "
+        "the numbers of threads. % of roofline: by the ceilings that the same threads reached.");
   }
-  const bool single_calls = std::any_of(results.begin(), results.end(),
-                                        [](const json& it) { return text_of(field(it, "/dispatch")) == "single"; });
-  if (single_calls) {
-    out += wrapped(
-        "single calls: the host launches each; beyond launch: what one takes more than a Kokkos kernel that does next "
-        "to nothing, launched in the same way",
-        style, emphasis::muted);
+  const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
+  if (any([](const json& it) { return text_of(field(it, "/dispatch")) == "single"; })) {
+    explain(
+        "single calls: the host launches each of them. beyond launch: how much longer a call takes than an almost "
+        "empty "
+        "Kokkos kernel that is launched in the same way.");
   }
-  const bool transfers =
-      std::any_of(results.begin(), results.end(), [](const json& it) { return field(it, "/transfer").is_object(); });
-  if (transfers) {
-    out += wrapped(
-        "pinned, pageable: inputs go to the device and results come back in every call, from and to such "
-        "memory of the host; time: the whole call; h2d, d2h: the copies alone; kernel: the rest",
-        style, emphasis::muted);
+  if (any([](const json& it) { return field(it, "/transfer").is_object(); })) {
+    explain(
+        "pinned, pageable: each call copies its inputs from such host memory to the device, and its results back. "
+        "time: "
+        "the whole call. h2d, d2h: the copies alone. kernel: the rest.");
   }
   return out;
 }

@@ -14,11 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-struct mode_column {
+struct axis_column {
   const char* title;
   std::string (*read)(const json& result);
-  const char* unit = "";   ///< behind a value that all rows share
-  const char* usual = "";  ///< not worth a word where all rows have it
+  text_table::align alignment = text_table::align::left;
 };
 
 std::string threads_cell(const json& result) {
@@ -26,23 +25,25 @@ std::string threads_cell(const json& result) {
   return threads.is_number() ? threads.dump() : std::string();
 }
 
-/// Files of before there was a choice have recorded calls; those with transfers never are.
-std::string dispatch_cell(const json& result) {
+/// Calls with transfers are never recorded.
+std::string calls_cell(const json& result) {
   if (text_of(field(result, "/data")) == "transferred") return {};
-  const std::string dispatch = text_of(field(result, "/dispatch"));
-  return dispatch.empty() ? "recorded" : dispatch;
+  return text_of(field(result, "/dispatch")) == "single" ? "single" : "recorded";
 }
 
-constexpr std::array<mode_column, 9> mode_columns = {{
+constexpr std::array<axis_column, 12> axis_columns = {{
+    {"size", size_cell, text_table::align::right},
+    {"shape", shape_cell},
+    {"case", [](const json& result) { return text_of(field(result, "/case")); }},
     {"device", [](const json& result) { return text_of(field(result, "/device")); }},
-    {"threads", threads_cell, " threads"},
+    {"threads", threads_cell},
     {"type", [](const json& result) { return text_of(field(result, "/dtype")); }},
     {"layout", [](const json& result) { return text_of(field(result, "/layout")); }},
-    {"mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
+    {"compute mode", [](const json& result) { return text_of(field(result, "/compute_mode")); }},
     {"data", data_cell},
     {"cache", [](const json& result) { return text_of(field(result, "/cache")); }},
-    {"calls", dispatch_cell, " calls", "recorded"},
-    {"by", [](const json& result) { return text_of(field(result, "/implementation")); }},
+    {"calls", calls_cell},
+    {"implementation", [](const json& result) { return text_of(field(result, "/implementation")); }},
 }};
 
 std::map<std::string, std::set<std::string>> varied_parameters(std::span<const json* const> results) {
@@ -65,45 +66,41 @@ std::map<std::string, std::set<std::string>> varied_parameters(std::span<const j
 
 }  // namespace
 
-case_columns::case_columns(std::span<const json* const> shown, std::span<const json* const> all,
-                           const std::set<std::string>& leave_out)
-    : varied_(varied_parameters(all)) {
-  for (std::size_t i = 0; i < mode_columns.size(); ++i) {
-    if (leave_out.contains(mode_columns[i].title)) continue;
-    std::set<std::string> values;
-    for (const json* result : shown) values.insert(mode_columns[i].read(*result));
-    values.erase("");
-    if (values.size() > 1) modes_.push_back(i);
-    if (values.size() != 1 || *values.begin() == mode_columns[i].usual) continue;
-    common_ += (common_.empty() ? "" : ", ") + *values.begin() + mode_columns[i].unit;
-  }
+case_columns::case_columns(std::span<const json* const> results, std::set<std::string> leave_out)
+    : varied_(varied_parameters(results)), leave_out_(std::move(leave_out)) {
+  // Recorded calls go without saying.
+  if (std::ranges::none_of(results, [](const json* it) { return calls_cell(*it) == "single"; }))
+    leave_out_.insert("calls");
 }
 
 void case_columns::add_columns(std::vector<text_table::column>& columns) const {
-  using align = text_table::align;
-  columns.push_back({"size", align::right});
-  columns.push_back({"shape", align::left});
-  columns.push_back({"case", align::left});
-  for (const std::size_t i : modes_) columns.push_back({mode_columns[i].title, align::left});
-  columns.push_back({"parameters", align::left});
+  for (const axis_column& it : axis_columns) {
+    if (!leave_out_.contains(it.title)) columns.push_back({it.title, it.alignment, text_table::role::axis});
+  }
+  columns.push_back({"parameters"});
 }
 
 void case_columns::add_cells(const json& result, std::vector<text_table::cell>& cells) const {
-  cells.push_back({size_cell(result)});
-  cells.push_back({shape_cell(result)});
-  cells.push_back({text_of(field(result, "/case"))});
-  for (const std::size_t i : modes_) cells.push_back({mode_columns[i].read(result)});
-  cells.push_back({parameters(result)});
+  for (const axis_column& it : axis_columns) {
+    if (!leave_out_.contains(it.title)) cells.push_back({it.read(result)});
+  }
+  cells.push_back({parameters(result, true)});
 }
 
-std::string case_columns::parameters(const json& result) const {
+std::string case_columns::heading(const json& result) const {
+  const std::string op = text_of(field(result, "/op"));
+  const std::string shared = parameters(result, false);
+  return shared.empty() ? op : fmt::format("{} ({})", op, shared);
+}
+
+std::string case_columns::parameters(const json& result, bool differing) const {
   const auto names = varied_.find(text_of(field(result, "/op")));
-  const json& values = field(result, "/parameters");
   std::string text;
-  if (names == varied_.end() || !values.is_object()) return text;
-  for (const std::string& name : names->second) {
-    if (!values.contains(name)) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, values.at(name).dump());
+  const json& values = field(result, "/parameters");
+  if (!values.is_object()) return text;
+  for (const auto& [name, value] : values.items()) {
+    if ((names != varied_.end() && names->second.contains(name)) != differing) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value.dump());
   }
   return text;
 }

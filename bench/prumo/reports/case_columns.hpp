@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstddef>
 #include <map>
 #include <set>
 #include <span>
@@ -14,29 +13,26 @@
 
 namespace prumo::bench {
 
-/// The columns of a table that tell its cases apart: size, shape, and of device, type, layout, mode, data, cache and
-/// implementation those in which rows differ; what all rows share is said once above the table.
+/// The columns of a table that tell its cases apart: size, shape, device, threads, type, layout, compute mode, place of
+/// the data, cache state, dispatch, implementation and parameters.
 class case_columns {
  public:
-  /// \param shown the results that the table will show
-  /// \param all results whose parameters may differ; those that differ within an operation are shown
+  /// \param results the table's results, and others of its run whose parameters count as well
   /// \param leave_out titles of columns that the table shows by itself
-  case_columns(std::span<const nlohmann::json* const> shown, std::span<const nlohmann::json* const> all,
-               const std::set<std::string>& leave_out = {});
-
-  /// `f32, right, strict, resident, cold`; empty where rows share nothing.
-  [[nodiscard]] const std::string& common() const { return common_; }
+  explicit case_columns(std::span<const nlohmann::json* const> results, std::set<std::string> leave_out = {});
 
   void add_columns(std::vector<text_table::column>& columns) const;
   void add_cells(const nlohmann::json& result, std::vector<text_table::cell>& cells) const;
 
-  /// The parameters of a result that differ among its operation's: `alpha=2 trans_a=1`.
-  [[nodiscard]] std::string parameters(const nlohmann::json& result) const;
+  /// The operation with the parameters that are the same in all its results: `gemm (alpha=1 beta=0)`.
+  [[nodiscard]] std::string heading(const nlohmann::json& result) const;
 
  private:
-  std::vector<std::size_t> modes_;
-  std::string common_;
-  std::map<std::string, std::set<std::string>> varied_;  // names of parameters by operation
+  /// Those parameters of a result that differ among its operation's, or those that do not.
+  [[nodiscard]] std::string parameters(const nlohmann::json& result, bool differing) const;
+
+  std::map<std::string, std::set<std::string>> varied_;  ///< names of parameters by operation
+  std::set<std::string> leave_out_;
 };
 
 /// Pointers to results in the order of tables: operations as they first appear, sizes ascending within.

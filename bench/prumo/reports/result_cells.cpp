@@ -24,13 +24,11 @@ std::string shape_cell(const json& result) {
   if (!shape.is_object() || shape.size() < 2) return {};
   std::set<std::string> extents;
   std::string names;
-  std::string pairs;
   for (const auto& [name, extent] : shape.items()) {
     extents.insert(extent.dump());
     names += name + '=';
-    pairs += fmt::format("{}{}={}", pairs.empty() ? "" : " ", name, extent.dump());
   }
-  return extents.size() == 1 ? names + *extents.begin() : pairs;
+  return extents.size() == 1 ? names + *extents.begin() : named_values(shape);
 }
 
 std::string data_cell(const json& result) {
@@ -65,10 +63,7 @@ std::string spread_cell(const json& result, const text_style& style) {
 
 std::string seconds_cell(const json& value, const text_style& style) {
   const auto seconds = number_of(value);
-  if (!seconds) return {};
-  std::string shown = format_seconds(*seconds);
-  if (const auto micro = shown.find("µ"); micro != std::string::npos && !style.unicode) shown.replace(micro, 2, "u");
-  return shown;
+  return seconds ? with_micro(format_seconds(*seconds), style) : std::string();
 }
 
 std::string percent_cell(const json& value) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "results/result_fields.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,7 @@ namespace prumo::bench {
 
 // How the fields of a result read in a table; empty where they are unknown.
 
-/// The bytes of one array: `2MB`.
+/// The bytes of one array: `2MiB`.
 [[nodiscard]] std::string size_cell(const nlohmann::json& result);
 
 /// `m=512 n=64`, `k=m=n=724` where all are equal, nothing for a single axis: the size says it.

@@ -3,6 +3,7 @@
 
 #include "results/result_fields.hpp"
 #include "terminal/text_plot.hpp"
+#include "terminal/text_table.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t indent = 2;  // of tables below a device
 
 /// The device's id, with its number of threads where others are in the document, too.
 std::string title_of(const json& document, const json& device) {
@@ -37,16 +40,18 @@ std::string heading(const json& document, const json& device, const text_style& 
 
 std::string roofs_table(const std::vector<roofline>& roofs, const text_style& style) {
   using align = text_table::align;
-  text_table table({{"  memory", align::left},
-                    {"size", align::right},
-                    {"cache", align::left},
+  using role = text_table::role;
+  text_table table({{"memory", align::left, role::axis},
+                    {"size", align::right, role::axis},
+                    {"cache", align::left, role::axis},
                     {"B/s", align::right},
-                    {"type", align::left},
-                    {"arithmetic", align::left},
+                    {"type", align::left, role::axis},
+                    {"arithmetic", align::left, role::axis},
                     {"FLOP/s", align::right},
-                    {"ridge", align::right}});
+                    {"ridge", align::right}},
+                   indent);
   for (const roofline& it : roofs) {
-    table.add_row({{"  " + it.memory_probe},
+    table.add_row({{it.memory_probe},
                    {it.bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*it.bytes_per_array)) : ""},
                    {it.cache},
                    {format_rate(it.memory, "B/s")},
@@ -76,15 +81,16 @@ std::vector<roofline_point> best_points(const std::vector<roofline_point>& point
 std::string points_table(const std::vector<roofline_point>& points, const std::vector<roofline>& roofs,
                          const text_style& style) {
   using align = text_table::align;
-  text_table table({{"  operation, its fastest", align::left},
-                    {"type", align::left},
+  text_table table({{"fastest of", align::left},
+                    {"type", align::left, text_table::role::axis},
                     {"intensity", align::right},
                     {"rate", align::right},
-                    {"of the roof", align::right}});
+                    {"% of roofline", align::right}},
+                   indent);
   for (const roofline_point& it : best_points(points)) {
     const roofline* roof = main_roof(roofs, it.dtype, "cold");
     if (roof == nullptr) roof = main_roof(roofs, it.dtype, "hot");
-    table.add_row({{"  " + it.op},
+    table.add_row({{it.op},
                    {it.dtype},
                    {format_significant(it.intensity, 3) + " FLOP/B"},
                    {format_rate(it.rate, "FLOP/s")},
@@ -134,7 +140,7 @@ std::string plot_of(const std::string& device, const std::string& dtype, const s
   }
   for (auto& [op, of_op] : operations) series.push_back(std::move(of_op));
   plot_frame frame;
-  frame.x_title = "flops a byte";
+  frame.x_title = "flops per byte";
   frame.y_title = fmt::format("{} {}", device, dtype);
   frame.x_text = intensity_text;
   frame.y_text = rate_text;
@@ -149,7 +155,7 @@ std::string roofline_table(const json& document, const std::vector<std::string>&
     const std::vector<roofline> roofs = rooflines_of(device, dtypes);
     out += (out.empty() ? "" : "\n") + heading(document, device, style);
     if (roofs.empty()) {
-      out += "  neither ceilings nor peaks are known: measure with `prumo bench`, without --no-probe\n";
+      out += "  Neither ceilings nor peaks are known. Measure them with `prumo bench`, without --no-probe.\n";
       continue;
     }
     out += roofs_table(roofs, style);

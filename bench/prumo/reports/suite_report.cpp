@@ -3,6 +3,7 @@
 
 #include "reports/bench_table.hpp"
 #include "results/result_fields.hpp"
+#include "terminal/text_table.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -17,12 +18,6 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-std::string wrapped(const std::string& line, const text_style& style, emphasis how = emphasis::none) {
-  text_table table({{""}});
-  table.add_row({{line, how}});
-  return table.render(style);
-}
 
 std::vector<std::string> device_ids(const json& document) {
   std::vector<std::string> ids;
@@ -119,19 +114,17 @@ std::string suite_report(const suite& which, const published_set& published, con
       }
     }
     out += (out.empty() ? "" : "\n") +
-           wrapped(it.title + "; MFlop/s and efficiency, % of the peak", style, emphasis::heading) +
+           paragraph(it.title + ". MFlop/s, and efficiency in % of the peak", style, emphasis::heading) +
            table.render(style);
   }
-  out += '\n' +
-         wrapped(fmt::format("published: {}; lacks: {}", sources_of(published.document), lacks_of(published.document)),
-                 style, emphasis::muted);
-  out += wrapped(
-      "MB: MiB of all arrays of the operation. Published rates and efficiencies are of flops that the GPU's counters "
-      "saw, "
-      "some 10 an element for sigmoid and tanh; those measured here are of counted flops, where an exponential is one, "
-      "and "
-      "% is of the peak at the maximum clock, else at the clock measured. add, mul, scale and gemm count the same in "
-      "both.",
+  out += '\n' + paragraph(fmt::format("published: {}. The source lacks: {}.", sources_of(published.document),
+                                      lacks_of(published.document)),
+                          style, emphasis::muted);
+  out += paragraph(
+      "MB: the size of all arrays of the operation together, in MiB. Published rates and efficiencies count the flops "
+      "that the GPU's counters saw, about 10 per element for sigmoid and tanh. Those measured here count an "
+      "exponential as one flop; % is of the peak at the maximum clock, or at the measured clock if the maximum is "
+      "unknown. add, mul, scale and gemm count the same in both.",
       style, emphasis::muted);
   return out;
 }
@@ -147,8 +140,9 @@ std::string published_tables(std::span<const published_set> sets, const json& do
       if (measured.contains(text_of(result.at("op")))) kept.push_back(result);
     }
     if (!kept.empty()) shown["results"] = std::move(kept);
-    out += '\n' + wrapped("Published: " + set.name, style, emphasis::heading) +
-           wrapped(fmt::format("{}; lacks: {}", sources_of(shown), lacks_of(shown)), style, emphasis::muted) +
+    out += '\n' + paragraph("Published: " + set.name, style, emphasis::heading) +
+           paragraph(fmt::format("{}. The source lacks: {}.", sources_of(shown), lacks_of(shown)), style,
+                     emphasis::muted) +
            bench_table(shown, style);
   }
   return out;

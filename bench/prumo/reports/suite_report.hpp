@@ -3,7 +3,7 @@
 
 #include "plan/suites.hpp"
 #include "results/published_figures.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/csv.hpp"
 
+#include "results/result_fields.hpp"
+
 #include <array>
 #include <map>
 
@@ -67,23 +69,13 @@ constexpr std::array<csv_column, 47> result_columns = {{
 
 std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// `m=512 n=512`: a flat object as one field.
-std::string flat(const json& object) {
-  std::string text;
-  for (const auto& [name, value] : object.items()) {
-    if (!text.empty()) text += ' ';
-    text += name + '=' + (value.is_string() ? value.get<std::string>() : dump(value));
-  }
-  return text;
-}
-
 std::string field_of(const json& result, const csv_column& column) {
   const json::json_pointer pointer(column.pointer);
   if (!result.contains(pointer)) return {};
   const json& value = result.at(pointer);
   if (value.is_null()) return {};
   if (value.is_array()) return std::to_string(value.size());
-  if (value.is_object()) return csv_field(flat(value));
+  if (value.is_object()) return csv_field(named_values(value));
   if (value.is_string()) return csv_field(value.get_ref<const std::string&>());
   return dump(value);
 }

@@ -2,7 +2,7 @@
 #include "results/json_text.hpp"
 
 #include "results/results_file.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ std::string read_text(const std::string& path) {
 json parse_json(std::string_view text, std::string_view name) {
   constexpr std::string_view blanks = " \t\r\n";
   const auto last = text.find_last_not_of(blanks);
-  if (last == std::string_view::npos) refuse(name, "is empty; it is no results file");
+  if (last == std::string_view::npos) refuse(name, "is empty, so it is no results file");
   try {
     const auto limit_depth = [](int depth, json::parse_event_t, json&) {
       if (depth > deepest) throw too_deep();

@@ -39,10 +39,11 @@ std::vector<published_set> load_published_sets(std::span<const std::string> name
   const std::vector<std::string> known = published_set_names(folders);
   for (const std::string& name : names) {
     if (known.empty()) {
-      throw program_error(exit_code::machine_cannot,
-                          fmt::format("no published figures lie in reference/ of {}: this prumo was copied without "
-                                      "them; install it whole, or set PRUMO_WORKER_PATH to a folder that has them",
-                                      fmt::join(folders, ", ")));
+      throw program_error(
+          exit_code::machine_cannot,
+          fmt::format("there are no published figures in reference/ of {}. This prumo was copied without them: install "
+                      "all of it, or set PRUMO_WORKER_PATH to a folder that has them",
+                      fmt::join(folders, ", ")));
     }
     if (std::ranges::find(known, name) == known.end()) {
       throw program_error(exit_code::wrong_usage, unknown_name_message("reference", name, known));

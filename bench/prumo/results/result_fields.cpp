@@ -29,4 +29,17 @@ std::optional<double> number_of(const json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
+json or_null(const std::optional<double>& number) { return number ? json(*number) : json(); }
+
+std::string named_values(const json& object) {
+  std::string text;
+  if (!object.is_object()) return text;
+  for (const auto& [name, value] : object.items()) {
+    const std::string shown =
+        value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
+    text += (text.empty() ? "" : " ") + name + '=' + shown;
+  }
+  return text;
+}
+
 }  // namespace prumo::bench

@@ -14,6 +14,12 @@ namespace prumo::bench {
 /// A text, empty where the value is none.
 [[nodiscard]] std::string text_of(const nlohmann::json& value);
 
+/// `m=512 n=64`: the fields of a flat object; empty where the value is none.
+[[nodiscard]] std::string named_values(const nlohmann::json& object);
+
+/// A number, null where it is absent.
+[[nodiscard]] nlohmann::json or_null(const std::optional<double>& number);
+
 /// A number, absent where the value is none.
 [[nodiscard]] std::optional<double> number_of(const nlohmann::json& value);
 

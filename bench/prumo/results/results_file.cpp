@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/results_file.hpp"
 
+#include "results/result_fields.hpp"
 #include "results/results_schema.hpp"
 #include "results/results_text.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -54,11 +55,6 @@ bool is_same_device(const json& one, const json& other) {
   return one.at("id") == other.at("id") && one.value("threads", json()) == other.value("threads", json());
 }
 
-std::string text_or_empty(const json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 }  // namespace
 
 results_writer::results_writer(std::string path, json run, json devices)
@@ -81,20 +77,18 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
   writer.run_["resumed"].push_back(std::move(run));
   writer.devices_ = std::move(document.at("devices"));
   for (json& device : devices) {
-    const std::string id = text_or_empty(device, "id");
+    const std::string id = text_of(field(device, "/id"));
     const auto same = [&](const json& earlier) { return is_same_device(earlier, device); };
     const bool known = std::ranges::any_of(writer.devices_, same);
     for (const json& earlier : writer.devices_) {
-      if (text_or_empty(earlier, "id") != id || (known && !same(earlier))) continue;
-      for (const char* field : {"backend", "name", "threads"}) {
-        if (earlier.at(field) == device.at(field)) continue;
-        throw results_error(
-            results_error::cause::input,
-            fmt::format("{}: cannot be resumed here: its device {} has the {} {}, here it is {}; resume on "
-                        "the machine "
-                        "where it began, or name another file",
-                        sanitize(writer.path_), sanitize(id), field, sanitize(earlier.at(field).dump()),
-                        sanitize(device.at(field).dump())));
+      if (text_of(field(earlier, "/id")) != id || (known && !same(earlier))) continue;
+      for (const char* fact : {"backend", "name", "threads"}) {
+        if (earlier.at(fact) == device.at(fact)) continue;
+        throw results_error(results_error::cause::input,
+                            fmt::format("{}: cannot be resumed here: '{}' of its device {} is {} in the file and {} "
+                                        "here; resume on the machine where it began, or name another file",
+                                        sanitize(writer.path_), fact, sanitize(id), sanitize(earlier.at(fact).dump()),
+                                        sanitize(device.at(fact).dump())));
       }
       // Ceilings of the first run stay until new ones are measured.
       if (device.value("ceilings", json::array()).empty()) device["ceilings"] = earlier.at("ceilings");
@@ -107,13 +101,13 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
 }
 
 void results_writer::store(json result) {
-  const std::string key = text_or_empty(result, "key");
-  const std::string device = text_or_empty(result, "device");
-  const std::string implementation = text_or_empty(result, "implementation");
+  const std::string key = text_of(field(result, "/key"));
+  const std::string device = text_of(field(result, "/device"));
+  const std::string implementation = text_of(field(result, "/implementation"));
   std::string line = dump_result_line(result);
   std::vector<std::size_t>& places = by_case_[case_of(key, device)];
   for (const std::size_t place : places) {
-    const std::string earlier = text_or_empty(results_[place], "implementation");
+    const std::string earlier = text_of(field(results_[place], "/implementation"));
     // A case that failed before its implementation was known is the one that is tried again now.
     if (earlier != implementation && !(earlier.empty() && results_[place].at("status") == "failed")) continue;
     results_[place] = std::move(result);
@@ -126,7 +120,7 @@ void results_writer::store(json result) {
 }
 
 void results_writer::add(json result) {
-  if (text_or_empty(result, "key").empty()) {
+  if (text_of(field(result, "/key")).empty()) {
     try {
       result["key"] = result_key(result);
     } catch (const json::exception& error) {
@@ -135,7 +129,7 @@ void results_writer::add(json result) {
   }
   if (const auto violations = validate_result(result); !violations.empty()) {
     throw results_error(results_error::cause::input,
-                        fmt::format("result {} breaks the format {} at {}: {}", text_or_empty(result, "key"),
+                        fmt::format("result {} breaks the format {} at {}: {}", text_of(field(result, "/key")),
                                     results_schema_name, violations.front().path, violations.front().message));
   }
   store(std::move(result));
@@ -183,7 +177,7 @@ const json* results_writer::find(std::string_view key, std::string_view device, 
   const auto places = by_case_.find(case_of(key, device));
   if (places == by_case_.end()) return nullptr;
   for (const std::size_t place : places->second) {
-    const std::string known = text_or_empty(results_[place], "implementation");
+    const std::string known = text_of(field(results_[place], "/implementation"));
     if (implementation.empty() || known.empty() || known == implementation) return &results_[place];
   }
   return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/results_schema.hpp"
 
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json-schema.hpp>

@@ -5,7 +5,7 @@
 #include "results/json_text.hpp"
 #include "results/results_file.hpp"
 #include "results/results_schema.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -150,7 +150,7 @@ json checked_results(json document, std::string_view name) {
   }
   const std::string version = schema->get<std::string>();
   if (version != results_schema_name) {
-    refuse(name, fmt::format("has the format '{}', this prumo reads '{}'; use a newer prumo",
+    refuse(name, fmt::format("has the format '{}', but this prumo reads '{}'; use a newer prumo",
                              fit(sanitize(version), 60), results_schema_name));
   }
   if (const auto violations = validate_results(document); !violations.empty()) {

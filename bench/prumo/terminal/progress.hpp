@@ -42,7 +42,7 @@ class progress {
   /// True where lines are shown.
   [[nodiscard]] bool enabled() const { return enabled_; }
 
-  /// The line for a state, `width` columns at most: `[12/40] add f32 2MB openmp:0  15 s, 35 s left`.
+  /// The line for a state, `width` columns at most: `[12/40] add f32 2MiB openmp:0  15 s, 35 s left`.
   [[nodiscard]] static std::string line(const state& now, std::size_t width);
 
  private:

@@ -117,18 +117,12 @@ class field_of_cells {
   std::vector<cell> cells_;
 };
 
-std::string plain(const std::string& text, const text_style& style) {
-  std::string shown = text;
-  if (const auto micro = shown.find("µ"); micro != std::string::npos && !style.unicode) shown.replace(micro, 2, "u");
-  return shown;
-}
-
 /// Numbers below the axis, each beginning at its column where there is room.
 std::string ticks_line(const log_axis& axis, int width, std::string (*text)(double), const text_style& style) {
   constexpr int distance = 16;  // columns
   std::string line;
   for (int x = 0; x < width; x += distance) {
-    const std::string tick = plain(text(axis.value_at(x, width)), style);
+    const std::string tick = with_micro(text(axis.value_at(x, width)), style);
     if (x + static_cast<int>(display_width(tick)) > width) break;
     line.append(static_cast<std::size_t>(x) - std::min(static_cast<std::size_t>(x), display_width(line)), ' ');
     line += tick;
@@ -161,7 +155,7 @@ std::string log_log_plot(const std::vector<plot_series>& series, const plot_fram
   std::vector<std::string> labels(static_cast<std::size_t>(height));
   std::size_t label_width = 0;
   for (int y = 0; y < height; y += lines_a_tick) {
-    labels[static_cast<std::size_t>(y)] = plain(y_text(up.value_at(height - 1 - y, height)), style);
+    labels[static_cast<std::size_t>(y)] = with_micro(y_text(up.value_at(height - 1 - y, height)), style);
     label_width = std::max(label_width, display_width(labels[static_cast<std::size_t>(y)]));
   }
   const int width = std::max(style.width - static_cast<int>(label_width) - 3, 8);
@@ -181,7 +175,7 @@ std::string log_log_plot(const std::vector<plot_series>& series, const plot_fram
     }
   }
 
-  std::string out = fit(plain(frame.y_title, style), static_cast<std::size_t>(style.width), style.unicode) + '\n';
+  std::string out = fit(with_micro(frame.y_title, style), static_cast<std::size_t>(style.width), style.unicode) + '\n';
   for (int y = 0; y < height; ++y) {
     const std::string& label = labels[static_cast<std::size_t>(y)];
     std::string line = std::string(label_width - display_width(label), ' ') + label;
@@ -196,7 +190,7 @@ std::string log_log_plot(const std::vector<plot_series>& series, const plot_fram
     legend += fmt::format("{}{} {}", legend.empty() ? "" : "   ", field_of_cells::mark_of(i, true, style),
                           sanitize(series[i].label));
   }
-  out += margin + plain(frame.x_title, style) + '\n' + margin + legend + '\n';
+  out += margin + with_micro(frame.x_title, style) + '\n' + margin + legend + '\n';
   return out;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <string>
 #include <vector>

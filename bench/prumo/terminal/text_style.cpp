@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -67,6 +67,7 @@ text_style style_for(int file_descriptor) {
   style.width = terminal_width(file_descriptor);
   style.color = is_capable_terminal(file_descriptor) && environment("NO_COLOR").empty();
   style.unicode = locale_is_utf8();
+  style.whole_cells = isatty(file_descriptor) != 1;
   return style;
 }
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/text_table.hpp"
 
-#include <ftxui/screen/string.hpp>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <numeric>
 #include <stdexcept>
-#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -18,141 +14,49 @@ constexpr std::size_t narrowest = 4;       // no column is cut below this
 constexpr std::size_t legible = 8;         // text stays this long while something else can give way
 constexpr std::size_t wrap_at_least = 20;  // the last column keeps this much before the others are cut
 
-struct glyph {
-  std::uint32_t code_point;
-  std::size_t bytes;
-  bool valid;
-};
-
-/// Decodes the first UTF-8 sequence of a text that is not empty.
-glyph decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {0, 1, false};
-  std::uint32_t code_point = lead & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {0, 1, false};
-    code_point = code_point << 6 | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  if (code_point < smallest[length] || code_point > 0x10FFFF || surrogate) return {0, 1, false};
-  return {code_point, length, true};
-}
-
-bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point <= 0x9F); }
-
-/// Characters that show nothing but change how their neighbours are shown.
-bool is_invisible(std::uint32_t code_point) {
-  const auto within = [&](std::uint32_t first, std::uint32_t last) {
-    return code_point >= first && code_point <= last;
-  };
-  return within(0x200B, 0x200F) || within(0x2028, 0x202E) || within(0x2060, 0x206F) || code_point == 0x061C ||
-         code_point == 0xFEFF || within(0xE0000, 0xE0FFF);
-}
-
-/// Splits at `width` columns, at a blank where there is one.
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines;
-  std::string line;
-  std::size_t used = 0;
-  const auto end_line = [&] {
-    lines.push_back(std::move(line));
-    line.clear();
-    used = 0;
-  };
-  std::size_t position = 0;
-  while (position < text.size()) {
-    const auto end = std::min(text.find(' ', position), text.size());
-    std::string_view word = text.substr(position, end - position);
-    position = end + 1;
-    if (word.empty()) continue;
-    if (used > 0 && used + 1 + display_width(word) > width) end_line();
-    if (used > 0) {
-      line += ' ';
-      ++used;
-    }
-    while (!word.empty()) {  // a word wider than the line is broken
-      const glyph next = decode(word);
-      const std::size_t columns = display_width(word.substr(0, next.bytes));
-      if (used > 0 && used + columns > width) end_line();
-      line.append(word.substr(0, next.bytes));
-      used += columns;
-      word.remove_prefix(next.bytes);
-    }
-  }
-  if (!line.empty() || lines.empty()) end_line();
-  return lines;
-}
-
-std::size_t needed_width(const std::vector<std::size_t>& shown, const std::vector<std::size_t>& widths) {
-  return std::accumulate(shown.begin(), shown.end(), gap * (shown.size() - 1),
-                         [&](std::size_t sum, std::size_t i) { return sum + widths[i]; });
-}
-
-std::string padding(std::size_t used, std::size_t width) { return std::string(width > used ? width - used : 0, ' '); }
-
 void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
 }  // namespace
 
-std::string sanitize(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const glyph next = decode(text);
-    if (!next.valid) {
-      result += "\xEF\xBF\xBD";  // U+FFFD
-    } else if (next.code_point == '\n' || next.code_point == '\r' || next.code_point == '\t') {
-      result += ' ';
-    } else if (is_control(next.code_point)) {
-      result += '?';
-    } else if (!is_invisible(next.code_point)) {
-      result.append(text.substr(0, next.bytes));
+struct text_table::layout {
+  std::vector<std::size_t> shown;                ///< columns that have anything to show
+  std::vector<std::size_t> widths;               ///< of every column
+  std::size_t line_width = 0;                    ///< without the indentation
+  bool cut = false;                              ///< lines are still too wide
+  std::vector<std::string> shortened, left_out;  ///< titles
+
+  [[nodiscard]] std::size_t needed() const {
+    std::size_t sum = gap * (shown.empty() ? 0 : shown.size() - 1);
+    for (const std::size_t i : shown) sum += widths[i];
+    return sum;
+  }
+  [[nodiscard]] std::size_t excess() const { return needed() > line_width ? needed() - line_width : 0; }
+
+  /// Narrows the widest columns down to `least`, those aligned left alone where `text_only`.
+  void narrow(const std::vector<column>& columns, std::size_t least, bool text_only) {
+    while (excess() > 0) {
+      std::size_t* widest = nullptr;
+      for (const std::size_t i : shown) {
+        if (text_only && columns[i].alignment != align::left) continue;
+        if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+      }
+      if (widest == nullptr || *widest <= least) return;
+      --*widest;
     }
-    text.remove_prefix(next.bytes);
   }
-  return result;
-}
 
-std::size_t display_width(std::string_view text) {
-  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (ascii) return text.size();
-  return static_cast<std::size_t>(std::max(0, ftxui::string_width(std::string(text))));
-}
-
-std::string fit(std::string_view text, std::size_t width, bool unicode) {
-  if (display_width(text) <= width) return std::string(text);
-  if (width == 0) return {};
-  std::string result;
-  std::size_t used = 0;
-  while (!text.empty()) {
-    const glyph next = decode(text);
-    const std::size_t columns = display_width(text.substr(0, next.bytes));
-    if (used + columns > width - 1) break;
-    result.append(text.substr(0, next.bytes));
-    used += columns;
-    text.remove_prefix(next.bytes);
+  /// What the reader has to know of a table that was too wide; empty for others.
+  [[nodiscard]] std::string note() const {
+    std::string text;
+    if (!left_out.empty()) text += fmt::format("Left out: {}. ", fmt::join(left_out, ", "));
+    if (!shortened.empty()) text += fmt::format("Shortened: {}. ", fmt::join(shortened, ", "));
+    if (cut) text += "The lines are cut. ";
+    return text.empty() ? text : "The terminal is too narrow. " + text + "A file or a pipe gets the whole table.";
   }
-  return result + (unicode ? "…" : "~");
-}
+};
 
-std::string emphasize(std::string_view text, emphasis how, const text_style& style) {
-  if (!style.color || how == emphasis::none || text.empty()) return std::string(text);
-  std::string_view sequence;
-  switch (how) {
-    case emphasis::heading: sequence = "\x1b[1m"; break;
-    case emphasis::good: sequence = "\x1b[32m"; break;
-    case emphasis::bad: sequence = "\x1b[31m"; break;
-    case emphasis::muted: sequence = "\x1b[2m"; break;
-    case emphasis::none: break;
-  }
-  return std::string(sequence).append(text).append("\x1b[0m");
-}
-
-text_table::text_table(std::vector<column> columns) : columns_(std::move(columns)) {}
+text_table::text_table(std::vector<column> columns, std::size_t indent)
+    : columns_(std::move(columns)), indent_(indent) {}
 
 void text_table::add_row(std::vector<cell> cells) {
   if (cells.size() > columns_.size()) throw std::invalid_argument("text_table: more cells than columns");
@@ -162,12 +66,38 @@ void text_table::add_row(std::vector<cell> cells) {
 }
 
 void text_table::add_heading(const std::string& text) {
+  if (!rows_.empty() && text == heading_) return;
+  heading_ = text;
   rows_.push_back({{cell{sanitize(text), emphasis::heading}}, true});
 }
 
-text_table::layout text_table::lay_out(std::size_t width) const {
+bool text_table::is_shared(std::size_t place) const {
+  if (columns_[place].what != role::axis) return false;
+  const std::string* value = nullptr;
+  for (const row& it : rows_) {
+    if (it.heading) continue;
+    const std::string& text = it.cells[place].text;
+    if (text.empty() || (value != nullptr && text != *value)) return false;
+    value = &text;
+  }
+  return value != nullptr;
+}
+
+std::string text_table::shared_values() const {
+  std::string values;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (!is_shared(i)) continue;
+    const auto first = std::ranges::find(rows_, false, &row::heading);
+    values += fmt::format("{}{} {}", values.empty() ? "all rows: " : ", ", columns_[i].title, first->cells[i].text);
+  }
+  return values;
+}
+
+text_table::layout text_table::lay_out(const text_style& style) const {
   layout result;
-  auto& [shown, widths, cut] = result;
+  auto& [shown, widths, line_width, cut, shortened, left_out] = result;
+  const auto total = static_cast<std::size_t>(std::max(style.width, static_cast<int>(narrowest)));
+  line_width = total > indent_ + narrowest ? total - indent_ : narrowest;
   widths.assign(columns_.size(), 0);
   for (const row& entry : rows_) {
     if (entry.heading) continue;
@@ -176,96 +106,95 @@ text_table::layout text_table::lay_out(std::size_t width) const {
     }
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (widths[i] == 0) continue;
+    if (widths[i] == 0 || is_shared(i)) continue;
     widths[i] = std::max(widths[i], display_width(columns_[i].title));
     shown.push_back(i);
   }
   if (shown.empty()) return result;
-
-  const auto excess = [&] {
-    const std::size_t needed = needed_width(shown, widths);
-    return needed > width ? needed - width : 0;
-  };
-  const auto shorten = [&](std::size_t least, bool text_only) {
-    while (excess() > 0) {
-      std::size_t* widest = nullptr;
-      for (const std::size_t i : shown) {
-        if (text_only && columns_[i].alignment != align::left) continue;
-        if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
-      }
-      if (widest == nullptr || *widest <= least) return;
-      --*widest;
-    }
-  };
-
-  std::size_t& last = widths[shown.back()];
-  if (last > wrap_at_least) last = std::max(wrap_at_least, last - std::min(last, excess()));
-  shorten(legible, true);
-  for (std::size_t i = shown.size(); i-- > 0 && excess() > 0;) {
-    if (columns_[shown[i]].may_be_dropped) shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(i));
+  const std::size_t last = shown.back();
+  const bool wraps =
+      columns_[last].alignment == align::left && (columns_[last].what == role::prose || !style.whole_cells);
+  if (wraps && widths[last] > wrap_at_least) {
+    widths[last] = std::max(wrap_at_least, widths[last] - std::min(widths[last], result.excess()));
   }
-  shorten(narrowest, false);
-  cut = excess() > 0;
+  if (style.whole_cells) return result;
+  for (std::size_t i = shown.size(); i-- > 0 && result.excess() > 0;) {
+    if (columns_[shown[i]].what != role::detail) continue;
+    left_out.insert(left_out.begin(), columns_[shown[i]].title);
+    shown.erase(shown.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  const std::vector<std::size_t> whole = widths;
+  result.narrow(columns_, legible, true);
+  result.narrow(columns_, narrowest, false);
+  for (const std::size_t i : shown) {
+    if (widths[i] < whole[i] && i != last && !columns_[i].title.empty()) shortened.push_back(columns_[i].title);
+  }
+  cut = result.excess() > 0;
   return result;
 }
 
-std::string text_table::render(const text_style& style) const {
-  const std::size_t total = static_cast<std::size_t>(std::max(style.width, static_cast<int>(narrowest)));
-  const layout laid_out = lay_out(total);
-  const auto& shown = laid_out.shown;
-  const auto& widths = laid_out.widths;
-  const bool cut = laid_out.cut;
-  text_style line_style = style;
-  line_style.color = style.color && !cut;  // a line must not be cut within a colour's sequence
-
+std::string text_table::render_row(const std::vector<cell>& cells, const layout& how, const text_style& style) const {
+  std::string line(indent_, ' ');
+  std::vector<std::string> wrapped;
+  std::size_t start = indent_;  // where the last column begins
+  for (const std::size_t i : how.shown) {
+    const bool is_last = i == how.shown.back();
+    const bool left = columns_[i].alignment == align::left;
+    std::string text;
+    if (is_last && left) {
+      wrapped = wrap(cells[i].text, how.widths[i]);
+      text = wrapped.front();
+    } else {
+      text = fit(cells[i].text, how.widths[i], style.unicode);
+    }
+    const std::string blanks(how.widths[i] - std::min(how.widths[i], display_width(text)), ' ');
+    if (!left) line += blanks;
+    line += emphasize(text, cells[i].how, style);
+    if (is_last) break;
+    if (left) line += blanks;
+    line.append(gap, ' ');
+    start += how.widths[i] + gap;
+  }
   std::string out;
-  const auto append_line = [&](const std::vector<cell>& cells) {
-    std::string line;
-    std::vector<std::string> wrapped;
-    std::size_t start = 0;  // where the last column begins
-    std::size_t used = 0;
-    for (const std::size_t i : shown) {
-      const bool is_last = i == shown.back();
-      std::string text;
-      if (is_last && columns_[i].alignment == align::left) {
-        wrapped = wrap(cells[i].text, widths[i]);
-        text = wrapped.front();
-      } else {
-        text = fit(cells[i].text, widths[i], style.unicode);
-      }
-      if (used > 0) line.append(gap, ' ');
-      used += used > 0 ? gap : 0;
-      start = used;
-      const std::string blanks = padding(display_width(text), widths[i]);
-      if (columns_[i].alignment == align::right) line += blanks;
-      line += emphasize(text, cells[i].how, line_style);
-      if (columns_[i].alignment == align::left && !is_last) line += blanks;
-      used += widths[i];
-    }
-    trim_end(line);
-    if (cut) line = fit(line, total, style.unicode);
-    out += line + '\n';
-    for (std::size_t i = 1; i < wrapped.size(); ++i) {
-      std::string more = std::string(start, ' ') + emphasize(wrapped[i], cells[shown.back()].how, line_style);
-      if (cut) more = fit(more, total, style.unicode);
-      trim_end(more);
-      out += more + '\n';
-    }
+  const auto end_line = [&](std::string text) {
+    trim_end(text);
+    out += (how.cut ? fit(text, indent_ + how.line_width, style.unicode) : text) + '\n';
+  };
+  end_line(std::move(line));
+  for (std::size_t i = 1; i < wrapped.size(); ++i) {
+    end_line(std::string(start, ' ') + emphasize(wrapped[i], cells[how.shown.back()].how, style));
+  }
+  return out;
+}
+
+std::string text_table::render(const text_style& style) const {
+  const layout how = lay_out(style);
+  text_style line_style = style;
+  line_style.color = style.color && !how.cut;  // a line must not be cut within a colour's sequence
+  const std::string blanks(indent_, ' ');
+
+  const auto indented = [&](std::string_view text, emphasis what) {
+    std::string out;
+    for (const std::string& line : wrap(text, how.line_width)) out += blanks + emphasize(line, what, style) + '\n';
+    return out;
   };
 
+  std::string out;
+  if (const std::string shared = shared_values(); !shared.empty()) out += indented(shared, emphasis::muted);
   std::vector<cell> titles;
   for (const column& entry : columns_) titles.push_back({entry.title, emphasis::muted});
-  const auto has_title = [](const column& entry) { return !entry.title.empty(); };
-  if (!shown.empty() && std::any_of(columns_.begin(), columns_.end(), has_title)) append_line(titles);
+  const auto has_title = [&](std::size_t i) { return !columns_[i].title.empty(); };
+  if (std::ranges::any_of(how.shown, has_title)) out += render_row(titles, how, line_style);
   for (const row& entry : rows_) {
     if (!entry.heading) {
-      append_line(entry.cells);
-      continue;
-    }
-    for (const std::string& line : wrap(entry.cells.front().text, total)) {
-      out += emphasize(line, emphasis::heading, style) + '\n';
+      out += how.shown.empty() ? "" : render_row(entry.cells, how, line_style);
+    } else if (style.whole_cells) {
+      out += blanks + emphasize(entry.cells.front().text, emphasis::heading, style) + '\n';
+    } else {
+      out += indented(entry.cells.front().text, emphasis::heading);
     }
   }
+  if (const std::string note = how.note(); !note.empty()) out += indented(note, emphasis::muted);
   return out;
 }
 

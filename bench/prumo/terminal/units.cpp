@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/units.hpp"
 
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace prumo::bench {
 namespace {
 
 constexpr std::string_view accepted_sizes =
-    "give a whole number of bytes above zero as in 4096, 512KB, 2MB, 1.5GB or 1TB (powers of two: 2MB is 2 "
-    "MiB)";
-constexpr std::string_view accepted_durations = "give a time above zero as in 500ms, 15s, 2min, 2min30s or 1h";
-constexpr std::string_view accepted_percentages = "give a percentage of zero or more as in 2% or 0.5%";
+    "give a whole number of bytes above zero, for example 4096, 512KiB, 2MiB, 1.5GiB or 1TiB (KB, MB, GB and TB mean "
+    "the same: 2MB is 2 MiB)";
+constexpr std::string_view accepted_durations = "give a time above zero, for example 500ms, 15s, 2min, 2min30s or 1h";
+constexpr std::string_view accepted_percentages = "give a percentage of zero or more, for example 2% or 0.5%";
 
 /// A text from the command line as messages show it: short, and harmless for the terminal.
 std::string quoted(std::string_view text) { return fmt::format("'{}'", fit(sanitize(text), 60)); }
@@ -189,8 +189,8 @@ std::vector<std::uint64_t> parse_byte_sizes(std::string_view text) {
       const std::uint64_t first = parse_bytes(entry.substr(0, colon));
       const std::uint64_t last = parse_bytes(entry.substr(colon + 1));
       if (last < first) {
-        throw unit_error(fmt::format("size range {} ends below its start; give it as SMALLEST:LARGEST, as in 2MB:1GB",
-                                     quoted(entry)));
+        throw unit_error(fmt::format(
+            "size range {} ends below its start; give it as SMALLEST:LARGEST, for example 2MiB:1GiB", quoted(entry)));
       }
       for (std::uint64_t size = first; size <= last; size *= 2) add(size);  // below 2^63: doubling cannot wrap
     }
@@ -240,7 +240,7 @@ double parse_percentage(std::string_view text) {
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 7> units = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  constexpr std::array<std::string_view, 7> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   while (unit + 1 < units.size() && (bytes >> (10 * (unit + 1))) != 0) ++unit;
   const double value = static_cast<double>(bytes) / static_cast<double>(std::uint64_t{1} << (10 * unit));
@@ -273,7 +273,7 @@ std::string format_bytes_rounded(double bytes) {
     ++prefix;
   }
   const bool whole = value == std::floor(value);
-  return fmt::format("{}{}B", whole ? fmt::format("{:.0f}", value) : format_significant(value, 3), prefixes[prefix]);
+  return fmt::format("{}{}iB", whole ? fmt::format("{:.0f}", value) : format_significant(value, 3), prefixes[prefix]);
 }
 
 std::string format_seconds(double seconds) {

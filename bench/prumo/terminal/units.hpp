@@ -16,12 +16,12 @@ class unit_error : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Reads a size in bytes: `2MB`, `512 KiB`, `1.5GB`, `4096`. Units are B, KB, MB, GB, TB, PB and KiB, MiB,
-/// ...; all are powers of two (`2MB` is 2 MiB), the case does not matter, no unit means bytes.
+/// Reads a size in bytes: `2MiB`, `2MB`, `512 KiB`, `4096`. Units are B, KiB, MiB, GiB, TiB, PiB, and KB, MB, ...,
+/// which mean the same: all are powers of two. The case does not matter, no unit means bytes.
 /// \throws unit_error where the text is no positive whole number of bytes below 2^63.
 [[nodiscard]] std::uint64_t parse_bytes(std::string_view text);
 
-/// Reads sizes: a list `2MB,64MB`, a range `2MB:1GB` that doubles from its start while not above its end, or
+/// Reads sizes: a list `2MiB,64MiB`, a range `2MiB:1GiB` that doubles from its start while not above its end, or
 /// a list of both. Order is kept, repetitions are dropped.
 /// \throws unit_error for an empty entry, an unreadable size, or a range that ends below its start.
 [[nodiscard]] std::vector<std::uint64_t> parse_byte_sizes(std::string_view text);
@@ -36,10 +36,10 @@ class unit_error : public std::invalid_argument {
 [[nodiscard]] double parse_percentage(std::string_view text);
 
 /// Formats bytes in powers of two so that parse_bytes() reads the same number again where the text is exact:
-/// `2MB`, `1.5GB`, `4095B`. Sizes that need more than two decimals are rounded to them (`15.26MB`).
+/// `2MiB`, `1.5GiB`, `4095B`. Sizes that need more than two decimals are rounded to them (`15.26MiB`).
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 
-/// Formats any number of bytes with three significant digits in powers of two: `15.4KB` for 15733, `64KB`, `1.50GB`.
+/// Formats any number of bytes with three significant digits in powers of two: `15.4KiB` for 15733, `64KiB`, `1.50GiB`.
 [[nodiscard]] std::string format_bytes_rounded(double bytes);
 
 /// Formats seconds with three significant digits and the fitting unit: `3.20 ns`, `12.3 µs`, `1.05 ms`, `2.00

@@ -2,7 +2,7 @@
 #include "workers/thread_sweep.hpp"
 
 #include "terminal/program_error.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,7 +113,7 @@ void check_thread_words(std::span<const std::string> words) {
   for (const std::string& word : words) {
     if (word == "cores" || word == "numa" || parse_number(word)) continue;
     throw program_error(exit_code::wrong_usage,
-                        fmt::format("--threads: '{}' is neither a number of threads from 1 up, nor cores, nor numa: "
+                        fmt::format("--threads: '{}' is neither a number of threads from 1 up, nor cores, nor numa; "
                                     "for example --threads 1,2,4 or --threads cores",
                                     sanitize(word)));
   }
@@ -127,15 +127,16 @@ std::vector<int> thread_numbers(std::span<const std::string> words, const host_p
     if (number && host.hardware_threads && *number > *host.hardware_threads) {
       const std::string cores = host.domains.empty() ? "" : fmt::format(" on {} cores", host.cores());
       throw program_error(exit_code::machine_cannot,
-                          fmt::format("--threads {}: there are {} hardware threads{} that may be used here: name no "
-                                      "more, or cores for 1, 2, 4, ... up to all cores",
+                          fmt::format("--threads {}: only {} hardware threads{} may be used here; choose no more, or "
+                                      "cores for 1, 2, 4, ... up to all cores",
                                       *number, *host.hardware_threads, cores));
     }
     if (!number && host.domains.empty()) {
-      throw program_error(exit_code::machine_cannot,
-                          fmt::format("--threads {}: the cores of this machine are not known: name numbers, for "
-                                      "example --threads 1,2,4",
-                                      word));
+      throw program_error(
+          exit_code::machine_cannot,
+          fmt::format(
+              "--threads {}: the cores of this machine are not known; name numbers, for example --threads 1,2,4",
+              word));
     }
     const std::vector<int> meant = number           ? std::vector<int>{*number}
                                    : word == "numa" ? whole_domains(host)

@@ -26,10 +26,10 @@ std::vector<std::string> notes_on_unserved_gpus(std::span<const std::string> bac
     std::error_code ignored;
     if (!std::filesystem::exists(device_files / it.device_file, ignored)) continue;
     if (std::ranges::find(backends, it.backend) != backends.end()) continue;
-    notes.push_back(fmt::format(
-        "there is an {} GPU ({}), and no worker here serves it; with a Kokkos built for it, './dev --kokkos "
-        "PREFIX devices' or the CMake preset '{}' makes prumo-worker-{}",
-        it.name, (device_files / it.device_file).string(), it.backend, it.backend));
+    notes.push_back(
+        fmt::format("there is an {} GPU ({}), but no worker for it. With a Kokkos that was built for this GPU, './dev "
+                    "--kokkos PREFIX devices' or the CMake preset '{}' builds prumo-worker-{}",
+                    it.name, (device_files / it.device_file).string(), it.backend, it.backend));
   }
   return notes;
 }

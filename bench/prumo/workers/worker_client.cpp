@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers/worker_client.hpp"
 
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>

@@ -214,9 +214,8 @@ std::vector<worker_launch> find_other_build(const std::string& path) {
   } else {
     throw program_error(
         exit_code::wrong_usage,
-        fmt::format(
-            "--against: {} is {}; name a build folder, an install prefix, a folder of workers or a worker program",
-            path, fs::exists(path, ignored) ? "no program" : "not there"));
+        fmt::format("--against: {} {}; name a build folder, an install prefix, a folder of workers or a worker program",
+                    path, fs::exists(path, ignored) ? "is no program" : "does not exist"));
   }
   if (found.empty()) {
     throw program_error(
@@ -249,10 +248,10 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
       if (in_python.contains(name)) command = python_peer(name, options.launcher).command;
     }
     if (name.empty() || command.empty()) {
-      throw program_error(exit_code::wrong_usage,
-                          fmt::format("--worker takes NAME=COMMAND, for example numpy='python3 -m prumo_peers.numpy', "
-                                      "and got '{}'",
-                                      entry));
+      throw program_error(
+          exit_code::wrong_usage,
+          fmt::format("--worker takes NAME=COMMAND, for example numpy='python3 -m prumo_peers.numpy', but got '{}'",
+                      entry));
     }
     if (known(name)) {
       throw program_error(exit_code::wrong_usage, fmt::format("two workers are named '{}': rename one of them", name));

@@ -3,7 +3,7 @@
 
 #include "terminal/nearest_name.hpp"
 #include "terminal/program_error.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 #include "terminal/units.hpp"
 #include "workers/worker_discovery.hpp"
 
@@ -162,7 +162,7 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
     if (std::ranges::find(filters, name) == filters.end() || devices_.empty()) continue;
     std::vector<std::string> known;
     for (const fleet_device& device : devices_) known.push_back(device.id);
-    std::string message = fmt::format("device '{}' is not there; there are: {}", name, fmt::join(known, ", "));
+    std::string message = fmt::format("there is no device '{}'; there are: {}", name, fmt::join(known, ", "));
     if (!notes_.empty()) message += fmt::format(" ({})", fmt::join(notes_, "; "));
     throw program_error(exit_code::machine_cannot, message);
   }

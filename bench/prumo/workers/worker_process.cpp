@@ -89,10 +89,10 @@ std::string signal_words(int number) {
     case SIGKILL: return "signal 9 (SIGKILL), perhaps by the out-of-memory killer";
     case SIGSEGV: return fmt::format("signal {} (SIGSEGV, invalid memory access)", number);
     case SIGILL: return fmt::format("signal {} (SIGILL, an instruction that this processor lacks)", number);
-    case SIGABRT: return fmt::format("signal {} (SIGABRT, it gave up by itself)", number);
+    case SIGABRT: return fmt::format("signal {} (SIGABRT, it aborted)", number);
     case SIGBUS: return fmt::format("signal {} (SIGBUS, memory or a mapped file went away)", number);
     case SIGFPE: return fmt::format("signal {} (SIGFPE, invalid integer arithmetic)", number);
-    case SIGTERM: return fmt::format("signal {} (SIGTERM, somebody ended it)", number);
+    case SIGTERM: return fmt::format("signal {} (SIGTERM, it was asked to end)", number);
     default: return fmt::format("signal {} ({})", number, ::strsignal(number));
   }
 }

@@ -23,8 +23,8 @@ void refuse_without_host(const std::vector<fleet_device>& devices) {
   std::vector<std::string> chosen;
   for (const fleet_device& it : devices) chosen.push_back(it.id);
   throw program_error(exit_code::wrong_usage,
-                      fmt::format("--threads says how many threads of the host work, and {} {} of the host: add "
-                                  "openmp:0 to --device, or leave --threads out",
+                      fmt::format("--threads chooses the number of host threads, but {} {} of the host; add openmp:0 "
+                                  "to --device, or leave --threads out",
                                   fmt::join(chosen, ", "), chosen.size() > 1 ? "are no devices" : "is no device"));
 }
 
@@ -35,8 +35,8 @@ void refuse_without_host(const std::vector<fleet_device>& devices) {
 json worker_fleet::facts_of_all_processors() {
   if (!own_host_) {
     throw program_error(exit_code::machine_cannot,
-                        "--threads: which processors there are is told by prumo's own worker of the host, and there is "
-                        "none: build it, or leave out --no-search");
+                        "--threads needs prumo's own worker for the host, which knows the processors, and there is "
+                        "none; build it, or leave out --no-search");
   }
   const worker_client& own = workers_[own_host_->worker];
   worker_client unconfined(own.how_launched().behind(words_for_all_processors()), own.settings());
@@ -65,8 +65,9 @@ fleet_device worker_fleet::with_threads(const fleet_device& device, int threads,
     if (!obeys) {
       const std::string does =
           told == hello.devices.end() ? "is not there" : "works with " + std::to_string(*told->threads);
-      spread.fixed_threads = fmt::format("{} {} where its environment says {}: its number of threads cannot be chosen",
-                                         device.id, does, threads);
+      spread.fixed_threads =
+          fmt::format("{} {} although its environment says {}, so its number of threads cannot be chosen", device.id,
+                      does, threads);
     }
   } catch (const worker_failure& failure) {
     spread.missing = failure.what();

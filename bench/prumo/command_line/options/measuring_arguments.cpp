@@ -19,21 +19,23 @@ double read_budget(const std::string& text) {
 }  // namespace
 
 void measuring_arguments::add_to(CLI::App& app, const std::string& budget) {
-  app.add_option("--time-budget", time_budget_, fmt::format("for the whole run (default {}); none: no limit", budget))
+  app.add_option("--time-budget", time_budget_,
+                 fmt::format("time for the whole run (default {}); none for no limit", budget))
       ->type_name("DURATION")
       ->group("How long");
-  app.add_option("--case-limit", case_limit_, "the most that one case gets (default 10s)")
+  app.add_option("--case-limit", case_limit_, "longest time for one case (default 10s)")
       ->type_name("DURATION")
       ->group("How long");
-  app.add_option("--target-noise", target_noise_,
-                 "stop when the inter-quartile range is under this share of the median (default 0.5% GPU, 2% CPU)")
+  app.add_option(
+         "--target-noise", target_noise_,
+         "stop when the interquartile range is below this share of the median (default 0.5% on GPUs, 2% on CPUs)")
       ->type_name("PERCENT")
       ->group("How long");
-  app.add_option("--min-samples", minimum_samples_, "fewest samples to judge the spread by (default 10)")
+  app.add_option("--min-samples", minimum_samples_, "smallest number of samples for judging the spread (default 10)")
       ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->group("How long");
-  app.add_option("--seed", seed_, "of the generated data (default 1)")->type_name("N")->group("How");
+  app.add_option("--seed", seed_, "seed of the generated data (default 1)")->type_name("N")->group("How");
   app.add_flag("--no-verify", no_verify_, "do not compare results with the reference")->group("How");
 }
 

@@ -11,19 +11,21 @@ void worker_arguments::add_to(CLI::App& app) {
   add_words(app, "--device", devices_, "devices to measure: ids or backends (default: all except peers)", "LIST")
       ->group("Where");
   add_words(app, "--peers", peers_,
-            "other frameworks beside prumo: numpy, torch, jax, cupy, onednn, loops, one of their devices "
+            "other frameworks to measure beside prumo: numpy, torch, jax, cupy, onednn, loops, one of their devices "
             "(torch-cuda:0), or all",
             "LIST")
       ->group("Where");
-  add_words(app, "--worker", workers_, "one more worker, for instance an older build", "NAME=COMMAND")->group("Where");
-  app.add_flag("--no-search", no_search_, "take only the workers named by --worker and --peers")->group("Where");
-  app.add_option("--launcher", launcher_, "command that starts every worker, for instance 'ssh node7'")
+  add_words(app, "--worker", workers_, "an additional worker, for example of an older build", "NAME=COMMAND")
+      ->group("Where");
+  app.add_flag("--no-search", no_search_, "use only the workers named by --worker and --peers")->group("Where");
+  app.add_option("--launcher", launcher_, "command that starts every worker, for example 'ssh node7'")
       ->type_name("COMMAND")
       ->group("Where");
-  app.add_option("--worker-timeout", time_limit_, "longest wait for any answer of a worker (default: by request)")
+  app.add_option("--worker-timeout", time_limit_,
+                 "longest wait for an answer of a worker (default: depends on the request)")
       ->type_name("DURATION")
       ->group("Where");
-  app.add_flag("-v,--verbose", verbose_, "show what workers write to their standard error")->group("Output");
+  app.add_flag("-v,--verbose", verbose_, "show what workers write to standard error")->group("Output");
 }
 
 fleet_options worker_arguments::read() const {

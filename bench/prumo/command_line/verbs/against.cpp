@@ -50,7 +50,7 @@ std::vector<std::string> same_program_notes(const worker_fleet& fleet) {
       const auto& program = fleet.worker(own.worker).how_launched().command.back();
       if (!is_same_program(program, fleet.worker(other.worker).how_launched().command.back())) continue;
       std::string note =
-          fmt::format("{}: both builds have the same worker program: all that differs is chance", own.id);
+          fmt::format("{}: both builds have the same worker program, so any difference is chance", own.id);
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
     }
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "command_line/options/bench_options.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 #include "workers/worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>

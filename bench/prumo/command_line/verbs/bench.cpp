@@ -78,8 +78,8 @@ void check_same_plan(const std::string& path, const json& earlier, const json& r
   }
   if (difference.empty()) return;
   throw program_error(exit_code::wrong_usage,
-                      fmt::format("{} holds another plan ({}); repeat its own command with --resume: {} -- or name "
-                                  "another file",
+                      fmt::format("{} has another plan ({}). To continue it, repeat its own command with --resume: {}. "
+                                  "To start a new run, name another file",
                                   path, difference, command_of(earlier)));
 }
 
@@ -137,7 +137,7 @@ std::string closing_lines(const bench_options& options, const json& document, co
     lines += fmt::format("results: {} ({} results)\n", options.output, document.at("results").size());
   }
   if (!options.csv.empty() && options.csv != "-") lines += fmt::format("table: {}\n", options.csv);
-  lines += fmt::format("the whole program: {} elapsed, {} user, {} system, {} at most in one process\n",
+  lines += fmt::format("whole program: {} elapsed, {} user time, {} system time; the largest process used {}\n",
                        format_duration(resources.at("elapsed_s").get<double>()),
                        format_duration(resources.at("user_s").get<double>()),
                        format_duration(resources.at("system_s").get<double>()),
@@ -173,7 +173,7 @@ exit_code interrupted_end(const bench_options& options, results_writer& writer, 
     write_document(options, final_document(writer, resumed, measure_resources(elapsed)));
     told = fmt::format("{} results are finished", writer.results().size());
     if (!options.output.empty() && options.output != "-") {
-      told += fmt::format(" in {}; the same command with --resume goes on", options.output);
+      told += fmt::format(" in {}; the same command with --resume continues", options.output);
     }
   }
   fmt::print(stderr, "prumo: interrupted: {}\n", told);
@@ -189,7 +189,7 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   notes.insert(notes.end(), same.begin(), same.end());
   print_notes(notes);
   if (options.list_only) {
-    fmt::print("{}", plan_table(plan, fleet, 0));
+    fmt::print("{}", plan_table(plan, fleet, style_for(STDOUT_FILENO)));
     return exit_code::done;
   }
 

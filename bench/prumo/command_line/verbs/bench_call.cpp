@@ -46,18 +46,18 @@ void bench_call::add_options(CLI::App& app) {
                                       fmt::format("the cases of a published study: {}", fmt::join(suite_names(), ", ")))
                            ->type_name("NAME")
                            ->group("What");
-  add_words(
-      app, "--threads", threads_,
-      "numbers of threads of the host's devices, each measured by a process of its own bound to its cores: 1,2,4; "
-      "cores: 1, 2, 4, ... all cores; numa: whole NUMA domains",
-      "LIST")
+  add_words(app, "--threads", threads_,
+            "numbers of host threads, for example 1,2,4; cores: 1, 2, 4, ... up to all cores; numa: whole NUMA "
+            "domains. Each number is measured by its own process, bound to its cores",
+            "LIST")
       ->excludes(suite)
       ->group("What");
-  add_words(app, "--op", ops_, "operations (default: the sweep's)", "LIST")->excludes(suite)->group("What");
-  add_words(app, "--size", sizes_, "bytes of one array: 2MB,8MB or 2MB:1GB, which doubles", "SIZES")
+  add_words(app, "--op", ops_, "operations (default: those of the sweep)", "LIST")->excludes(suite)->group("What");
+  add_words(app, "--size", sizes_, "size of one array: 2MiB,8MiB, or 2MiB:1GiB in doubling steps; 2MB means 2MiB",
+            "SIZES")
       ->excludes(suite)
       ->group("What");
-  add_words(app, "--shape", shape_, "single extents: rows=100,columns=1024", "AXIS=N,...")
+  add_words(app, "--shape", shape_, "extents of single axes: rows=100,columns=1024", "AXIS=N,...")
       ->excludes(suite)
       ->group("What");
   add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16, f8_e4m3 (default f32)", "LIST")
@@ -67,20 +67,22 @@ void bench_call::add_options(CLI::App& app) {
   add_words(app, "--impl", implementations_, "implementations by name, or all (default: each worker's first)", "LIST")
       ->group("What");
   app.add_flag("--tune", tune_,
-               "autotune matrix products first, where a worker's library has several algorithms (the same as --impl "
-               "tuned for the operations that have it)")
+               "autotune matrix products first, if a library has several algorithms (the same as --impl tuned for "
+               "operations that have it)")
       ->group("What");
   add_words(app, "--compute-mode", compute_modes_, "compute modes (default: the first, strict)", "LIST")->group("What");
   add_words(app, "--set", parameters_, "parameters: alpha=2,trans_a=1", "NAME=NUMBER,...")->group("What");
-  add_words(app, "--data", data_, "resident, transferred (default both, where there are transfers)", "LIST")
+  add_words(app, "--data", data_, "resident, transferred (default: both, if the device has transfers)", "LIST")
       ->group("What");
   add_words(app, "--host-memory", host_memory_,
-            "pinned, pageable, for transferred data (default both; --quick: pinned)", "LIST")
+            "host memory of transferred data: pinned, pageable (default: both; with --quick pinned)", "LIST")
       ->group("What");
-  add_words(app, "--cache", caches_, "cold, hot (default cold)", "LIST")->group("What");
+  add_words(app, "--cache", caches_,
+            "cold: arrays come from memory; hot: they stay in the cache if they fit (default cold)", "LIST")
+      ->group("What");
   add_words(app, "--dispatch", dispatches_,
-            "recorded: a GPU's short calls are recorded once and replayed, so that its own time is measured; single: "
-            "the host launches each, as programs do (default recorded)",
+            "recorded: short calls of a GPU are recorded once and replayed, so that the device's own time is measured; "
+            "single: the host launches each call, as programs do (default recorded)",
             "LIST")
       ->group("What");
   CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
@@ -88,27 +90,27 @@ void bench_call::add_options(CLI::App& app) {
   measuring_.add_to(app, "2min");
   app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
   app.add_option("--count-limit", count_limit_,
-                 "operations up to which counted flops come from running the kernel; above, its closed form")
+                 "largest number of operations for which flops are counted by running the kernel; beyond it, its "
+                 "closed form is used")
       ->type_name("N")
       ->group("How");
   app.add_option("--against", against_,
                  "another build (its folder, install prefix or worker), measured in turns with this one")
       ->type_name("OTHER_BUILD")
       ->group("Two builds");
-  app.add_option("--runs", process_runs_, "times that all is measured by fresh processes (default 1; --against: 3)")
+  app.add_option("--runs", process_runs_,
+                 "number of times that everything is measured, each by fresh processes (default 1; with --against 3)")
       ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->group("Two builds");
-  app.add_option("--gate", gate_, "exit with 1 where this build is slower than the other one by more")
+  app.add_option("--gate", gate_, "exit with 1 if this build is slower than the other one by more than this")
       ->type_name("PERCENT")
       ->group("Two builds");
-  app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
+  app.add_option("-o,--output", output_, "write the results (JSON) to this file; - is standard output")
       ->type_name("FILE")
       ->group("Output");
-  app.add_option("--csv", csv_, "write the results as a table for spreadsheets, too")
-      ->type_name("FILE")
-      ->group("Output");
-  add_words(app, "--with", references_, "published figures below the table: theano-2017, mps, ...", "LIST")
+  app.add_option("--csv", csv_, "also write the results as CSV, for spreadsheets")->type_name("FILE")->group("Output");
+  add_words(app, "--with", references_, "show published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
   app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")->group("Output");
   app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
@@ -160,7 +162,7 @@ std::optional<double> bench_call::read_gate() const {
   if (gate_.empty()) return std::nullopt;
   if (against_.empty()) {
     throw program_error(exit_code::wrong_usage,
-                        "--gate judges this build by another one: name it with --against OTHER_BUILD");
+                        "--gate compares this build with another one; name that one with --against OTHER_BUILD");
   }
   return read_quantity("--gate", [&] { return parse_percentage(gate_); });
 }
@@ -170,8 +172,7 @@ std::size_t bench_call::read_process_runs() const {
   if (process_runs_ == 0) return fewest_runs;
   if (process_runs_ < fewest_runs) {
     throw program_error(exit_code::wrong_usage,
-                        fmt::format("--runs {}: a verdict rests on the spread between at least {} process runs",
-                                    process_runs_, fewest_runs));
+                        fmt::format("--runs {}: a verdict needs at least {} process runs", process_runs_, fewest_runs));
   }
   return process_runs_;
 }
@@ -205,15 +206,15 @@ exit_code bench_call::run(std::vector<std::string> command) {
 const verb bench_verb{
     "bench", "operations x sizes x types x devices, resident and transferred",
     "Measures operations on the devices of this machine, checks their results, counts their flops, and compares the "
-    "rates with what the device could do. Sizes are of one array, in powers of two: 2MB is 2 MiB.",
+    "rates with what the device can do. A size is that of one array. Sizes are binary: 2MB means 2 MiB.",
     R"(Examples:
   prumo bench                                   the default sweep, within two minutes
   prumo bench --quick -o r.json                 two sizes in 15 seconds, results in r.json
-  prumo bench --op add,softmax --size 2MB:256MB --dtype f32,f64
+  prumo bench --op add,softmax --size 2MiB:256MiB --dtype f32,f64
   prumo bench --op softmax --shape rows=4096,columns=1024
-  prumo bench --op softmax --shape rows=1 --size 2MB:1GB    one row that fills the array
-  prumo bench --op gemm --impl all --size 16MB --set trans_a=1
-  prumo bench --op add,sum --size 1KB --cache hot --dispatch single    what a call costs beyond an empty kernel
+  prumo bench --op softmax --shape rows=1 --size 2MiB:1GiB    one row that fills the array
+  prumo bench --op gemm --impl all --size 16MiB --set trans_a=1
+  prumo bench --op add,sum --size 1KiB --cache hot --dispatch single    what a call costs beyond an empty kernel
   prumo bench --threads cores --op add,gemm     how they scale over the cores: speed-up and efficiency
   prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
   prumo bench --op add --with theano-2017       published figures below the table

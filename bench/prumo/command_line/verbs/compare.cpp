@@ -10,7 +10,7 @@
 #include "results/published_figures.hpp"
 #include "results/results_file.hpp"
 #include "terminal/nearest_name.hpp"
-#include "terminal/text_table.hpp"
+#include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
 
 #include <CLI/CLI.hpp>
@@ -53,9 +53,9 @@ void check_value_is_told(const comparison& of, comparison_value by) {
   for (const compared_case& it : of.cases) {
     if (std::ranges::any_of(it.cells, told)) return;
   }
-  throw program_error(exit_code::wrong_usage,
-                      fmt::format("--by {}: none of the files tells it of the cases to compare; --by time always works",
-                                  to_string(by)));
+  throw program_error(
+      exit_code::wrong_usage,
+      fmt::format("--by {}: no file has this value for the cases to compare; --by time always works", to_string(by)));
 }
 
 class compare_call : public verb_call {
@@ -80,18 +80,19 @@ void compare_call::add_options(CLI::App& app) {
   app.add_option("files", files_, "results of prumo, nvbench or Google Benchmark; - is standard input")
       ->type_name("FILE...")
       ->required();
-  app.add_option("--to", to_, "files of the other side: those before it are `before`, these `after`")
+  app.add_option("--to", to_, "files of the second side: the files in front of --to are `before`, these are `after`")
       ->type_name("FILE...")
       ->group("What");
-  add_words(app, "--with", references_, "published figures that came with prumo beside them: theano-2017, mps, ...",
-            "LIST")
+  add_words(app, "--with", references_, "compare with figures that others published: theano-2017, mps, ...", "LIST")
       ->group("What");
-  app.add_option("--base", base_, "devices side by side, normalised to this one")->type_name("DEVICE")->group("What");
+  app.add_option("--base", base_, "show devices side by side, relative to this one")
+      ->type_name("DEVICE")
+      ->group("What");
   add_words(app, "--device", devices_, "only these devices", "LIST")->group("What");
   add_words(app, "--impl", implementations_, "only these implementations; all: a column for each", "LIST")
       ->group("What");
   add_words(app, "--op", ops_, "only these operations", "LIST")->group("What");
-  add_words(app, "--size", sizes_, "only arrays of these bytes: 2MB,8MB or 2MB:1GB", "SIZES")->group("What");
+  add_words(app, "--size", sizes_, "only arrays of these sizes: 2MiB,8MiB or 2MiB:1GiB", "SIZES")->group("What");
   add_words(app, "--dtype", dtypes_, "only these types", "LIST")->group("What");
   add_words(app, "--layout", layouts_, "only these layouts", "LIST")->group("What");
   add_words(app, "--data", data_, "only resident or transferred", "LIST")->group("What");
@@ -101,14 +102,14 @@ void compare_call::add_options(CLI::App& app) {
   app.add_option("--by", by_, "the value to show: time, rate, elements, roofline, peak, energy (default time)")
       ->type_name("VALUE")
       ->group("How");
-  app.add_option("--gate", gate_, "exit code 1 if a case became slower by more than this (versions only)")
+  app.add_option("--gate", gate_, "exit with 1 if a case became slower by more than this (for two versions only)")
       ->type_name("PERCENT")
       ->group("How");
-  app.add_option("-o,--output", output_, "write the comparison (JSON) there; - is standard output")
+  app.add_option("-o,--output", output_, "write the comparison (JSON) to this file; - is standard output")
       ->type_name("FILE")
       ->group("Output");
-  app.add_option("--csv", csv_, "write it as a table for spreadsheets, too")->type_name("FILE")->group("Output");
-  app.add_flag("--all,--list", all_, "every difference of the circumstances, every case without a partner")
+  app.add_option("--csv", csv_, "also write it as CSV, for spreadsheets")->type_name("FILE")->group("Output");
+  app.add_flag("--all,--list", all_, "show every difference of the circumstances and every case without a partner")
       ->group("Output");
 }
 
@@ -170,8 +171,8 @@ exit_code compare_call::run(std::vector<std::string> command) {
   const row_filters filters = read_filters();
   if (!to_.empty() && (!base_.empty() || each_implementation_ || !references_.empty())) {
     throw program_error(exit_code::wrong_usage,
-                        "--to compares two versions; --base, --with and --impl all put devices side by side: leave one "
-                        "out");
+                        "--to compares two versions of a device, but --base, --with and --impl all show devices side "
+                        "by side; choose one of the two");
   }
   check_outputs();
 

@@ -135,7 +135,7 @@ template <typename Read>
 size_range read_range(const char* option, const std::string& text, Read read) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw program_error(exit_code::wrong_usage, fmt::format("{}: takes LOW:HIGH and got '{}'", option, text));
+    throw program_error(exit_code::wrong_usage, fmt::format("{}: expected LOW:HIGH, but got '{}'", option, text));
   }
   const size_range range{read(text.substr(0, colon)), read(text.substr(colon + 1))};
   if (range.smallest >= range.largest) {
@@ -148,29 +148,31 @@ class crossover_call : public verb_call {
  public:
   void add_options(CLI::App& app) override {
     workers_.add_to(app);
-    add_words(app, "--op", ops_, "single operations (default: the lesson's workload)", "LIST")->group("What");
-    app.add_option("--size", size_, "from and to which size of one array, with --op (default 4KB:64MB)")
+    add_words(app, "--op", ops_, "operations (default: the lesson's product and sum)", "LIST")->group("What");
+    app.add_option("--size", size_, "smallest and largest size of one array, with --op (default 4KiB:64MiB)")
         ->type_name("LOW:HIGH")
         ->group("What");
-    app.add_option("--rows", rows_, "from and to how many rows, for the lesson's workload (default 70:7000)")
+    app.add_option("--rows", rows_, "smallest and largest number of rows, for the lesson's workload (default 70:7000)")
         ->type_name("LOW:HIGH")
         ->group("What");
-    add_words(app, "--data", data_, "where GPUs have their data: resident, transferred (default both)", "LIST")
+    add_words(app, "--data", data_, "where the data of GPUs are: resident, transferred (default: both)", "LIST")
         ->group("What");
-    add_words(app, "--host-memory", host_memory_, "pinned, pageable, for transferred data (default both)", "LIST")
+    add_words(app, "--host-memory", host_memory_, "host memory of transferred data: pinned, pageable (default: both)",
+              "LIST")
         ->group("What");
     app.add_option("--dtype", dtype_, "the type (default f32)")->type_name("TYPE")->group("What");
-    app.add_option("--cache", cache_, "hot: the same arrays again and again; cold: rotating ones (default hot)")
+    app.add_option("--cache", cache_,
+                   "hot: arrays stay in the cache if they fit; cold: they come from memory (default hot)")
         ->type_name("STATE")
         ->group("What");
     app.add_option("--dispatch", dispatch_,
-                   "recorded: a GPU's short calls are replayed as one launch; single: the host launches each, as "
-                   "programs do (default recorded)")
+                   "recorded: short calls of a GPU are recorded once and replayed; single: the host launches each "
+                   "call, as programs do (default recorded)")
         ->type_name("HOW")
         ->group("What");
     measuring_.add_to(app, "1min");
     app.add_option("--plot", plot_, "auto (on a terminal), always, never")->type_name("WHEN")->group("Output");
-    app.add_option("-o,--output", output_, "write the results (JSON) there; - is standard output")
+    app.add_option("-o,--output", output_, "write the results (JSON) to this file; - is standard output")
         ->type_name("FILE")
         ->group("Output");
     app.add_flag("--list", list_, "print what would be measured, and measure nothing")->group("Output");
@@ -211,7 +213,7 @@ class crossover_call : public verb_call {
                                               : "--rows";
     if (useless != nullptr) {
       throw program_error(exit_code::wrong_usage,
-                          fmt::format("{} goes {} --op: the lesson's workload is sized by --rows, operations by --size",
+                          fmt::format("{} goes {} --op: --rows is for the lesson's workload, --size for operations",
                                       useless, options.ops.empty() ? "with" : "without"));
     }
     if (!size_.empty()) {
@@ -222,7 +224,8 @@ class crossover_call : public verb_call {
     if (!rows_.empty()) {
       options.rows = read_range("--rows", rows_, [](const std::string& text) {
         const double rows = read_assignments("--rows", {"ROWS=" + text}, true).at("ROWS");
-        if (rows < 1) throw program_error(exit_code::wrong_usage, fmt::format("--rows: '{}' is no row at all", text));
+        if (rows < 1)
+          throw program_error(exit_code::wrong_usage, fmt::format("--rows: '{}' should be 1 or more", text));
         return rows;
       });
     }
@@ -237,23 +240,21 @@ class crossover_call : public verb_call {
 
 }  // namespace
 
-const verb crossover_verb{"crossover", "where the GPU overtakes the CPU, with and without transfers",
-                          "Searches for the size from which on a GPU is faster than the CPU: coarse sizes on every "
-                          "device first, then bisection "
-                          "where the faster one changes. Without --op it is the workload of a lesson on GPUs, (x @ "
-                          "y.T).sum(), between 70 x 30 "
-                          "and 7000 x 3000, with the lesson's published figures beside. Its time is composed of a "
-                          "product and a sum, which every "
-                          "worker and peer has.",
-                          R"(Examples:
+const verb crossover_verb{
+    "crossover", "where the GPU overtakes the CPU, with and without transfers",
+    "Searches for the size from which on a GPU is faster than the CPU. It first measures a few sizes on every device, "
+    "then bisects where the faster device changes. Without --op, the workload is that of a lesson on GPUs, (x @ "
+    "y.T).sum(), between 70 x 30 and 7000 x 3000, and the lesson's published figures stand beside it. Its time is "
+    "composed of the times of a product and a sum.",
+    R"(Examples:
   prumo crossover                               the lesson's workload, within a minute
   prumo crossover --op gemm,add,sigmoid         break-even of single operations
-  prumo crossover --op add --size 1KB:1GB --data transferred --host-memory pageable
+  prumo crossover --op add --size 1KiB:1GiB --data transferred --host-memory pageable
   prumo crossover --device all -o r.json        with peers; the points as results
   prumo crossover --plot always | less
 
 Exit codes: 0 done, even if there is nothing to cross; 1 a result was wrong; 2 wrong usage; 3 this machine cannot (no
 device, a case that failed); 130 interrupted.)",
-                          []() -> std::unique_ptr<verb_call> { return std::make_unique<crossover_call>(); }};
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<crossover_call>(); }};
 
 }  // namespace prumo::bench

@@ -36,7 +36,7 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
     for (std::string& note : notes_on_unserved_gpus(backends)) fleet.add_note(std::move(note));
   }
   for (const fleet_device& device : fleet.devices()) {
-    if (!device.missing.empty()) fleet.add_note(fmt::format("{} is not here: {}", device.id, device.missing));
+    if (!device.missing.empty()) fleet.add_note(fmt::format("{} is missing: {}", device.id, device.missing));
   }
   std::erase_if(fleet.devices(), [](const fleet_device& it) { return !it.missing.empty(); });
   print_notes(fleet.notes());

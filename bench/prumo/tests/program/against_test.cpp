@@ -246,10 +246,10 @@ TEST(against, refuses_what_cannot_be_compared) {
     return result.err;
   };
   EXPECT_THAT(refused({"--against", empty.file("")}), AllOf(HasSubstr("no worker program"), HasSubstr(empty.file(""))));
-  EXPECT_THAT(refused({"--against", empty.file("absent")}), HasSubstr("is not there; name a build folder"));
+  EXPECT_THAT(refused({"--against", empty.file("absent")}), HasSubstr("does not exist; name a build folder"));
   EXPECT_THAT(refused({"--against", gpu.path()}),
               HasSubstr("no device in common: this one has fake:0, the other one cuda:0"));
-  EXPECT_THAT(refused({"--gate", "3%"}), HasSubstr("name it with --against"));
+  EXPECT_THAT(refused({"--gate", "3%"}), HasSubstr("name that one with --against"));
   EXPECT_THAT(refused({"--against", other.path(), "--gate", "3"}), HasSubstr("--gate"));
   EXPECT_THAT(refused({"--against", other.path(), "--runs", "2"}), HasSubstr("at least 3 process runs"));
 }

@@ -72,15 +72,15 @@ TEST(crossover, transfers_move_it_away) {
 TEST(crossover, tells_where_there_is_none) {
   const program_result slow = crossover({"--op", "add"}, host_and_gpu("--speed 0.5"));
   EXPECT_EQ(slow.code, 0) << slow.err;
-  EXPECT_THAT(slow.out, HasSubstr("cuda:0 resident never overtakes openmp:0 from 4KB to 64MB"));
+  EXPECT_THAT(slow.out, HasSubstr("cuda:0 resident never overtakes openmp:0 from 4KiB to 64MiB"));
   const program_result fast = crossover({"--op", "add", "--data", "resident", "--size", "1MB:64MB"}, host_and_gpu());
-  EXPECT_THAT(fast.out, HasSubstr("cuda:0 resident is faster than openmp:0 at every size from 1MB to 64MB"));
+  EXPECT_THAT(fast.out, HasSubstr("cuda:0 resident is faster than openmp:0 at every size from 1MiB to 64MiB"));
 }
 
 TEST(crossover, one_device_has_a_curve_and_nothing_to_cross) {
   const program_result result = crossover({"--op", "add,sum", "--plot", "always"}, fake_worker_words());
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("there is nothing to cross"), HasSubstr("64MB"), HasSubstr("● fake:0")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("There is no crossover to find"), HasSubstr("64MiB"), HasSubstr("● fake:0")));
 }
 
 TEST(crossover, without_a_terminal_there_is_no_plot) {
@@ -124,7 +124,7 @@ TEST(crossover, what_does_not_fit_is_left_out) {
   const program_result result =
       crossover({"--op", "add", "--data", "resident"}, host_and_gpu("--speed 10 --memory 20000000"));
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("left out: add 64MB cuda:0 resident: skipped"), HasSubstr("overtakes")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("left out: add 64MiB cuda:0 resident: skipped"), HasSubstr("overtakes")));
 }
 
 TEST(crossover, refuses_what_it_does_not_understand) {
@@ -136,9 +136,9 @@ TEST(crossover, refuses_what_it_does_not_understand) {
   refused({"--op", "ad"}, "did you mean 'add'?");
   refused({"--op", "add", "--rows", "1:2"}, "--rows goes without --op");
   refused({"--size", "1MB:2MB"}, "--size goes with --op");
-  refused({"--op", "add", "--size", "2MB"}, "--size: takes LOW:HIGH");
+  refused({"--op", "add", "--size", "2MB"}, "--size: expected LOW:HIGH");
   refused({"--rows", "70:7"}, "does not end above its beginning");
-  refused({"--rows", "0:7"}, "no row at all");
+  refused({"--rows", "0:7"}, "should be 1 or more");
   refused({"--data", "elsewhere"}, "unknown value 'elsewhere'");
   refused({"--plot", "perhaps"}, "unknown value 'perhaps'");
   refused({"--cache", "warm"}, "unknown value 'warm'");

@@ -110,7 +110,7 @@ TEST(files, resume_refuses_what_is_not_there_or_another_plan) {
   const std::string before = read_file(path);
   const program_result cases = run_prumo(bench({"-o", path, "--resume", "--cache", "hot"}));
   EXPECT_EQ(cases.code, 2);
-  EXPECT_THAT(cases.err, HasSubstr("holds another plan (other cases); repeat its own command"));
+  EXPECT_THAT(cases.err, HasSubstr("has another plan (other cases). To continue it, repeat its own command"));
   const program_result seed = run_prumo(bench({"-o", path, "--resume", "--seed", "7"}));
   EXPECT_EQ(seed.code, 2);
   EXPECT_THAT(seed.err, HasSubstr("seed was 1, now it is 7"));

@@ -82,7 +82,7 @@ TEST(interruption, control_c_ends_in_order_with_its_own_exit_code) {
   const program_result result = cut_short(path, SIGINT);
   EXPECT_EQ(result.code, 130);
   EXPECT_THAT(result.err, HasSubstr("interrupted"));
-  EXPECT_THAT(result.err, HasSubstr("--resume goes on"));
+  EXPECT_THAT(result.err, HasSubstr("--resume continues"));
   expect_resumable(path);
 }
 

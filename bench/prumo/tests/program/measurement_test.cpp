@@ -150,7 +150,7 @@ TEST(measurement, chosen_sizes_are_measured_and_one_line_says_that_it_takes_long
                                                  fake_worker_words()));
   const json document = json::parse(result.out);
   for (const json& it : document.at("results")) EXPECT_EQ(it.at("status"), "ok") << it.at("reason");
-  const std::string note = "prumo: note: to call each of the chosen cases once takes about";
+  const std::string note = "prumo: note: calling each chosen case once takes about";
   const auto place = result.err.find(note);
   ASSERT_NE(place, std::string::npos) << result.err;
   EXPECT_EQ(result.err.find(note, place + 1), std::string::npos) << "told twice";

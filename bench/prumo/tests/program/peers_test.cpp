@@ -148,7 +148,7 @@ TEST_F(peers, devices_lists_them_and_notes_what_is_not_there) {
   const program_result result = run_prumo({"devices", "--no-search", "--list", "--peers", "thing,gone"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("thing-cpu:1"), Not(HasSubstr("gone"))));
-  EXPECT_THAT(result.err, HasSubstr("gone is not here: gone is not installed: install gone"));
+  EXPECT_THAT(result.err, HasSubstr("gone is missing: gone is not installed: install gone"));
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ TEST_F(planning, a_type_that_a_device_lacks_is_unsupported_in_the_words_of_its_w
   for (const planned_case& it : made.groups[0].cases) {
     if (it.outcome) reasons.push_back(it.outcome->status + ": " + it.outcome->reason);
   }
-  EXPECT_THAT(reasons, testing::ElementsAre(
-                           HasSubstr("unsupported: fake:0 has no f16 for gemm: this processor multiplies none")));
+  EXPECT_THAT(reasons, testing::ElementsAre(HasSubstr(
+                           "unsupported: fake:0 does not support f16 for gemm: this processor multiplies none")));
 }
 
 TEST_F(planning, a_complete_shape_needs_no_size) {

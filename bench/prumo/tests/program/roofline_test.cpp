@@ -49,14 +49,14 @@ TEST(roofline, of_a_file_needs_no_worker) {
   const std::string path = measured_file(folder);
   const program_result result = run_prumo(joined({"roofline", path, "--plot", "always"}, no_worker));
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("triad"), HasSubstr("vector (measured)"), HasSubstr("flops a byte")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("triad"), HasSubstr("vector (measured)"), HasSubstr("flops per byte")));
   EXPECT_THAT(result.out, AllOf(HasSubstr("0.0833 FLOP/B"), HasSubstr("FLOP/B")));
   EXPECT_THAT(result.out, AllOf(HasSubstr(" add"), HasSubstr(" gemm"), HasSubstr("● triad, cold")));
 }
 
 TEST(roofline, without_a_terminal_there_is_no_plot) {
   const temporary_folder folder;
-  EXPECT_THAT(run_prumo(joined({"roofline", measured_file(folder)}, no_worker)).out, Not(HasSubstr("flops a byte")));
+  EXPECT_THAT(run_prumo(joined({"roofline", measured_file(folder)}, no_worker)).out, Not(HasSubstr("flops per byte")));
 }
 
 TEST(roofline, what_it_writes_it_reads) {
@@ -79,7 +79,7 @@ TEST(roofline, a_device_of_which_nothing_is_known_says_so) {
   const program_result result =
       run_prumo({"roofline", std::string(PRUMO_DOCUMENTATION_FOLDER) + "/reference/mps.json"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("neither ceilings nor peaks are known"));
+  EXPECT_THAT(result.out, HasSubstr("Neither ceilings nor peaks are known"));
 }
 
 TEST(roofline, refuses_what_it_does_not_understand) {

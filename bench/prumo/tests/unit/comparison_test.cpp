@@ -114,14 +114,15 @@ TEST(comparison, refuses_with_a_reason) {
   const json good = sample_result("add", size, 1e-3);
   EXPECT_EQ(refusal(good, with(good, "verified", false)), "its result was wrong in b.json");
   EXPECT_THAT(refusal(good, with(good, "verified", nullptr)), HasSubstr("verified in a.json, but not in b.json"));
-  EXPECT_THAT(refusal(good, with(good, "bytes", 4 * size)), HasSubstr("another convention of bytes"));
+  EXPECT_THAT(refusal(good, with(good, "bytes", 4 * size)), HasSubstr("the bytes are counted differently"));
 }
 
 TEST(comparison, refuses_other_data) {
   const auto seed = [](int value) { return [value](json& document) { document["run"]["plan"] = {{"seed", value}}; }; };
   const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)}, seed(1));
   const comparison_source b = source_with("b.json", {sample_result("add", size, 1e-3)}, seed(7));
-  EXPECT_EQ(versions(a, b).cases.at(0).outcomes.at(1).refusal, "other data, by another --seed: 1 (a.json), 7 (b.json)");
+  EXPECT_EQ(versions(a, b).cases.at(0).outcomes.at(1).refusal,
+            "the data differ, because of another --seed: 1 (a.json), 7 (b.json)");
 }
 
 TEST(comparison, cases_that_differ_in_a_property_are_told_with_it) {
@@ -134,8 +135,8 @@ TEST(comparison, cases_that_differ_in_a_property_are_told_with_it) {
   EXPECT_EQ(of.cases.size(), 1U);
   std::multiset<std::string> reasons;
   for (const lonely_case& it : of.lonely) reasons.insert(it.reason);
-  EXPECT_THAT(reasons, ElementsAre("another cache: cold in a.json, hot in b.json",
-                                   "another cache: cold in a.json, hot in b.json", "only in b.json"));
+  EXPECT_THAT(reasons, ElementsAre("different cache: cold in a.json, hot in b.json",
+                                   "different cache: cold in a.json, hot in b.json", "only in b.json"));
 }
 
 TEST(comparison, files_of_before_there_was_a_dispatch_have_recorded_calls) {
@@ -148,7 +149,7 @@ TEST(comparison, files_of_before_there_was_a_dispatch_have_recorded_calls) {
   const comparison apart = versions(source_with("a.json", {earlier, sample_result("mul", size, 1e-3)}),
                                     source_with("b.json", {single, sample_result("mul", size, 1e-3)}));
   ASSERT_EQ(apart.lonely.size(), 2U);
-  EXPECT_EQ(apart.lonely.front().reason, "another dispatch: recorded in a.json, single in b.json");
+  EXPECT_EQ(apart.lonely.front().reason, "different dispatch: recorded in a.json, single in b.json");
 }
 
 TEST(comparison, samples_are_told_apart_by_process_run) {

@@ -72,7 +72,7 @@ TEST(crossover_search, says_what_it_found) {
   EXPECT_EQ(describe_crossings({{1, 0.2}, {100, 0.5}}, "gpu", "cpu", text),
             "gpu is faster than cpu at every size from 1 to 100");
   EXPECT_THAT(describe_crossings({{1, 2}, {2, 0.5}, {4, 3}}, "gpu", "cpu", text), HasSubstr("falls behind"));
-  EXPECT_THAT(describe_crossings({}, "gpu", "cpu", text), HasSubstr("no size in common"));
+  EXPECT_THAT(describe_crossings({}, "gpu", "cpu", text), HasSubstr("no size was measured on both"));
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ TEST(devices_table, tells_facts_peaks_and_ceilings) {
   vector width, bits  256
   instruction sets    avx2, fma
   maximum clock       n/a
-  clock measured      3100 MHz
-  last-level cache    32MB
-  memory              8GB
+  measured clock      3100 MHz
+  last-level cache    32MiB
+  memory              8GiB
   governor            n/a
   power limit         65.0 W
   hypervisor          yes
@@ -32,9 +32,10 @@ TEST(devices_table, tells_facts_peaks_and_ceilings) {
   vector  f32           n/a  max                maximum clock unknown: no cpufreq
   vector  f32   198 GFLOP/s  measured 3100 MHz  2 cores x 2 pipes x 8 lanes x 2 x 3100 MHz; pipes
                                                 measured
-  ceiling measured  type   size  cache        value
-  triad             f32   128MB  cold     47.6 GB/s
-  fma               f32     2MB  hot    190 GFLOP/s
+  all rows: type f32
+  measured ceiling    size  cache        value
+  triad             128MiB  cold     47.6 GB/s
+  fma                 2MiB  hot    190 GFLOP/s
 )");
 }
 

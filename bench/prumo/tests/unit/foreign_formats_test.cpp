@@ -191,9 +191,9 @@ TEST(foreign_formats, newer_versions_and_unknown_documents_are_refused_by_name) 
   google_newer["context"]["json_schema_version"] = 2;
   EXPECT_THAT(message(google_newer), HasSubstr("Google Benchmark JSON of version 2"));
   EXPECT_THAT(message({{"schema", "prumo.results/2"}}), HasSubstr("'prumo.results/2'"));
-  EXPECT_THAT(message({{"schema", "prumo.comparison/1"}}), HasSubstr("outcome of a comparison"));
-  EXPECT_THAT(message({{"a", 1}}), HasSubstr("none of the formats that can be compared"));
-  EXPECT_THAT(message(json::array({1})), HasSubstr("none of the formats that can be compared"));
+  EXPECT_THAT(message({{"schema", "prumo.comparison/1"}}), HasSubstr("output of prumo compare"));
+  EXPECT_THAT(message({{"a", 1}}), HasSubstr("in no format that can be compared"));
+  EXPECT_THAT(message(json::array({1})), HasSubstr("in no format that can be compared"));
   EXPECT_THAT(message({{"context", google_context()}, {"benchmarks", json::array()}}), HasSubstr("holds no results"));
 }
 

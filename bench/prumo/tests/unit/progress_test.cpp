@@ -18,10 +18,10 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(progress_line, tells_what_how_far_and_how_long) {
-  progress::state state{"add f32 2MB openmp:0", 12, 40, 15.0, std::nullopt};
-  EXPECT_EQ(progress::line(state, 100), "[12/40] add f32 2MB openmp:0  15 s, about 35 s left");
+  progress::state state{"add f32 2MiB openmp:0", 12, 40, 15.0, std::nullopt};
+  EXPECT_EQ(progress::line(state, 100), "[12/40] add f32 2MiB openmp:0  15 s, about 35 s left");
   state.remaining_seconds = 4.0;
-  EXPECT_EQ(progress::line(state, 100), "[12/40] add f32 2MB openmp:0  15 s, about 4.0 s left");
+  EXPECT_EQ(progress::line(state, 100), "[12/40] add f32 2MiB openmp:0  15 s, about 4.0 s left");
   EXPECT_EQ(progress::line({"probing", 0, 0, 1.0, std::nullopt}, 100), "probing  1.0 s");
   EXPECT_EQ(progress::line({"add", 0, 40, 1.0, std::nullopt}, 100), "[0/40] add  1.0 s") << "no estimate from nothing";
   EXPECT_EQ(progress::line({"add", 41, 40, 10.0, std::nullopt}, 100), "[40/40] add  10 s, about 0.0 s left");

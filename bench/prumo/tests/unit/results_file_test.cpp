@@ -314,7 +314,7 @@ TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
   json other_threads = sample_device();
   other_threads["threads"] = 4;
   EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), json::array({other_threads})); }),
-              HasSubstr("its device openmp:0 has the threads 2, here it is 4"));
+              HasSubstr("'threads' of its device openmp:0 is 2 in the file and 4 here"));
   EXPECT_EQ(content_of(path_), before);
   EXPECT_THAT(
       message_of([&] { (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices()); }),

@@ -149,6 +149,43 @@ TEST(text_table, never_exceeds_the_width) {
   }
 }
 
+TEST(text_table, an_axis_that_all_rows_share_stands_above) {
+  using align = text_table::align;
+  using role = text_table::role;
+  text_table table({{"size", align::right, role::axis}, {"type", align::left, role::axis}, {"time", align::right}}, 1);
+  table.add_heading("add");
+  table.add_row({{"2MiB"}, {"f32"}, {"1"}});
+  table.add_heading("add");
+  table.add_row({{"4MiB"}, {"f32"}, {"1"}});
+  EXPECT_EQ(table.render({}),
+            " all rows: type f32\n"
+            " size  time\n"
+            " add\n"
+            " 2MiB     1\n"
+            " 4MiB     1\n");
+  table.add_row({{"8MiB"}, {""}, {"2"}});
+  EXPECT_EQ(table.render({}).substr(0, 19), " size  type  time\n ") << "one row has none";
+}
+
+TEST(text_table, says_what_a_narrow_terminal_lacks_and_is_whole_elsewhere) {
+  using align = text_table::align;
+  text_table table({{"shape"}, {"time", align::right}, {"peak", align::right, text_table::role::detail}, {"note"}});
+  table.add_row({{"columns=1024 rows=512"}, {"1.05 ms"}, {"97.3%"}, {"some words that do not fit"}});
+  text_style style;
+  style.width = 40;
+  EXPECT_EQ(table.render(style),
+            "shape              time  note\n"
+            "columns=1024 …  1.05 ms  some words that\n"
+            "                         do not fit\n"
+            "The terminal is too narrow. Left out:\n"
+            "peak. Shortened: shape. A file or a pipe\n"
+            "gets the whole table.\n");
+  style.whole_cells = true;
+  EXPECT_EQ(table.render(style),
+            "shape                     time   peak  note\n"
+            "columns=1024 rows=512  1.05 ms  97.3%  some words that do not fit\n");
+}
+
 TEST(text_table, colours_only_where_the_style_says_so) {
   text_table table({{"a"}, {"b"}});
   table.add_row({{"\x1b[5mx", emphasis::bad}, {"y", emphasis::good}});
@@ -181,6 +218,7 @@ TEST(style_for, takes_the_width_from_columns) {
     EXPECT_EQ(style_for(descriptor).width, 20);
   }
   EXPECT_FALSE(style_for(descriptor).color) << "a file is no terminal";
+  EXPECT_TRUE(style_for(descriptor).whole_cells);
   std::fclose(file);
 }
 

@@ -68,7 +68,7 @@ TEST(thread_numbers, without_known_cores_take_numbers_only) {
     FAIL();
   } catch (const program_error& error) {
     EXPECT_EQ(error.code(), exit_code::machine_cannot);
-    EXPECT_THAT(error.what(), HasSubstr("the cores of this machine are not known: name numbers"));
+    EXPECT_THAT(error.what(), HasSubstr("the cores of this machine are not known; name numbers"));
   }
 }
 

@@ -119,13 +119,13 @@ TEST(parse_percentage, needs_its_sign) {
 TEST(format_bytes, is_short_and_does_not_pretend) {
   EXPECT_EQ(format_bytes(0), "0B");
   EXPECT_EQ(format_bytes(1023), "1023B");
-  EXPECT_EQ(format_bytes(1024), "1KB");
+  EXPECT_EQ(format_bytes(1024), "1KiB");
   EXPECT_EQ(format_bytes(4095), "4095B");
-  EXPECT_EQ(format_bytes(1536), "1.5KB");
-  EXPECT_EQ(format_bytes(2u << 20), "2MB");
-  EXPECT_EQ(format_bytes(3ull << 29), "1.5GB");
-  EXPECT_EQ(format_bytes(16000000), "15.26MB");
-  EXPECT_EQ(format_bytes(std::numeric_limits<std::uint64_t>::max()), "16EB");
+  EXPECT_EQ(format_bytes(1536), "1.5KiB");
+  EXPECT_EQ(format_bytes(2u << 20), "2MiB");
+  EXPECT_EQ(format_bytes(3ull << 29), "1.5GiB");
+  EXPECT_EQ(format_bytes(16000000), "15.26MiB");
+  EXPECT_EQ(format_bytes(std::numeric_limits<std::uint64_t>::max()), "16EiB");
 }
 
 TEST(format_significant, rounds_before_it_chooses_the_places) {
@@ -176,10 +176,10 @@ TEST(format_percent, keeps_three_digits) {
 
 TEST(format_bytes_rounded, has_three_digits_at_most_unless_the_number_is_whole) {
   EXPECT_EQ(format_bytes_rounded(512), "512B");
-  EXPECT_EQ(format_bytes_rounded(15733), "15.4KB");
-  EXPECT_EQ(format_bytes_rounded(65536), "64KB");
-  EXPECT_EQ(format_bytes_rounded(1.5 * 1024 * 1024 * 1024), "1.50GB");
-  EXPECT_EQ(format_bytes_rounded(1023.0 * 1024), "1023KB");
+  EXPECT_EQ(format_bytes_rounded(15733), "15.4KiB");
+  EXPECT_EQ(format_bytes_rounded(65536), "64KiB");
+  EXPECT_EQ(format_bytes_rounded(1.5 * 1024 * 1024 * 1024), "1.50GiB");
+  EXPECT_EQ(format_bytes_rounded(1023.0 * 1024), "1023KiB");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_F(unserved_gpus, are_named_with_the_remedy) {
   add("nvidia0");
   add("kfd");
   EXPECT_THAT(notes_on_unserved_gpus(host_only, folder),
-              ElementsAre(AllOf(HasSubstr("an NVIDIA GPU"), HasSubstr("preset 'cuda' makes prumo-worker-cuda")),
+              ElementsAre(AllOf(HasSubstr("an NVIDIA GPU"), HasSubstr("preset 'cuda' builds prumo-worker-cuda")),
                           AllOf(HasSubstr("an AMD GPU"), HasSubstr("./dev --kokkos PREFIX"))));
 }
 
