@@ -24,14 +24,6 @@ TEST(distributions, digamma_and_trigamma_have_their_known_values) {
   }
 }
 
-TEST(distributions, incomplete_beta_has_its_known_values) {
-  EXPECT_NEAR(incomplete_beta(0.5, 2, 3), 0.6875, 1e-12);  // 1 - 5 / 16
-  EXPECT_NEAR(incomplete_beta(0.2, 1, 1), 0.2, 1e-12);
-  EXPECT_NEAR(incomplete_beta(0.9, 1, 3), 1 - 0.001, 1e-12);
-  EXPECT_EQ(incomplete_beta(0, 2, 2), 0);
-  EXPECT_EQ(incomplete_beta(1, 2, 2), 1);
-}
-
 TEST(distributions, student_agrees_with_tables) {
   // R: qt(0.975, df)
   EXPECT_NEAR(student_quantile(0.95, 1), 12.706204736432095, 1e-8);
@@ -57,13 +49,12 @@ TEST(distributions, fisher_agrees_with_tables) {
 }
 
 TEST(distributions, refuse_what_lies_outside) {
-  EXPECT_THROW((void)digamma(0), std::invalid_argument);
-  EXPECT_THROW((void)trigamma(-1), std::invalid_argument);
-  EXPECT_THROW((void)inverse_trigamma(0), std::invalid_argument);
-  EXPECT_THROW((void)incomplete_beta(1.5, 1, 1), std::invalid_argument);
-  EXPECT_THROW((void)student_two_sided(1, 0), std::invalid_argument);
-  EXPECT_THROW((void)student_quantile(1, 3), std::invalid_argument);
-  EXPECT_THROW((void)fisher_upper(-1, 3, 3), std::invalid_argument);
+  EXPECT_THROW((void)digamma(0), std::domain_error);
+  EXPECT_THROW((void)trigamma(-1), std::domain_error);
+  EXPECT_THROW((void)inverse_trigamma(0), std::domain_error);
+  EXPECT_THROW((void)student_two_sided(1, 0), std::domain_error);
+  EXPECT_THROW((void)student_quantile(1, 3), std::domain_error);
+  EXPECT_THROW((void)fisher_upper(-1, 3, 3), std::domain_error);
 }
 
 }  // namespace
