@@ -42,6 +42,55 @@ void usable_array(std::string_view operation, const instance_ref& space, const n
   }
 }
 
+/// Whether arrays are what most calls give: of the same extents, without gaps, row-major, in memory that `space` can
+/// access, and no output meets another array but an input that is the very same. No check would refuse them, and to see
+/// that takes a quarter of the time of all checks one after the other.
+bool are_ordinary(const instance_ref& space, arguments outputs, arguments inputs) {
+  const array_ref& first = outputs.begin()->array;
+  if (first.rank < 0 || first.rank > max_rank) return false;
+  std::int64_t count = 1, most_bytes = 8;  // no element has more
+  for (int dimension = first.rank - 1; dimension >= 0; --dimension) {
+    const std::int64_t extent = first.extents[dimension];
+    if (extent <= 0 || first.strides[dimension] != count) return false;
+    if (__builtin_mul_overflow(most_bytes, extent, &most_bytes)) return false;
+    count *= extent;
+  }
+  const auto fits = [&](const array_ref& array) {
+    if (array.data == nullptr || array.rank != first.rank || !can_access(space.space(), array.memory)) return false;
+    for (int dimension = 0; dimension < first.rank; ++dimension) {
+      if (array.extents[dimension] != first.extents[dimension] ||
+          array.strides[dimension] != first.strides[dimension]) {
+        return false;
+      }
+    }
+    return true;
+  };
+  const auto are_apart = [&](const array_ref& one, const array_ref& other) {
+    const auto a = reinterpret_cast<std::uintptr_t>(one.data), b = reinterpret_cast<std::uintptr_t>(other.data);
+    return (a < b ? b - a : a - b) >= static_cast<std::uintptr_t>(count) * dtype_size(a < b ? one.type : other.type);
+  };
+  for (const named_array& input : inputs) {
+    if (!fits(input.array)) return false;
+  }
+  for (const named_array* output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->array.read_only || !fits(output->array)) return false;
+    for (const named_array* other = outputs.begin(); other != output; ++other) {
+      if (!are_apart(output->array, other->array)) return false;
+    }
+    for (const named_array& input : inputs) {
+      const bool is_same = input.array.data == output->array.data && input.array.type == output->array.type;
+      if (!is_same && !are_apart(output->array, input.array)) return false;
+    }
+  }
+  return true;
+}
+
+void usable_space(std::string_view operation, const instance_ref& space) {
+  if (const char* const reason = space.why_unusable(); reason != nullptr) {
+    throw argument_error(std::string(operation) + ": " + reason);
+  }
+}
+
 /// The arrays have no byte in common, or alias_error: `operation: expected EXPECTED; ...`.
 void apart(std::string_view operation, const instance_ref& space, const named_array& output, const named_array& other,
            std::string_view expected) {
@@ -67,9 +116,7 @@ void throw_argument(std::string_view operation, std::string_view expected, argum
 }
 
 void usable(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs) {
-  if (const char* const reason = space.why_unusable(); reason != nullptr) {
-    throw argument_error(std::string(operation) + ": " + reason);
-  }
+  usable_space(operation, space);
   for (const named_array& output : outputs) {
     usable_array(operation, space, output);
     if (output.array.read_only) throw_argument(operation, "an output that may be written to", {output});
@@ -94,11 +141,9 @@ bool have_same_extents(const array_ref& first, const array_ref& second) {
   return first.rank == second.rank && std::equal(first.extents, first.extents + first.rank, second.extents);
 }
 
-void same_extents(std::string_view operation, arguments arrays) {
+void same_extents(std::string_view operation, arguments arrays, std::string_view expected) {
   for (const named_array& each : arrays) {
-    if (!have_same_extents(arrays.begin()->array, each.array)) {
-      throw_shape(operation, "arrays of the same extents", arrays);
-    }
+    if (!have_same_extents(arrays.begin()->array, each.array)) throw_shape(operation, expected, arrays);
   }
 }
 
@@ -132,23 +177,11 @@ void distinct_elements(std::string_view operation, const instance_ref& space, co
                     "context::set_vouches_for_overlap()");
 }
 
-void in_place(std::string_view operation, const instance_ref& space, const named_array& output, arguments inputs) {
-  usable(operation, space, {output}, inputs);
-  for (const named_array& input : inputs) {
-    if (have_same_extents(input.array, output.array)) continue;
-    throw shape_error(std::string(operation) + ": expected arrays of the same extents; got " + list(inputs) + "; " +
-                      to_string(output));
-  }
-  distinct_elements(operation, space, output);
-  for (const named_array& input : inputs) no_overlap(operation, space, output, input, aliasing::in_place);
-}
-
 void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs) {
+  if (are_ordinary(space, outputs, inputs)) return usable_space(operation, space);
   usable(operation, space, outputs, inputs);
+  same_extents(operation, outputs, "outputs of the same extents");
   const array_ref& first = outputs.begin()->array;
-  for (const named_array& output : outputs) {
-    if (!have_same_extents(first, output.array)) throw_shape(operation, "outputs of the same extents", outputs);
-  }
   for (const named_array& input : inputs) {
     if (broadcasts_to(input.array, first)) continue;
     throw shape_error(std::string(operation) +

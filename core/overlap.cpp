@@ -150,8 +150,8 @@ byte_span span_of(const strided_bytes& array) {
     if (last < 0) return {array.address, 0};
     std::int64_t reach;
     too_large |= __builtin_mul_overflow(last, array.strides[dimension], &reach);
-    too_large |= __builtin_add_overflow(below, std::min<std::int64_t>(reach, 0), &below);
-    too_large |= __builtin_add_overflow(above, std::max<std::int64_t>(reach, 0), &above);
+    std::int64_t& side = reach < 0 ? below : above;
+    too_large |= __builtin_add_overflow(side, reach, &side);
   }
   std::int64_t bytes;
   too_large |= __builtin_sub_overflow(above, below, &bytes);

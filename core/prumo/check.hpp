@@ -45,8 +45,9 @@ void rank(std::string_view operation, const named_array& array, int rank);
 /// Whether two arrays have the same extents.
 bool have_same_extents(const array_ref& first, const array_ref& second);
 
-/// All arrays have the extents of the first, or shape_error.
-void same_extents(std::string_view operation, arguments arrays);
+/// All arrays have the extents of the first, or shape_error that says what was expected.
+void same_extents(std::string_view operation, arguments arrays,
+                  std::string_view expected = "arrays of the same extents");
 
 /// The output does not overlap the input in a way that the operation does not allow, or alias_error. Elements are
 /// compared, not address ranges: disjoint blocks of one matrix pass. Where strides are so irregular that a search with
@@ -62,12 +63,8 @@ void distinct_elements(std::string_view operation, const instance_ref& space, co
 /// its last ones, and where its extent is 1 it is repeated.
 bool broadcasts_to(const array_ref& array, const array_ref& target);
 
-/// What an operation asks for that may write over its inputs: usable arrays of equal extents, elements of the output
-/// that have addresses of their own, and no overlap but of the very same elements.
-void in_place(std::string_view operation, const instance_ref& space, const named_array& output, arguments inputs);
-
-/// What an element-wise operation asks for: the same, of outputs of equal extents that are apart from each other, and
-/// of inputs that broadcast to them.
+/// What an element-wise operation asks for: usable arrays, outputs of equal extents whose elements have addresses of
+/// their own, inputs that broadcast to them, and no overlap but of the very same elements.
 void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
 
 }  // namespace check
