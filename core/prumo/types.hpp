@@ -33,8 +33,8 @@ KOKKOS_FORCEINLINE_FUNCTION float f16_bits_to_float(std::uint16_t half) {
 #elif defined(__HIP_DEVICE_COMPILE__)
   return static_cast<float>(bit_cast<_Float16>(half));
 #else
-  const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffu) << 13;
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  const std::uint32_t magnitude = (half & 0x7fffu) << 13;
+  const std::uint32_t sign = (half & 0x8000u) << 16;
   // A product with 2^112 moves the exponent's bias from 15 to 127 and makes subnormals normal.
   const float scaled = bit_cast<float>(magnitude) * 0x1p112f;
   const std::uint32_t infinite_or_nan = magnitude >= 0x0f800000u ? 0x7f800000u : 0u;
@@ -86,8 +86,8 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint16_t float_to_bf16_bits(float value) {
 
 /// E4M3 to binary32; exact.
 KOKKOS_FORCEINLINE_FUNCTION float f8_e4m3_bits_to_float(std::uint8_t code) {
-  const std::uint32_t magnitude = static_cast<std::uint32_t>(code & 0x7fu) << 20;
-  const std::uint32_t sign = static_cast<std::uint32_t>(code & 0x80u) << 24;
+  const std::uint32_t magnitude = (code & 0x7fu) << 20;
+  const std::uint32_t sign = (code & 0x80u) << 24;
   // A product with 2^120 moves the exponent's bias from 7 to 127 and makes subnormals normal.
   const float scaled = bit_cast<float>(magnitude) * 0x1p120f;
   const std::uint32_t nan = magnitude == 0x07f00000u ? 0x7fc00000u : 0u;

@@ -2,7 +2,19 @@
 #pragma once
 
 /// \file
-/// What compilers spell differently.
+/// What compilers spell differently, or take amiss.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace prumo::detail {
+
+/// T[Count]. Compilers that are asked to (-Wsign-conversion) warn of each array whose length depends on a signed
+/// template parameter.
+template <class T, std::int64_t Count>
+using c_array = T[static_cast<std::size_t>(Count)];
+
+}  // namespace prumo::detail
 
 /// Before a loop whose iterations do not depend on one another: the compiler may vectorise it without checking that
 /// its arrays are apart.

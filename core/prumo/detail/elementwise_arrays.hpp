@@ -6,6 +6,7 @@
 /// values<...> of the types of several outputs.
 
 #include <prumo/array_ref.hpp>
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 #include <prumo/values.hpp>
@@ -139,7 +140,7 @@ using each_output = std::make_index_sequence<output_pointers<Out>::count>;
 /// A pack of neighbouring elements for every array, each aligned as one load or store wants it.
 template <int Elements, std::size_t I, class T>
 struct alignas(Elements * sizeof(T)) indexed_pack {
-  T values[Elements];
+  c_array<T, Elements> values;
 };
 template <int Elements, class Sequence, class... T>
 struct packs_of;

@@ -40,7 +40,7 @@ class place_of_output<T, Most, true> {
 
  private:
   T* to_;
-  float results_[Most];
+  c_array<float, Most> results_;
 };
 
 template <class T>
@@ -170,7 +170,7 @@ class contiguous_host_kernel {
     const float* first() const { return widened_; }
 
    private:
-    float widened_[chunk_elements];
+    c_array<float, chunk_elements> widened_;
   };
 
   void write_streaming(std::int64_t begin, std::int64_t end) const {
@@ -195,7 +195,7 @@ class contiguous_host_kernel {
   /// Room for a chunk of every output.
   template <std::size_t, class T>
   struct line_buffer {
-    alignas(streaming_unit) T values[chunk_elements];
+    alignas(streaming_unit) c_array<T, chunk_elements> values;
   };
   template <class Sequence>
   struct line_buffers;

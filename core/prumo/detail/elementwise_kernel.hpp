@@ -80,7 +80,7 @@ class contiguous_device_kernel {
   KOKKOS_FORCEINLINE_FUNCTION void whole_packs(int first, std::index_sequence<I...>, std::index_sequence<O...>) const {
     using loaded_packs = packs_of<pack_elements, std::index_sequence<I...>, In...>;
     using result_packs = packs_of<pack_elements, std::index_sequence<O...>, typename outputs::template type<O>...>;
-    loaded_packs loaded[Packs];
+    c_array<loaded_packs, Packs> loaded;
     PRUMO_UNROLL
     for (int which = 0; which < Packs; ++which) {
       loaded[which] = loaded_packs{reinterpret_cast<const typename loaded_packs::template pack<I>*>(

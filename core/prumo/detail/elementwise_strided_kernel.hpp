@@ -66,7 +66,7 @@ class input_row {
  private:
   const T* from_;
   std::int64_t stride_;
-  number buffer_[Chunk];
+  c_array<number, Chunk> buffer_;
 };
 
 /// The same of an output.
@@ -83,7 +83,7 @@ class output_row {
  private:
   T* to_;
   std::int64_t stride_;
-  T buffer_[Chunk];
+  c_array<T, Chunk> buffer_;
 };
 
 /// On a host: a stretch of a long row, or several short rows, an iteration.
@@ -113,8 +113,8 @@ class strided_host_kernel {
     const std::int64_t end = std::min(begin + stretch, nest_.extents[nest_.inner()]);
     const std::int64_t first_row = share * rows_at_once_;
     const std::int64_t last_row = std::min(first_row + rows_at_once_, rows_) - 1;
-    std::int64_t index[capacity];
-    std::int64_t offset[count] = {};
+    c_array<std::int64_t, capacity> index;
+    c_array<std::int64_t, count> offset = {};
     std::int64_t rest = first_row;
     for (int dimension = nest_.rank - 2; dimension >= 0; --dimension) {
       index[dimension] = rest % nest_.extents[dimension];
@@ -137,13 +137,13 @@ class strided_host_kernel {
   static constexpr std::int64_t stretch = 1024;
   static constexpr std::int64_t chunk = 256;
 
-  void move(int dimension, std::int64_t steps, std::int64_t (&offset)[count]) const {
+  void move(int dimension, std::int64_t steps, c_array<std::int64_t, count>& offset) const {
     for (int which = 0; which < count; ++which) offset[which] += steps * nest_.strides[which][dimension];
   }
 
   /// `length` elements of a row, from `begin` on.
   template <std::size_t... I, std::size_t... O>
-  PRUMO_FLATTEN void compute_row(const std::int64_t (&offset)[count], std::int64_t begin, std::int64_t length,
+  PRUMO_FLATTEN void compute_row(const c_array<std::int64_t, count>& offset, std::int64_t begin, std::int64_t length,
                                  std::index_sequence<I...>, std::index_sequence<O...>) const {
     const auto compute = [formula = formula_](std::int64_t elements, const outputs& to, const auto*... from) {
       compute_outputs<chunk>(elements, to, [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
@@ -205,7 +205,7 @@ class strided_device_kernel {
  private:
   template <std::size_t... I, std::size_t... O>
   KOKKOS_FORCEINLINE_FUNCTION void compute(int index, std::index_sequence<I...>, std::index_sequence<O...>) const {
-    std::int64_t offset[count];
+    c_array<std::int64_t, count> offset;
     nest_.find(index, offset);
     packs_of<Elements, std::index_sequence<I...>, In...> loaded;
     (read(loaded.template get<I>(), inputs_.template get<I>() + offset[output_count + I], output_count + I), ...);
@@ -288,7 +288,7 @@ void launch_strided_kernel(const Exec& instance, const std::string& label, const
       launch_blocks(instance, label, kernel(formula, to, inputs, nest));
     } else {
       for_each_part(nest, kernel::capacity, std::numeric_limits<std::int64_t>::max(),
-                    [&](const loop_nest<Count>& part, const std::int64_t (&offsets)[Count]) {
+                    [&](const loop_nest<Count>& part, const c_array<std::int64_t, Count>& offsets) {
                       launch_blocks(instance, label,
                                     kernel(formula, to.moved(offsets), inputs.moved(offsets + output_count),
                                            part.template with_capacity<kernel::capacity>()));
@@ -297,7 +297,7 @@ void launch_strided_kernel(const Exec& instance, const std::string& label, const
   } else {
     const auto launch = [&]<int Elements>(const loop_nest<Count>& whole) {
       for_each_part(whole, device_nest<Count>::capacity, device_nest<Count>::most_elements,
-                    [&](const loop_nest<Count>& part, const std::int64_t (&offsets)[Count]) {
+                    [&](const loop_nest<Count>& part, const c_array<std::int64_t, Count>& offsets) {
                       launch_blocks(instance, label,
                                     strided_device_kernel<Elements, Formula, Out, In...>(
                                         formula, to.moved(offsets), inputs.moved(offsets + output_count), part));

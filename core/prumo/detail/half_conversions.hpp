@@ -15,11 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
-
-#if defined(__AVX2__) && defined(__F16C__)
-#define PRUMO_VECTOR_CONVERSIONS
-#include <immintrin.h>
-#endif
+#include <cstring>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -37,85 +33,111 @@ inline constexpr bool has_vector_widening = requires { vector_widening<T>::count
 template <class T>
 inline constexpr bool has_vector_narrowing = requires { vector_narrowing<T>::count; };
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(PRUMO_VECTOR_CONVERSIONS)
+#if defined(__AVX2__) && defined(__F16C__)
+
+/// Vectors and functions that are built into compilers: users' programs include this file, and the header of intrinsics
+/// would bring them two thousand macros.
+struct conversion_vectors {
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+  static constexpr int count = 16;
+#else
+  static constexpr int count = 8;
+#endif
+  typedef float floats __attribute__((vector_size(4 * count)));
+  typedef std::int32_t words __attribute__((vector_size(4 * count)));
+  typedef short halves __attribute__((vector_size(2 * count)));
+
+  static floats widened(halves from) {
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+    constexpr int every_lane = -1, current_rounding = 4;
+    return __builtin_ia32_vcvtph2ps512_mask(from, floats{}, every_lane, current_rounding);
+#else
+    return __builtin_ia32_vcvtph2ps256(from);
+#endif
+  }
+
+  static halves narrowed(floats from) {
+    constexpr int to_nearest_without_exceptions = 8;
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+    constexpr int every_lane = 0xffff;
+    return __builtin_ia32_vcvtps2ph512_mask(from, to_nearest_without_exceptions, halves{}, every_lane);
+#else
+    return __builtin_ia32_vcvtps2ph256(from, to_nearest_without_exceptions);
+#endif
+  }
+
+  /// Floats from anywhere.
+  static floats load(const float* from) {
+    floats value;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // it takes the loop over whole vectors for one over their rest
+#endif
+    std::memcpy(&value, from, sizeof(value));
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+    return value;
+  }
+};
 
 template <>
-struct vector_widening<f16> {
-  static constexpr int count = 16;
-
+struct vector_widening<f16> : conversion_vectors {
   static void convert(const f16* from, float* to) {
-    _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+    halves narrow;
+    std::memcpy(&narrow, from, sizeof(narrow));
+    const floats wide = widened(narrow);
+    std::memcpy(to, &wide, sizeof(wide));
   }
 };
 
 /// A NaN becomes the one that f16 makes of every NaN, with its sign.
 template <>
-struct vector_narrowing<f16> {
-  static constexpr int count = 16;
-
+struct vector_narrowing<f16> : conversion_vectors {
   static void convert(const float* from, f16* to) {
-    const __m512 values = _mm512_loadu_ps(from);
-    const __mmask16 is_nan = _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q);
-    const __m512i sign = _mm512_and_si512(_mm512_castps_si512(values), _mm512_set1_epi32(INT32_MIN));
-    const __m512i known =
-        _mm512_mask_or_epi32(_mm512_castps_si512(values), is_nan, sign, _mm512_set1_epi32(0x7fc00000));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        _mm512_cvtps_ph(_mm512_castsi512_ps(known), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    const floats values = load(from);
+    const words nan = (reinterpret_cast<words>(values) & INT32_MIN) | 0x7fc00000;
+    typedef long long stored __attribute__((vector_size(2 * count), aligned(2), may_alias));
+    *reinterpret_cast<stored*>(to) =
+        reinterpret_cast<stored>(narrowed(values != values ? reinterpret_cast<floats>(nan) : values));
   }
 };
 
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+
 /// A NaN stays the one that it is, made quiet.
 template <>
-struct vector_narrowing<bf16> {
+struct vector_narrowing<bf16> : conversion_vectors {
   static constexpr int count = 32;
 
   static void convert(const float* from, bf16* to) {
     // The upper half of every 32-bit word.
-    alignas(64) static constexpr std::uint16_t upper_halves[count] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
-                                                                      23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
-                                                                      45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
-    _mm512_storeu_si512(to, _mm512_permutex2var_epi16(rounded(_mm512_loadu_ps(from)), _mm512_load_si512(upper_halves),
-                                                      rounded(_mm512_loadu_ps(from + count / 2))));
+    typedef short both_halves __attribute__((vector_size(2 * count)));
+    const auto first = reinterpret_cast<both_halves>(rounded(from));
+    const auto second = reinterpret_cast<both_halves>(rounded(from + count / 2));
+#if defined(__clang__)
+    const both_halves upper =
+        __builtin_shufflevector(first, second, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37,
+                                39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
+#else
+    const both_halves upper =
+        __builtin_shuffle(first, second, both_halves{1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                                     33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63});
+#endif
+    std::memcpy(static_cast<void*>(to), &upper, sizeof(upper));
   }
 
  private:
   /// With the numbers in the upper halves.
-  static __m512i rounded(__m512 values) {
-    const __m512i bits = _mm512_castps_si512(values);
-    const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
-    const __m512i down = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
-    const __m512i nearest = _mm512_mask_add_epi32(down, odd, bits, _mm512_set1_epi32(0x8000));
-    const __mmask16 is_nan = _mm512_cmp_ps_mask(values, values, _CMP_UNORD_Q);
-    return _mm512_mask_or_epi32(nearest, is_nan, bits, _mm512_set1_epi32(0x400000));
+  static words rounded(const float* from) {
+    const floats values = load(from);
+    const auto bits = reinterpret_cast<words>(values);
+    const words nearest = (bits & 0x10000) == 0 ? bits + 0x7fff : bits + 0x8000;
+    return values != values ? bits | 0x400000 : nearest;
   }
 };
 
-#elif defined(PRUMO_VECTOR_CONVERSIONS)
-
-template <>
-struct vector_widening<f16> {
-  static constexpr int count = 8;
-
-  static void convert(const f16* from, float* to) {
-    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
-  }
-};
-
-/// A NaN becomes the one that f16 makes of every NaN, with its sign.
-template <>
-struct vector_narrowing<f16> {
-  static constexpr int count = 8;
-
-  static void convert(const float* from, f16* to) {
-    const __m256 values = _mm256_loadu_ps(from);
-    const __m256 sign = _mm256_and_ps(values, _mm256_set1_ps(-0.0f));
-    const __m256 nan = _mm256_or_ps(sign, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
-    const __m256 known = _mm256_blendv_ps(values, nan, _mm256_cmp_ps(values, values, _CMP_UNORD_Q));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                     _mm256_cvtps_ph(known, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  }
-};
-
+#endif
 #endif
 
 /// A multiple of every `count`.
@@ -155,7 +177,7 @@ template <std::int64_t Most, class T, class Count, class Value>
 [[gnu::always_inline]] inline void compute_stretch(Count known_count, T* to, const Value& value) {
   const std::int64_t count = known_count;  // nvcc loses the pragma of a loop that compares with a class
   if constexpr (has_vector_narrowing<T>) {
-    float results[Most];
+    c_array<float, Most> results;
     PRUMO_INDEPENDENT_ITERATIONS
     for (std::int64_t i = 0; i < count; ++i) results[i] = value(i);
     narrow(results, to, count);

@@ -13,6 +13,10 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 

@@ -7,6 +7,7 @@
 /// where it is repeated.
 
 #include <prumo/array_ref.hpp>
+#include <prumo/detail/compiler.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -19,8 +20,8 @@ namespace prumo::detail {
 template <int Count, int Capacity = max_rank>
 struct loop_nest {
   int rank = 0;
-  std::int64_t extents[Capacity];  ///< those below `rank` are set; the rest is unspecified, also in strides
-  std::int64_t strides[Count][Capacity];
+  c_array<std::int64_t, Capacity> extents;  ///< those below `rank` are set; the rest is unspecified, also in strides
+  c_array<c_array<std::int64_t, Capacity>, Count> strides;
 
   /// The dimension of the inner loop.
   KOKKOS_FUNCTION int inner() const { return rank > 0 ? rank - 1 : 0; }
@@ -87,7 +88,7 @@ constexpr int nest_capacity(int arrays) { return std::clamp(40 / arrays, 1, max_
 /// `offsets` leads to the part's first element in every array. Nearly always there is one part: the nest.
 template <int Count, class Visit>
 void for_each_part(const loop_nest<Count>& nest, int rank, std::int64_t most, const Visit& visit,
-                   const std::int64_t (&offsets)[Count] = {}) {
+                   const c_array<std::int64_t, Count>& offsets = {}) {
   int cut = 0;
   std::int64_t step = 1;
   if (nest.rank <= rank) {
@@ -96,7 +97,7 @@ void for_each_part(const loop_nest<Count>& nest, int rank, std::int64_t most, co
     step = (nest.extents[cut] + 1) / 2;
   }
   for (std::int64_t begin = 0; begin < nest.extents[cut]; begin += step) {
-    std::int64_t moved[Count];
+    c_array<std::int64_t, Count> moved;
     loop_nest<Count> part = nest;
     for (int which = 0; which < Count; ++which) moved[which] = offsets[which] + begin * nest.strides[which][cut];
     if (nest.rank <= rank) {
@@ -153,7 +154,7 @@ class device_nest {
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t inner_stride(int which) const { return strides_[which][rank_ - 1]; }
 
   /// Where the element with that number lies in every array.
-  KOKKOS_FORCEINLINE_FUNCTION void find(int number, std::int64_t (&offsets)[Count]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void find(int number, c_array<std::int64_t, Count>& offsets) const {
     for (int which = 0; which < Count; ++which) offsets[which] = 0;
     for (int dimension = rank_ - 1; dimension > 0; --dimension) {
       const int next = dividers_[dimension].quotient(number);
@@ -164,14 +165,14 @@ class device_nest {
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void add(int index, int dimension, std::int64_t (&offsets)[Count]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(int index, int dimension, c_array<std::int64_t, Count>& offsets) const {
     for (int which = 0; which < Count; ++which) offsets[which] += index * strides_[which][dimension];
   }
 
   int rank_ = 0;
-  int extents_[capacity];
-  index_divider dividers_[capacity];
-  std::int64_t strides_[Count][capacity];
+  c_array<int, capacity> extents_;
+  c_array<index_divider, capacity> dividers_;
+  c_array<c_array<std::int64_t, capacity>, Count> strides_;
 };
 
 }  // namespace prumo::detail

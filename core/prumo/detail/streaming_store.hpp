@@ -12,10 +12,6 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 namespace prumo::detail {
 
 /// The alignment that stream_bytes() wants, and the unit of its length: a cache line.
@@ -30,9 +26,50 @@ bool should_stream(std::size_t footprint_bytes, std::size_t working_set);
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Whether stores past the cache exist here; elsewhere stream_bytes() copies.
 #if defined(__SSE2__)
+
+/// Whether stores past the cache exist here; elsewhere stream_bytes() copies.
 inline constexpr bool has_streaming_stores = true;
+
+/// Vectors of that many bytes, or the widest that there are. They and the functions are built into compilers: users'
+/// programs include this file, and the header of intrinsics would bring them two thousand macros.
+typedef long long streamed_16_bytes __attribute__((vector_size(16)));
+#if defined(__AVX__)
+typedef long long streamed_32_bytes __attribute__((vector_size(32)));
+#else
+using streamed_32_bytes = streamed_16_bytes;
+#endif
+#if defined(__AVX512F__)
+typedef long long streamed_64_bytes __attribute__((vector_size(64)));
+#else
+using streamed_64_bytes = streamed_32_bytes;
+#endif
+
+#if defined(__clang__)
+template <class Vector>
+void stream_vector(Vector* to, Vector value) {
+  __builtin_nontemporal_store(value, to);
+}
+#else
+inline void stream_vector(streamed_16_bytes* to, streamed_16_bytes value) { __builtin_ia32_movntdq(to, value); }
+#if defined(__AVX__)
+inline void stream_vector(streamed_32_bytes* to, streamed_32_bytes value) { __builtin_ia32_movntdq256(to, value); }
+#endif
+#if defined(__AVX512F__)
+inline void stream_vector(streamed_64_bytes* to, streamed_64_bytes value) { __builtin_ia32_movntdq512(to, value); }
+#endif
+#endif
+
+/// Copies `bytes`, a multiple of the vector's, from anywhere to memory that is aligned for it, past the caches.
+template <class Vector>
+[[gnu::always_inline]] inline void stream_vectors(char* to, const char* from, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += sizeof(Vector)) {
+    Vector value;
+    std::memcpy(&value, from + at, sizeof(value));
+    stream_vector(reinterpret_cast<Vector*>(to + at), value);
+  }
+}
+
 #else
 inline constexpr bool has_streaming_stores = false;
 #endif
@@ -41,18 +78,8 @@ inline constexpr bool has_streaming_stores = false;
 inline void stream_bytes(void* destination, const void* source, std::size_t bytes) {
   auto* to = static_cast<char*>(destination);
   const auto* from = static_cast<const char*>(source);
-#if defined(__AVX512F__)
-  for (std::size_t at = 0; at < bytes; at += 64)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_load_si512(from + at));
-#elif defined(__AVX__)
-  for (std::size_t at = 0; at < bytes; at += 32) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
-                        _mm256_load_si256(reinterpret_cast<const __m256i*>(from + at)));
-  }
-#elif defined(__SSE2__)
-  for (std::size_t at = 0; at < bytes; at += 16) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_load_si128(reinterpret_cast<const __m128i*>(from + at)));
-  }
+#if defined(__SSE2__)
+  stream_vectors<streamed_64_bytes>(to, from, bytes);
 #else
   std::memcpy(to, from, bytes);
 #endif
@@ -63,15 +90,8 @@ inline void stream_bytes(void* destination, const void* source, std::size_t byte
 inline void stream_line(void* destination, const void* source) {
   auto* to = static_cast<char*>(destination);
   const auto* from = static_cast<const char*>(source);
-#if defined(__AVX__)
-  for (std::size_t at = 0; at < streaming_unit; at += 32) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
-  }
-#elif defined(__SSE2__)
-  for (std::size_t at = 0; at < streaming_unit; at += 16) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
-  }
+#if defined(__SSE2__)
+  stream_vectors<streamed_32_bytes>(to, from, streaming_unit);
 #else
   std::memcpy(to, from, streaming_unit);
 #endif
@@ -92,7 +112,7 @@ inline void stream_run(Word* to, const Word* from, std::int64_t count) {
 /// stream_bytes() of a kernel's block: the barrier that ends a parallel region need not order them.
 inline void streaming_fence() {
 #if defined(__SSE2__)
-  _mm_sfence();
+  __builtin_ia32_sfence();
 #endif
 }
 
