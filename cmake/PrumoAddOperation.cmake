@@ -34,7 +34,7 @@ function(prumo_add_operation name)
     target_sources(prumo_ops PRIVATE ${arg_SOURCES})
     target_include_directories(prumo_ops PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>")
     target_link_libraries(prumo_ops PRIVATE ${arg_LIBRARIES})
-    prumo_public_headers(ops "${CMAKE_CURRENT_SOURCE_DIR}")
+    prumo_public_headers("${CMAKE_CURRENT_SOURCE_DIR}")
     if(TARGET prumo_cases)
       target_sources(prumo_cases PRIVATE ${arg_CASES})
     endif()
@@ -220,8 +220,9 @@ function(prumo_add_worker target)
   _prumo_link_operations(prumo_add_worker ${target} ${arg_OPERATIONS})
 endfunction()
 
-# prumo_public_headers(COMPONENT FOLDER): the folder's prumo/ directory is public; installed, tested for self-containment.
-define_property(GLOBAL PROPERTY PRUMO_HEADER_FOLDERS BRIEF_DOCS "Folders with public headers" FULL_DOCS "In order")
-function(prumo_public_headers component folder)
+# prumo_public_headers(FOLDER): the folder's prumo/ directory is installed. The headers in prumo/ itself are public; those in
+# its subfolders are there because public ones include them, or for authors of operations.
+define_property(GLOBAL PROPERTY PRUMO_HEADER_FOLDERS BRIEF_DOCS "Folders of headers" FULL_DOCS "Each has a directory prumo/")
+function(prumo_public_headers folder)
   set_property(GLOBAL APPEND PROPERTY PRUMO_HEADER_FOLDERS "${folder}")
 endfunction()

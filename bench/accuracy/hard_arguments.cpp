@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hard_arguments.hpp"
 
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 
 #include <bit>
 #include <cmath>

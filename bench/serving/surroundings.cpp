@@ -37,7 +37,7 @@ bool tells_a_place(std::string_view name) {
 
 }  // namespace
 
-std::string prumo_version() { return PRUMO_VERSION; }
+std::string prumo_version() { return PRUMO_VERSION_STRING; }
 
 json build_description() {
   json build = {{"type", PRUMO_BUILD_TYPE}, {"flags", PRUMO_BUILD_FLAGS}};

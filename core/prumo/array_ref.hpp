@@ -91,6 +91,11 @@ struct array_ref {
     }
   }
 
+  /// Nothing else is an array. Without this, compilers list all that they tried.
+  template <class Other>
+    requires(!Kokkos::is_view_v<Other>)
+  array_ref(const Other& other) = delete;
+
   /// An array with these extents and strides; without strides it is row-major. At most max_rank extents are taken.
   array_ref(void* first, dtype element_type, std::initializer_list<std::int64_t> array_extents,
             std::initializer_list<std::int64_t> array_strides = {}, memory_kind where = memory_kind::host);

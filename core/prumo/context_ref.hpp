@@ -9,6 +9,7 @@
 #include <prumo/context.hpp>
 #include <prumo/spaces.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -71,6 +72,11 @@ class instance_ref {
         instance_(&owner.instance()),
         working_set_(owner.working_set()) {}
 
+  /// Nothing else tells where work is enqueued. Without this, compilers list all that they tried.
+  template <class Other>
+    requires(!detail::compiled_space<Other> && !std::derived_from<Other, instance_ref>)
+  instance_ref(const Other& other) = delete;
+
   space_kind space() const { return space_; }
 
   /// context::working_set() of the context; 0 of a bare instance.
@@ -102,6 +108,11 @@ class context_ref : public instance_ref {
   template <detail::compiled_space Exec>
   context_ref(context<Exec>& owner)  // NOLINT(google-explicit-constructor)
       : instance_ref(owner), context_(&owner) {}
+
+  /// A const context or an instance has no memory to offer.
+  template <class Other>
+    requires(!std::derived_from<Other, context_ref>)
+  context_ref(const Other& other) = delete;
 
   /// The context, of the space that space() tells.
   template <class Exec>

@@ -5,7 +5,7 @@
 /// Fills the arrays of a case: inputs with the generator's numbers, outputs with a NaN that shows what was not written.
 
 #include <prumo/array_ref.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/case/operation_case.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 
 #include <algorithm>
 

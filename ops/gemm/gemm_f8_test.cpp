@@ -8,7 +8,7 @@
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/gemm.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <gmock/gmock.h>

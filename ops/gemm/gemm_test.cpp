@@ -4,7 +4,7 @@
 
 #include "host_copy.hpp"
 #include <prumo/gemm.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <gtest/gtest.h>

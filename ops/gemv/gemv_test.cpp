@@ -5,7 +5,7 @@
 #include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/gemv.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <gmock/gmock.h>

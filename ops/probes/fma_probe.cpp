@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fma_probe.hpp"
 
+#include "fma_kernel.hpp"
 #include <prumo/case/rounding.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/error.hpp>
-#include <prumo/probe/fma_kernel.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fma_probe.hpp"
+#include "read_kernel.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/elementwise.hpp>
-#include <prumo/probe/read_kernel.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // Which elements a part of the device's reading probe has, whatever the length and the alignment: its kernel is plain
 // C++ and runs here as it does there.
 
-#include <prumo/probe/read_kernel.hpp>
+#include "read_kernel.hpp"
 
 #include <gtest/gtest.h>
 

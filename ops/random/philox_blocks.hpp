@@ -9,7 +9,7 @@
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 
 #include <cstdint>
 #include <type_traits>

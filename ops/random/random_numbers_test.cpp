@@ -5,7 +5,7 @@
 #include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/error.hpp>
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 #include <prumo/random_numbers.hpp>
 
 #include <gmock/gmock.h>

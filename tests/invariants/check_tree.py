@@ -58,7 +58,7 @@ def header_owners(files):
         if "prumo" in parts[1:-1] and name.endswith(".hpp"):
             start = len(parts) - 2 - parts[-2::-1].index("prumo")
             owners["/".join(parts[start:])] = "bench/" + parts[1] if parts[0] == "bench" else parts[0]
-    owners["prumo/prumo.hpp"] = "ops"  # generated
+    owners.update({"prumo/prumo.hpp": "ops", "prumo/version.hpp": "core"})  # generated
     return owners
 
 

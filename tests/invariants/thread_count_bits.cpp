@@ -2,8 +2,8 @@
 // Prints the bits of reductions, softmaxes and products with vectors. The test runs it with one thread and with
 // several: the lines must be the same.
 
+#include <prumo/philox.hpp>
 #include <prumo/prumo.hpp>
-#include <prumo/random.hpp>
 
 #include <cstdio>
 

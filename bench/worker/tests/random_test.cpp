@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/random.hpp>
+#include <prumo/philox.hpp>
 #include <prumo/random_numbers.hpp>
 
 #include <gtest/gtest.h>

@@ -76,18 +76,18 @@ template <class Array>
 struct element_of<Array> {
   using type = typename Array::non_const_value_type;
 };
-/// The type of a view's elements; void of an array_ref.
+/// The type of a view's elements; void of what is no view.
 template <class Array>
 using element_of_t = typename element_of<Array>::type;
 
 /// Whether both have elements of the same type, as far as the compiler knows.
 template <class First, class Second>
-inline constexpr bool has_type_of =
-    is_array_ref<First> || is_array_ref<Second> || std::is_same_v<element_of_t<First>, element_of_t<Second>>;
+inline constexpr bool has_type_of = !Kokkos::is_view_v<First> || !Kokkos::is_view_v<Second> ||
+                                    std::is_same_v<element_of_t<First>, element_of_t<Second>>;
 
 /// Whether every operation takes the elements, as far as the compiler knows.
 template <class Array>
-inline constexpr bool has_scalars = is_array_ref<Array> || scalar<element_of_t<Array>>;
+inline constexpr bool has_scalars = !Kokkos::is_view_v<Array> || scalar<element_of_t<Array>>;
 
 template <class First, class... Rest>
 inline constexpr bool have_one_scalar_type = has_scalars<First> && (has_type_of<First, Rest> && ...);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <string>
 
 namespace {
 
@@ -70,6 +71,25 @@ void check_error(prumo::context<exec>& ctx) {
   }
 }
 
+#if PRUMO_VERSION < 100
+#error "PRUMO_VERSION is no number for the preprocessor"
+#endif
+
+void check_version() {
+  const std::string found = std::to_string(PRUMO_VERSION_MAJOR) + "." + std::to_string(PRUMO_VERSION_MINOR) + "." +
+                            std::to_string(PRUMO_VERSION_PATCH);
+  const int number = PRUMO_VERSION_MAJOR * 10000 + PRUMO_VERSION_MINOR * 100 + PRUMO_VERSION_PATCH;
+#if defined(PACKAGE_VERSION)
+  const std::string package = PACKAGE_VERSION;
+#else
+  const std::string package = PRUMO_VERSION_STRING;
+#endif
+  if (found == PRUMO_VERSION_STRING && found == package && PRUMO_VERSION == number) return;
+  std::printf("the version is %s, '%s' and %d; the package is %s\n", found.c_str(), PRUMO_VERSION_STRING, PRUMO_VERSION,
+              package.c_str());
+  ++faults;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,6 +101,7 @@ int main(int argc, char** argv) {
     check_gemm(ctx);
     check_transform(instance);
     check_error(ctx);
+    check_version();
   }
   Kokkos::finalize();
   return faults;

@@ -4,9 +4,9 @@
 /// \file
 /// Fused multiply-adds out of registers: the ceiling of everything that computes.
 
+#include "fma_vector.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>
-#include <prumo/probe/fma_vector.hpp>
 
 #include <cstdint>
 #include <type_traits>
