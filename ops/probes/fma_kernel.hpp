@@ -4,8 +4,8 @@
 /// \file
 /// Fused multiply-adds out of registers: the ceiling of everything that computes.
 
-#include "fma_vector.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/vector_register.hpp>
 #include <prumo/math.hpp>
 
 #include <cstdint>
@@ -28,7 +28,17 @@ inline constexpr double fma_offset = 0x1p-8;
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// So many vectors, each a member of its own: compilers tend to leave an array of accumulators in memory.
+/// How many vectors are in flight. Twelve hide six cycles on two pipes and leave registers for the operands where there
+/// are sixteen; NEON processors have up to four pipes, and thirty-two registers. Sixteen single numbers fit everywhere.
+template <class Vector>
+inline constexpr int vectors_in_flight =
+#if defined(__ARM_NEON) && defined(__aarch64__)
+    Vector::lanes == 1 ? 16 : 24;
+#else
+    Vector::lanes == 1 ? 16 : 12;
+#endif
+
+/// A number of vectors, each a member of its own: compilers tend to leave an array of accumulators in memory.
 template <class Vector, int Count>
 struct fma_registers {
   Vector first;
@@ -45,7 +55,7 @@ struct fma_registers {
     others.store(to + Vector::lanes);
   }
   void multiply_add(const Vector& factor, const Vector& summand) {
-    first.multiply_add(factor, summand);
+    first = summand.plus_product(first, factor);
     others.multiply_add(factor, summand);
   }
 };
@@ -65,8 +75,9 @@ struct fma_chains_kernel;
 /// On the host a block is a whole row.
 template <class T>
 struct fma_chains_kernel<true, T> {
-  using vector = typename fma_vector<T>::type;
-  static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * vector::in_flight;
+  using vector = detail::vector_register<T>;
+  static constexpr int in_flight = vectors_in_flight<vector>;
+  static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * in_flight;
   static constexpr std::int64_t chains_per_block = fma_chains;
   static_assert(fma_chains % chains_in_flight == 0);
 
@@ -85,15 +96,15 @@ struct fma_chains_kernel<true, T> {
 
  private:
   void run_chains(T row_start, std::int64_t first, T& total) const {
-    const vector factor = vector::all(T(plain_scalar_t<T>(fma_factor)));
-    const vector summand = vector::all(T(plain_scalar_t<T>(fma_summand)));
+    const vector factor = vector::broadcast(T(plain_scalar_t<T>(fma_factor)));
+    const vector summand = vector::broadcast(T(plain_scalar_t<T>(fma_summand)));
     T numbers[chains_in_flight];
     for (std::int64_t which = 0; which < chains_in_flight; ++which) {
       numbers[which] = T(static_cast<plain_scalar_t<T>>(first + which) * plain_scalar_t<T>(fma_offset));
     }
-    fma_registers<vector, vector::in_flight> chains;
+    fma_registers<vector, in_flight> chains;
     chains.load(numbers);
-    chains.multiply_add(vector::all(T(1)), vector::all(row_start));
+    chains.multiply_add(vector::broadcast(T(1)), vector::broadcast(row_start));
     for (std::int64_t step = 0; step < iterations; ++step) chains.multiply_add(factor, summand);
     chains.store(numbers);
     for (std::int64_t which = 0; which < chains_in_flight; ++which) total = total + numbers[which];

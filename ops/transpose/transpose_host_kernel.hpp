@@ -12,7 +12,7 @@
 /// - rows a power of two apart share sets of the nearest cache: their lines are copied before they are taken apart.
 
 #include "transpose_problem.hpp"
-#include <prumo/detail/line_square.hpp>
+#include <prumo/detail/host/line_square.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -8,8 +8,8 @@
 
 #include "gemm_entries.hpp"
 #include "gemm_problem.hpp"
-#include "vector_register.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/vector_register.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,9 +28,9 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// The block of sums that the innermost loop holds in registers.
 template <class C>
 struct register_tile {
-  using vector = vector_register<C>;
+  using vector = prumo::detail::vector_register<C>;
   static constexpr bool vectorised = vector::lanes > 1;
-  static constexpr int rows = vectorised ? (has_many_registers ? 12 : 6) : 4;
+  static constexpr int rows = vectorised ? (prumo::detail::has_many_registers ? 12 : 6) : 4;
   static constexpr int vectors = vectorised ? 2 : 4;
   static constexpr int columns = vectors * vector::lanes;
 };

@@ -2,9 +2,8 @@
 #pragma once
 
 /// \file
-/// One vector register of the host for the matrix product's innermost loop. Compilers keep a block of sums in
-/// registers only if the registers are spelt out; loops over arrays of sums end in memory and cost ten times
-/// as much.
+/// One vector register of the host, for loops that live in registers. Compilers keep a block of sums in registers only
+/// if the registers are spelt out; loops over arrays of sums end in memory and cost ten times as much.
 
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/math.hpp>
@@ -15,7 +14,7 @@
 #include <arm_neon.h>
 #endif
 
-namespace prumo::backend {
+namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// A register of values of C. Any type has one of a single lane.
@@ -50,18 +49,18 @@ struct vector_register {
 
 #if defined(__AVX512F__)
 inline constexpr bool has_many_registers = true;
-PRUMO_VECTOR_REGISTER(float, __m512, 16, _mm512_load_ps, _mm512_store_ps, _mm512_set1_ps, _mm512_fmadd_ps)
-PRUMO_VECTOR_REGISTER(double, __m512d, 8, _mm512_load_pd, _mm512_store_pd, _mm512_set1_pd, _mm512_fmadd_pd)
+PRUMO_VECTOR_REGISTER(float, __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps, _mm512_fmadd_ps)
+PRUMO_VECTOR_REGISTER(double, __m512d, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_set1_pd, _mm512_fmadd_pd)
 #elif defined(__AVX__) && defined(__FMA__)
 inline constexpr bool has_many_registers = false;
-PRUMO_VECTOR_REGISTER(float, __m256, 8, _mm256_load_ps, _mm256_store_ps, _mm256_set1_ps, _mm256_fmadd_ps)
-PRUMO_VECTOR_REGISTER(double, __m256d, 4, _mm256_load_pd, _mm256_store_pd, _mm256_set1_pd, _mm256_fmadd_pd)
+PRUMO_VECTOR_REGISTER(float, __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_set1_ps, _mm256_fmadd_ps)
+PRUMO_VECTOR_REGISTER(double, __m256d, 4, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_set1_pd, _mm256_fmadd_pd)
 #elif defined(__SSE2__)
 inline constexpr bool has_many_registers = false;
 inline __m128 multiply_then_add(__m128 a, __m128 b, __m128 c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 inline __m128d multiply_then_add(__m128d a, __m128d b, __m128d c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
-PRUMO_VECTOR_REGISTER(float, __m128, 4, _mm_load_ps, _mm_store_ps, _mm_set1_ps, multiply_then_add)
-PRUMO_VECTOR_REGISTER(double, __m128d, 2, _mm_load_pd, _mm_store_pd, _mm_set1_pd, multiply_then_add)
+PRUMO_VECTOR_REGISTER(float, __m128, 4, _mm_loadu_ps, _mm_storeu_ps, _mm_set1_ps, multiply_then_add)
+PRUMO_VECTOR_REGISTER(double, __m128d, 2, _mm_loadu_pd, _mm_storeu_pd, _mm_set1_pd, multiply_then_add)
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 inline constexpr bool has_many_registers = true;
 inline float32x4_t fused_multiply_add(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
@@ -74,4 +73,4 @@ inline constexpr bool has_many_registers = false;
 #undef PRUMO_VECTOR_REGISTER
 
 }  // namespace PRUMO_INSTRUCTION_SET
-}  // namespace prumo::backend
+}  // namespace prumo::detail
