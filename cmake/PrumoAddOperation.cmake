@@ -2,14 +2,18 @@
 # prumo_add_operation(NAME [SOURCES file...] [CUDA file...] [HIP file...] [CASES file...] [TESTS file...]
 #                     [LIBRARIES target...])
 #
-# Adds one folder's operation: its public headers (the folder's prumo/ directory), its kernels (SOURCES), what tests and
-# measurements need of it (CASES; one of them says PRUMO_REGISTER_CASES(NAME, ...)), and tests of its own, written with
-# GoogleTest. CUDA and HIP are sources that are compiled only where Kokkos has that backend; they may call its vendor's
-# libraries. Inside prumo the parts join the library and its test program. In another project they make the targets
-# NAME, NAME_cases and NAME_tests, the last one unless BUILD_TESTING is OFF. There prumo_add_worker() puts the operation
-# into a worker beside the library's own, and prumo_add_case_test() tests its cases.
+# Adds the operation of the calling folder. The folder's prumo/ directory holds its public headers.
+#   SOURCES    its kernels
+#   CUDA, HIP  sources that are compiled only if Kokkos has this backend; they may call the vendor's libraries
+#   CASES      what tests and measurements need; one of these files calls PRUMO_REGISTER_CASES(NAME, ...)
+#   TESTS      its own tests, written with GoogleTest
+#   LIBRARIES  what the kernels link
+# Inside prumo, the files become part of the library and of its test programs. In another project, they become the targets
+# NAME, NAME_cases and NAME_tests; there are no tests if BUILD_TESTING is OFF. That project can make a worker that has the
+# operation with prumo_add_worker(), and test its cases with prumo_add_case_test().
 
-# What the functions here share. A build of prumo sets the properties itself, an installed package in prumoConfig.cmake.
+# These properties are shared by the functions below. A build of prumo sets them; for an installed prumo, prumoConfig.cmake
+# does.
 define_property(GLOBAL PROPERTY PRUMO_OPERATIONS BRIEF_DOCS "Names of prumo's own operations" FULL_DOCS "In order")
 define_property(
   GLOBAL PROPERTY PRUMO_KERNEL_OPTIONS BRIEF_DOCS "Compiler options of kernels" FULL_DOCS "Those that prumo was built with"
@@ -63,7 +67,7 @@ function(prumo_add_operation name)
   endif()
 endfunction()
 
-# A project that has prumo as a subdirectory is outside too.
+# Whether the calling folder belongs to prumo. A project that has prumo as a subdirectory does not.
 function(_prumo_is_own_folder result)
   set(is_own OFF)
   if(TARGET prumo_ops)
@@ -73,19 +77,19 @@ function(_prumo_is_own_folder result)
   set(${result} ${is_own} PARENT_SCOPE)
 endfunction()
 
-# prumo_kernel_options(TARGET): the compiler options of kernels, and of what is compared with them. They are the same for
-# an operation of prumo's and for one of another project: the results and the counted flops depend on them.
+# prumo_kernel_options(TARGET): compiles the target with the options of kernels. Results and counted flops depend on them,
+# so operations of prumo and of other projects get the same ones, and so does what is compared with kernels.
 function(prumo_kernel_options target)
   get_property(options GLOBAL PROPERTY PRUMO_KERNEL_OPTIONS)
   target_compile_options(${target} PRIVATE ${options})
 endfunction()
 
-# prumo_long_formulas(FILE...): sources of an operation, of the calling folder, whose loops compute long formulas. GCC on
-# x86 does not reorder instructions before it gives out registers (elsewhere it does): the vectors of a chunk are then
-# computed one after the other, and the processor, which looks some hundred instructions ahead, waits for each step of a
-# polynomial. And where a formula bounds its argument by constants, GCC threads jumps: it folds what follows from the
-# constant and selects between that and the general result, several times a formula, where one minimum would do. Neither
-# changes a result.
+# prumo_long_formulas(FILE...): compiles sources of the calling folder for loops that compute long formulas. It changes no
+# result, and two habits of GCC:
+# - On x86, GCC does not reorder instructions before it assigns registers. Then the vectors of a chunk are computed one after
+#   the other. The processor looks some hundred instructions ahead, and so it waits for each step of a polynomial.
+# - Where a formula bounds its argument by constants, GCC threads jumps: it computes what follows from the constant ahead of
+#   time, and selects between that and the general result several times, where one minimum would do.
 function(prumo_long_formulas)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
@@ -95,14 +99,14 @@ function(prumo_long_formulas)
   if(is_prumos_own)
     set(folder TARGET_DIRECTORY prumo_ops)
   endif()
-  # Other flags than the precompiled headers'.
+  # The precompiled headers were compiled with other flags.
   set_source_files_properties(
     ${ARGN} ${folder} PROPERTIES COMPILE_OPTIONS "-fno-thread-jumps;-fschedule-insns;-fsched-pressure"
                                  SKIP_PRECOMPILE_HEADERS ON
   )
 endfunction()
 
-# prumo_add_test_program(TARGET SOURCE...): a GoogleTest program whose main() initialises Kokkos, and its tests.
+# prumo_add_test_program(TARGET SOURCE...): makes a GoogleTest program whose main() initialises Kokkos, and adds its tests.
 function(prumo_add_test_program target)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)
@@ -119,21 +123,22 @@ function(prumo_add_test_program target)
   target_link_libraries(${target} PRIVATE prumo::cases prumo::machine GTest::gtest GTest::gmock)
   target_include_directories(${target} PRIVATE "${folder}")
   prumo_kernel_options(${target})
-  # Tests for a GPU tell their names only where one is, and they may be built elsewhere.
+  # A program for a GPU lists its tests only on a machine that has one, and it may be built on another machine.
   set(mode POST_BUILD)
   if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP)
     set(mode PRE_TEST)
   endif()
-  # Threads that wait spinning take the cores from those that work, wherever tests run side by side.
+  # Tests run side by side. Threads that spin while they wait would take the cores from threads that work.
   gtest_discover_tests(
     ${target} TEST_PREFIX "${target}." DISCOVERY_TIMEOUT 60 DISCOVERY_MODE ${mode} PROPERTIES ENVIRONMENT
                                                                               "OMP_WAIT_POLICY=passive"
   )
 endfunction()
 
-# prumo_add_case_test(TARGET OPERATIONS name...): a test program that runs every case of these operations, of prumo's or
-# of your own: in every type, layout and implementation and over shapes with every kind of edge, against the case's
-# reference; counted flops against their closed form; and refusals of what the case says is invalid.
+# prumo_add_case_test(TARGET OPERATIONS name...): makes a test program for the cases of these operations, which may be
+# prumo's or your own. It compares each case with its reference, in every type, layout and implementation, for shapes with
+# every kind of edge. It compares counted flops with their closed form. It checks that the operation refuses what its case
+# calls invalid.
 function(prumo_add_case_test target)
   cmake_parse_arguments(arg "" "" "OPERATIONS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_OPERATIONS)
@@ -147,14 +152,14 @@ function(prumo_add_case_test target)
 endfunction()
 
 function(_prumo_case_test_folder result)
-  set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/case_test") # of an installed package
+  set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/case_test") # in an installed package
   if(NOT EXISTS "${folder}")
     set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../tests/case")
   endif()
   set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# Links the cases of operations; those of prumo's own are in prumo::cases.
+# Links the cases of operations. prumo's own are in prumo::cases, which every test and worker links anyway.
 function(_prumo_link_operations caller target)
   get_property(own GLOBAL PROPERTY PRUMO_OPERATIONS)
   foreach(name IN LISTS ARGN)
@@ -168,8 +173,8 @@ function(_prumo_link_operations caller target)
   endforeach()
 endfunction()
 
-# prumo_write_registration(FILE FUNCTION NAME...): a source that defines `void FUNCTION(case_registries&)`, which calls
-# each operation's registration.
+# prumo_write_registration(FILE FUNCTION NAME...): writes a source that defines `void FUNCTION(case_registries&)`. This
+# function calls each operation's registration.
 function(prumo_write_registration file function)
   set(declarations "")
   set(calls "")
@@ -184,8 +189,8 @@ function(prumo_write_registration file function)
   file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
 endfunction()
 
-# prumo_add_worker(TARGET [BACKEND openmp|threads|serial|cuda|hip] [OPERATIONS name...]): a worker program with the
-# library's operations and these of your own; by default for the kind of device that Kokkos itself prefers.
+# prumo_add_worker(TARGET [BACKEND openmp|threads|serial|cuda|hip] [OPERATIONS name...]): makes a worker program that has
+# prumo's operations and these of your own. The default backend is that of Kokkos::DefaultExecutionSpace.
 function(prumo_add_worker target)
   cmake_parse_arguments(arg "" "BACKEND" "OPERATIONS" ${ARGN})
   set(space_openmp OpenMP)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What backends/ and machine/ share: libraries of a folder a backend. PRUMO_BACKENDS lists the backends that this Kokkos
-# can use; `generic` holds what all share. Each folder's CMakeLists.txt adds its sources with
-# target_sources(TARGET PRIVATE ...) and its libraries with target_link_libraries; its prumo/ directory is public.
+# For backends/ and machine/, which hold a folder for each backend. PRUMO_BACKENDS lists the backends of this Kokkos, and
+# `generic`, which holds what all backends share. The CMakeLists.txt of each folder adds its sources with
+# target_sources(TARGET PRIVATE ...) and its libraries with target_link_libraries. The prumo/ directory of each folder is
+# installed.
 
-# prumo_add_backend_library(NAME): the library prumo_NAME, prumo::NAME, of the calling folder's subfolders.
+# prumo_add_backend_library(NAME): makes the library prumo_NAME, alias prumo::NAME, of the folders in the calling folder.
 function(prumo_add_backend_library name)
   set(target prumo_${name})
   add_library(${target} STATIC)
@@ -31,11 +32,10 @@ function(prumo_add_backend_library name)
   endforeach()
 endfunction()
 
-# What a backend knows without its vendor's compiler and headers, such as tables of peaks, is in the folder portable/ of
-# its folder: part of the library where Kokkos has the backend, and tested everywhere.
-#
-# prumo_add_portable_part(TARGET BACKEND SOURCES file... [TESTS file...] [TEST_LIBRARIES target...]): TEST_LIBRARIES are
-# built before the tests run, which load them by path.
+# prumo_add_portable_part(TARGET BACKEND SOURCES file... [TESTS file...] [TEST_LIBRARIES target...]): adds the part of a
+# backend that needs neither the vendor's compiler nor its headers, such as tables of peaks. It lies in the backend's folder
+# portable/. The library has it if Kokkos has the backend, and it is tested in every build. The tests load TEST_LIBRARIES
+# by path, so these are built first.
 function(prumo_add_portable_part target backend)
   cmake_parse_arguments(arg "" "" "SOURCES;TESTS;TEST_LIBRARIES" ${ARGN})
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")

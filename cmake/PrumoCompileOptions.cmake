@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# prumo_compile_options(TARGET [KERNELS]): warnings and sanitizers for every target; with KERNELS also what the
-# vectorised mathematics needs.
+# prumo_compile_options(TARGET [KERNELS]): sets warnings and sanitizers, and with KERNELS also prumo_kernel_options().
 
 set(_prumo_warnings -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor)
 if(Kokkos_ENABLE_CUDA)
-  # nvcc hands the host compiler code of its own, full of old casts, parentheses and line directives.
+  # nvcc generates code for the host compiler, and this code has old-style casts, extra parentheses and line directives.
   list(APPEND _prumo_warnings -Wno-parentheses)
 else()
   list(APPEND _prumo_warnings -Wpedantic -Wold-style-cast)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # It takes the permission to vectorise (PRUMO_INDEPENDENT_ITERATIONS) for an order, even of loops that count. Signs are
-  # no part of GCC's -Wconversion in C++; Kokkos 4 has int where Kokkos 5 has size_t.
+  # PRUMO_INDEPENDENT_ITERATIONS permits to vectorise a loop; clang warns wherever it does not, also in code that counts
+  # flops. In C++, clang's -Wconversion warns of signs and GCC's does not; Kokkos 4 has int where Kokkos 5 has size_t.
   list(APPEND _prumo_warnings -Wno-pass-failed -Wno-sign-conversion)
 endif()
 
@@ -24,7 +23,7 @@ function(prumo_compile_options target)
   endif()
   if(PRUMO_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${PRUMO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-    # The sanitizers' own branches make GCC see uninitialised values in correct code, <regex> among it.
+    # Sanitizers add branches, after which GCC warns of uninitialised values in correct code, even in <regex>.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PUBLIC -fsanitize=${PRUMO_SANITIZE})
   endif()
@@ -33,11 +32,11 @@ function(prumo_compile_options target)
   endif()
 endfunction()
 
-# prumo_elements_as_words(FILE...): sources of the calling folder, in the library of operations, that load and store
-# elements as the words of core/prumo/detail/word.hpp. Compilers may not take words and elements for different memory
-# there. The attribute may_alias would say so of a type, but templates drop it from their arguments.
+# prumo_elements_as_words(FILE...): compiles sources of the calling folder with -fno-strict-aliasing, because they load and
+# store elements as words (core/prumo/detail/word.hpp). The compiler must not assume that a word and an element are in
+# different places. The attribute may_alias would tell it so, but template arguments lose it.
 function(prumo_elements_as_words)
-  # Other flags than the precompiled headers'.
+  # The precompiled headers were compiled with other flags.
   set_source_files_properties(
     ${ARGN} TARGET_DIRECTORY prumo_ops PROPERTIES COMPILE_OPTIONS -fno-strict-aliasing SKIP_PRECOMPILE_HEADERS ON
   )
@@ -49,8 +48,8 @@ if(PRUMO_NATIVE)
   check_cxx_compiler_flag(-mcpu=native PRUMO_COMPILER_HAS_MCPU_NATIVE)
   if(PRUMO_COMPILER_HAS_MARCH_NATIVE)
     set(PRUMO_NATIVE_FLAGS -march=native)
-    # Compilers prefer 256-bit vectors even where 512 bits run at full speed. The kernels' inner loops are long and
-    # branch-free, so the wider registers pay wherever they exist.
+    # By default, compilers use 256-bit vectors even on processors that run 512 bits at full speed. The kernels' inner
+    # loops are long and have no branches, so the wider vectors are faster wherever they exist.
     check_cxx_compiler_flag(-mprefer-vector-width=512 PRUMO_COMPILER_HAS_PREFER_VECTOR_WIDTH)
     if(PRUMO_COMPILER_HAS_PREFER_VECTOR_WIDTH)
       list(APPEND PRUMO_NATIVE_FLAGS -mprefer-vector-width=512)
@@ -60,10 +59,9 @@ if(PRUMO_NATIVE)
   endif()
 endif()
 
-# What prumo_kernel_options() gives to operations, those of other projects among them. -fno-math-errno and
-# -fno-trapping-math let the compiler vectorise branches and conversions without changing a result; -ffast-math would
-# break rounding by magic numbers. Products and sums are fused only where the source says fma, so that counted flops are
-# what runs.
+# The options that prumo_kernel_options() sets. With -fno-math-errno and -fno-trapping-math, the compiler vectorises branches
+# and conversions; no result changes. -ffast-math would break rounding by magic numbers. -ffp-contract=off and -fmad=false
+# fuse products and sums only where the source calls fma, so that the flops that run are the flops that are counted.
 set(PRUMO_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(Kokkos_ENABLE_CUDA)
   list(APPEND PRUMO_KERNEL_OPTIONS -fmad=false)
@@ -73,10 +71,10 @@ if(PRUMO_NATIVE)
 endif()
 set_property(GLOBAL PROPERTY PRUMO_KERNEL_OPTIONS ${PRUMO_KERNEL_OPTIONS})
 
-# prumo_precompile_headers(TARGET (HEADER... | REUSE_FROM OTHER)): the libraries' headers that most of a target's sources
-# include are read once for all of them; a third of the time of a build goes there otherwise. REUSE_FROM wants a target
-# with the same definitions and flags. The sources include what they need all the same: builds without (for a device, or through a compiler launcher such as ccache, which keeps no
-# results of such compilations) would fail.
+# prumo_precompile_headers(TARGET (HEADER... | REUSE_FROM OTHER)): precompiles headers of libraries that most sources of the
+# target include. Without this, a third of a build's time goes into reading them. REUSE_FROM takes the precompiled headers of
+# a target that has the same definitions and flags. Each source still includes what it needs, because some builds do not
+# precompile: those for a device, and those with a compiler launcher such as ccache, which does not cache such compilations.
 if(CMAKE_CXX_COMPILER_LAUNCHER OR Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP)
   set(_prumo_precompiled_headers_default OFF)
 else()

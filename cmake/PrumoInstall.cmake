@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Install rules and the CMake package. Two components: prumo_development (libraries, headers, package files) and
-# prumo_runtime (programs).
+# Install rules and the CMake package, in two components: prumo_development has libraries, headers and package files,
+# prumo_runtime has programs.
 include(CMakePackageConfigHelpers)
 
 set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
 
-# What find_package(prumo COMPONENTS ...) can name, each a target prumo::NAME. The last three come with the programs.
+# The components that find_package(prumo COMPONENTS ...) can name; each is a target prumo::NAME. Builds without programs lack
+# the last three.
 set(PRUMO_COMPONENTS core backends ops prumo machine cases)
 set(_prumo_libraries prumo_core prumo_backends prumo_ops prumo_prumo prumo_machine prumo_cases)
 if(TARGET prumo_worker)
@@ -13,7 +14,7 @@ if(TARGET prumo_worker)
   list(APPEND _prumo_libraries prumo_protocol prumo_serving prumo_worker)
 endif()
 if(TARGET prumo_cblas)
-  # Static libraries hand their own dependencies on: whoever links prumo::backends links this.
+  # prumo::backends is a static library, so whoever links it links this, too.
   set_target_properties(prumo_cblas PROPERTIES EXPORT_NAME cblas)
   list(APPEND _prumo_libraries prumo_cblas)
 endif()
@@ -42,7 +43,7 @@ foreach(_prumo_folder IN LISTS _prumo_header_folders)
   )
 endforeach()
 
-# Workers stand beside prumo, where it looks first; their own libraries may be anywhere.
+# Workers are installed beside prumo, where it looks first. Their libraries may be anywhere, so programs keep the paths.
 if(PRUMO_BUILD_BENCH)
   get_property(_prumo_programs DIRECTORY "${PROJECT_SOURCE_DIR}/bench/worker" PROPERTY BUILDSYSTEM_TARGETS)
   list(FILTER _prumo_programs INCLUDE REGEX "^prumo-worker-")
@@ -53,7 +54,7 @@ if(PRUMO_BUILD_BENCH)
   endif()
 endif()
 
-# The sources of prumo_add_case_test().
+# prumo_add_case_test() compiles these sources in the project that calls it.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/case/" DESTINATION "${_prumo_package_folder}/case_test"
         COMPONENT prumo_development
 )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Finds a supported Kokkos. If there is none, it says what is wrong with the one found and how to get another. This file is
-# installed, too, because the package file uses it.
+# Finds a supported Kokkos. If there is none, the message says what is wrong with the one found and how to get another. This
+# file is installed, because the package file includes it.
 
 set(PRUMO_KOKKOS_MINIMUM 4.6.0)
 set(PRUMO_KOKKOS_BEYOND 6.0.0)
