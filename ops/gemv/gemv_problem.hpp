@@ -54,8 +54,8 @@ struct blas_vector_form;
 template <class Exec, class T>
 using gemv_candidate = candidate<Exec, gemv_problem<T>, blas_vector_form<T>>;
 
-/// The implementations that the space's own backend has, best first; each backend's folder defines it for its spaces
-/// and every type.
+/// The implementations that the space's own backend has, best first. host_gemv.cpp, cuda_gemv.cpp and hip_gemv.cpp
+/// define it, each for its spaces and every type.
 template <class Exec, class T>
 std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates();
 
