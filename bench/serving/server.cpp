@@ -50,7 +50,7 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
 }
 
 json answer_request(request_handler& handler, const json& request, bool& quit) {
-  if (!request.is_object()) return refusal(error_kind::usage, "a request is a JSON object in one line");
+  if (!request.is_object()) return refusal(error_kind::usage, "a request should be a JSON object on one line");
   try {
     json answer = {{"ok", true}};
     answer.update(dispatch(handler, request, quit));
@@ -62,7 +62,7 @@ json answer_request(request_handler& handler, const json& request, bool& quit) {
   } catch (const std::exception& cause) {
     return refusal(handler.kind_of(cause), cause.what());
   } catch (...) {
-    return refusal(error_kind::failed, "something was thrown that is no std::exception");
+    return refusal(error_kind::failed, "an exception of an unknown type was thrown");
   }
 }
 
@@ -83,7 +83,7 @@ std::string answer_line(request_handler& handler, std::string_view line, bool& q
       if (request.is_object() && request.contains("id")) id = request.at("id");
       answer = answer_request(handler, request, quit);
     } catch (const json::parse_error& malformed) {
-      answer = refusal(error_kind::usage, std::string("the line is no JSON: ") + malformed.what());
+      answer = refusal(error_kind::usage, std::string("the line is not JSON: ") + malformed.what());
     }
   }
   json complete = {{"id", id}};
@@ -171,10 +171,11 @@ std::optional<int> handle_arguments(const program_description& program, int argc
                                     standard_channel& channel) {
   const std::string how_to =
       program.name + " " + program.version + ": a worker of prumo\n\n" + program.description +
-      "\n\nprumo starts it by itself. Alone it reads requests from standard input, one JSON object a line, and\n"
-      "answers each with a line; docs/protocol.md describes them. For example:\n\n"
-      "  {\"request\": \"hello\"}\n  " +
-      program.example + "\n  {\"request\": \"quit\"}\n";
+      "\n\nprumo starts it. Started by hand, it reads requests from standard input, one JSON object per line, and\n"
+      "answers each with one line; docs/protocol.md describes them. For example:\n\n"
+      "  {\"request\": \"hello\"}\n"
+      "  {\"request\": \"resolve\", \"op\": \"add\", \"dtype\": \"f32\", \"bytes_per_array\": 1048576}\n"
+      "  {\"request\": \"quit\"}\n";
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--help" || argument == "-h") {
@@ -192,8 +193,7 @@ std::optional<int> handle_arguments(const program_description& program, int argc
       return 2;
     }
   }
-  if (channel.is_terminal())
-    std::fprintf(stderr, "%s\nType requests; the end of input (Ctrl-D) ends it.\n", how_to.c_str());
+  if (channel.is_terminal()) std::fprintf(stderr, "%s\nType requests; Ctrl-D ends the program.\n", how_to.c_str());
   return std::nullopt;
 }
 

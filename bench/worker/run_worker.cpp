@@ -25,7 +25,6 @@ int run_worker(int argc, char** argv, void (*register_cases)(cases::case_registr
   program.version = protocol::prumo_version();
   program.description =
       "It runs prumo's operations on " + std::string(Exec::name()) + " through Kokkos, measures and verifies them.";
-  program.example = R"({"request": "resolve", "op": "add", "dtype": "f32", "bytes_per_array": 1048576})";
   program.passed_on = "--kokkos-";
   if (const auto exit_code = protocol::handle_arguments(program, argc, argv, channel)) return *exit_code;
 

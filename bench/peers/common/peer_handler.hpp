@@ -3,6 +3,7 @@
 
 #include "peer_case.hpp"
 #include <prumo/serving/server.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <cstdint>
 #include <map>
@@ -43,6 +44,17 @@ class peer_handler final : public protocol::request_handler {
   std::map<std::int64_t, std::unique_ptr<peer_case>> open_;
   std::int64_t last_id_ = 0;
 };
+
+/// The main() of a peer: deals with its arguments, then makes the framework and answers requests with it.
+template <class Framework>
+int run_peer(const std::string& name, const std::string& description, int argc, char** argv) {
+  protocol::standard_channel channel;
+  const protocol::program_description program{name, protocol::prumo_version(), description, ""};
+  if (const auto exit_code = protocol::handle_arguments(program, argc, argv, channel)) return *exit_code;
+  Framework computes;
+  peer_handler handler(computes);
+  return protocol::serve(handler, channel);
+}
 
 /// The processor's name; empty where the system does not tell.
 std::string processor_name();

@@ -7,39 +7,48 @@
 namespace prumo::peers {
 namespace {
 
-template <class T>
-void add(const call& it) {
+/// y = f(x), element by element.
+template <class T, class Function>
+void map(const call& it, const Function& f) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = f(x[i]);
+}
+
+/// z = f(x, y), element by element.
+template <class T, class Function>
+void map_two(const call& it, const Function& f) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   const T* const y = static_cast<const T*>(it.arrays[1]);
   T* const z = static_cast<T*>(it.arrays[2]);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) z[i] = x[i] + y[i];
+  for (std::int64_t i = 0; i < it.n; ++i) z[i] = f(x[i], y[i]);
+}
+
+template <class T>
+void add(const call& it) {
+  map_two<T>(it, [](T x, T y) { return x + y; });
 }
 
 template <class T>
 void mul(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  const T* const y = static_cast<const T*>(it.arrays[1]);
-  T* const z = static_cast<T*>(it.arrays[2]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) z[i] = x[i] * y[i];
+  map_two<T>(it, [](T x, T y) { return x * y; });
+}
+
+template <class T>
+void axpby(const call& it) {
+  map_two<T>(it, [alpha = T(it.alpha), beta = T(it.beta)](T x, T y) { return alpha * x + beta * y; });
 }
 
 template <class T>
 void scale(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-  const T alpha = static_cast<T>(it.alpha);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = alpha * x[i];
+  map<T>(it, [alpha = T(it.alpha)](T x) { return alpha * x; });
 }
 
 template <class T>
 void copy(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = x[i];
+  map<T>(it, [](T x) { return x; });
 }
 
 template <class T>
@@ -52,86 +61,48 @@ void fill(const call& it) {
 
 template <class T>
 void exp(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::exp(x[i]);
+  map<T>(it, [](T x) { return std::exp(x); });
 }
 
 template <class T>
 void sigmoid(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(1) / (T(1) + std::exp(-x[i]));
+  map<T>(it, [](T x) { return T(1) / (T(1) + std::exp(-x)); });
 }
 
 template <class T>
 void tanh(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::tanh(x[i]);
-}
-
-template <class T>
-void axpby(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  const T* const y = static_cast<const T*>(it.arrays[1]);
-  T* const z = static_cast<T*>(it.arrays[2]);
-  const T alpha = static_cast<T>(it.alpha);
-  const T beta = static_cast<T>(it.beta);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) z[i] = alpha * x[i] + beta * y[i];
+  map<T>(it, [](T x) { return std::tanh(x); });
 }
 
 template <class T>
 void log(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::log(x[i]);
+  map<T>(it, [](T x) { return std::log(x); });
 }
 
 template <class T>
 void sqrt(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = std::sqrt(x[i]);
+  map<T>(it, [](T x) { return std::sqrt(x); });
 }
 
 template <class T>
 void rsqrt(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(1) / std::sqrt(x[i]);
+  map<T>(it, [](T x) { return T(1) / std::sqrt(x); });
 }
 
 template <class T>
 void relu(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = x[i] > T(0) ? x[i] : T(0);
+  map<T>(it, [](T x) { return x > T(0) ? x : T(0); });
 }
 
 /// Both forms, as textbooks have them.
 template <class T>
 void gelu(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  T* const y = static_cast<T*>(it.arrays[1]);
-  // NOLINTNEXTLINE(bugprone-branch-clone): the check does not look into parallel loops
   if (it.alpha == 0) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < it.n; ++i) y[i] = T(0.5) * x[i] * (T(1) + std::erf(x[i] * T(0.70710678118654752440L)));
+    map<T>(it, [](T x) { return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440L))); });
   } else {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < it.n; ++i) {
-      const T inner = T(0.79788456080286535588L) * (x[i] + T(0.044715L) * x[i] * x[i] * x[i]);
-      y[i] = T(0.5) * x[i] * (T(1) + std::tanh(inner));
-    }
+    map<T>(it, [](T x) {
+      return T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588L) * (x + T(0.044715L) * x * x * x)));
+    });
   }
 }
 

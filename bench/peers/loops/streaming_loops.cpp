@@ -14,57 +14,35 @@ template <class T>
 struct wide;
 
 #if defined(__AVX512F__)
-template <>
-struct wide<float> {
-  using type = __m512;
-  static type load(const float* from) { return _mm512_loadu_ps(from); }
-  static type same(float value) { return _mm512_set1_ps(value); }
-  static void stream(float* to, type value) { _mm512_stream_ps(to, value); }
-  static type not_below_zero(type value) { return _mm512_max_ps(value, _mm512_setzero_ps()); }
-};
-template <>
-struct wide<double> {
-  using type = __m512d;
-  static type load(const double* from) { return _mm512_loadu_pd(from); }
-  static type same(double value) { return _mm512_set1_pd(value); }
-  static void stream(double* to, type value) { _mm512_stream_pd(to, value); }
-  static type not_below_zero(type value) { return _mm512_max_pd(value, _mm512_setzero_pd()); }
-};
+#define PRUMO_WIDE(SUFFIX) _mm512_##SUFFIX
+using wide_float = __m512;
+using wide_double = __m512d;
 #elif defined(__AVX__)
-template <>
-struct wide<float> {
-  using type = __m256;
-  static type load(const float* from) { return _mm256_loadu_ps(from); }
-  static type same(float value) { return _mm256_set1_ps(value); }
-  static void stream(float* to, type value) { _mm256_stream_ps(to, value); }
-  static type not_below_zero(type value) { return _mm256_max_ps(value, _mm256_setzero_ps()); }
-};
-template <>
-struct wide<double> {
-  using type = __m256d;
-  static type load(const double* from) { return _mm256_loadu_pd(from); }
-  static type same(double value) { return _mm256_set1_pd(value); }
-  static void stream(double* to, type value) { _mm256_stream_pd(to, value); }
-  static type not_below_zero(type value) { return _mm256_max_pd(value, _mm256_setzero_pd()); }
-};
+#define PRUMO_WIDE(SUFFIX) _mm256_##SUFFIX
+using wide_float = __m256;
+using wide_double = __m256d;
 #else
+#define PRUMO_WIDE(SUFFIX) _mm_##SUFFIX
+using wide_float = __m128;
+using wide_double = __m128d;
+#endif
+
 template <>
 struct wide<float> {
-  using type = __m128;
-  static type load(const float* from) { return _mm_loadu_ps(from); }
-  static type same(float value) { return _mm_set1_ps(value); }
-  static void stream(float* to, type value) { _mm_stream_ps(to, value); }
-  static type not_below_zero(type value) { return _mm_max_ps(value, _mm_setzero_ps()); }
+  using type = wide_float;
+  static type load(const float* from) { return PRUMO_WIDE(loadu_ps)(from); }
+  static type same(float value) { return PRUMO_WIDE(set1_ps)(value); }
+  static void stream(float* to, type value) { PRUMO_WIDE(stream_ps)(to, value); }
+  static type not_below_zero(type value) { return PRUMO_WIDE(max_ps)(value, PRUMO_WIDE(setzero_ps)()); }
 };
 template <>
 struct wide<double> {
-  using type = __m128d;
-  static type load(const double* from) { return _mm_loadu_pd(from); }
-  static type same(double value) { return _mm_set1_pd(value); }
-  static void stream(double* to, type value) { _mm_stream_pd(to, value); }
-  static type not_below_zero(type value) { return _mm_max_pd(value, _mm_setzero_pd()); }
+  using type = wide_double;
+  static type load(const double* from) { return PRUMO_WIDE(loadu_pd)(from); }
+  static type same(double value) { return PRUMO_WIDE(set1_pd)(value); }
+  static void stream(double* to, type value) { PRUMO_WIDE(stream_pd)(to, value); }
+  static type not_below_zero(type value) { return PRUMO_WIDE(max_pd)(value, PRUMO_WIDE(setzero_pd)()); }
 };
-#endif
 
 /// Runs `vector(i)` and `scalar(i)` over the elements: vectors from the first aligned address of the output on, each
 /// thread whole cache lines, the same stretches as OpenMP's static partition up to those.
@@ -91,46 +69,49 @@ void stream_over(T* output, std::int64_t n, const Vector& vector, const Scalar& 
   }
 }
 
-template <class T>
-void add(const call& it) {
+/// y = f(x), where `f` takes a vector and an element alike.
+template <class T, class Function>
+void map(const call& it, const Function& f) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  stream_over(
+      static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return f(wide<T>::load(x + i)); },
+      [=](std::int64_t i) { return f(x[i]); });
+}
+
+/// z = f(x, y), likewise.
+template <class T, class Function>
+void map_two(const call& it, const Function& f) {
   const T* const x = static_cast<const T*>(it.arrays[0]);
   const T* const y = static_cast<const T*>(it.arrays[1]);
   stream_over(
-      static_cast<T*>(it.arrays[2]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i) + wide<T>::load(y + i); },
-      [=](std::int64_t i) { return x[i] + y[i]; });
+      static_cast<T*>(it.arrays[2]), it.n,
+      [=](std::int64_t i) { return f(wide<T>::load(x + i), wide<T>::load(y + i)); },
+      [=](std::int64_t i) { return f(x[i], y[i]); });
+}
+
+template <class T>
+void add(const call& it) {
+  map_two<T>(it, [](auto x, auto y) { return x + y; });
 }
 
 template <class T>
 void mul(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  const T* const y = static_cast<const T*>(it.arrays[1]);
-  stream_over(
-      static_cast<T*>(it.arrays[2]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i) * wide<T>::load(y + i); },
-      [=](std::int64_t i) { return x[i] * y[i]; });
+  map_two<T>(it, [](auto x, auto y) { return x * y; });
 }
 
 template <class T>
 void scale(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  const T alpha = static_cast<T>(it.alpha);
-  const auto alphas = wide<T>::same(alpha);
-  stream_over(
-      static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return alphas * wide<T>::load(x + i); },
-      [=](std::int64_t i) { return alpha * x[i]; });
+  map<T>(it, [alpha = T(it.alpha)](auto x) { return alpha * x; });
 }
 
 template <class T>
 void axpby(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  const T* const y = static_cast<const T*>(it.arrays[1]);
-  const T alpha = static_cast<T>(it.alpha);
-  const T beta = static_cast<T>(it.beta);
-  const auto alphas = wide<T>::same(alpha);
-  const auto betas = wide<T>::same(beta);
-  stream_over(
-      static_cast<T*>(it.arrays[2]), it.n,
-      [=](std::int64_t i) { return alphas * wide<T>::load(x + i) + betas * wide<T>::load(y + i); },
-      [=](std::int64_t i) { return alpha * x[i] + beta * y[i]; });
+  map_two<T>(it, [alpha = T(it.alpha), beta = T(it.beta)](auto x, auto y) { return alpha * x + beta * y; });
+}
+
+template <class T>
+void copy(const call& it) {
+  map<T>(it, [](auto x) { return x; });
 }
 
 template <class T>
@@ -140,14 +121,6 @@ void relu(const call& it) {
       static_cast<T*>(it.arrays[1]), it.n,
       [=](std::int64_t i) { return wide<T>::not_below_zero(wide<T>::load(x + i)); },
       [=](std::int64_t i) { return x[i] > T(0) ? x[i] : T(0); });
-}
-
-template <class T>
-void copy(const call& it) {
-  const T* const x = static_cast<const T*>(it.arrays[0]);
-  stream_over(
-      static_cast<T*>(it.arrays[1]), it.n, [=](std::int64_t i) { return wide<T>::load(x + i); },
-      [=](std::int64_t i) { return x[i]; });
 }
 
 template <class T>

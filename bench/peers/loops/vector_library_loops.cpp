@@ -9,89 +9,57 @@
 namespace prumo::peers {
 namespace {
 
-void exp_f32(const call& it) {
-  const float* const x = static_cast<const float*>(it.arrays[0]);
-  float* const y = static_cast<float*>(it.arrays[1]);
+/// y = f(x), element by element.
+template <class T, class Function>
+void map(const call& it, const Function& f) {
+  const T* const x = static_cast<const T*>(it.arrays[0]);
+  T* const y = static_cast<T*>(it.arrays[1]);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = expf(x[i]);
+  for (std::int64_t i = 0; i < it.n; ++i) y[i] = f(x[i]);
 }
 
+void exp_f32(const call& it) {
+  map<float>(it, [](float x) { return expf(x); });
+}
 void exp_f64(const call& it) {
-  const double* const x = static_cast<const double*>(it.arrays[0]);
-  double* const y = static_cast<double*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = exp(x[i]);
+  map<double>(it, [](double x) { return exp(x); });
 }
 
 void sigmoid_f32(const call& it) {
-  const float* const x = static_cast<const float*>(it.arrays[0]);
-  float* const y = static_cast<float*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = 1.0f / (1.0f + expf(-x[i]));
+  map<float>(it, [](float x) { return 1.0f / (1.0f + expf(-x)); });
 }
-
 void sigmoid_f64(const call& it) {
-  const double* const x = static_cast<const double*>(it.arrays[0]);
-  double* const y = static_cast<double*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = 1.0 / (1.0 + exp(-x[i]));
+  map<double>(it, [](double x) { return 1.0 / (1.0 + exp(-x)); });
 }
 
 void tanh_f32(const call& it) {
-  const float* const x = static_cast<const float*>(it.arrays[0]);
-  float* const y = static_cast<float*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = tanhf(x[i]);
+  map<float>(it, [](float x) { return tanhf(x); });
 }
-
 void tanh_f64(const call& it) {
-  const double* const x = static_cast<const double*>(it.arrays[0]);
-  double* const y = static_cast<double*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = tanh(x[i]);
+  map<double>(it, [](double x) { return tanh(x); });
 }
 
 void log_f32(const call& it) {
-  const float* const x = static_cast<const float*>(it.arrays[0]);
-  float* const y = static_cast<float*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = logf(x[i]);
+  map<float>(it, [](float x) { return logf(x); });
 }
-
 void log_f64(const call& it) {
-  const double* const x = static_cast<const double*>(it.arrays[0]);
-  double* const y = static_cast<double*>(it.arrays[1]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < it.n; ++i) y[i] = log(x[i]);
+  map<double>(it, [](double x) { return log(x); });
 }
 
 void gelu_f32(const call& it) {
-  const float* const x = static_cast<const float*>(it.arrays[0]);
-  float* const y = static_cast<float*>(it.arrays[1]);
   if (it.alpha == 0) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < it.n; ++i) y[i] = 0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678118654752440f));
+    map<float>(it, [](float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678118654752440f)); });
   } else {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < it.n; ++i) {
-      const auto inner = 0.79788456080286535588f * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
-      y[i] = 0.5f * x[i] * (1.0f + tanhf(inner));
-    }
+    map<float>(
+        it, [](float x) { return 0.5f * x * (1.0f + tanhf(0.79788456080286535588f * (x + 0.044715f * x * x * x))); });
   }
 }
-
 void gelu_f64(const call& it) {
-  const double* const x = static_cast<const double*>(it.arrays[0]);
-  double* const y = static_cast<double*>(it.arrays[1]);
   if (it.alpha == 0) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < it.n; ++i) y[i] = 0.5 * x[i] * (1.0 + erf(x[i] * 0.70710678118654752440));
+    map<double>(it, [](double x) { return 0.5 * x * (1.0 + erf(x * 0.70710678118654752440)); });
   } else {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < it.n; ++i) {
-      const auto inner = 0.79788456080286535588 * (x[i] + 0.044715 * x[i] * x[i] * x[i]);
-      y[i] = 0.5 * x[i] * (1.0 + tanh(inner));
-    }
+    map<double>(it,
+                [](double x) { return 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); });
   }
 }
 

@@ -72,7 +72,6 @@ struct program_description {
   std::string name;         ///< `prumo-worker-openmp`
   std::string version;      ///< `0.1.0`
   std::string description;  ///< one or two sentences for `--help`
-  std::string example;      ///< a request for `--help`
   std::string passed_on;    ///< arguments that begin so are a library's: `--kokkos-`; empty: there are none
 };
 
