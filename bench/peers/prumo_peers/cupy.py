@@ -17,6 +17,7 @@ import cupy  # noqa: E402
 import cupyx  # noqa: E402
 import numpy as np  # noqa: E402
 
+from prumo_peers.common import array_functions  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 _TYPES = {"f32": np.float32, "f64": np.float64}
@@ -52,28 +53,6 @@ def _random_normal(y, it):
     _affine(y, y.dtype.type(it["deviation"]), y.dtype.type(it["mean"]), y)
 
 
-def _softmax(x, y, _):
-    cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
-    cupy.exp(y, out=y)
-    cupy.divide(y, y.sum(axis=1, keepdims=True), out=y)
-
-
-def _log_softmax(x, y, _):
-    cupy.subtract(x, x.max(axis=1, keepdims=True), out=y)
-    cupy.subtract(y, cupy.log(cupy.exp(y).sum(axis=1, keepdims=True)), out=y)
-
-
-def _gemm(a, b, c, it):
-    a, b = a.T if it["trans_a"] else a, b.T if it["trans_b"] else b
-    alpha, beta = c.dtype.type(it["alpha"]), c.dtype.type(it["beta"])
-    product = cupy.matmul(a, b, out=None if beta else c)
-    if alpha != 1:
-        cupy.multiply(product, alpha, out=product)
-    if beta:
-        cupy.multiply(c, beta, out=c)
-        cupy.add(c, product, out=c)
-
-
 class EventMarks:
     def __init__(self, count):
         self._events = [cupy.cuda.Event() for _ in range(count)]
@@ -90,43 +69,19 @@ class CuPy(Framework):
     compiles = True
     dtypes = tuple(_TYPES)
     calls = {
-        "add": lambda x, y, z, _: cupy.add(x, y, out=z),
-        "mul": lambda x, y, z, _: cupy.multiply(x, y, out=z),
-        "scale": lambda x, y, it: cupy.multiply(x, x.dtype.type(it["alpha"]), out=y),
+        **array_functions.calls_of(cupy, lambda x: x.max(axis=1, keepdims=True)),
         "sigmoid": lambda x, y, _: _sigmoid(x, y),
-        "tanh": lambda x, y, _: cupy.tanh(x, out=y),
-        "relu": lambda x, y, _: cupy.maximum(x, x.dtype.type(0), out=y),
         "gelu": _gelu,
-        "exp": lambda x, y, _: cupy.exp(x, out=y),
-        "log": lambda x, y, _: cupy.log(x, out=y),
-        "sqrt": lambda x, y, _: cupy.sqrt(x, out=y),
         "rsqrt": lambda x, y, _: cupyx.rsqrt(x, out=y),
         "axpby": lambda x, y, z, it: _axpby(x, y, x.dtype.type(it["alpha"]), x.dtype.type(it["beta"]), z),
-        **dict.fromkeys(("cast_f32", "cast_f64", "cast_f16"), lambda x, y, _: cupy.copyto(y, x, casting="same_kind")),
         "random_uniform": _random_uniform,
         "random_normal": _random_normal,
-        "copy": lambda x, y, _: cupy.copyto(y, x),
-        "fill": lambda y, it: y.fill(it["value"]),
-        "sum": lambda x, y, _: cupy.sum(x, out=y),
-        "sum_rows": lambda x, y, _: cupy.sum(x, axis=1, out=y),
         "sum_of_squares": lambda x, y, _: _sum_of_squares(x, y),
         "sum_of_squares_rows": lambda x, y, _: _sum_of_squares(x, y, axis=1),
-        "mean": lambda x, y, _: cupy.mean(x, out=y),
-        "mean_rows": lambda x, y, _: cupy.mean(x, axis=1, out=y),
-        "max": lambda x, y, _: cupy.max(x, out=y),
-        "max_rows": lambda x, y, _: cupy.max(x, axis=1, out=y),
         # The CuPy of CUDA 13 takes the out of min(), though not of max(), for a type.
         "min": lambda x, y, _: cupy.copyto(y, cupy.min(x)),
         "min_rows": lambda x, y, _: cupy.copyto(y, cupy.min(x, axis=1)),
-        "argmax": lambda x, y, _: cupy.argmax(x, out=y),
-        "argmax_rows": lambda x, y, _: cupy.argmax(x, axis=1, out=y),
-        "argmin": lambda x, y, _: cupy.argmin(x, out=y),
-        "argmin_rows": lambda x, y, _: cupy.argmin(x, axis=1, out=y),
-        "softmax": _softmax,
-        "log_softmax": _log_softmax,
-        "transpose": lambda x, y, _: cupy.copyto(y, x.T),
         "gather_rows": lambda x, index, y, _: cupy.take(x, index, axis=0, out=y),
-        "gemm": _gemm,
     }
 
     def __init__(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Results held against references, entry by entry."""
+"""Results compared with references, entry by entry."""
 
 import math
 
@@ -22,7 +22,7 @@ def chosen_indices(count, affordable):
 
 
 def compare(result, affordable, expected):
-    """The answer to ``verify``: so many entries that the reference can afford, held against their bounds."""
+    """The answer to ``verify``: the entries that the reference can afford, compared with their bounds."""
     worst, checked, message = 0.0, 0, ""
     for indices in chosen_indices(result.size, affordable):
         value, bound = expected(indices)

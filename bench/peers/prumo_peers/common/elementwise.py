@@ -45,7 +45,7 @@ class Operation:
         return compare(result, affordable, lambda indices: self.expected(choice, indices))
 
     def fitting(self, elements, given):
-        """The axes that are not given, for arrays of so many elements."""
+        """The axes that are not given, for arrays of this number of elements."""
         return {"n": elements}
 
     def arrays(self, shape, values):

@@ -70,7 +70,7 @@ def last_level_cache_bytes():
 
 
 def cold_copies(footprint, cache_bytes):
-    """So many copies that all together are at least twice the last-level cache."""
+    """The number of copies that together are at least twice the last-level cache."""
     return max(1, -(-2 * cache_bytes // footprint)) if footprint else 1
 
 

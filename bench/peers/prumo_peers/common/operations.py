@@ -252,7 +252,7 @@ class Transpose(Operation):
 class GatherRows(Rows):
     axes = ({"name": "rows", "description": "rows of y"},
             {"name": "columns", "description": "elements of a row", "default": 256},
-            {"name": "table", "description": "rows of x (default: as many as y has)"})
+            {"name": "table", "description": "rows of x (default: the number of rows of y)"})
 
     def fitting(self, elements, given):
         fitted = super().fitting(elements, {"columns": 256, **given} if not given.get("rows") else given)

@@ -11,7 +11,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
-_BLOCKS_AT_ONCE = 1 << 12  # the temporaries of so many blocks stay in a core's own cache
+_BLOCKS_AT_ONCE = 1 << 12  # the temporaries of this many blocks stay in a core's own cache
 
 SIGNIFICAND_BITS = {"f32": 24, "f64": 53, "f16": 11, "bf16": 8, "f8_e4m3": 4}
 

@@ -135,9 +135,9 @@ def answer(worker, line):
         try:
             request = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as malformed:
-            raise usage(f"the line is no JSON: {malformed}") from None
+            raise usage(f"the line is not JSON: {malformed}") from None
         if not isinstance(request, dict):
-            raise usage("a request is a JSON object in one line")
+            raise usage("a request should be a JSON object on one line")
         request_id = request.get("id")
         fields = _dispatch(worker, request)
         return {"id": request_id, "ok": True, **fields}, request.get("request") == "quit"

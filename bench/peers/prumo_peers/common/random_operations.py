@@ -27,7 +27,7 @@ class RandomNumbers(Operation):
                     "method": "moments", "message": message}
         mean, variance, kurtosis, low, high = self.distribution(values)
         deviation = math.sqrt(variance)
-        # Coarse types cut numbers, or the uniform ones that they are made of, to so many steps.
+        # Coarse types round numbers, or the uniform ones that they are made of, to a number of steps.
         step = float(rounding.unit_roundoff(choice.dtype)) * 8
         # Six standard deviations of each estimate: passed by chance once in 10^9. The fourth moment gives a variance's.
         found_mean = float(result.mean(dtype=np.float64))

@@ -33,13 +33,13 @@ def unit_roundoff(dtype):
 
 
 def gamma(dtype, roundings):
-    """What so many roundings upon one another add up to at most (Higham 2002, lemma 3.1); infinite beyond its range."""
+    """The most that this number of successive roundings adds up to (Higham 2002, lemma 3.1); infinite beyond its range."""
     product = np.longdouble(roundings) * unit_roundoff(dtype)
     return product / (1 - product) if product < 1 else np.longdouble(np.inf)
 
 
 def summation_growth(dtype, count):
-    """The relative error of a sum of so many numbers of one sign, in whatever order.
+    """The relative error of a sum of this many numbers of one sign, in any order.
 
     Either gamma of all additions, or what is left of it where roundings vary in sign (Higham and Mary, "A new approach
     to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4): 8 sqrt(n) u, but with a

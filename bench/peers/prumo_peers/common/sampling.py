@@ -62,7 +62,7 @@ class Calls:
         self._next = which
 
     def run(self, calls):
-        """Makes about so many calls and waits for them."""
+        """Makes about this number of calls and waits for them."""
         start = time.perf_counter()
         self.enqueue(calls)
         self.fence()
@@ -71,7 +71,7 @@ class Calls:
 
 class Sampler:
     MARGIN = 1.25  # calls become faster as clocks rise and pages settle
-    LONG_FIRST_CALL = 1.0  # calls of so many seconds are samples although they were made to find the batch: the first,
+    LONG_FIRST_CALL = 1.0  # calls of this many seconds are samples although they were made to find the batch: the first,
     LONG_CALL = 0.1  # which also starts threads and compiles, and a later one
 
     def __init__(self, calls, least_interval=1e-3):
@@ -96,7 +96,7 @@ class Sampler:
             self.batch = min(self._calls.most, math.ceil(self.batch * min(10.0, max(2.0, wanted))))
 
     def sample(self, seconds):
-        """Measures for about so many seconds, at least one interval."""
+        """Measures for about this many seconds, at least one interval."""
         times = Times()
         if self.batch == 0:
             self._calibrate(times)
