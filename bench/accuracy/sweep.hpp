@@ -129,7 +129,7 @@ class sweeper {
   template <class Space>
   using policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-  /// So many arguments at once: enough for any GPU, and few enough for a processor's caches.
+  /// The number of arguments evaluated at once: enough for any GPU, and few enough for a processor's caches.
   static constexpr std::uint64_t chunk = std::uint64_t{1} << 21;
 
   context<Exec> context_;

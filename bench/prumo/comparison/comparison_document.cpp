@@ -9,7 +9,7 @@
 #include "results/run_record.hpp"
 #include "terminal/text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -112,8 +112,10 @@ std::string list_of_lines(const char* name, const std::vector<std::string>& line
   return text + (lines.empty() ? "]" : "\n  ]");
 }
 
-std::string number_text(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? json(*value).dump() : std::string();
+/// A value of a record as a field of CSV; empty where it is unknown.
+std::string field_text(const ordered_json& value) {
+  if (value.is_null()) return {};
+  return value.is_string() ? csv_field(value.get_ref<const std::string&>()) : dump(value);
 }
 
 }  // namespace
@@ -174,42 +176,28 @@ std::string comparison_csv(const comparison& of) {
       "gelements,base_percent_roofline,percent_roofline,base_percent_peak,percent_peak,base_energy_j,energy_j\r\n";
   for (const compared_case& it : of.cases) {
     const json& result = it.result();
-    const case_cell& base = it.cells[of.base];
-    const cell_figures base_figures = figures_of(base);
+    ordered_json base = cell_record(it, of.base, of.base);
+    if (base.is_null()) base = ordered_json::object();
     for (std::size_t side = 0; side < of.sides.size(); ++side) {
       if (side == of.base || it.cells[side].empty()) continue;
-      const case_outcome& outcome = it.outcomes.at(side);
-      const cell_figures figures = figures_of(it.cells[side]);
-      const auto told = [](const case_cell& cell, const char* pointer) {
-        const measurement* row = representative(cell);
-        return row == nullptr ? std::string() : csv_field(text_of(field(row->result, pointer)));
-      };
-      const json& bytes = field(result, "/bytes_per_array");
+      ordered_json own = cell_record(it, of.base, side);
       std::vector<std::string> fields = {csv_field(it.key),
-                                         csv_field(text_of(field(result, "/op"))),
-                                         csv_field(text_of(field(result, "/dtype"))),
-                                         bytes.is_null() ? std::string() : bytes.dump(),
+                                         field_text(field(result, "/op")),
+                                         field_text(field(result, "/dtype")),
+                                         field_text(field(result, "/bytes_per_array")),
                                          csv_field(it.device),
                                          csv_field(of.sides[of.base].label),
-                                         csv_field(of.sides[side].label),
-                                         told(base, "/implementation"),
-                                         told(it.cells[side], "/implementation"),
-                                         told(base, "/status"),
-                                         told(it.cells[side], "/status"),
-                                         number_text(base_figures.seconds),
-                                         number_text(figures.seconds),
-                                         number_text(outcome.refusal.empty() ? outcome.ratio : std::nullopt)};
-      fields.push_back(outcome.judged ? number_text(outcome.judged->low) : "");
-      fields.push_back(outcome.judged ? number_text(outcome.judged->high) : "");
-      fields.push_back(outcome.judged ? std::string(to_string(outcome.judged->which)) : "");
-      fields.push_back(csv_field(outcome.refusal));
-      for (const auto member : {&cell_figures::gbytes, &cell_figures::gflops, &cell_figures::gelements,
-                                &cell_figures::roofline, &cell_figures::peak, &cell_figures::energy}) {
-        fields.push_back(number_text(base_figures.*member));
-        fields.push_back(number_text(figures.*member));
+                                         csv_field(of.sides[side].label)};
+      const auto add_both = [&](const char* name) {
+        fields.push_back(field_text(base[name]));
+        fields.push_back(field_text(own[name]));
+      };
+      for (const char* name : {"implementation", "status", "seconds"}) add_both(name);
+      for (const char* name : {"ratio", "low", "high", "verdict", "refusal"}) fields.push_back(field_text(own[name]));
+      for (const char* name : {"gbytes", "gflops", "gelements", "percent_roofline", "percent_peak", "energy_j"}) {
+        add_both(name);
       }
-      for (std::size_t i = 0; i < fields.size(); ++i) text += (i > 0 ? "," : "") + fields[i];
-      text += "\r\n";
+      text += fmt::format("{}\r\n", fmt::join(fields, ","));
     }
   }
   return text;

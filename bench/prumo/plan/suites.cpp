@@ -19,7 +19,6 @@ namespace {
 suite theano_2017() {
   suite study;
   study.name = "theano-2017";
-  study.description = "the operations of neural networks of ERAD 2017, fp32, resident";
   study.reference = "theano-2017";
   study.tables = {{"Table 2: two input matrices", {"add", "mul", "gemm"}},
                   {"Table 3: one input matrix", {"scale", "sigmoid", "tanh"}}};

@@ -27,7 +27,6 @@ struct suite_table {
 /// The cases that others measured and published, to be measured here.
 struct suite {
   std::string name;
-  std::string description;
   std::string reference;  ///< the set of published figures (load_published_sets())
   std::vector<suite_case> cases;
   std::vector<suite_table> tables;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -50,44 +52,30 @@ struct fact {
   const char* title;
 };
 
-struct fact_group {
-  const char* title;
-  std::vector<fact> facts;
-};
-
 /// The facts that docs/protocol.md names, in the order in which a person asks for them.
-const std::vector<fact_group>& fact_groups() {
-  static const std::vector<fact_group> groups = {
-      {"units",
-       {{"vendor", "vendor"},
-        {"cores", "cores"},
-        {"core_kinds", "core kinds"},
-        {"smt", "threads per core"},
-        {"sockets", "sockets"},
-        {"numa_nodes", "NUMA nodes"},
-        {"vector_bits", "vector width, bits"},
-        {"instruction_sets", "instruction sets"}}},
-      {"clocks", {{"clock_max_mhz", "maximum clock"}, {"clock_measured_mhz", "measured clock"}}},
-      {"memory",
-       {{"cache_l1d_bytes", "L1 data cache"},
-        {"cache_l2_bytes", "L2 cache"},
-        {"cache_llc_bytes", "last-level cache"},
-        {"memory_bytes", "memory"},
-        {"memory_available_bytes", "available memory"}}},
-      {"power and placement",
-       {{"power_source", "power source"},
-        {"governor", "governor"},
-        {"power_limit_w", "power limit"},
-        {"affinity", "affinity"},
-        {"cpu_quota", "CPU quota"}}},
-  };
-  return groups;
-}
+constexpr auto known_facts = std::to_array<fact>({{"vendor", "vendor"},
+                                                  {"cores", "cores"},
+                                                  {"core_kinds", "core kinds"},
+                                                  {"smt", "threads per core"},
+                                                  {"sockets", "sockets"},
+                                                  {"numa_nodes", "NUMA nodes"},
+                                                  {"vector_bits", "vector width, bits"},
+                                                  {"instruction_sets", "instruction sets"},
+                                                  {"clock_max_mhz", "maximum clock"},
+                                                  {"clock_measured_mhz", "measured clock"},
+                                                  {"cache_l1d_bytes", "L1 data cache"},
+                                                  {"cache_l2_bytes", "L2 cache"},
+                                                  {"cache_llc_bytes", "last-level cache"},
+                                                  {"memory_bytes", "memory"},
+                                                  {"memory_available_bytes", "available memory"},
+                                                  {"power_source", "power source"},
+                                                  {"governor", "governor"},
+                                                  {"power_limit_w", "power limit"},
+                                                  {"affinity", "affinity"},
+                                                  {"cpu_quota", "CPU quota"}});
 
 std::string spaced(std::string name) {
-  for (char& c : name) {
-    if (c == '_') c = ' ';
-  }
+  std::ranges::replace(name, '_', ' ');
   return name;
 }
 
@@ -98,13 +86,11 @@ std::string facts_block(const json& device, const text_style& style) {
     table.add_row({{"threads used"}, {fact_text("threads", threads)}});
   }
   std::set<std::string> shown;
-  for (const fact_group& group : fact_groups()) {
-    for (const fact& entry : group.facts) {
-      shown.insert(entry.name);
-      // A fact that this kind of device does not have is absent; one that it has but cannot tell is null.
-      if (!facts.is_object() || !facts.contains(entry.name)) continue;
-      table.add_row({{entry.title}, {fact_text(entry.name, facts.at(entry.name))}});
-    }
+  for (const fact& entry : known_facts) {
+    shown.insert(entry.name);
+    // A fact that this kind of device does not have is absent; one that it has but cannot tell is null.
+    if (!facts.is_object() || !facts.contains(entry.name)) continue;
+    table.add_row({{entry.title}, {fact_text(entry.name, facts.at(entry.name))}});
   }
   if (facts.is_object()) {
     for (const auto& [name, value] : facts.items()) {

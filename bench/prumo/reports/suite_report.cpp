@@ -6,7 +6,7 @@
 #include "terminal/text_table.hpp"
 #include "terminal/units.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -67,25 +67,20 @@ std::vector<const json*> sizes_of(const json& published, const std::string& op) 
   return rows;
 }
 
-std::string sources_of(const json& document) {
-  std::set<std::string> sources;
-  for (const json& result : document.at("results")) sources.insert(text_of(field(result, "/published/source")));
-  std::string text;
-  for (const std::string& it : sources) text += (text.empty() ? "" : "; ") + it;
-  return text;
-}
-
-std::string lacks_of(const json& document) {
-  std::vector<std::string> lacks;
+/// The texts at `pointer` of the results, each once, joined. Values may be lists of texts.
+std::string all_of(const json& document, const char* pointer) {
+  std::vector<std::string> texts;
   for (const json& result : document.at("results")) {
-    for (const json& it : field(result, "/published/lacks")) {
-      if (std::ranges::find(lacks, text_of(it)) == lacks.end()) lacks.push_back(text_of(it));
+    const json& told = field(result, pointer);
+    for (const json& it : told.is_array() ? told : json::array({told})) {
+      if (std::ranges::find(texts, text_of(it)) == texts.end()) texts.push_back(text_of(it));
     }
   }
-  std::string text;
-  for (const std::string& it : lacks) text += (text.empty() ? "" : "; ") + it;
-  return text;
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
+
+std::string sources_of(const json& document) { return all_of(document, "/published/source"); }
+std::string lacks_of(const json& document) { return all_of(document, "/published/lacks"); }
 
 }  // namespace
 

@@ -153,16 +153,6 @@ void results_writer::end_group() {
   if (dirty_ && !results_.empty()) write();
 }
 
-void results_writer::finish() {
-  if (!dirty_) return;
-  if (path_ != "-" && !is_stream(path_)) {
-    write();
-    return;
-  }
-  write_file_atomically(path_, dump_document(run_, devices_, lines_));
-  dirty_ = false;
-}
-
 void results_writer::write() {
   if (is_collected_only(path_)) return;
   const auto start = std::chrono::steady_clock::now();
@@ -181,11 +171,6 @@ const json* results_writer::find(std::string_view key, std::string_view device, 
     if (implementation.empty() || known.empty() || known == implementation) return &results_[place];
   }
   return nullptr;
-}
-
-bool results_writer::is_finished(std::string_view key, std::string_view device, std::string_view implementation) const {
-  const json* result = find(key, device, implementation);
-  return result != nullptr && result->at("status") != "failed";
 }
 
 json results_writer::document() const {

@@ -69,8 +69,8 @@ void probe_writable(const std::string& path);
 
 /// Collects the results of a run and keeps its file valid on disk all the time.
 ///
-/// A path of an empty string collects in memory only. With `-` the document goes to standard output, once, at
-/// finish(). Nothing is replaced on disk before the first result is there.
+/// A path of an empty string, `-`, a pipe or a device collects in memory only: its document is written once, at the
+/// end, with write_file_atomically(). Nothing is replaced on disk before the first result is there.
 class results_writer {
  public:
   /// Starts a new file. An earlier results file or an empty file at `path` will be replaced; anything else
@@ -102,25 +102,15 @@ class results_writer {
   /// The end of a group: writes the file if anything changed since the last write.
   void end_group();
 
-  /// Writes the last state, to standard output for `-`. May be called more than once.
-  void finish();
-
   /// The result of this case if the file has it: the same key and device, and the same implementation where
   /// both are known (an empty `implementation` matches any). Null pointer if not. Valid until the next add().
   [[nodiscard]] const nlohmann::json* find(std::string_view key, std::string_view device,
                                            std::string_view implementation) const;
 
-  /// True where find() has it and it need not be measured again: `ok`, `unsupported` or `skipped`. A failed
-  /// case is tried again.
-  [[nodiscard]] bool is_finished(std::string_view key, std::string_view device, std::string_view implementation) const;
-
   /// The whole document as it would be written.
   [[nodiscard]] nlohmann::json document() const;
 
-  [[nodiscard]] const nlohmann::json& run() const { return run_; }
-  [[nodiscard]] const nlohmann::json& devices() const { return devices_; }
   [[nodiscard]] const std::vector<nlohmann::json>& results() const { return results_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   results_writer() = default;

@@ -65,10 +65,16 @@ std::string canonical_object(const json& object) {
   return result.empty() ? "-" : result;
 }
 
+std::vector<std::string> field_names(const ordered_json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
 /// Known fields first, in the order of the documentation, then the others by name.
-ordered_json in_order(const json& object, std::initializer_list<const char*> names) {
+ordered_json in_order(const json& object, const std::vector<std::string>& names) {
   ordered_json result = ordered_json::object();
-  for (const char* name : names) {
+  for (const std::string& name : names) {
     if (const auto field = object.find(name); field != object.end()) result[name] = ordered_json(*field);
   }
   for (const auto& [name, value] : object.items()) {
@@ -90,44 +96,49 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+/// A result with all of its fields, in the order of the documentation.
+const ordered_json& blank_fields() {
+  static const ordered_json blank = {
+      {"kind", "op"},
+      {"key", ""},
+      {"op", nullptr},
+      {"dtype", nullptr},
+      {"shape", ordered_json::object()},
+      {"layout", "right"},
+      {"parameters", ordered_json::object()},
+      {"compute_mode", "strict"},
+      {"bytes_per_array", nullptr},
+      {"device", nullptr},
+      {"threads", nullptr},
+      {"implementation", nullptr},
+      {"data", "resident"},
+      {"host_memory", nullptr},
+      {"cache", "cold"},
+      {"dispatch", "recorded"},
+      {"status", "failed"},
+      {"reason", nullptr},
+      {"verified", nullptr},
+      {"error", nullptr},
+      {"error_bound", nullptr},
+      {"time_s", nullptr},
+      {"wall_s", nullptr},
+      {"transfer", nullptr},
+      {"flops", {{"counted", nullptr}, {"hardware", nullptr}, {"model", nullptr}}},
+      {"bytes", nullptr},
+      {"rates", {{"gflops", nullptr}, {"gbytes", nullptr}, {"gelements", nullptr}}},
+      {"percent", {{"peak_max_clock", nullptr}, {"peak_measured_clock", nullptr}, {"roofline", nullptr}}},
+      {"bound", nullptr},
+      {"roof", nullptr},
+      {"clock_mhz", nullptr},
+      {"temperature_c", nullptr},
+      {"energy_j", nullptr},
+      {"warnings", ordered_json::array()}};
+  return blank;
+}
+
 }  // namespace
 
-json blank_result() {
-  return {{"kind", "op"},
-          {"key", ""},
-          {"op", nullptr},
-          {"dtype", nullptr},
-          {"shape", json::object()},
-          {"layout", "right"},
-          {"parameters", json::object()},
-          {"compute_mode", "strict"},
-          {"bytes_per_array", nullptr},
-          {"device", nullptr},
-          {"threads", nullptr},
-          {"implementation", nullptr},
-          {"data", "resident"},
-          {"host_memory", nullptr},
-          {"cache", "cold"},
-          {"dispatch", "recorded"},
-          {"status", "failed"},
-          {"reason", nullptr},
-          {"verified", nullptr},
-          {"error", nullptr},
-          {"error_bound", nullptr},
-          {"time_s", nullptr},
-          {"wall_s", nullptr},
-          {"transfer", nullptr},
-          {"flops", {{"counted", nullptr}, {"hardware", nullptr}, {"model", nullptr}}},
-          {"bytes", nullptr},
-          {"rates", {{"gflops", nullptr}, {"gbytes", nullptr}, {"gelements", nullptr}}},
-          {"percent", {{"peak_max_clock", nullptr}, {"peak_measured_clock", nullptr}, {"roofline", nullptr}}},
-          {"bound", nullptr},
-          {"roof", nullptr},
-          {"clock_mhz", nullptr},
-          {"temperature_c", nullptr},
-          {"energy_j", nullptr},
-          {"warnings", json::array()}};
-}
+json blank_result() { return blank_fields(); }
 
 std::string result_key(const json& result) {
   const auto plain = [&](const char* name) { return canonical_value(result.at(name)); };
@@ -170,18 +181,7 @@ json parse_results(std::string_view text, std::string_view name) {
 json load_results(const std::string& path) { return parse_results(read_text(path), input_name(path)); }
 
 std::string dump_result_line(const json& result) {
-  ordered_json ordered = in_order(result, {"kind",       "key",           "op",
-                                           "dtype",      "shape",         "layout",
-                                           "parameters", "compute_mode",  "bytes_per_array",
-                                           "device",     "threads",       "implementation",
-                                           "data",       "host_memory",   "cache",
-                                           "dispatch",   "status",        "reason",
-                                           "verified",   "error",         "error_bound",
-                                           "time_s",     "wall_s",        "transfer",
-                                           "flops",      "bytes",         "rates",
-                                           "percent",    "bound",         "roof",
-                                           "clock_mhz",  "temperature_c", "energy_j",
-                                           "warnings"});
+  ordered_json ordered = in_order(result, field_names(blank_fields()));
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
     ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "runs", "stop", "clock"});
   }

@@ -47,12 +47,8 @@ bool is_within(const std::array<code_range, Count>& ranges, std::uint32_t code_p
 }
 
 /// The blocks of combining marks (Unicode 15, general category Mn, by block).
-constexpr std::array<code_range, 6> combining{{{0x0300, 0x036F},
-                                               {0x1AB0, 0x1AFF},
-                                               {0x1DC0, 0x1DFF},
-                                               {0x20D0, 0x20FF},
-                                               {0xFE00, 0xFE0F},
-                                               {0xFE20, 0xFE2F}}};
+constexpr std::array<code_range, 6> combining{
+    {{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}}};
 
 /// The blocks of East Asian and pictorial characters (Unicode Standard Annex 11, classes W and F, by block).
 constexpr std::array<code_range, 11> wide{{{0x1100, 0x115F},

@@ -16,9 +16,9 @@ struct text_style {
   bool whole_cells = false;  ///< tables may be wider than `width`: nothing in them is shortened or left out
 };
 
-/// The style for a file descriptor. Width: COLUMNS or the terminal's width, else 100. Colour: only on a terminal without
-/// NO_COLOR and with TERM other than `dumb`. Unicode: where the locale (LC_ALL, LC_CTYPE, LANG) says UTF-8. Whole cells:
-/// wherever it is no terminal, for a file or a pipe has no width.
+/// The style for a file descriptor. Width: COLUMNS or the terminal's width, else 100. Colour: only on a terminal
+/// without NO_COLOR and with TERM other than `dumb`. Unicode: where the locale (LC_ALL, LC_CTYPE, LANG) says UTF-8.
+/// Whole cells: wherever it is no terminal, for a file or a pipe has no width.
 [[nodiscard]] text_style style_for(int file_descriptor);
 
 /// Columns of the terminal as style_for() finds them, between 20 and 1000.

@@ -11,8 +11,8 @@ With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, ev
 counter. Calls that it launches one by one take 4 us at least, and 0.5 us more where they are not the probe's. With
 --always-recorded it is of before there were such calls.
 
-On the host it works with as many threads as OMP_NUM_THREADS says, twice as fast with twice as many; with --threads, with
-that many whatever is said. --domains are the numbers of cores of its NUMA domains, with two hardware threads a core; by
+On the host it works with OMP_NUM_THREADS threads, twice as fast with twice the number; with --threads,
+always with that number. --domains are the numbers of cores of its NUMA domains, with two hardware threads a core; by
 default there is one domain of at most two cores that this machine has.
 
 Times are chosen by --factor, which slows an operation down, and --by-start: the first process of this label takes F1 times
@@ -376,12 +376,12 @@ def main():
     parser.add_argument("--newer", action="store_true", help="it says more than a front-end of today knows")
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
-    parser.add_argument("--speed", type=float, default=1, help="so many times as fast as usual, but for launches")
+    parser.add_argument("--speed", type=float, default=1, help="the factor by which it is faster than usual, launches excepted")
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
     parser.add_argument("--no-energy", action="store_true", help="the GPU has no counter of energy")
     parser.add_argument("--throttle", help="why the GPU slows itself down")
     parser.add_argument("--disturb", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
-                        help="every second answer for samples of an operation takes so many times as long")
+                        help="every second answer for samples of an operation takes this many times as long")
     parser.add_argument("--factor", dest="factors", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),
                         help="how many times as long as usual an operation takes")
     parser.add_argument("--threads", type=int, help="how many there are, whatever the environment says")

@@ -73,7 +73,6 @@ class worker_fleet {
 
   [[nodiscard]] worker_client& worker(std::size_t index) { return workers_[index]; }
   [[nodiscard]] const worker_client& worker(std::size_t index) const { return workers_[index]; }
-  [[nodiscard]] std::size_t worker_count() const { return workers_.size(); }
   [[nodiscard]] std::vector<fleet_device>& devices() { return devices_; }
   [[nodiscard]] const std::vector<fleet_device>& devices() const { return devices_; }
 

@@ -19,7 +19,7 @@ class estimates : public ::testing::Test {
     times = std::make_unique<time_model>(*fleet_);
   }
 
-  /// So many bytes an array, three arrays, and a multiple of the bytes in flops.
+  /// A footprint of three arrays of this number of bytes, and flops that are a multiple of the bytes.
   static planned_group group_of(const char* op, double bytes, double intensity = 0.1) {
     planned_group group;
     group.op = op;

@@ -161,7 +161,7 @@ TEST_F(results_file_test, loads_what_it_wrote) {
   results_writer writer(path_, sample_run(), devices());
   const json document = sample_document();
   for (const json& result : document["results"]) writer.add(result);
-  writer.finish();
+  writer.end_group();
   EXPECT_EQ(load_results(path_), document);
   EXPECT_EQ(writer.document(), document);
   EXPECT_EQ(files(), 1u) << "temporary files are left";
@@ -179,7 +179,6 @@ TEST_F(results_file_test, an_interrupted_run_leaves_a_valid_file) {
   EXPECT_EQ(load_results(path_)["results"].size(), 2u);
   const auto written = fs::last_write_time(path_);
   writer.end_group();
-  writer.finish();
   EXPECT_EQ(fs::last_write_time(path_), written) << "written although nothing changed";
   writer.set_interval(std::chrono::milliseconds(0));
   writer.add(sample_result("add", 4096, 1e-6));
@@ -217,11 +216,9 @@ TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
   put(path_, "");
   results_writer first(path_, sample_run(), devices());
   first.add(sample_result("add", 1024, 1e-6));
-  first.finish();
+  first.end_group();
   results_writer second(path_, sample_run(), devices());
   EXPECT_EQ(load_results(path_)["results"].size(), 1u) << "the earlier results are gone before new ones are there";
-  second.finish();
-  EXPECT_EQ(load_results(path_)["results"].size(), 0u);
 }
 
 TEST_F(results_file_test, tells_at_once_that_it_cannot_write) {
@@ -241,9 +238,7 @@ TEST_F(results_file_test, tells_at_once_that_it_cannot_write) {
 
 TEST_F(results_file_test, a_full_disk_is_told_and_keeps_the_old_file) {
   if (!fs::exists("/dev/full")) GTEST_SKIP();
-  results_writer writer("/dev/full", sample_run(), devices());
-  writer.add(sample_result("add", 1024, 1e-6));
-  EXPECT_THAT(message_of([&] { writer.finish(); }, results_error::cause::io),
+  EXPECT_THAT(message_of([&] { write_file_atomically("/dev/full", "x"); }, results_error::cause::io),
               AllOf(HasSubstr("/dev/full"), HasSubstr("space")));
 }
 
@@ -270,42 +265,37 @@ TEST_F(results_file_test, resumes) {
     results_writer writer(path_, sample_run(), devices());
     const json document = sample_document();
     for (const json& result : document["results"]) writer.add(result);
-    writer.finish();
+    writer.end_group();
   }
   json run = sample_run();
   run["id"] = "second";
   json device = sample_device();
   device["ceilings"] = json::array();
   results_writer writer = results_writer::resume(path_, run, json::array({device, sample_device("cuda:0")}));
-  EXPECT_EQ(writer.run()["id"], sample_run()["id"]);
-  EXPECT_EQ(writer.run()["resumed"][0]["id"], "second");
-  EXPECT_EQ(writer.devices().size(), 2u);
-  EXPECT_EQ(writer.devices()[0]["ceilings"].size(), 2u) << "ceilings measured before are lost";
+  const json resumed = writer.document();
+  EXPECT_EQ(resumed["run"]["id"], sample_run()["id"]);
+  EXPECT_EQ(resumed["run"]["resumed"][0]["id"], "second");
+  EXPECT_EQ(resumed["devices"].size(), 2u);
+  EXPECT_EQ(resumed["devices"][0]["ceilings"].size(), 2u) << "ceilings measured before are lost";
 
   const json done = sample_document()["results"][0];
   const std::string key = done["key"];
-  EXPECT_TRUE(writer.is_finished(key, "openmp:0", "kernel"));
-  EXPECT_TRUE(writer.is_finished(key, "openmp:0", ""));
-  EXPECT_FALSE(writer.is_finished(key, "openmp:0", "other"));
-  EXPECT_FALSE(writer.is_finished(key, "openmp:1", "kernel"));
-  EXPECT_TRUE(writer.is_finished(sample_document()["results"][2]["key"].get<std::string>(), "openmp:0", "kernel"))
-      << "skipped is finished";
+  EXPECT_NE(writer.find(key, "openmp:0", "kernel"), nullptr);
+  EXPECT_NE(writer.find(key, "openmp:0", ""), nullptr);
+  EXPECT_EQ(writer.find(key, "openmp:0", "other"), nullptr);
+  EXPECT_EQ(writer.find(key, "openmp:1", "kernel"), nullptr);
 
   const json failed = sample_document()["results"][6];
   const std::string failed_key = failed["key"];
-  EXPECT_FALSE(writer.is_finished(failed_key, "openmp:0", ""));
   ASSERT_NE(writer.find(failed_key, "openmp:0", ""), nullptr);
   writer.add(sample_result("sum", 2097152, 1e-4));
-  EXPECT_TRUE(writer.is_finished(failed_key, "openmp:0", "kernel"));
-  writer.finish();
+  EXPECT_EQ(writer.find(failed_key, "openmp:0", "kernel")->at("status"), "ok");
+  writer.end_group();
   EXPECT_EQ(load_results(path_)["results"].size(), 7u) << "the second try did not take the place of the first";
 }
 
 TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
-  {
-    results_writer writer(path_, sample_run(), devices());
-    writer.finish();
-  }
+  put(path_, dump_results(document_of({})));
   const std::string before = content_of(path_);
   json device = sample_device();
   device["name"] = "Another CPU";
@@ -343,26 +333,14 @@ TEST_F(results_file_test, text_that_is_no_utf8_does_not_break_the_file) {
   json result = skipped_result("add", 1024);
   result["reason"] = "broken \xff name";
   writer.add(result);
-  writer.finish();
-  EXPECT_EQ(load_results(path_)["results"][0]["reason"], "broken \xEF\xBF\xBD name");
-}
-
-TEST_F(results_file_test, standard_output_gets_the_document_once) {
-  ::testing::internal::CaptureStdout();
-  results_writer writer("-", sample_run(), devices());
-  writer.add(sample_result("add", 1024, 1e-6));
   writer.end_group();
-  writer.finish();
-  writer.finish();
-  const std::string text = ::testing::internal::GetCapturedStdout();
-  EXPECT_EQ(parse_results(text, "-"), writer.document());
+  EXPECT_EQ(load_results(path_)["results"][0]["reason"], "broken \xEF\xBF\xBD name");
 }
 
 TEST_F(results_file_test, an_empty_path_only_collects) {
   results_writer writer("", sample_run(), devices());
   writer.add(sample_result("add", 1024, 1e-6));
   writer.end_group();
-  writer.finish();
   EXPECT_EQ(writer.document()["results"].size(), 1u);
   EXPECT_EQ(files(), 0u);
 }
@@ -370,7 +348,7 @@ TEST_F(results_file_test, an_empty_path_only_collects) {
 TEST_F(results_file_test, holds_thousands_of_results) {
   results_writer writer(path_, sample_run(), devices());
   for (std::uint64_t i = 1; i <= 2000; ++i) writer.add(sample_result("add", 1024 * i, 1e-6));
-  writer.finish();
+  writer.end_group();
   EXPECT_EQ(load_results(path_)["results"].size(), 2000u);
 }
 
