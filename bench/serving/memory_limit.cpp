@@ -114,8 +114,8 @@ void require_memory(const std::string& what, std::int64_t needed) {
   if (!available) return;
   const std::int64_t usable = std::max<std::int64_t>(0, *available - memory_reserve_bytes(*available));
   if (needed <= usable) return;
-  throw request_error(error_kind::memory, what + " needs " + std::to_string(needed) +
-                                              " bytes of memory; available are " + std::to_string(usable) + " bytes");
+  throw request_error(error_kind::memory, what + " needs " + std::to_string(needed) + " bytes of memory, but only " +
+                                              std::to_string(usable) + " bytes are available");
 }
 
 }  // namespace prumo::protocol

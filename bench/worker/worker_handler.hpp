@@ -250,7 +250,7 @@ class worker_handler final : public protocol::request_handler {
       if (given.contains(axis.name) || bytes_per_array > 0) continue;
       if (axis.fallback == 0) {
         throw protocol::request_error(protocol::error_kind::usage,
-                                      info.op + ": axis " + axis.name + " is not given and neither is a size");
+                                      info.op + ": axis " + axis.name + " is given neither by the shape nor by a size");
       }
       given.set(axis.name, axis.fallback);
     }
@@ -305,7 +305,7 @@ class worker_handler final : public protocol::request_handler {
       if (!available || needed <= *available - protocol::memory_reserve_bytes(*available)) return;
       throw protocol::request_error(protocol::error_kind::memory,
                                     label + " needs " + std::to_string(needed) + " bytes of " + facts_.id +
-                                        "'s memory; available are " + std::to_string(*available) + " bytes");
+                                        "'s memory, but only " + std::to_string(*available) + " bytes are available");
     }
   }
 

@@ -165,7 +165,8 @@ call resolve(const operation& what, const protocol::case_request& request, std::
     for (const protocol::named_number& axis : axes) {
       if (is_given(axis.name)) continue;
       if (!axis.fallback) {
-        throw request_error(error_kind::usage, what.op + ": axis " + axis.name + " is not given and neither is a size");
+        throw request_error(error_kind::usage,
+                            what.op + ": axis " + axis.name + " is given neither by the shape nor by a size");
       }
       extent_of(extents, axis.name) = static_cast<std::int64_t>(*axis.fallback);
     }

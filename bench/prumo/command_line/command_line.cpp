@@ -4,6 +4,7 @@
 #include "command_line/verbs/verb.hpp"
 #include "results/run_record.hpp"
 #include "terminal/nearest_name.hpp"
+#include "terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -25,8 +26,9 @@ std::string verbs_list(std::string_view indent) {
 
 std::string program_help() {
   return fmt::format(
-      "prumo measures basic operations on the devices of this machine, and shows how close they come to what the "
-      "devices can do.\n\n{}\n`prumo VERB --help` shows options and examples. `prumo --version` prints the "
+      "prumo measures basic operations on the devices of this machine, and shows how close they come\nto what the "
+      "devices "
+      "can do.\n\n{}\n`prumo VERB --help` shows options and examples. `prumo --version` prints the "
       "version.\nBegin with: prumo bench --quick\n",
       verbs_list("  prumo "));
 }
@@ -80,7 +82,7 @@ exit_code run_command_line(std::span<const std::string> words) {
   if (name == "--help" || name == "-h" || name == "help") return answer(program_help());
   const verb& chosen = find_verb(name);
 
-  CLI::App app(std::string(chosen.description), "prumo " + name);
+  CLI::App app(paragraph(chosen.description, {}), "prumo " + name);
   const std::unique_ptr<verb_call> call = chosen.call();
   app.group("");
   call->add_options(app);

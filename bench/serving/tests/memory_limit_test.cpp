@@ -71,7 +71,7 @@ TEST(require_memory, refuses_with_both_figures) {
     FAIL() << "accepted";
   } catch (const request_error& refused) {
     EXPECT_EQ(refused.kind(), error_kind::memory);
-    EXPECT_NE(std::string(refused.what()).find("add needs 9223372036854775807 bytes of memory; available are "),
+    EXPECT_NE(std::string(refused.what()).find("add needs 9223372036854775807 bytes of memory, but only "),
               std::string::npos)
         << refused.what();
   }

@@ -54,7 +54,7 @@ def require_memory(what, needed, available=None):
     reserve = min(max(available // 16, 128 << 20), 1 << 30)
     usable = max(0, available - reserve)
     if needed > usable:
-        raise RequestError("memory", f"{what} needs {needed} bytes of memory; available are {usable} bytes")
+        raise RequestError("memory", f"{what} needs {needed} bytes of memory, but only {usable} bytes are available")
 
 
 def last_level_cache_bytes():

@@ -187,7 +187,7 @@ def _shape(operation, dtype, request):
         shape = {**{it["name"]: it["default"] for it in operation.axes if "default" in it}, **given}
     for axis in names:
         if axis not in shape:
-            raise usage(f"{operation.op}: axis {axis} is not given and neither is a size")
+            raise usage(f"{operation.op}: axis {axis} is given neither by the shape nor by a size")
     if math.prod(max(it, 1) for it in shape.values()) >= 1 << 80:
         raise RequestError("memory", f"{operation.op} needs more memory than any machine has available")
     return {axis: shape[axis] for axis in names}
