@@ -88,7 +88,7 @@ fail() {
 fill_root() {
     local making=$1 mirror began=$SECONDS
     need_tools && need_space && need_namespaces || return
-    say "Making a Debian sid root with compiler, CMake and Kokkos in $cache. This happens once, and takes 1-3 minutes and 1.2 GB."
+    say "Making a Debian sid root with compiler, CMake and Kokkos in $cache. This happens once, and takes 1-3 minutes and 1.3 GB."
     for mirror in $(mirrors); do
         say "  from $mirror"
         if bootstrap "$making" "$mirror"; then
