@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reduction_launch.hpp"
-
-PRUMO_DEFINE_REDUCTION(sum_of_squares)
