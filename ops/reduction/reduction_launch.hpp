@@ -78,11 +78,9 @@ class reduction_launcher {
     if (nest.rank == 1) {
       reduce_rows({source, 1, nest.extents[0], 0, nest.strides[0][0], target, 1});
     } else if constexpr (is_host_space<Exec>) {
-      const auto count = nest_reduction_kernel<Policy>(policy_, source, nest, nullptr).blocks();
-      accumulator* const partial = partial_results(count);
-      launch_blocks(context_.instance(), labels_.strided,
-                    nest_reduction_kernel<Policy>(policy_, source, nest, partial));
-      combine_on_host({policy_, partial, 1, 0, count, 1, nest.size(), target, 1});
+      axes_problem problem{source, {}, nest, target};
+      problem.kept.rank = 0;
+      reduce_each_on_host(labels_.strided, problem);
     } else {
       reduce_nest_on_device(nest, source, target);
     }
@@ -112,22 +110,30 @@ class reduction_launcher {
   void reduce_axes_on_host(const axes_problem& problem) {
     if (problem.kept.strides[0][problem.kept.inner()] == 1) {
       const auto shares = neighbours_reduction_kernel<Policy>::shares_of(problem);
-      reduce_axes_by(problem, shares.segments, [&](accumulator* partial) {
-        return neighbours_reduction_kernel<Policy>(policy_, problem, shares, partial);
-      });
+      accumulator* const partial = partial_axes_results(problem, shares.segments);
+      launch_blocks(context_.instance(), labels_.axes,
+                    neighbours_reduction_kernel<Policy>(policy_, problem, shares, partial));
+      combine_axes_on_host({policy_, problem, partial, shares.segments});
     } else {
-      reduce_axes_by(problem, axes_reduction_kernel<Policy>::segments_of(problem),
-                     [&](accumulator* partial) { return axes_reduction_kernel<Policy>(policy_, problem, partial); });
+      reduce_each_on_host(labels_.axes, problem);
     }
   }
 
-  template <class MakeKernel>
-  void reduce_axes_by(const axes_problem& problem, std::int64_t segments, const MakeKernel& make_kernel) {
-    accumulator* const partial = segments == 1 ? nullptr : partial_results(problem.kept.size() * segments);
-    launch_blocks(context_.instance(), labels_.axes, make_kernel(partial));
-    if (partial == nullptr) return;
-    launch_blocks(context_.instance(), labels_.partial,
-                  axes_partial_kernel<Policy>{policy_, problem, partial, segments});
+  /// One result after the other, in the order of x.
+  void reduce_each_on_host(const std::string& label, const axes_problem& problem) {
+    const std::int64_t segments = axes_reduction_kernel<Policy>::segments_of(problem);
+    accumulator* const partial = partial_axes_results(problem, segments);
+    launch_blocks(context_.instance(), label, axes_reduction_kernel<Policy>(policy_, problem, partial));
+    combine_axes_on_host({policy_, problem, partial, segments});
+  }
+
+  /// Null where no results are partial.
+  accumulator* partial_axes_results(const axes_problem& problem, std::int64_t segments) {
+    return segments == 1 ? nullptr : partial_results(problem.kept.size() * segments);
+  }
+
+  void combine_axes_on_host(const axes_partial_kernel<Policy>& kernel) {
+    if (kernel.partial != nullptr) launch_blocks(context_.instance(), labels_.partial, kernel);
   }
 
   void reduce_axes_on_device(const axes_problem& problem, const array_ref& reduced) {

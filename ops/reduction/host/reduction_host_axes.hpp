@@ -15,6 +15,7 @@ namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// Results whose elements lie one after the other in order of x: each over segments of fixed length of what is reduced.
+/// An array of any strides that is reduced whole is one result.
 template <class Policy>
 class axes_reduction_kernel {
  public:
@@ -152,7 +153,8 @@ struct axes_partial_kernel {
   std::int64_t blocks() const { return problem.kept.size(); }
 
   void operator()(std::int64_t which) const {
-    const auto found = combine_partial(policy, partial + which, segments, problem.kept.size());
+    const auto found =
+        combine_partial<typename Policy::joining>(policy, partial + which, segments, problem.kept.size());
     problem.results[problem.place_of(which).result] = policy.finish(found, problem.reduced.size());
   }
 };

@@ -255,8 +255,8 @@ template <class Policy>
     typename Policy::element gathered[gathered_at_once];
     std::int64_t filled = 0;
     const auto reduce_gathered = [&found, &filled, &policy, values = &gathered[0]] {
-      found = policy.combine(found,
-                             reduce_elements(policy, filled, [values](std::int64_t index) { return values[index]; }));
+      const typename Policy::joining& joining = policy;
+      found = policy.combine(found, reduce_in_lanes(joining, filled, neighbours<typename Policy::element>{values}));
       filled = 0;
     };
     for_each_run<Policy>(nest, source, begin, count, [&](const stored* first, std::int64_t length, std::int64_t) {
@@ -273,33 +273,6 @@ template <class Policy>
   }
   return found;
 }
-
-/// partial[b] = what block b of an array of any strides amounts to; blocks are of equally many elements, in the order
-/// of the loops.
-template <class Policy>
-class nest_reduction_kernel {
- public:
-  using stored = typename Policy::stored;
-  using accumulator = typename Policy::accumulator;
-
-  nest_reduction_kernel(const Policy& policy, const stored* source, const reduction_nest<Policy>& nest,
-                        accumulator* partial)
-      : policy_(policy), source_(source), nest_(nest), partial_(partial) {}
-
-  std::int64_t blocks() const { return (nest_.size() + reduction_segment - 1) / reduction_segment; }
-
-  void operator()(std::int64_t block) const {
-    const std::int64_t begin = block * reduction_segment;
-    const Policy policy = policy_;
-    partial_[block] = reduce_nest(policy, nest_, source_, begin, std::min(reduction_segment, nest_.size() - begin));
-  }
-
- private:
-  Policy policy_;
-  const stored* source_;
-  reduction_nest<Policy> nest_;
-  accumulator* partial_;
-};
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::detail

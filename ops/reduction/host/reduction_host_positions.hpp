@@ -2,105 +2,28 @@
 #pragma once
 
 /// \file
-/// Elements reduced by one thread of a host: in lanes, and, where their positions are wanted, in two passes over a
-/// stretch that stays in the nearest cache.
+/// The position of the first of the largest elements, found by one thread of a host in two passes over a stretch that
+/// stays in the nearest cache.
 
-#include "problem/reduction_policy.hpp"
-#include <prumo/detail/instruction_set.hpp>
-#include <prumo/detail/lanes.hpp>
+#include "reduction_host_lanes.hpp"
 #include <prumo/detail/word.hpp>
 
 #include <algorithm>
-#include <limits>
+#include <cstdint>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Rows that are too short for all lanes. Below `chained` elements they are joined one after the other, and the
-/// processor overlaps many rows. Longer ones use `lanes` lanes and a remainder.
-struct short_rows {
-  static constexpr std::int64_t chained = 16;
-  static constexpr int lanes = 8;
-  /// Where all lanes begin to pay.
-  template <class Accumulator>
-  static constexpr std::int64_t longest = 4 * reduction_lanes<Accumulator>;
-};
-
-/// join() of a policy as reduce_lanes() takes it.
-template <class Policy>
-struct join_elements {
-  const Policy& policy;
-  typename Policy::accumulator operator()(typename Policy::accumulator found, typename Policy::element value) const {
-    return policy.join(found, value);
-  }
-};
-
-/// combine() of a policy, likewise.
-template <class Policy>
-struct combine_accumulators {
-  const Policy& policy;
-  typename Policy::accumulator operator()(typename Policy::accumulator a, typename Policy::accumulator b) const {
-    return policy.combine(a, b);
-  }
-};
-
-/// The elements that `load` gives, 0 ... count - 1, reduced in an order that follows from their number.
-template <class Policy, class Load>
-typename Policy::accumulator reduce_in_lanes(const Policy& policy, std::int64_t count, const Load& load) {
-  using accumulator = typename Policy::accumulator;
-  if (count < short_rows::chained) {
-    accumulator found = policy.identity();
-    for (std::int64_t index = 0; index < count; ++index) found = policy.join(found, load(index));
-    return found;
-  }
-  if (count < short_rows::longest<accumulator>) {
-    constexpr int lanes = short_rows::lanes;
-    accumulator lane[lanes];
-    for (int which = 0; which < lanes; ++which) lane[which] = policy.identity();
-    std::int64_t index = 0;
-    for (; index + lanes <= count; index += lanes) {
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
-    }
-    accumulator rest = policy.identity();
-    if constexpr (Policy::idempotent) {
-      // The last elements once more, those that were joined already included, take no loop over a few.
-      index = count - lanes;
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = policy.join(lane[which], load(index + which));
-    } else {
-      for (; index < count; ++index) rest = policy.join(rest, load(index));
-    }
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      for (int which = 0; which < half; ++which) lane[which] = policy.combine(lane[which], lane[which + half]);
-    }
-    return Policy::idempotent ? lane[0] : policy.combine(lane[0], rest);
-  }
-  return reduce_lanes(count, policy.identity(), join_elements<Policy>{policy}, combine_accumulators<Policy>{policy},
-                      load);
-}
-
-/// Of keys alone: the largest.
-template <class Integer>
-struct largest_key {
-  using element = Integer;
-  using accumulator = Integer;
-  static constexpr bool idempotent = true;
-  accumulator identity() const { return std::numeric_limits<Integer>::min(); }
-  accumulator join(accumulator largest, element key) const { return largest > key ? largest : key; }
-  accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
-};
-
 /// The first index with that key among 0 ... count - 1, of which there is one.
-template <class Element, class Load>
-std::int64_t find_key(Element wanted, std::int64_t count, const Load& load) {
+template <class Element>
+std::int64_t find_key(Element wanted, std::int64_t count, const Element* keys) {
   constexpr std::int64_t at_once = 64, few = 8 * at_once;
   if (count < few) {
     // Without a branch that the data decide, and in a form that compilers vectorise.
     const auto length = static_cast<Element>(count);
     Element first = length;
     for (Element index = 0; index < length; ++index) {
-      const Element candidate = load(index) == wanted ? index : length;
+      const Element candidate = keys[index] == wanted ? index : length;
       first = candidate < first ? candidate : first;
     }
     return first;
@@ -109,21 +32,22 @@ std::int64_t find_key(Element wanted, std::int64_t count, const Load& load) {
   for (; at + at_once <= count; at += at_once) {
     Element differing = 1;
     for (std::int64_t index = 0; index < at_once; ++index) {
-      differing = static_cast<Element>(differing & (load(at + index) != wanted ? 1 : 0));
+      differing = static_cast<Element>(differing & (keys[at + index] != wanted ? 1 : 0));
     }
     if (differing == 0) break;
   }
-  while (load(at) != wanted) ++at;
+  while (keys[at] != wanted) ++at;
   return at;
 }
 
 /// The first of the largest among 0 ... count - 1, in stretches that stay in the nearest cache: where a stretch holds a
-/// larger one than those before, it is looked through once more.
-template <class Policy, class Load>
-typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_t count, const Load& load) {
-  using element = typename Policy::element;
+/// larger one than those before, it is looked through once more. A load that has no address, `first`, is asked once for
+/// each element.
+template <class Joining, class Load>
+typename Joining::accumulator find_in_stretches(const Joining& joining, std::int64_t count, const Load& load) {
+  using element = typename Joining::element;
   constexpr std::int64_t stretch = 4096;
-  typename Policy::accumulator found = policy.identity();
+  typename Joining::accumulator found = joining.identity();
   if (count < short_rows::chained) {
     for (std::int64_t index = 0; index < count; ++index) {
       const element key = load(index);
@@ -135,9 +59,17 @@ typename Policy::accumulator find_in_stretches(const Policy& policy, std::int64_
   }
   for (std::int64_t begin = 0; begin < count; begin += stretch) {
     const std::int64_t length = std::min(stretch, count - begin);
-    const auto load_here = [&](std::int64_t index) { return load(begin + index); };
-    const element largest = reduce_in_lanes(largest_key<element>{}, length, load_here);
-    if (begin == 0 || largest > found.key) found = {largest, begin + find_key(largest, length, load_here)};
+    const auto find_largest = [&](const element* keys) {
+      const element largest = reduce_in_lanes(largest_key<element>{}, length, neighbours<element>{keys});
+      if (begin == 0 || largest > found.key) found = {largest, begin + find_key(largest, length, keys)};
+    };
+    if constexpr (requires { load.first; }) {
+      find_largest(load.first + begin);
+    } else {
+      element keys[stretch];
+      for (std::int64_t index = 0; index < length; ++index) keys[index] = load(begin + index);
+      find_largest(keys);
+    }
   }
   return found;
 }

@@ -9,16 +9,16 @@
 #include "reduction_host_positions.hpp"
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
-#include <prumo/detail/lanes.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Elements of a segment: enough that partial results are few, few enough that they can be shared out.
+/// Elements of a segment of a long row: enough that partial results are few, few enough that they can be shared out.
 inline constexpr std::int64_t reduction_segment = 16384;
 
 /// How many segments a row of this many columns has; a row of none has one.
@@ -27,16 +27,16 @@ inline std::int64_t reduction_segments(std::int64_t columns) {
 }
 
 /// The elements that `load` gives, the first of them at `position` where they have one, the next `step` further.
-template <class Policy, class Load>
-typename Policy::accumulator reduce_elements(const Policy& policy, std::int64_t count, const Load& load,
-                                             [[maybe_unused]] std::int64_t position = 0,
-                                             [[maybe_unused]] std::int64_t step = 1) {
-  if constexpr (Policy::indexed) {
-    auto found = find_in_stretches(policy, count, load);
+template <class Joining, class Load>
+typename Joining::accumulator reduce_elements(const Joining& joining, std::int64_t count, const Load& load,
+                                              [[maybe_unused]] std::int64_t position = 0,
+                                              [[maybe_unused]] std::int64_t step = 1) {
+  if constexpr (Joining::indexed) {
+    auto found = find_in_stretches(joining, count, load);
     if (count > 0) found.position = position + found.position * step;
     return found;
   } else {
-    return reduce_in_lanes(policy, count, load);
+    return reduce_in_lanes(joining, count, load);
   }
 }
 
@@ -57,6 +57,8 @@ template <class Policy>
 typename Policy::accumulator reduce_memory(const Policy& policy, const typename Policy::stored* first,
                                            std::int64_t count, std::int64_t stride, std::int64_t position = 0,
                                            std::int64_t step = 1) {
+  using stored = typename Policy::stored;
+  const typename Policy::joining& joining = policy;
   if (stride == 1) {
     if constexpr (Policy::indexed) {
       if (count >= short_rows::chained) {
@@ -64,14 +66,49 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
         found.position = position + found.position * step;
         return found;
       }
-    } else if constexpr (Policy::lifts_to_numbers && has_vector_widening<typename Policy::stored>) {
-      return reduce_in_lanes(policy, count, widened_numbers<typename Policy::stored>{first});
+    } else if constexpr (std::is_same_v<stored, typename Policy::element>) {
+      return reduce_in_lanes(joining, count, neighbours<stored>{first});
+    } else if constexpr (Policy::lifts_to_numbers && has_vector_widening<stored>) {
+      return reduce_in_lanes(joining, count, widened_numbers<stored>{first});
     }
     return reduce_elements(
-        policy, count, [&](std::int64_t index) { return policy.lift(first[index]); }, position, step);
+        joining, count, [&](std::int64_t index) { return policy.lift(first[index]); }, position, step);
   }
   return reduce_elements(
-      policy, count, [&](std::int64_t index) { return policy.lift(first[index * stride]); }, position, step);
+      joining, count, [&](std::int64_t index) { return policy.lift(first[index * stride]); }, position, step);
+}
+
+/// The elements of a short row. Not the type of other loads, so that code for it is compiled into the loop over rows.
+template <class Element>
+struct row_elements {
+  const Element* first;
+  Element operator()(std::int64_t index) const { return first[index]; }
+};
+
+/// to[r * stride] = the result of row r of `rows` rows, which lie one behind the other and have `Columns` elements, a
+/// number known to the compiler unless it is 0.
+template <std::int64_t Columns, class Shared>
+void reduce_rows_of(const Shared policy, const typename Shared::element* elements, std::int64_t rows,
+                    std::int64_t given_columns, typename Shared::result* to, std::int64_t stride) {
+  const std::int64_t columns = Columns > 0 ? Columns : given_columns;
+  const typename Shared::joining& joining = policy;
+  PRUMO_INDEPENDENT_ITERATIONS
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto found =
+        reduce_elements(joining, columns, row_elements<typename Shared::element>{elements + row * columns});
+    to[row * stride] = policy.finish(found, columns);
+  }
+}
+
+/// The same of any number of columns, for rows too short for all lanes.
+template <class Shared>
+void reduce_short_rows(const Shared& policy, const typename Shared::element* elements, std::int64_t rows,
+                       std::int64_t columns, typename Shared::result* to, std::int64_t stride) {
+  const bool done = [&]<std::int64_t... Columns>(std::integer_sequence<std::int64_t, Columns...>) {
+    return ((columns == Columns && (reduce_rows_of<Columns>(policy, elements, rows, columns, to, stride), true)) ||
+            ...);
+  }(std::make_integer_sequence<std::int64_t, short_rows::chained>{});
+  if (!done) reduce_rows_of<0>(policy, elements, rows, columns, to, stride);
 }
 
 /// Rows of one segment each: some of them an iteration.
@@ -79,7 +116,8 @@ template <class Policy>
 class row_reduction_kernel {
  public:
   using stored = typename Policy::stored;
-  using problem_type = row_reduction_problem<stored, typename Policy::result>;
+  using result = typename Policy::result;
+  using problem_type = row_reduction_problem<stored, result>;
 
   row_reduction_kernel(const Policy& policy, const problem_type& problem) : policy_(policy), problem_(problem) {
     rows_per_block_ = std::clamp<std::int64_t>(reduction_segment / std::max<std::int64_t>(1, problem.columns), 1, 4096);
@@ -92,63 +130,65 @@ class row_reduction_kernel {
     const std::int64_t end = std::min(problem_.rows, begin + rows_per_block_);
     if (problem_.column_stride == 1 && problem_.row_stride == problem_.columns && problem_.columns > 0 &&
         problem_.columns < short_rows::longest<element>) {
-      if constexpr (std::is_same_v<stored, element>) {
-        reduce_lifted(problem_.source + begin * problem_.columns, begin, end - begin);
-      } else {
-        lift_and_reduce(begin, end);
-      }
+      reduce_short(begin, end);
       return;
     }
     const Policy policy = policy_;
     for (std::int64_t row = begin; row < end; ++row) {
-      finish(row, reduce_memory(policy, problem_.source + row * problem_.row_stride, problem_.columns,
-                                problem_.column_stride));
+      const auto found =
+          reduce_memory(policy, problem_.source + row * problem_.row_stride, problem_.columns, problem_.column_stride);
+      problem_.results[row * problem_.result_stride] = policy.finish(found, problem_.columns);
     }
   }
 
  private:
   using element = typename Policy::element;
-  using accumulator = typename Policy::accumulator;
+  using shared_policy = std::remove_cvref_t<decltype(std::declval<const Policy&>().shared())>;
   static constexpr std::int64_t lifted_at_once = 2048;
-
-  void finish(std::int64_t row, accumulator found) const {
-    problem_.results[row * problem_.result_stride] = policy_.finish(found, problem_.columns);
-  }
 
   /// Short rows that lie one behind the other: those that fit into a buffer are lifted by one vectorised loop, which a
   /// loop over each row's few elements would not be.
-  void lift_and_reduce(std::int64_t begin, std::int64_t end) const {
-    element lifted[lifted_at_once];
+  void reduce_short(std::int64_t begin, std::int64_t end) const {
     const Policy policy = policy_;
     const std::int64_t columns = problem_.columns;
-    const std::int64_t rows_at_once = lifted_at_once / columns;
-    for (std::int64_t first = begin; first < end; first += rows_at_once) {
-      const std::int64_t rows = std::min(rows_at_once, end - first);
-      const stored* const source = problem_.source + first * columns;
-      for (std::int64_t index = 0; index < rows * columns; ++index) lifted[index] = policy.lift(source[index]);
-      reduce_lifted(lifted, first, rows);
+    const std::int64_t stride = problem_.result_stride;
+    if constexpr (std::is_same_v<stored, element>) {
+      reduce_short_rows(policy.shared(), problem_.source + begin * columns, end - begin, columns,
+                        problem_.results + begin * stride, stride);
+    } else if (columns == 1 && !Policy::indexed) {
+      reduce_single_elements(policy, problem_.source + begin, end - begin, problem_.results + begin * stride);
+    } else {
+      element lifted[lifted_at_once];
+      const std::int64_t rows_at_once = lifted_at_once / columns;
+      for (std::int64_t first = begin; first < end; first += rows_at_once) {
+        const std::int64_t rows = std::min(rows_at_once, end - first);
+        const stored* const source = problem_.source + first * columns;
+        for (std::int64_t index = 0; index < rows * columns; ++index) lifted[index] = policy.lift(source[index]);
+        reduce_lifted(policy, lifted, rows, problem_.results + first * stride);
+      }
     }
   }
 
-  void reduce_lifted(const element* lifted, std::int64_t first, std::int64_t rows) const {
-    const bool done = [&]<std::int64_t... Columns>(std::integer_sequence<std::int64_t, Columns...>) {
-      return ((problem_.columns == Columns && (reduce_lifted_rows<Columns>(lifted, first, rows), true)) || ...);
-    }(std::make_integer_sequence<std::int64_t, short_rows::chained>{});
-    if (!done) reduce_lifted_rows<0>(lifted, first, rows);
+  void reduce_lifted(const Policy policy, const element* lifted, std::int64_t rows, result* results) const {
+    const std::int64_t columns = problem_.columns;
+    const std::int64_t stride = problem_.result_stride;
+    if constexpr (std::is_same_v<result, typename shared_policy::result>) {
+      reduce_short_rows(policy.shared(), lifted, rows, columns, results, stride);
+    } else {
+      typename shared_policy::result found[lifted_at_once];
+      reduce_short_rows(policy.shared(), lifted, rows, columns, found, 1);
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t row = 0; row < rows; ++row) results[row * stride] = policy.finish_shared(found[row]);
+    }
   }
 
-  /// Rows of `Columns` elements, a number known to the compiler unless it is 0.
-  template <std::int64_t Columns>
-  void reduce_lifted_rows(const element* lifted, std::int64_t first, std::int64_t rows) const {
-    const Policy policy = policy_;
-    const std::int64_t columns = Columns > 0 ? Columns : problem_.columns;
-    const std::int64_t stride = problem_.result_stride;
-    typename Policy::result* const results = problem_.results + first * stride;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const element* const own = lifted + row * columns;
-      const auto found = reduce_elements(policy, columns, [=](std::int64_t index) { return own[index]; });
-      results[row * stride] = policy.finish(found, columns);
+  void reduce_single_elements(const Policy policy, const stored* source, std::int64_t rows, result* results) const {
+    if constexpr (!Policy::indexed) {
+      const std::int64_t stride = problem_.result_stride;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t row = 0; row < rows; ++row) {
+        results[row * stride] = policy.finish(policy.join(policy.identity(), policy.lift(source[row])), 1);
+      }
     }
   }
 
@@ -186,11 +226,11 @@ class segment_reduction_kernel {
 };
 
 /// What `segments` partial results amount to, the first of them at `first` and the next ones `step` further.
-template <class Policy>
-typename Policy::accumulator combine_partial(const Policy& policy, const typename Policy::accumulator* first,
-                                             std::int64_t segments, std::int64_t step) {
-  const combine_accumulators<Policy> combine{policy};
-  typename Policy::accumulator found = policy.identity();
+template <class Joining>
+typename Joining::accumulator combine_partial(const Joining& joining, const typename Joining::accumulator* first,
+                                              std::int64_t segments, std::int64_t step) {
+  const combine_accumulators<Joining> combine{joining};
+  typename Joining::accumulator found = joining.identity();
   if (segments < short_rows::chained) {
     for (std::int64_t segment = 0; segment < segments; ++segment) found = combine(found, first[segment * step]);
     return found;
@@ -216,7 +256,8 @@ struct partial_reduction_kernel {
   std::int64_t blocks() const { return rows; }
 
   void operator()(std::int64_t row) const {
-    const accumulator found = combine_partial(policy, partial + row * row_step, segments, segment_step);
+    const accumulator found =
+        combine_partial<typename Policy::joining>(policy, partial + row * row_step, segments, segment_step);
     results[row * result_stride] = policy.finish(found, count);
   }
 };

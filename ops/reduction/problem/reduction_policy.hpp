@@ -5,13 +5,19 @@
 /// What tells one reduction from another. Kernels take it as a parameter and are compiled once for a sum and a mean,
 /// and once for a maximum and a minimum: what these differ in is a value, not a type.
 ///
-/// A policy has
-/// - `stored`, the type in memory; `element`, what lift() makes of it; `accumulator`, what elements are joined into;
+/// A policy is derived from its *joining*, which knows nothing of how elements are stored: code that takes a joining
+/// alone is compiled once for f32, f16 and bf16. A joining has
+/// - `element`, what is joined; `accumulator`, what elements are joined into;
 /// - `identity()`, `join(accumulator, element)`, `combine(accumulator, accumulator)`, which is commutative;
-/// - `finish(accumulator, count)`, the result for this many elements;
 /// - `idempotent`: whether joining an element twice changes nothing;
-/// - `lifts_to_numbers`: whether lift() gives the number that an element is, not a key of it;
 /// - `indexed`: whether elements have a position, join()'s third argument; results do not depend on the order then.
+///
+/// The policy adds
+/// - `stored`, the type in memory, of which lift() makes an element;
+/// - `lifts_to_numbers`: whether lift() gives the number that an element is, not a key of it;
+/// - `finish(accumulator, count)`, the result for this many elements;
+/// - `shared()`, a policy or joining with a finish() of its own that types of equal elements share, and
+///   `finish_shared()`, which makes a result of what that finishes.
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -24,50 +30,65 @@
 
 namespace prumo::detail {
 
-/// What the sums have in common.
-template <class T>
-struct additive_terms {
-  using stored = T;
-  using element = compute_t<T>;
-  using accumulator = element;
-  using result = T;
-  static constexpr bool lifts_to_numbers = true;
+/// Adds elements.
+template <class C>
+struct joined_sum {
+  using joining = joined_sum;
+  using element = C;
+  using accumulator = C;
   static constexpr bool idempotent = false;
   static constexpr bool indexed = false;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return accumulator(0); }
-  KOKKOS_FORCEINLINE_FUNCTION element lift(const T& value) const { return static_cast<element>(value); }
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator sum, element value) const { return sum + value; }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION accumulator combine(accumulator a, accumulator b) const { return a + b; }
 };
 
-/// A sum, or a mean.
-template <class T>
-struct plain_terms : additive_terms<T> {
-  using typename additive_terms<T>::accumulator;
-  using typename additive_terms<T>::element;
-  bool divide_by_count = false;
+/// Adds the squares of elements.
+template <class C>
+struct joined_squares : joined_sum<C> {
+  using joining = joined_squares;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator sum, element value) const { return sum + value; }
+  KOKKOS_FORCEINLINE_FUNCTION C join(C sum, C value) const { return prumo::fma(value, value, sum); }
+};
+
+/// What the sums have in common.
+template <class T, class Joining>
+struct summed_terms : Joining {
+  using stored = T;
+  using result = T;
+  static constexpr bool lifts_to_numbers = true;
+
+  KOKKOS_FORCEINLINE_FUNCTION compute_t<T> lift(const T& value) const { return static_cast<compute_t<T>>(value); }
+};
+
+/// A sum, or a mean.
+template <class T>
+struct plain_terms : summed_terms<T, joined_sum<compute_t<T>>> {
+  using accumulator = compute_t<T>;
+  bool divide_by_count = false;
+
+  bool finishes_nothing() const { return !divide_by_count; }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION T finish(accumulator sum, std::int64_t count) const {
     return static_cast<T>(divide_by_count ? sum / static_cast<accumulator>(count) : sum);
   }
+
+  plain_terms<accumulator> shared() const { return {{}, divide_by_count}; }
+  static T finish_shared(accumulator result) { return static_cast<T>(result); }
 };
 
 /// A sum of squares.
 template <class T>
-struct squared_terms : additive_terms<T> {
-  using typename additive_terms<T>::accumulator;
-  using typename additive_terms<T>::element;
+struct squared_terms : summed_terms<T, joined_squares<compute_t<T>>> {
+  KOKKOS_FORCEINLINE_FUNCTION T finish(compute_t<T> sum, std::int64_t) const { return static_cast<T>(sum); }
 
-  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator sum, element value) const {
-    return prumo::fma(value, value, sum);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION T finish(accumulator sum, std::int64_t) const { return static_cast<T>(sum); }
+  static squared_terms<compute_t<T>> shared() { return {}; }
+  static T finish_shared(compute_t<T> result) { return static_cast<T>(result); }
 };
 
 /// Floating-point numbers as integers of the same order, so that the larger of two is one instruction of every vector
@@ -82,7 +103,6 @@ struct ordered_bits {
   static constexpr int exponent_bits = std::is_same_v<T, double> ? 11 : std::is_same_v<T, f16> ? 5 : 8;
   static constexpr bits infinity = ((bits{1} << exponent_bits) - 1) << (sizeof(bits) * 8 - 1 - exponent_bits);
   static constexpr bits quiet = infinity ^ (infinity >> 1) ^ (bits{1} << (sizeof(bits) * 8 - 2));
-  static constexpr integer lowest = std::numeric_limits<integer>::min();
 
   KOKKOS_FORCEINLINE_FUNCTION static bits from(const T& value) {
     if constexpr (sizeof(T) == 2) {
@@ -115,7 +135,7 @@ struct ordered_bits {
   }
 
  private:
-  static constexpr bits wrap = ~(infinity | sign) & ~sign;  // ... of key(-infinity) == lowest
+  static constexpr bits wrap = ~(infinity | sign) & ~sign;  // ... of key(-infinity), which becomes the lowest integer
 
   KOKKOS_FORCEINLINE_FUNCTION static bits turned(bits number) {
     const auto below_zero = static_cast<bits>(static_cast<integer>(number) >> (sizeof(bits) * 8 - 1));
@@ -123,37 +143,52 @@ struct ordered_bits {
   }
 };
 
-/// A maximum, or the minimum: of numbers with their signs flipped. NaN keep their payload and become quiet.
-template <class T>
-struct extreme_element {
-  using order = ordered_bits<T>;
-  using stored = T;
-  using element = typename order::integer;
-  using accumulator = element;
-  using result = T;
-  static constexpr bool lifts_to_numbers = false;
+/// Finds the largest of keys.
+template <class Integer>
+struct largest_key {
+  using joining = largest_key;
+  using element = Integer;
+  using accumulator = Integer;
+  using result = Integer;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
+
+  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return std::numeric_limits<Integer>::min(); }
+  KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator largest, element key) const {
+    return largest > key ? largest : key;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
+  result finish(accumulator largest, std::int64_t) const { return largest; }
+};
+
+/// A maximum, or the minimum: of numbers with their signs flipped. NaN keep their payload and become quiet.
+template <class T>
+struct extreme_element : largest_key<typename ordered_bits<T>::integer> {
+  using order = ordered_bits<T>;
+  using stored = T;
+  using result = T;
+  static constexpr bool lifts_to_numbers = false;
 
   typename order::bits flipped = 0;  ///< the sign bit for a minimum
 
   explicit extreme_element(bool smallest) : flipped(smallest ? order::sign : 0) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return order::lowest; }
-  KOKKOS_FORCEINLINE_FUNCTION element lift(const T& value) const { return order::key(order::from(value) ^ flipped); }
-  KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator largest, element key) const {
-    return largest > key ? largest : key;
+  KOKKOS_FORCEINLINE_FUNCTION typename order::integer lift(const T& value) const {
+    return order::key(order::from(value) ^ flipped);
   }
-  KOKKOS_FORCEINLINE_FUNCTION accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
-  KOKKOS_FORCEINLINE_FUNCTION T finish(accumulator largest, std::int64_t) const {
+  KOKKOS_FORCEINLINE_FUNCTION T finish(typename order::integer largest, std::int64_t) const {
     const typename order::bits number = order::number(largest) ^ flipped;
     return order::back((number & ~order::sign) > order::infinity ? number | order::quiet : number);
   }
+
+  static largest_key<typename order::integer> shared() { return {}; }
+  T finish_shared(typename order::integer largest) const { return finish(largest, 1); }
 };
 
 /// The same on scalars that count: the operations that the integers stand for.
 template <class T>
 struct extreme_element<counted<T>> {
+  using joining = extreme_element;
   using stored = counted<T>;
   using element = counted<T>;
   using accumulator = counted<T>;
@@ -174,6 +209,8 @@ struct extreme_element<counted<T>> {
   accumulator join(accumulator a, element b) const { return smallest ? minimum(a, b) : maximum(a, b); }
   accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
   result finish(accumulator found, std::int64_t) const { return found; }
+
+  const extreme_element& shared() const { return *this; }
 };
 
 /// A key and where its element is.
@@ -183,26 +220,18 @@ struct indexed_key {
   std::int64_t position;
 };
 
-/// Where the first of the largest elements is, or of the smallest.
-template <class T>
-struct extreme_position {
-  using order = ordered_bits<T>;
-  using stored = T;
-  using element = typename order::integer;
-  using accumulator = indexed_key<element>;
+/// Finds the first of the largest keys.
+template <class Integer>
+struct first_largest_key {
+  using joining = first_largest_key;
+  using element = Integer;
+  using accumulator = indexed_key<Integer>;
   using result = std::int64_t;
-  static constexpr bool lifts_to_numbers = false;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = true;
-  static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 
-  typename order::bits flipped = 0;
-
-  explicit extreme_position(bool smallest) : flipped(smallest ? order::sign : 0) {}
-
-  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return {order::lowest, nowhere}; }
-  KOKKOS_FORCEINLINE_FUNCTION element lift(const T& value) const {
-    return order::key_without_signs_of_zero(order::from(value) ^ flipped);
+  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const {
+    return {std::numeric_limits<Integer>::min(), std::numeric_limits<std::int64_t>::max()};
   }
   KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator first, element key, std::int64_t position) const {
     return combine(first, {key, position});
@@ -212,6 +241,24 @@ struct extreme_position {
     return {takes_b ? b.key : a.key, takes_b ? b.position : a.position};
   }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t finish(accumulator found, std::int64_t) const { return found.position; }
+};
+
+/// Where the first of the largest elements is, or of the smallest.
+template <class T>
+struct extreme_position : first_largest_key<typename ordered_bits<T>::integer> {
+  using order = ordered_bits<T>;
+  using stored = T;
+  static constexpr bool lifts_to_numbers = false;
+
+  typename order::bits flipped = 0;
+
+  explicit extreme_position(bool smallest) : flipped(smallest ? order::sign : 0) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION typename order::integer lift(const T& value) const {
+    return order::key_without_signs_of_zero(order::from(value) ^ flipped);
+  }
+
+  static first_largest_key<typename order::integer> shared() { return {}; }
 };
 
 /// The policy of a kind. Kinds with policies of one type share their kernels.
