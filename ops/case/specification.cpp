@@ -9,7 +9,7 @@
 namespace prumo::cases {
 namespace {
 
-void check_axes(std::string_view op, const shape& given, std::initializer_list<std::string_view> axes) {
+void check_axes(std::string_view op, const shape& given, const std::vector<std::string_view>& axes) {
   for (const auto& [name, extent] : given) {
     if (std::find(axes.begin(), axes.end(), name) == axes.end()) {
       std::string known;
@@ -84,6 +84,22 @@ shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_arr
   }
   const std::int64_t fitting = std::max<std::int64_t>(1, bytes_per_array / (std::max<std::int64_t>(1, columns) * size));
   return {{"rows", fitting}, {"columns", columns}};
+}
+
+shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given) {
+  std::vector<std::string_view> names;
+  for (const axis& each : info.axes) names.push_back(each.name);
+  check_axes(info.op, given, names);
+  const axis& first = info.axes.front();
+  check_size(info.op, first.name, bytes_per_array, given);
+  shape result;
+  auto bytes = static_cast<std::int64_t>(dtype_size(type));
+  for (const axis& each : info.axes) {
+    result.set(each.name, given.contains(each.name) ? given.at(each.name) : each.fallback);
+    if (&each != &first) bytes *= std::max<std::int64_t>(1, result.at(each.name));
+  }
+  if (!given.contains(first.name)) result.set(first.name, std::max<std::int64_t>(1, bytes_per_array / bytes));
+  return result;
 }
 
 shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given) {

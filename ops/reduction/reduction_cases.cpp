@@ -4,9 +4,12 @@
 #include "reduction_reference.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
+#include <prumo/case/rounding.hpp>
 #include <prumo/reduction.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace prumo::cases {
 namespace {
@@ -54,8 +57,7 @@ class reduction_case_base : public operation_case<Exec> {
 
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
-    const bool column_major = choice.layout == array_layout::left && choice.shape.contains("rows");
-    out.push_back(reduction_reference(Kind, choice.type, inputs, part, columns_of(choice.shape), column_major));
+    out.push_back(reduction_reference(Kind, choice.type, inputs, elements_of(choice.shape, part), part, depth(choice)));
   }
 
   cost model(dtype type, const shape& extents, const parameters&) const override {
@@ -80,19 +82,30 @@ class reduction_case_base : public operation_case<Exec> {
   flop_counts count_kernel(const specification& choice) const override {
     flop_counts counts;
     for (std::int64_t row = 0; row < rows_of(choice.shape); ++row) {
-      counts += count_reduction_kernel(Kind, choice, row, columns_of(choice.shape));
+      counts += count_reduction_kernel(Kind, kernels, choice, elements_of(choice.shape, row));
     }
     return counts;
   }
 
   flop_counts count_closed_form(const specification& choice) const override {
-    return reduction_counts(Kind, choice.type, columns_of(choice.shape)) *
+    return reduction_counts(Kind, kernels, choice.type, columns_of(choice.shape)) *
            static_cast<std::uint64_t>(rows_of(choice.shape));
   }
 
  protected:
   virtual std::int64_t rows_of(const shape& extents) const = 0;
   virtual std::int64_t columns_of(const shape& extents) const = 0;
+
+  /// Which elements of x are those of a row.
+  virtual case_row elements_of(const shape& extents, std::int64_t row) const {
+    return case_row::of_matrix(row, columns_of(extents));
+  }
+  virtual std::int64_t depth(const specification& choice) const {
+    const bool column_major = choice.layout == array_layout::left && choice.shape.contains("rows");
+    return sum_depth(columns_of(choice.shape), dtype_size(compute_type(choice.type)), column_major);
+  }
+
+  counted_kernels kernels = counted_kernels::of_rows;
 };
 
 template <class Exec, reduction Kind>
@@ -167,6 +180,48 @@ class rows_case : public reduction_case_base<Exec, Kind> {
   std::int64_t columns_of(const shape& extents) const override { return extents.at("columns"); }
 };
 
+/// The mean of each channel of a batch of images, as batch normalisation wants it.
+template <class Exec>
+class axes_case : public reduction_case_base<Exec, reduction::mean> {
+ public:
+  axes_case() { this->kernels = counted_kernels::of_axes; }
+
+  case_info info() const override {
+    case_info result;
+    result.op = "reduce";
+    result.description = "the mean of each channel of x: [images x channels x pixels], over images and pixels";
+    result.axes = {{"images", "images of x", 0},
+                   {"channels", "channels of an image", 64},
+                   {"pixels", "pixels of a channel", 1024}};
+    return result;
+  }
+
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    return resolve_axes(info(), type, bytes_per_array, given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    return {{"x", array_role::input, {extents.at("images"), extents.at("channels"), extents.at("pixels")}},
+            result_array<reduction::mean>("y", {extents.at("channels")}, 0)};
+  }
+
+  void run(context<Exec>& ctx, const specification&, case_arrays arrays) const override {
+    constexpr int axes[] = {0, 2};
+    reduce(context_ref(ctx), reduction::mean, arrays[0], axes, arrays[1]);
+  }
+
+ protected:
+  std::int64_t rows_of(const shape& extents) const override { return extents.at("channels"); }
+  std::int64_t columns_of(const shape& extents) const override { return extents.at("images") * extents.at("pixels"); }
+  case_row elements_of(const shape& extents, std::int64_t row) const override {
+    const std::int64_t pixels = extents.at("pixels");
+    return {row * pixels, pixels, extents.at("channels") * pixels, columns_of(extents)};
+  }
+  std::int64_t depth(const specification& choice) const override {
+    return reduce_depth(columns_of(choice.shape), dtype_size(compute_type(choice.type)));
+  }
+};
+
 /// The cases of a kind, as templates of the execution space alone.
 template <reduction Kind>
 struct cases_of {
@@ -180,7 +235,7 @@ struct cases_of {
 }  // namespace prumo::cases
 
 PRUMO_REGISTER_CASES(
-    reduction, prumo::cases::cases_of<prumo::reduction::sum>::whole,
+    reduction, prumo::cases::axes_case, prumo::cases::cases_of<prumo::reduction::sum>::whole,
     prumo::cases::cases_of<prumo::reduction::sum>::rows,
     prumo::cases::cases_of<prumo::reduction::sum_of_squares>::whole,
     prumo::cases::cases_of<prumo::reduction::sum_of_squares>::rows,

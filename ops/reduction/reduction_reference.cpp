@@ -15,13 +15,13 @@ namespace {
 using prumo::reduction;
 
 /// Calls visit(numbers, index of the first) for one row of the case's data, piece by piece.
-void for_each_piece(const input_values& inputs, std::int64_t row, std::int64_t columns,
+void for_each_piece(const input_values& inputs, const case_row& row,
                     const std::function<void(const std::vector<double>&, std::int64_t)>& visit) {
   constexpr std::int64_t piece = 4096;
   std::vector<double> numbers;
-  for (std::int64_t at = 0; at < columns; at += piece) {
-    numbers.resize(static_cast<std::size_t>(std::min(piece, columns - at)));
-    inputs.read(0, row * columns + at, numbers);
+  for (std::int64_t at = 0; at < row.count; at += piece) {
+    numbers.resize(static_cast<std::size_t>(std::min(piece, row.count - at)));
+    row.read(inputs, at, numbers);
     visit(numbers, at);
   }
 }
@@ -32,9 +32,9 @@ struct exact_sum {
   long double value = 0;
   long double magnitude = 0;
 
-  exact_sum(const input_values& inputs, std::int64_t row, std::int64_t columns, bool of_squares) {
+  exact_sum(const input_values& inputs, const case_row& row, bool of_squares) {
     long double compensation = 0;
-    for_each_piece(inputs, row, columns, [&](const std::vector<double>& numbers, std::int64_t) {
+    for_each_piece(inputs, row, [&](const std::vector<double>& numbers, std::int64_t) {
       long double partial = 0;
       for (const double number : numbers) {
         const auto wide = static_cast<long double>(number);
@@ -55,8 +55,8 @@ struct exact_extreme {
   double value = 0;
   std::int64_t index = -1;
 
-  exact_extreme(const input_values& inputs, std::int64_t row, std::int64_t columns, bool smallest) {
-    for_each_piece(inputs, row, columns, [&](const std::vector<double>& numbers, std::int64_t first) {
+  exact_extreme(const input_values& inputs, const case_row& row, bool smallest) {
+    for_each_piece(inputs, row, [&](const std::vector<double>& numbers, std::int64_t first) {
       const auto found = smallest ? std::ranges::min_element(numbers) : std::ranges::max_element(numbers);
       const bool is_better = index < 0 || (smallest ? *found < value : *found > value);
       if (!is_better) return;
@@ -70,9 +70,9 @@ struct exact_extreme {
 /// more, unless a fused multiply-add does it with the addition: gamma_(d+1). A mean takes a division, of whose operands
 /// the count has been rounded to the compute type: |result - exact| <= gamma_(d+2) sum |x_i| / n.
 reference_entry reference_of_sum(reduction kind, dtype type, const exact_sum& exact, std::int64_t columns,
-                                 bool column_major) {
+                                 std::int64_t of_sum) {
   const dtype computed = compute_type(type);
-  auto depth = static_cast<double>(sum_depth(columns, dtype_size(computed), column_major));
+  auto depth = static_cast<double>(of_sum);
   long double value = exact.value;
   long double magnitude = exact.magnitude;
   if (kind == reduction::sum_of_squares) depth += 1;
@@ -87,27 +87,38 @@ reference_entry reference_of_sum(reduction kind, dtype type, const exact_sum& ex
 
 }  // namespace
 
-reference_entry reduction_reference(reduction kind, dtype type, const input_values& inputs, std::int64_t row,
-                                    std::int64_t columns, bool column_major) {
-  reference_entry entry;
+void case_row::read(const input_values& inputs, std::int64_t first, std::span<double> out) const {
+  while (!out.empty()) {
+    const std::int64_t which = first / run;
+    const std::int64_t within = first - which * run;
+    const std::size_t taken = std::min(out.size(), static_cast<std::size_t>(run - within));
+    inputs.read(0, begin + which * step + within, out.first(taken));
+    first += static_cast<std::int64_t>(taken);
+    out = out.subspan(taken);
+  }
+}
+
+reference_entry reduction_reference(reduction kind, dtype type, const input_values& inputs, const case_row& row,
+                                    std::int64_t index, std::int64_t depth) {
+  reference_entry entry{};
   switch (kind) {
     case reduction::sum:
     case reduction::sum_of_squares:
     case reduction::mean: {
-      const exact_sum exact(inputs, row, columns, kind == reduction::sum_of_squares);
-      entry = reference_of_sum(kind, type, exact, columns, column_major);
+      const exact_sum exact(inputs, row, kind == reduction::sum_of_squares);
+      entry = reference_of_sum(kind, type, exact, row.count, depth);
       break;
     }
     case reduction::max:
     case reduction::min:
-      entry = {1, 0, static_cast<long double>(exact_extreme(inputs, row, columns, kind == reduction::min).value), 0};
+      entry = {1, 0, static_cast<long double>(exact_extreme(inputs, row, kind == reduction::min).value), 0};
       break;
     case reduction::argmax:
     case reduction::argmin:
-      entry = {1, 0, static_cast<long double>(exact_extreme(inputs, row, columns, kind == reduction::argmin).index), 0};
+      entry = {1, 0, static_cast<long double>(exact_extreme(inputs, row, kind == reduction::argmin).index), 0};
       break;
   }
-  entry.index = row;
+  entry.index = index;
   return entry;
 }
 

@@ -24,6 +24,34 @@ void print_bits(const char* what, const View& values) {
   std::printf("\n");
 }
 
+/// Means and positions of channels whose pixels lie in runs, of channels that lie side by side, and of few channels.
+template <class View>
+void print_reductions_over_axes(const View& values) {
+  using T = typename View::value_type;
+  prumo::context<exec> ctx;
+  const auto print_channels = [&](std::int64_t images, std::int64_t channels, std::int64_t pixels, bool channels_last) {
+    const Kokkos::View<T*, Kokkos::HostSpace> means("means", channels);
+    const Kokkos::View<std::int64_t*, Kokkos::HostSpace> places("places", channels);
+    const std::int64_t step = channels + 1;  // a gap, so that images and pixels do not merge
+    const Kokkos::LayoutStride strides =
+        channels_last ? Kokkos::LayoutStride(images, pixels * step + 1, channels, 1, pixels, step)
+                      : Kokkos::LayoutStride(images, channels * pixels, channels, pixels, pixels, 1);
+    const Kokkos::View<T***, Kokkos::LayoutStride, Kokkos::HostSpace> x(values.data(), strides);
+    for (const auto kind : {prumo::reduction::sum, prumo::reduction::mean, prumo::reduction::sum_of_squares}) {
+      prumo::reduce(ctx, kind, x, {0, 2}, means);
+      ctx.fence();
+      print_bits("over axes", means);
+    }
+    prumo::reduce(ctx, prumo::reduction::argmax, x, {0, 2}, places);
+    ctx.fence();
+    print_bits("places over axes", places);
+  };
+  print_channels(50, 20, 1000, false);
+  print_channels(50, 20, 900, true);
+  print_channels(300, 2, 1500, false);
+  print_channels(300, 2, 1000, true);
+}
+
 template <class T>
 void print_reductions(const char* type) {
   constexpr std::int64_t rows = 7;
@@ -75,6 +103,7 @@ void print_reductions(const char* type) {
   print_all(
       "max", [&](const auto& from, const auto& to) { prumo::max(ctx, from, to); },
       [&](const auto& from, const auto& to) { prumo::max_rows(ctx, from, to); });
+  print_reductions_over_axes(x);
   prumo::argmin(ctx, inner, place);
   prumo::argmin_rows(ctx, side_by_side, of_row_places);
   ctx.fence();

@@ -20,6 +20,8 @@ import sys
 EXTENTS = {
     ("n",): [{"n": n} for n in (1, 1003, 100003)],
     ("rows", "columns"): [{"rows": 17, "columns": 1000}, {"rows": 3, "columns": 20001}, {"rows": 501, "columns": 7}],
+    ("images", "channels", "pixels"): [{"images": 9, "channels": 5, "pixels": 77},
+                                       {"images": 3, "channels": 2, "pixels": 20001}],
     ("m", "n"): [{"m": 97, "n": 131}, {"m": 5, "n": 40001}, {"m": 40001, "n": 3}, {"m": 2, "n": 3}],
     ("batch", "m", "n", "k"): [{"batch": 7, "m": 32, "n": 32, "k": 32}, {"batch": 3, "m": 5, "n": 70, "k": 33}],
     ("m", "n", "k"): [{"m": 97, "n": 131, "k": 65}, {"m": 5, "n": 3, "k": 300}],

@@ -169,6 +169,10 @@ shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_arr
 /// into an array; else what is left of it for the other one.
 shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
+/// The shape of an array that has all axes of `info`, whose first one follows from the bytes of the array; the others
+/// take their fallbacks.
+shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given);
+
 /// Throws unsupported_error: only matrix products take the type, or it is one of indices.
 [[noreturn]] void refuse_type(dtype type);
 
