@@ -78,8 +78,9 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
       joining, count, [&](std::int64_t index) { return policy.lift(first[index * stride]); }, position, step);
 }
 
-/// The elements of a short row. Not the type of other loads, so that code for it is compiled into the loop over rows.
-template <class Element>
+/// The elements of a short row. The type is another one for each number of columns: a function that only one loop over
+/// rows calls is compiled into it, and the loop is vectorised.
+template <class Element, std::int64_t Columns>
 struct row_elements {
   const Element* first;
   Element operator()(std::int64_t index) const { return first[index]; }
@@ -94,8 +95,8 @@ void reduce_rows_of(const Shared policy, const typename Shared::element* element
   const typename Shared::joining& joining = policy;
   PRUMO_INDEPENDENT_ITERATIONS
   for (std::int64_t row = 0; row < rows; ++row) {
-    const auto found =
-        reduce_elements(joining, columns, row_elements<typename Shared::element>{elements + row * columns});
+    const row_elements<typename Shared::element, Columns> own{elements + row * columns};
+    const auto found = reduce_elements(joining, columns, own);
     to[row * stride] = policy.finish(found, columns);
   }
 }
