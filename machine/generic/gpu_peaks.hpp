@@ -37,7 +37,7 @@ inline void set_flop_peak(peak& result, const device_facts& facts, const multipr
   const auto measured = facts.clock_vector_mhz ? facts.clock_vector_mhz : facts.clock_measured_mhz;
   const auto megahertz = at_maximum ? facts.clock_max_mhz : measured;
   if (!megahertz) {
-    result.source = at_maximum ? "the driver tells no maximum clock" : "the clock was not measured";
+    result.source = at_maximum ? "the driver reports no maximum clock" : "the clock was not measured";
     return;
   }
   result.clock_mhz = megahertz;
@@ -58,7 +58,7 @@ inline void set_memory_peak(peak& result, const device_facts& facts, int transfe
     result.source = "the width of the memory bus is not known";
   } else if (!megahertz) {
     result.source =
-        at_maximum ? "the driver tells no maximum memory clock" : "the memory clock under load was not read";
+        at_maximum ? "the driver reports no maximum memory clock" : "the memory clock under load was not read";
   } else {
     result.clock_mhz = megahertz;
     result.value = transfers * *megahertz * 1e6 * *bits / 8;
@@ -80,7 +80,7 @@ inline void add_tensor_peaks(std::vector<peak>& peaks, const device_facts& facts
     result.inputs = inputs;
     if (flops) {
       set_flop_peak(result, facts, name, *flops, std::to_string(*flops) + " " + unit,
-                    "dense; flop a clock by " + rate_source);
+                    "dense; flop per clock of " + rate_source);
     } else {
       result.source = rate_source;
     }

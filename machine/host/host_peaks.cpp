@@ -41,7 +41,7 @@ std::string what_is_unknown(const core_kind& kind, peak_clock clock) {
            (kind.fma_pipes_source.empty() ? std::string() : ": " + kind.fma_pipes_source);
   }
   if (clock_of(kind, clock)) return {};
-  return clock == peak_clock::max ? "the system tells no maximum clock" : "the clock was not measured";
+  return clock == peak_clock::max ? "the system reports no maximum clock" : "the clock was not measured";
 }
 
 peak vector_peak(const device_facts& facts, dtype type, peak_clock clock) {

@@ -200,7 +200,7 @@ TEST(cuda_peaks, say_where_each_number_comes_from) {
   EXPECT_DOUBLE_EQ(measured->value.value(), 132 * 128 * 2 * 1755e6);
   EXPECT_EQ(measured->clock_mhz, 1755);
   EXPECT_EQ(find(peaks, peak_unit::tensor, dtype::f16, peak_clock::measured)->source,
-            "132 SMs x 4096 flop x 1755 MHz; dense; flop a clock by compute capability 9.0; clock measured under "
+            "132 SMs x 4096 flop x 1755 MHz; dense; flop per clock of compute capability 9.0; clock measured under "
             "vector load");
   EXPECT_EQ(find(peaks, peak_unit::tensor, dtype::f16)->accumulator, dtype::f32);
   EXPECT_EQ(find(peaks, peak_unit::memory, std::nullopt)->source,

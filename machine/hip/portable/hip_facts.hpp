@@ -41,7 +41,7 @@ struct runtime_facts {
 struct hip_observation {
   runtime_facts runtime;
   smi_facts smi;
-  std::string smi_problem;  ///< why ROCm SMI tells nothing; empty where it does
+  std::string smi_problem;  ///< why ROCm SMI reports nothing; empty if it reports
 };
 
 device_facts assemble_facts(const hip_observation& seen);

@@ -28,7 +28,7 @@ peak vector_peak(const device_facts& facts, const std::string& architecture, dty
   }
   if (!flops.pairs.empty()) remark = "; " + flops.pairs + ", " + std::to_string(flops.plain) + " without" + remark;
   set_flop_peak(result, facts, compute_unit, *flops.value, std::to_string(*flops.value) + " flop",
-                "flop a clock by " + flops.source + remark);
+                "flop per clock of " + flops.source + remark);
   return result;
 }
 
@@ -42,7 +42,7 @@ peak memory_peak(const device_facts& facts, const std::string& architecture, pea
     result.source = "transfers a clock of the memory are not known of " +
                     (architecture.empty() ? std::string("this GPU") : architecture);
   } else {
-    set_memory_peak(result, facts, *transfers, "transfers a clock by " + architecture);
+    set_memory_peak(result, facts, *transfers, "transfers per clock of " + architecture);
   }
   return result;
 }

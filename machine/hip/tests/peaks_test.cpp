@@ -114,17 +114,17 @@ TEST(hip_peaks, say_where_each_number_comes_from) {
   facts.clock_vector_mhz = 1400;
   const auto peaks = peaks_of_hip(facts);
   EXPECT_EQ(find(peaks, peak_unit::vector, dtype::f32)->source,
-            "110 CUs x 256 flop x 1700 MHz; flop a clock by gfx90a; packed, 128 without; the driver's maximum clock");
+            "110 CUs x 256 flop x 1700 MHz; flop per clock of gfx90a; packed, 128 without; the driver's maximum clock");
   EXPECT_EQ(find(peaks, peak_unit::vector, dtype::bf16)->source,
-            "110 CUs x 256 flop x 1700 MHz; flop a clock by gfx90a; packed, 128 without; bf16 is computed in f32; the "
+            "110 CUs x 256 flop x 1700 MHz; flop per clock of gfx90a; packed, 128 without; bf16 is computed in f32; the "
             "driver's maximum clock");
   EXPECT_EQ(find(peaks, peak_unit::vector, dtype::bf16)->accumulator, dtype::f32);
   const peak* const measured = find(peaks, peak_unit::tensor, dtype::f16, peak_clock::measured);
   EXPECT_EQ(measured->source,
-            "110 CUs x 1024 flop x 1400 MHz; dense; flop a clock by gfx90a; clock measured under vector load");
+            "110 CUs x 1024 flop x 1400 MHz; dense; flop per clock of gfx90a; clock measured under vector load");
   EXPECT_EQ(measured->accumulator, dtype::f32);
   EXPECT_EQ(find(peaks, peak_unit::memory, std::nullopt)->source,
-            "2 x 1600 MHz x 4096 bits / 8; transfers a clock by gfx90a; the driver's maximum memory clock");
+            "2 x 1600 MHz x 4096 bits / 8; transfers per clock of gfx90a; the driver's maximum memory clock");
   EXPECT_NE(find(peaks_of_hip(gpu("", "gfx1100", 96, 2500)), peak_unit::vector, dtype::f32)
                 ->source.find("dual issue, 128 without"),
             std::string::npos);
@@ -142,7 +142,7 @@ TEST(hip_peaks, what_is_unknown_is_null_with_a_reason) {
   EXPECT_TRUE(std::isnan(memory_tera(facts)));
   EXPECT_NEAR(vector_tera(facts, dtype::f32), 20.4, 0.05);
   facts.clock_max_mhz.reset();
-  EXPECT_EQ(find(peaks_of_hip(facts), peak_unit::vector, dtype::f64)->source, "the driver tells no maximum clock");
+  EXPECT_EQ(find(peaks_of_hip(facts), peak_unit::vector, dtype::f64)->source, "the driver reports no maximum clock");
 }
 
 TEST(hip_rates, pairs_of_compute_units_count_as_one_multiprocessor) {

@@ -53,7 +53,7 @@ TEST(host_peaks, unknown_clock_is_no_peak) {
   const peak& at_max = find(peaks, dtype::f32, peak_clock::max);
   EXPECT_EQ(at_max.value, std::nullopt);
   EXPECT_EQ(at_max.clock_mhz, std::nullopt);
-  EXPECT_EQ(at_max.source, "the system tells no maximum clock");
+  EXPECT_EQ(at_max.source, "the system reports no maximum clock");
   const peak& measured = find(peaks, dtype::f32, peak_clock::measured);
   EXPECT_DOUBLE_EQ(measured.value.value(), 4 * 32 * 3e9);
   EXPECT_EQ(measured.clock_mhz, 3000);
