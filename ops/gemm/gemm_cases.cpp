@@ -63,7 +63,7 @@ class product_case final : public operation_case<Exec> {
     const std::int64_t elements = bytes_per_array / static_cast<std::int64_t>(dtype_size(type));
     const auto need_size = [&](const char* axis_name) {
       if (given.contains(axis_name) || bytes_per_array > 0) return;
-      throw argument_error(std::string(name) + ": axis " + axis_name + " is not given and neither is a size");
+      throw argument_error(std::string(name) + ": axis " + axis_name + " is missing; give it, or a size");
     };
     std::int64_t side = batched_extent;
     if (!IsBatched) {

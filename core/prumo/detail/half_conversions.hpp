@@ -46,11 +46,12 @@ struct conversion_vectors {
   typedef float floats __attribute__((vector_size(4 * count)));
   typedef std::int32_t words __attribute__((vector_size(4 * count)));
   typedef short halves __attribute__((vector_size(2 * count)));
+  static constexpr unsigned short every_lane = 0xffff;
 
   static floats widened(halves from) {
 #if defined(__AVX512F__) && defined(__AVX512BW__)
-    constexpr int every_lane = -1, current_rounding = 4;
-    return __builtin_ia32_vcvtph2ps512_mask(from, floats{}, every_lane, current_rounding);
+    constexpr int all = -1, current_rounding = 4;  // the mask is signed here
+    return __builtin_ia32_vcvtph2ps512_mask(from, floats{}, all, current_rounding);
 #else
     return __builtin_ia32_vcvtph2ps256(from);
 #endif
@@ -59,7 +60,6 @@ struct conversion_vectors {
   static halves narrowed(floats from) {
     constexpr int to_nearest_without_exceptions = 8;
 #if defined(__AVX512F__) && defined(__AVX512BW__)
-    constexpr int every_lane = 0xffff;
     return __builtin_ia32_vcvtps2ph512_mask(from, to_nearest_without_exceptions, halves{}, every_lane);
 #else
     return __builtin_ia32_vcvtps2ph256(from, to_nearest_without_exceptions);
@@ -132,7 +132,15 @@ struct vector_narrowing<bf16> : conversion_vectors {
   static words rounded(const float* from) {
     const floats values = load(from);
     const auto bits = reinterpret_cast<words>(values);
-    const words nearest = (bits & 0x10000) == 0 ? bits + 0x7fff : bits + 0x8000;
+    const words down = bits + 0x7fff;
+#if defined(__clang__)
+    const words nearest = (bits & 0x10000) != 0 ? bits + 0x8000 : down;
+#else
+    // GCC takes two instructions more for that.
+    const words last_bit = words{} + 0x10000, half = words{} + 0x8000;
+    const auto odd = __builtin_ia32_ptestmd512(bits, last_bit, every_lane);
+    const words nearest = __builtin_ia32_paddd512_mask(bits, half, down, odd);
+#endif
     return values != values ? bits | 0x400000 : nearest;
   }
 };
