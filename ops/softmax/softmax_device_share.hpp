@@ -164,4 +164,11 @@ struct join_sums {
   }
 };
 
+/// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C finite_maximum(C maximum) {
+  constexpr C lowest = -Kokkos::Experimental::infinity_v<C>;
+  return maximum == lowest ? C(0) : maximum;
+}
+
 }  // namespace prumo::detail

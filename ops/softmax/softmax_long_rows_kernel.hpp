@@ -60,14 +60,14 @@ struct softmax_running_statistics {
   template <class Share>
   KOKKOS_FORCEINLINE_FUNCTION void add(Share& share) {
     const C new_maximum = Kokkos::fmax(maximum, share.largest());
-    const C shift = softmax_shift(new_maximum);
+    const C shift = finite_maximum(new_maximum);
     total = total * prumo::exp(maximum - shift) + share.template sum_exponentials<false>(shift);
     maximum = new_maximum;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void add(C value) {
     const C new_maximum = Kokkos::fmax(maximum, value);
-    const C shift = softmax_shift(new_maximum);
+    const C shift = finite_maximum(new_maximum);
     total = total * prumo::exp(maximum - shift) + prumo::exp(value - shift);
     maximum = new_maximum;
   }
@@ -80,7 +80,7 @@ struct softmax_running_statistics {
   KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member, join_scratch<C>& scratch,
                                                               int threads) const {
     const C of_team = join_group(member, scratch, threads, maximum, join_maxima{});
-    return {of_team, join_group(member, scratch, threads, total_under(softmax_shift(of_team)), join_sums{})};
+    return {of_team, join_group(member, scratch, threads, total_under(finite_maximum(of_team)), join_sums{})};
   }
 };
 
@@ -171,7 +171,7 @@ class softmax_long_rows_kernel {
       softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
           problem_, row, 0, problem_.columns, member.team_rank());
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
-      stretch.write(softmax_shift(statistics.maximum), Formula::row_factor(statistics.total), true);
+      stretch.write(finite_maximum(statistics.maximum), Formula::row_factor(statistics.total), true);
     }
   }
 
@@ -245,7 +245,7 @@ class softmax_write_kernel {
       const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + own.row * cut_.segments);
       softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
           problem_, own.row, own.begin, own.count, member.team_rank());
-      stretch.write(softmax_shift(of_row.maximum), Formula::row_factor(of_row.total), false);
+      stretch.write(finite_maximum(of_row.maximum), Formula::row_factor(of_row.total), false);
     }
   }
 
@@ -268,7 +268,7 @@ class softmax_write_kernel {
       C maximum = own.maximum;
       PRUMO_UNROLL
       for (int i = 0; i < at_once; ++i) maximum = Kokkos::fmax(maximum, loaded[i].maximum);
-      const C shift = softmax_shift(maximum);
+      const C shift = finite_maximum(maximum);
       C total = own.total_under(shift);
       PRUMO_UNROLL
       for (int i = 0; i < at_once; ++i) total = total + loaded[i].total * prumo::exp(loaded[i].maximum - shift);

@@ -22,82 +22,6 @@ inline constexpr std::int64_t softmax_columns_at_once = 2 * softmax_chunk / soft
 template <class C>
 inline constexpr std::int64_t softmax_vector_row = 2 * reduction_lanes<C>;
 
-/// What is computed of the rows of a block, some columns at a time. Types that are computed alike share it.
-template <class C, class Formula>
-struct softmax_block {
-  static constexpr std::int64_t lanes = softmax_rows_at_once<C>;
-  static constexpr std::int64_t columns_at_once = softmax_columns_at_once<C>;
-
-  alignas(streaming_unit) C values[lanes * columns_at_once];  ///< of column k and row l at k * lanes + l
-  alignas(streaming_unit) C maximum[lanes];
-  alignas(streaming_unit) C shift[lanes];
-  alignas(streaming_unit) C total[lanes];
-
-  /// Takes the first columns, which are in `values`, or more of them. Exponentials take the values' place where they
-  /// are to be kept.
-  template <class Count>
-  [[gnu::noinline]] void add_columns(std::int64_t length, Count count, bool are_first, bool keep) {
-    alignas(streaming_unit) C old_maximum[lanes];
-    alignas(streaming_unit) C sum[lanes];
-    if (are_first) {
-      for (std::int64_t l = 0; l < count; ++l) maximum[l] = softmax_lowest<C>();
-    }
-    for (std::int64_t l = 0; l < count; ++l) old_maximum[l] = maximum[l];
-    for (std::int64_t k = 0; k < length; ++k) {
-      for (std::int64_t l = 0; l < count; ++l) maximum[l] = softmax_larger(maximum[l], values[k * lanes + l]);
-    }
-    for (std::int64_t l = 0; l < count; ++l) shift[l] = softmax_shift(maximum[l]);
-    for (std::int64_t l = 0; l < count; ++l) sum[l] = C(0);
-    add_exponentials(length, count, sum, keep);
-    if (are_first) {
-      for (std::int64_t l = 0; l < count; ++l) total[l] = sum[l];
-      return;
-    }
-    // What was added up under the old maximum is scaled to the new one.
-    for (std::int64_t l = 0; l < count; ++l) {
-      total[l] = prumo::fma(total[l], exp_of_nonpositive(old_maximum[l] - shift[l]), sum[l]);
-    }
-  }
-
-  /// To be called after the last column was added.
-  template <class Count>
-  void finish_totals(Count count) {
-    for (std::int64_t l = 0; l < count; ++l) total[l] = Formula::row_factor(total[l]);
-  }
-
-  /// The results take the place of values, or of what was kept of them.
-  template <class Count>
-  [[gnu::noinline]] void finish_columns(std::int64_t length, Count count, bool kept) {
-    for (std::int64_t i = 0; i < length; ++i) {
-      C* const of_column = values + i * lanes;
-      if (kept) {
-        for (std::int64_t l = 0; l < count; ++l) of_column[l] = Formula::from_kept(of_column[l], shift[l], total[l]);
-      } else {
-        for (std::int64_t l = 0; l < count; ++l) of_column[l] = Formula::from_value(of_column[l], shift[l], total[l]);
-      }
-    }
-  }
-
- private:
-  template <class Count>
-  void add_exponentials(std::int64_t length, Count count, C* sum, bool keep) {
-    const std::int64_t rows = count;
-    for (std::int64_t k = 0; k < length; ++k) {
-      C* const of_column = values + k * lanes;
-      if (keep) {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t l = 0; l < rows; ++l) {
-          of_column[l] = exp_of_nonpositive(of_column[l] - shift[l]);
-          sum[l] = sum[l] + of_column[l];
-        }
-      } else {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t l = 0; l < rows; ++l) sum[l] = sum[l] + exp_of_nonpositive(of_column[l] - shift[l]);
-      }
-    }
-  }
-};
-
 template <class T, class Formula>
 class softmax_side_by_side_kernel {
   using C = compute_t<T>;
@@ -123,22 +47,74 @@ class softmax_side_by_side_kernel {
  private:
   template <class Count>
   void finish_rows(std::int64_t begin, Count count) const {
-    softmax_block<C, Formula> block;
+    alignas(streaming_unit) C values[lanes * columns_at_once];  // of column k and row l at k * lanes + l
+    alignas(streaming_unit) C maximum[lanes];
+    alignas(streaming_unit) C old_maximum[lanes];
+    alignas(streaming_unit) C shift[lanes];
+    alignas(streaming_unit) C sum[lanes];
+    alignas(streaming_unit) C total[lanes];
+    for (std::int64_t l = 0; l < count; ++l) maximum[l] = softmax_lowest<C>();
     const T* const source = problem_.source + begin * problem_.source_row_stride;
     T* const target = problem_.target + begin * problem_.target_row_stride;
     const std::int64_t columns = problem_.columns;
     const bool at_once = columns <= columns_at_once;
+
     for (std::int64_t first = 0; first < columns; first += columns_at_once) {
       const std::int64_t length = std::min(columns_at_once, columns - first);
-      read(source, first, length, count, block.values);
-      block.add_columns(length, count, first == 0, at_once && Formula::keeps_exponentials);
+      read(source, first, length, count, values);
+      for (std::int64_t l = 0; l < count; ++l) old_maximum[l] = maximum[l];
+      for (std::int64_t k = 0; k < length; ++k) {
+        for (std::int64_t l = 0; l < count; ++l) maximum[l] = softmax_larger(maximum[l], values[k * lanes + l]);
+      }
+      for (std::int64_t l = 0; l < count; ++l) shift[l] = softmax_shift(maximum[l]);
+      for (std::int64_t l = 0; l < count; ++l) sum[l] = C(0);
+      add_exponentials(length, count, shift, values, sum, at_once && Formula::keeps_exponentials);
+      if (first == 0) {
+        for (std::int64_t l = 0; l < count; ++l) total[l] = sum[l];
+        continue;
+      }
+      // What was added up under the old maximum is scaled to the new one.
+      for (std::int64_t l = 0; l < count; ++l) {
+        total[l] = prumo::fma(total[l], exp_of_nonpositive(old_maximum[l] - shift[l]), sum[l]);
+      }
     }
-    block.finish_totals(count);
+
+    for (std::int64_t l = 0; l < count; ++l) total[l] = Formula::row_factor(total[l]);
+    if (at_once) {
+      for (std::int64_t i = 0; i < columns; ++i) {
+        C* const of_column = values + i * lanes;
+        for (std::int64_t l = 0; l < count; ++l) of_column[l] = Formula::from_kept(of_column[l], shift[l], total[l]);
+      }
+      write(values, 0, columns, count, target);
+      return;
+    }
     for (std::int64_t first = 0; first < columns; first += columns_at_once) {
       const std::int64_t length = std::min(columns_at_once, columns - first);
-      if (!at_once) read(source, first, length, count, block.values);
-      block.finish_columns(length, count, at_once);
-      write(block.values, first, length, count, target);
+      read(source, first, length, count, values);
+      for (std::int64_t i = 0; i < length; ++i) {
+        C* const of_column = values + i * lanes;
+        for (std::int64_t l = 0; l < count; ++l) of_column[l] = Formula::from_value(of_column[l], shift[l], total[l]);
+      }
+      write(values, first, length, count, target);
+    }
+  }
+
+  /// sum += the exponentials, which take the values' place where they are kept.
+  template <class Count>
+  static void add_exponentials(std::int64_t length, Count count, const C* shift, C* values, C* sum, bool keep) {
+    const std::int64_t rows = count;
+    for (std::int64_t k = 0; k < length; ++k) {
+      C* const of_column = values + k * lanes;
+      if (keep) {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t l = 0; l < rows; ++l) {
+          of_column[l] = exp_of_nonpositive(of_column[l] - shift[l]);
+          sum[l] = sum[l] + of_column[l];
+        }
+      } else {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t l = 0; l < rows; ++l) sum[l] = sum[l] + exp_of_nonpositive(of_column[l] - shift[l]);
+      }
     }
   }
 
