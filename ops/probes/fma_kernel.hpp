@@ -29,13 +29,11 @@ inline constexpr double fma_offset = 0x1p-8;
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// How many vectors are in flight. Twelve hide six cycles on two pipes and leave registers for the operands where there
-/// are sixteen; NEON processors have up to four pipes, and thirty-two registers. Sixteen single numbers fit everywhere.
-template <class Vector>
-inline constexpr int vectors_in_flight =
+/// are sixteen; NEON processors have up to four pipes, and thirty-two registers.
 #if defined(__ARM_NEON) && defined(__aarch64__)
-    Vector::lanes == 1 ? 16 : 24;
+inline constexpr int vectors_in_flight = 24;
 #else
-    Vector::lanes == 1 ? 16 : 12;
+inline constexpr int vectors_in_flight = 12;
 #endif
 
 /// A number of vectors, each a member of its own: compilers tend to leave an array of accumulators in memory.
@@ -76,7 +74,8 @@ struct fma_chains_kernel;
 template <class T>
 struct fma_chains_kernel<true, T> {
   using vector = detail::vector_register<T>;
-  static constexpr int in_flight = vectors_in_flight<vector>;
+  static constexpr int in_flight =
+      vector::lanes == 1 ? 16 : vectors_in_flight;  // sixteen single numbers fit everywhere
   static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * in_flight;
   static constexpr std::int64_t chains_per_block = fma_chains;
   static_assert(fma_chains % chains_in_flight == 0);
