@@ -115,9 +115,10 @@ TEST(hip_peaks, say_where_each_number_comes_from) {
   const auto peaks = peaks_of_hip(facts);
   EXPECT_EQ(find(peaks, peak_unit::vector, dtype::f32)->source,
             "110 CUs x 256 flop x 1700 MHz; flop per clock of gfx90a; packed, 128 without; the driver's maximum clock");
-  EXPECT_EQ(find(peaks, peak_unit::vector, dtype::bf16)->source,
-            "110 CUs x 256 flop x 1700 MHz; flop per clock of gfx90a; packed, 128 without; bf16 is computed in f32; the "
-            "driver's maximum clock");
+  EXPECT_EQ(
+      find(peaks, peak_unit::vector, dtype::bf16)->source,
+      "110 CUs x 256 flop x 1700 MHz; flop per clock of gfx90a; packed, 128 without; bf16 is computed in f32; the "
+      "driver's maximum clock");
   EXPECT_EQ(find(peaks, peak_unit::vector, dtype::bf16)->accumulator, dtype::f32);
   const peak* const measured = find(peaks, peak_unit::tensor, dtype::f16, peak_clock::measured);
   EXPECT_EQ(measured->source,

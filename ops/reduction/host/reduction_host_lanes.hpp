@@ -27,8 +27,7 @@ struct short_rows {
 template <class Joining>
 struct join_elements {
   const Joining& joining;
-  typename Joining::accumulator operator()(typename Joining::accumulator found,
-                                           typename Joining::element value) const {
+  typename Joining::accumulator operator()(typename Joining::accumulator found, typename Joining::element value) const {
     return joining.join(found, value);
   }
 };

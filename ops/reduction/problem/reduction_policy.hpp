@@ -153,10 +153,9 @@ struct largest_key {
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
 
-  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const {
-    constexpr Integer lowest = std::numeric_limits<Integer>::min();
-    return lowest;
-  }
+  static constexpr Integer lowest = std::numeric_limits<Integer>::min();
+
+  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return lowest; }
   KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator largest, element key) const {
     return largest > key ? largest : key;
   }
@@ -233,11 +232,10 @@ struct first_largest_key {
   static constexpr bool idempotent = true;
   static constexpr bool indexed = true;
 
-  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const {
-    constexpr Integer lowest = std::numeric_limits<Integer>::min();
-    constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
-    return {lowest, last};
-  }
+  static constexpr Integer lowest = std::numeric_limits<Integer>::min();
+  static constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+
+  KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return {lowest, last}; }
   KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator first, element key, std::int64_t position) const {
     return combine(first, {key, position});
   }
