@@ -80,6 +80,8 @@ class Worker:
         self.host = options.backend in ("fake", "openmp") or options.backend.endswith("-cpu")
         self.threads = options.threads or int(os.environ.get("OMP_NUM_THREADS", 2))
         self.cases = make_cases(not self.host)
+        for case in self.cases:
+            case["parameters"] = [it for it in case["parameters"] if it["name"] not in options.without_parameters]
         self.prepared = {}
         self.requests = {}
         self.next_case = 1
@@ -179,7 +181,10 @@ class Worker:
         product = case["op"] == "gemm"
         flops = 2 * elements * shape["k"] if product else elements * (1000 if case["op"] == "fma" else 1)
         parameters = {p["name"]: p["default"] for p in case["parameters"]}
-        parameters.update(request.get("parameters") or {})
+        for name, value in (request.get("parameters") or {}).items():
+            if name not in parameters:
+                raise Refusal("usage", f"there is no {case['op']} parameter '{name}'")
+            parameters[name] = value
         streams = 1 if case["op"] in ("sum", "read") else case["arrays"]
         return {"shape": shape, "bytes_per_array": bytes_per_array, "footprint_bytes": bytes_per_array * streams,
                 "parameters": parameters,
@@ -390,6 +395,8 @@ def main():
     parser.add_argument("--starts", help="file in which processes are listed as they start")
     parser.add_argument("--by-start", default="1", help="factors of the times of the first, second, ... process")
     parser.add_argument("--version-told", default="1.2.3", help="the version in its greeting")
+    parser.add_argument("--without-parameter", dest="without_parameters", action="append", default=[],
+                        help="a parameter that this release has not got yet")
     parser.add_argument("--always-recorded", action="store_true", help="it knows no single calls")
     parser.add_argument("--log")
     parser.add_argument("--once")

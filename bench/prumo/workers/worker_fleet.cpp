@@ -266,6 +266,21 @@ const protocol::case_description* worker_fleet::find_case(const fleet_device& de
   return found == cases.end() ? nullptr : &*found;
 }
 
+json worker_fleet::parameters_for(const fleet_device& device, const std::string& op, json parameters) const {
+  const protocol::case_description* const own = find_case(device, op);
+  if (!own) return parameters;
+  for (const fleet_device& other : devices_) {
+    const protocol::case_description* const newer = find_case(other, op);
+    if (!newer) continue;
+    for (const protocol::named_number& it : newer->parameters) {
+      if (std::ranges::find(own->parameters, it.name, &protocol::named_number::name) != own->parameters.end()) continue;
+      const auto given = parameters.find(it.name);
+      if (given != parameters.end() && given->get<double>() == it.fallback) parameters.erase(given);
+    }
+  }
+  return parameters;
+}
+
 json worker_fleet::worker_versions() const {
   json versions = json::object();
   for (const fleet_device& device : devices_) {

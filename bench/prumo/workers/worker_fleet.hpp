@@ -79,6 +79,11 @@ class worker_fleet {
   /// The description of an operation or probe by the device's worker; null where it has none or the device is missing.
   [[nodiscard]] const protocol::case_description* find_case(const fleet_device& device, const std::string& op) const;
 
+  /// The parameters of an operation as the device's worker can take them. An older worker lacks parameters that came
+  /// later, and computes what their defaults mean: those are left out if they have their defaults.
+  [[nodiscard]] nlohmann::json parameters_for(const fleet_device& device, const std::string& op,
+                                              nlohmann::json parameters) const;
+
   /// What the user should know of workers that could not be used, and their own warnings.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }

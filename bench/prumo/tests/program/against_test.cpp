@@ -69,6 +69,16 @@ TEST(against, a_planted_slow_down_is_called_slower_and_fails_the_gate) {
   EXPECT_THAT(row_of(result.out, "mul"), HasSubstr("same"));
 }
 
+TEST(against, a_parameter_that_the_older_build_lacks_is_left_out_where_it_has_its_default) {
+  const other_build older("--without-parameter alpha");
+  const program_result usual = run_prumo(bench(older, {}));
+  EXPECT_EQ(usual.code, 0) << usual.out << usual.err;
+  EXPECT_THAT(usual.out, HasSubstr("3 cases compared: 3 same"));
+  const program_result other_value = run_prumo(bench(older, {"--set", "alpha=3"}));
+  EXPECT_NE(other_value.code, 0);
+  EXPECT_THAT(other_value.out, HasSubstr("there is no scale parameter 'alpha'"));
+}
+
 TEST(against, without_a_gate_a_slow_down_is_told_and_no_more) {
   const other_build other;
   const program_result result = run_prumo(bench(other, {}, "--factor scale=1.05"));
