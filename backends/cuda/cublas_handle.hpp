@@ -26,7 +26,7 @@ inline void require_success(cublasStatus_t status, std::string_view call) {
                       ")");
 }
 
-/// What cuBLAS and cuBLASLt have for their temporaries.
+/// The memory in which cuBLAS and cuBLASLt keep their temporaries.
 using blas_workspace = library_workspace<Kokkos::Cuda>;
 
 /// A cuBLAS handle bound to the context's stream. Its stream is set once and the workspace after it, because

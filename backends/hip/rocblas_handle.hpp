@@ -35,7 +35,7 @@ inline rocblas_status set_atomics_mode(rocblas_handle handle, rocblas_atomics_mo
 }
 #pragma GCC diagnostic pop
 
-/// What rocBLAS and hipBLASLt have for their temporaries.
+/// The memory in which rocBLAS and hipBLASLt keep their temporaries.
 using blas_workspace = library_workspace<Kokkos::HIP>;
 
 /// A rocBLAS handle bound to the context's stream.

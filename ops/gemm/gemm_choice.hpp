@@ -55,8 +55,8 @@ struct gemm_choice {
   }
 };
 
-/// The problem of a choice in row-major arrays at the given addresses. The matrices of a batch are stacked: the rows of
-/// one follow those of another.
+/// The problem of a choice in row-major arrays at the given addresses. The matrices of a batch are stacked: the
+/// next matrix begins after the last row of the one before.
 template <class T>
 backend::gemm_problem<T> problem_of(const gemm_choice& what, const T* a, const T* b, T* c, const T* bias) {
   using parameter_type = typename backend::gemm_problem<T>::parameter_type;

@@ -31,8 +31,8 @@ struct gemv_operation {
   }
   static std::string region_details(const problem&) { return std::string(type); }
 
-  /// The product is bound by the matrix's way through the memory. On the host the portable kernels read it once
-  /// whatever its shape is; on devices the vendors' do so at least where it is large, and ours are yet to be measured.
+  /// The time goes into reading the matrix. On a host the portable kernels come first: they read it once, whatever its
+  /// shape is. On devices the vendors' kernels come first: they read a large matrix once, and ours are not measured.
   template <class Exec>
   static std::span<const backend::gemv_candidate<Exec, T>> candidates(const problem&) {
     static const auto list = backend::joined_candidates<backend::gemv_candidate<Exec, T>>(

@@ -6,7 +6,8 @@ usage: check_references.py ROOT FILE.md...
        check_references.py --self-test
 
 - `NAME()` in `PATH`, in backquotes: the file exists and has a function of that name.
-- "From `PATH`" in the paragraph right above a block: each part of the block between empty lines stands in that file.
+- "From `PATH`" in the paragraph above a code block: the file holds the block. Empty lines divide a block into parts, which
+  may stand apart in the file.
 
 Exit code 0: nothing found; 1: findings, a line each; 2: wrong usage.
 """

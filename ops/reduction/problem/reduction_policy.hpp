@@ -122,7 +122,7 @@ struct ordered_bits {
   }
 
   /// -0 below +0. The bits of numbers below zero run backwards; turned around they go from -NaN over -infinity and
-  /// +infinity to +NaN. Taking away how many -NaN there are lets those wrap around to the top, above +NaN.
+  /// +infinity to +NaN. Subtracting the number of -NaNs lets those wrap around to the top, above +NaN.
   KOKKOS_FORCEINLINE_FUNCTION static integer key(bits number) { return static_cast<integer>(turned(number) - wrap); }
   KOKKOS_FORCEINLINE_FUNCTION static bits number(integer key) { return turned(static_cast<bits>(key) + wrap); }
 
@@ -135,7 +135,8 @@ struct ordered_bits {
   }
 
  private:
-  static constexpr bits wrap = ~(infinity | sign) & ~sign;  // ... of key(-infinity), which becomes the lowest integer
+  /// The number of NaNs of each sign. Subtracting it makes the key of -infinity the lowest integer.
+  static constexpr bits wrap = ~(infinity | sign) & ~sign;
 
   KOKKOS_FORCEINLINE_FUNCTION static bits turned(bits number) {
     const auto below_zero = static_cast<bits>(static_cast<integer>(number) >> (sizeof(bits) * 8 - 1));
