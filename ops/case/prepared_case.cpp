@@ -128,7 +128,7 @@ void prepared_case<Exec>::fill(case_arrays arrays, bool poison_outputs) {
 }
 
 template <class Exec>
-check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call) {
+check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call, kept_reference* kept) {
   fill(copies_.front(), true);
   if (call) {
     call();
@@ -148,8 +148,18 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);
   const double part_cost = std::max(1.0, operation_.reference_part_cost(choice_.shape, choice_.values));
+  kept_reference own;
+  kept_reference& known = kept != nullptr ? *kept : own;
+  if (kept != nullptr) known.resize(static_cast<std::size_t>(parts));
+  // Threads share the parts out, so that each entry of `known` belongs to one of them.
   const auto reference = [&](std::int64_t part, std::vector<reference_entry>& entries) {
+    const auto place = static_cast<std::size_t>(part);
+    if (place < known.size() && !known[place].empty()) {
+      entries = known[place];
+      return;
+    }
     operation_.reference(choice_, input_values(choice_), part, entries);
+    if (place < known.size()) known[place] = entries;
   };
   return detail::compare(outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
 }

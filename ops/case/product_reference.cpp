@@ -32,25 +32,11 @@ std::vector<double> read_rows(const input_values& inputs, std::size_t which, std
   return rows;
 }
 
-/// The upper and lower halves of a significand (Veltkamp); no value here is near overflow.
-struct halves {
-  double high;
-  double low;
-
-  explicit halves(double value) {
-    const double scaled = value * 0x1.0000002p27;
-    high = scaled - (scaled - value);
-    low = value - high;
-  }
-};
-
-/// sum += a b and correction += what that lost. The plain operations below must stay apart: no contraction to
-/// fma.
+/// sum += a b and correction += what that lost (Ogita, Rump, Oishi, Accurate sum and dot product, SIAM J. Sci. Comput.
+/// 26 (2005), Dot2). The plain operations must stay apart: no contraction to fma.
 inline void add_product(double a, double b, double& sum, double& correction) {
-  const halves x(a);
-  const halves y(b);
   const double product = a * b;
-  const double product_error = x.low * y.low - (((product - x.high * y.high) - x.low * y.high) - x.high * y.low);
+  const double product_error = std::fma(a, b, -product);
   const double next = sum + product;
   const double addend = next - sum;
   const double sum_error = (sum - (next - addend)) + (product - addend);

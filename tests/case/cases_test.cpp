@@ -63,14 +63,14 @@ std::string why_refused(const operation_case<Exec>& operation, const specificati
 }
 
 template <class Exec>
-void expect_verified_or_refused(context<Exec>& ctx, const operation_case<Exec>& operation,
-                                const specification& choice) {
+void expect_verified_or_refused(context<Exec>& ctx, const operation_case<Exec>& operation, const specification& choice,
+                                kept_reference* kept = nullptr) {
   if (const std::string reason = why_refused(operation, choice); !reason.empty()) {
     expect_refused(ctx, operation, choice, reason);
     return;
   }
   prepared_case<Exec> prepared(ctx, operation, choice, 1);
-  expect_verified(prepared.verify(1e12), choice);
+  expect_verified(prepared.verify(1e12, {}, kept), choice);
 }
 
 /// Results of one operation, type and layout.
@@ -86,23 +86,23 @@ class results_test : public testing::Test {
     specification choice = base_choice(info, type_, layout_);
     for (const std::string& mode : info.compute_modes) {
       choice.compute_mode = mode;
-      for (const std::string& implementation : info.implementations) {
-        choice.implementation = implementation;
-        run_shapes(ctx, info, choice);
-        if (testing::Test::HasFailure()) return;
+      for (const parameters& values : test_parameters(info, type_, layout_)) {
+        choice.values = values;
+        for (const shape& extents : test_shapes(info)) {
+          choice.shape = extents;
+          run_implementations(ctx, info, choice);
+          if (testing::Test::HasFailure()) return;
+        }
       }
     }
   }
 
  private:
-  void run_shapes(context<Exec>& ctx, const case_info& info, specification choice) {
-    for (const parameters& values : test_parameters(info, type_, layout_)) {
-      choice.values = values;
-      for (const shape& extents : test_shapes(info)) {
-        choice.shape = extents;
-        expect_verified_or_refused(ctx, *operation_, choice);
-        if (testing::Test::HasFailure()) return;
-      }
+  void run_implementations(context<Exec>& ctx, const case_info& info, specification choice) {
+    kept_reference kept;
+    for (const std::string& implementation : info.implementations) {
+      choice.implementation = implementation;
+      expect_verified_or_refused(ctx, *operation_, choice, &kept);
     }
   }
 

@@ -15,6 +15,9 @@ namespace prumo::cases {
 /// Bytes of one copy of all arrays of a case.
 std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout);
 
+/// The entries of each part of a reference, kept for cases that differ in their implementation alone.
+using kept_reference = std::vector<std::vector<reference_entry>>;
+
 /// A case whose arrays exist, `copies` times over so that calls can rotate past the caches.
 template <class Exec>
 class prepared_case {
@@ -43,8 +46,9 @@ class prepared_case {
 
   /// Fills the outputs of the first copy with NaN, runs once, and compares with the reference: every entry where that
   /// takes `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
-  /// `call` takes the place of run(0) where given: a replay of recorded calls, say.
-  check_result verify(double budget, const std::function<void()>& call = {});
+  /// `call` takes the place of run(0) where given: a replay of recorded calls, say. Parts that `kept` has are not
+  /// computed again, and those that are computed are added to it.
+  check_result verify(double budget, const std::function<void()>& call = {}, kept_reference* kept = nullptr);
 
  private:
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
