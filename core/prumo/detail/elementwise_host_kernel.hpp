@@ -133,7 +133,8 @@ class contiguous_host_kernel {
   using whole_chunk = std::integral_constant<std::int64_t, chunk_elements>;
   static constexpr auto each_input = std::index_sequence_for<In...>{};
 
-  void write_cached(std::int64_t begin, std::int64_t end) const {
+  /// A function of its own: with its chunks inlined, their constants stay in registers from one to the next.
+  PRUMO_FLATTEN [[gnu::noinline]] void write_cached(std::int64_t begin, std::int64_t end) const {
     if constexpr (converts) {
       for (; begin + chunk_elements <= end; begin += chunk_elements) {
         compute(begin, whole_chunk{}, outputs_.from(begin), each_input);
@@ -144,7 +145,7 @@ class contiguous_host_kernel {
 
   /// to[i] = element begin + i of the outputs, for i < count; a chunk at most where numbers are converted.
   template <class Count, std::size_t... I>
-  PRUMO_FLATTEN void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to,
+  void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to,
                              std::index_sequence<I...>) const {
     const auto compute_from = [&, formula = formula_](const auto*... from) {
       compute_outputs<chunk_elements>(count, to,
@@ -173,7 +174,7 @@ class contiguous_host_kernel {
     c_array<float, chunk_elements> widened_;
   };
 
-  void write_streaming(std::int64_t begin, std::int64_t end) const {
+  PRUMO_FLATTEN [[gnu::noinline]] void write_streaming(std::int64_t begin, std::int64_t end) const {
     // Only the first block may begin inside a line.
     const std::int64_t aligned = begin == 0 ? std::min(end, lead_elements()) : begin;
     write_cached(begin, aligned);
