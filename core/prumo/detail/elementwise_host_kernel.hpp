@@ -145,8 +145,7 @@ class contiguous_host_kernel {
 
   /// to[i] = element begin + i of the outputs, for i < count; a chunk at most where numbers are converted.
   template <class Count, std::size_t... I>
-  void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to,
-                             std::index_sequence<I...>) const {
+  void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to, std::index_sequence<I...>) const {
     const auto compute_from = [&, formula = formula_](const auto*... from) {
       compute_outputs<chunk_elements>(count, to,
                                       [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
