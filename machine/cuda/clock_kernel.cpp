@@ -29,8 +29,8 @@ __device__ long long next_tick() {
   return now;
 }
 
-/// A thousand operations in independent chains, whose values neither repeat nor leave their range: constant data
-/// would draw less power.
+/// A thousand operations in independent chains. Their values neither repeat nor leave their range, because constant
+/// data would draw less power.
 __device__ void work(float (&chains)[8], float parameter) {
   for (int i = 0; i < 128; ++i) {
     for (float& x : chains) x = fmaf(x, x, parameter);
@@ -62,7 +62,7 @@ __global__ void keep_busy(clock_reading* readings, long long settling, long long
   T sum = T(0);
   for (int i = 0; i < 8; ++i) sum += chains[i];
   if (threadIdx.x == 0) {
-    // The sum is used so that the work is done; the comparison is never true of a measurement.
+    // The compiler keeps the work because the sum is used. In a measurement the comparison is never true.
     const bool never = last_tick == first_tick && sum == parameter;
     readings[blockIdx.x] = {never ? 0 : last_cycle - first_cycle, last_tick - first_tick};
   }
@@ -112,7 +112,7 @@ std::optional<double> measure_clock(const Kokkos::Cuda& instance, clock_load loa
 std::optional<int> binary_version() {
   cudaFuncAttributes attributes{};
   if (cudaFuncGetAttributes(&attributes, keep_busy<float>) != cudaSuccess) {
-    cudaGetLastError();  // one that is left would be taken for a later call's
+    cudaGetLastError();  // clears the error, which a later call would report otherwise
     return std::nullopt;
   }
   return attributes.binaryVersion;

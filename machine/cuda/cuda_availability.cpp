@@ -6,7 +6,7 @@
 namespace prumo::machine {
 namespace {
 
-/// `12.4` of 12040.
+/// `12.4` for 12040.
 std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
@@ -40,7 +40,8 @@ std::string why_no_device<Kokkos::Cuda>() {
     if (mode == cudaComputeModeExclusiveProcess) ++exclusive;
   }
   if (prohibited == count) return "the GPU's compute mode is 'prohibited' (nvidia-smi --compute-mode)";
-  // Elsewhere the question would make a context, on a device that Kokkos may not choose.
+  // Only exclusive devices are asked, because the question makes a context, perhaps on a device that Kokkos does not
+  // choose.
   if (exclusive == count && cudaFree(nullptr) != cudaSuccess) {
     (void)cudaGetLastError();
     return "the GPU is in exclusive mode, and another process uses it";

@@ -21,11 +21,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A quarter of a second in all. A GPU leaves its idle clocks within some 20 ms.
+// Measuring takes a quarter of a second in all. A GPU leaves its idle clocks within about 20 ms.
 constexpr auto settling_time = 60ms;
 constexpr auto measuring_time = 50ms;
 
-/// Whether a call of the runtime succeeded; an error that is left would be taken for a later call's.
+/// Whether a call of the runtime succeeded. Clears the error, which a later call would report otherwise.
 bool succeeded(cudaError_t status) {
   if (status == cudaSuccess) return true;
   cudaGetLastError();

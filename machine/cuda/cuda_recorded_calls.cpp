@@ -25,7 +25,7 @@ class graph_calls final : public recorded_calls {
     }
     require_success(cudaStreamEndCapture(stream, graph.receive()), "cudaStreamEndCapture");
     require_success(cudaGraphInstantiate(executable_.receive(), graph, 0), "cudaGraphInstantiate");
-    // Without it, the first replay would carry the graph to the device.
+    // Otherwise the first replay would upload the graph.
     require_success(cudaGraphUpload(executable_, stream), "cudaGraphUpload");
   }
 

@@ -2,29 +2,29 @@
 #pragma once
 
 /// \file
-/// What the attributes that a GPU's runtime tells as plain integers mean.
+/// Reads the attributes that a GPU's runtime gives as plain integers.
 
 #include <cstdint>
 #include <optional>
 
 namespace prumo::machine {
 
-/// The value where it is above zero: drivers answer 0 for what they do not know.
+/// The value, or nothing if it is not above zero: drivers answer 0 for what they do not know.
 inline std::optional<int> positive(std::optional<int> value) { return value.value_or(0) > 0 ? value : std::nullopt; }
 
-/// The same as a size.
+/// The same for a size in bytes.
 inline std::optional<std::int64_t> positive_size(std::optional<int> value) {
   if (!positive(value)) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 
-/// MHz of a clock in kHz that is above zero.
+/// A clock in MHz from one in kHz; nothing if it is not above zero.
 inline std::optional<double> megahertz_of(std::optional<int> kilohertz) {
   if (!positive(kilohertz)) return std::nullopt;
   return *kilohertz * 1e-3;
 }
 
-/// A yes or no that is told as a number.
+/// A yes or no that the runtime gives as a number.
 inline std::optional<bool> flag(std::optional<int> value) {
   if (!value) return std::nullopt;
   return *value != 0;

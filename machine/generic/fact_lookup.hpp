@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Reading the extras of device_facts, for the backends' arithmetic on them.
+/// Reads the extras of device_facts, which backends compute peaks from.
 
 #include <prumo/machine/device_facts.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace prumo::machine {
 
-/// The extra of that name; null where there is none.
+/// The extra of that name; null if there is none.
 inline const fact_value* extra_of(const device_facts& facts, std::string_view name) {
   for (const fact& each : facts.extras) {
     if (each.name == name) return &each.value;
@@ -21,7 +21,7 @@ inline const fact_value* extra_of(const device_facts& facts, std::string_view na
   return nullptr;
 }
 
-/// A number, whole or not; none where the extra is unknown or no number.
+/// A number, whole or not; none if the extra is unknown or no number.
 inline std::optional<double> number_of(const device_facts& facts, std::string_view name) {
   const fact_value* const found = extra_of(facts, name);
   if (found == nullptr) return std::nullopt;
@@ -30,7 +30,7 @@ inline std::optional<double> number_of(const device_facts& facts, std::string_vi
   return std::nullopt;
 }
 
-/// A text; empty where the extra is unknown or no text.
+/// A text; empty if the extra is unknown or no text.
 inline std::string text_of(const device_facts& facts, std::string_view name) {
   const fact_value* const found = extra_of(facts, name);
   const auto* const known = found == nullptr ? nullptr : std::get_if<std::string>(&found->value);
@@ -44,7 +44,7 @@ inline bool is_true(const device_facts& facts, std::string_view name) {
   return known != nullptr && *known;
 }
 
-/// `1980` of 1980.2.
+/// The number without decimals: `1980` for 1980.2.
 inline std::string whole_digits(double value) {
   char buffer[32];
   std::snprintf(buffer, sizeof(buffer), "%.0f", value);

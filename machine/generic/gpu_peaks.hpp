@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// How theoretical peaks of GPUs are put together, whoever made them: units x flop x clock, and where each came from.
+/// Computes the theoretical peaks of GPUs: units x flop x clock. Each peak says where its factors come from.
 
 #include "fact_lookup.hpp"
 
@@ -25,8 +25,8 @@ inline peak blank_peak(peak_unit unit, std::optional<dtype> type, peak_clock clo
   return result;
 }
 
-/// Multiprocessors x flops x clock, flop/s; `work` is the flops of one multiprocessor and clock in words, `rate_source`
-/// tells where they come from.
+/// Sets a peak to multiprocessors x flops x clock, in flop/s. `work` says in words what one multiprocessor does in one
+/// clock, and `rate_source` where that number comes from.
 inline void set_flop_peak(peak& result, const device_facts& facts, const multiprocessor_name& name, int flops,
                           const std::string& work, const std::string& rate_source) {
   if (!facts.cores) {
@@ -47,8 +47,8 @@ inline void set_flop_peak(peak& result, const device_facts& facts, const multipr
                   (at_maximum ? "; the driver's maximum clock" : "; clock measured under vector load");
 }
 
-/// Transfers a clock x memory clock x width of the bus, bytes/s; `transfers_source` tells where the first comes from,
-/// empty where it is that of every such memory.
+/// Sets a peak to transfers per clock x memory clock x width of the bus, in bytes/s. `transfers_source` says where the
+/// number of transfers comes from; it is empty if all such memories have the same number.
 inline void set_memory_peak(peak& result, const device_facts& facts, int transfers,
                             const std::string& transfers_source) {
   const bool at_maximum = result.clock == peak_clock::max;
@@ -65,12 +65,12 @@ inline void set_memory_peak(peak& result, const device_facts& facts, int transfe
     result.source =
         std::to_string(transfers) + " x " + whole_digits(*megahertz) + " MHz x " + whole_digits(*bits) + " bits / 8" +
         (transfers_source.empty() ? "" : "; " + transfers_source) +
-        (at_maximum ? "; the driver's maximum memory clock" : "; memory clock that the driver told under load");
+        (at_maximum ? "; the driver's maximum memory clock" : "; memory clock that the driver reported under load");
   }
 }
 
-/// The peaks of a tensor unit at both clocks; `flops` of one multiprocessor and clock, of the kind that `unit` names.
-/// Where they are not known, `rate_source` tells why. `inputs` as in machine::peak.
+/// Adds the peaks of a tensor unit at both clocks. `flops` is what one multiprocessor does in one clock, and `unit` is
+/// the unit of that number. If it is not known, `rate_source` says why. `inputs` is as in machine::peak.
 inline void add_tensor_peaks(std::vector<peak>& peaks, const device_facts& facts, const multiprocessor_name& name,
                              dtype type, std::optional<int> flops, const std::string& unit,
                              const std::string& rate_source, std::string_view inputs = {}) {

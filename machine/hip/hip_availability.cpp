@@ -9,20 +9,20 @@
 namespace prumo::machine {
 namespace {
 
-/// The driver's door. The runtime says the same of a machine without it and of one where this user may not pass.
+/// The driver's device file. The runtime has one error for a missing file and for a user who may not open it.
 std::string why_none_is_found() {
   const char* const door = "/dev/kfd";
   if (access(door, R_OK | W_OK) == 0) {
     return "HIP finds no GPU here that it supports, or HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES hides it";
   }
   if (errno == EACCES) {
-    return std::string("this user may not open ") + door + ": it takes the groups render and video";
+    return std::string("this user may not open ") + door + ": the user must be in the groups render and video";
   }
   return std::string("HIP finds no GPU here: there is no ") + door + ", which the amdgpu driver makes";
 }
 
 #if defined(KOKKOS_ARCH_AMD_GPU)
-/// A program holds code for one architecture; on any other its first kernel fails.
+/// A program holds code for one architecture. On any other one its first kernel fails.
 std::string why_code_does_not_fit(int count) {
   const std::string_view built_for = KOKKOS_ARCH_AMD_GPU;
   std::string found;

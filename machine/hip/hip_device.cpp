@@ -15,7 +15,7 @@ namespace prumo::machine {
 namespace hip {
 namespace {
 
-/// Whether a call of the runtime succeeded; an error that is left would be taken for a later call's.
+/// Whether a call of the runtime succeeded. Clears the error, which a later call would report otherwise.
 bool succeeded(hipError_t status) {
   if (status == hipSuccess) return true;
   (void)hipGetLastError();
@@ -33,7 +33,7 @@ std::string pci_bus_id(int device) {
   return succeeded(hipDeviceGetPCIBusId(text, sizeof(text), device)) ? std::string(text) : std::string();
 }
 
-/// The runtime's 16 bytes are the 16 hexadecimal digits that other tools show after `GPU-`.
+/// The 16 bytes of the UUID are 16 hexadecimal digits as characters. Other tools show them after `GPU-`.
 std::string uuid_text(int device) {
   hipUUID uuid{};
   if (!succeeded(hipDeviceGetUuid(&uuid, device)) || uuid.bytes[0] == 0) return {};

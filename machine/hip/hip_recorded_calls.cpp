@@ -25,7 +25,7 @@ class graph_calls final : public recorded_calls {
     }
     require_success(hipStreamEndCapture(stream, graph.receive()), "hipStreamEndCapture");
     require_success(hipGraphInstantiate(executable_.receive(), graph, nullptr, nullptr, 0), "hipGraphInstantiate");
-    // Without it, the first replay would carry the graph to the device.
+    // Otherwise the first replay would upload the graph.
     require_success(hipGraphUpload(executable_, stream), "hipGraphUpload");
   }
 

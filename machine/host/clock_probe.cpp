@@ -13,15 +13,15 @@ namespace prumo::machine::host {
 
 namespace {
 
-// A block of 16 microseconds at 4 GHz: long against the 30 nanoseconds of reading the time, short against the
-// hundreds of microseconds in which a processor changes its clock.
+// At 4 GHz a block takes 16 microseconds. That is long beside the 30 nanoseconds of reading the time, and short beside
+// the hundreds of microseconds that a processor takes to change its clock.
 constexpr std::int64_t chain_rounds = 500;
 
 double seconds_since(probe_clock::time_point start) {
   return std::chrono::duration<double>(probe_clock::now() - start).count();
 }
 
-/// Clock in Hz by one block of the chain.
+/// The clock in Hz, from the time of one block of the chain.
 double chain_hertz() {
   const auto start = probe_clock::now();
   integer_chain(chain_rounds);
@@ -36,7 +36,7 @@ std::optional<double> plausible_mhz(std::vector<double> hertz) {
   return megahertz >= 500 && megahertz <= 7000 ? std::optional(megahertz) : std::nullopt;
 }
 
-/// Rounds that take about a number of chain blocks.
+/// The number of rounds that take as long as `chain_blocks` blocks of the chain, about.
 std::int64_t rounds_for(const fma_kernel& kernel, double chain_blocks) {
   const double cycles = static_cast<double>(chain_rounds * chain_length) * chain_blocks;
   return std::max<std::int64_t>(1,
@@ -49,7 +49,7 @@ void bind_this_thread([[maybe_unused]] int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
-  sched_setaffinity(0, sizeof(set), &set);  // measured unbound if refused
+  sched_setaffinity(0, sizeof(set), &set);  // if the system refuses, the thread measures unbound
 #endif
 }
 

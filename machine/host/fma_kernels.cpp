@@ -21,9 +21,8 @@ void integer_chain(std::int64_t rounds) {
 
 namespace {
 
-// Twelve accumulators hide a latency of up to six cycles on two pipes. Two alternating multipliers keep the
-// values changing (constant operands would draw less power, and so run at a higher clock than real work) and
-// bounded.
+// Twelve accumulators hide a latency of up to six cycles on two pipes. Two alternating multipliers keep the values
+// bounded and changing. Constant operands would draw less power, and so run at a higher clock than real work.
 #define PRUMO_TWELVE_ACCUMULATORS(constraint)                                                                     \
   constraint(a0), constraint(a1), constraint(a2), constraint(a3), constraint(a4), constraint(a5), constraint(a6), \
       constraint(a7), constraint(a8), constraint(a9), constraint(a10), constraint(a11)
@@ -88,8 +87,8 @@ void integer_chain(std::int64_t rounds) {
 
 namespace {
 
-// Twenty-four accumulators hide a latency of up to six cycles on four pipes. The product is added and
-// subtracted in turn, so that values change and stay bounded.
+// Twenty-four accumulators hide a latency of up to six cycles on four pipes. The product is added and subtracted in
+// turn, so that values change and stay bounded.
 #define PRUMO_FOR_24(step)                                                                                            \
   step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) step(10) step(11) step(12) step(13) \
       step(14) step(15) step(16) step(17) step(18) step(19) step(20) step(21) step(22) step(23)

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Instruction sequences of known length. They are written in assembly so that no compiler shortens them, and
-/// are chosen at run time, so that a program compiled for any processor measures what the present one can do.
+/// Instruction sequences of known length. They are written in assembly, so that no compiler shortens them. They are
+/// chosen at run time, so that a program compiled for any processor measures what the present one can do.
 
 #include <cstdint>
 #include <string>
@@ -21,12 +21,12 @@ inline constexpr bool has_integer_chain = false;
 /// Additions of one round of integer_chain().
 inline constexpr std::int64_t chain_length = 128;
 
-/// Runs a chain of additions each of which waits for the one before: chain_length cycles a round, as a
-/// register's addition to another takes one cycle on every processor supported. (An immediate operand would
-/// not do: some processors add those while renaming registers.)
+/// Runs a chain of additions, each of which waits for the one before. Adding one register to another takes one cycle on
+/// every supported processor, so a round takes chain_length cycles. The operand is no immediate number, because some
+/// processors add such numbers while they rename registers, which takes no cycle.
 void integer_chain(std::int64_t rounds);
 
-/// Independent fused multiply-adds, enough of them in flight to fill the pipes.
+/// Independent fused multiply-adds, of which enough are in flight to fill the pipes.
 struct fma_kernel {
   const char* name = "";
   int bits = 0;                        ///< of one vector
@@ -34,7 +34,7 @@ struct fma_kernel {
   void (*run)(std::int64_t rounds) = nullptr;
 };
 
-/// Those that a processor with the given instruction sets executes, the widest first.
+/// The kernels that a processor with these instruction sets can run, the widest first.
 std::vector<fma_kernel> fma_kernels(const std::vector<std::string>& instruction_sets);
 
 }  // namespace prumo::machine::host

@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Half a second in all for one kind of core. A processor leaves its power-saving clocks within tens of
-// milliseconds.
+// Measuring takes half a second in all if there is one kind of core. A processor leaves its power-saving clocks within
+// tens of milliseconds.
 constexpr auto settling_time = 40ms;
 constexpr auto measuring_time = 30ms;
 constexpr auto load_settling_time = 60ms;
@@ -29,8 +29,7 @@ struct ask_where_threads_run {
   void operator()(int thread) const { allowed_cpus[thread] = allowed_cpus_of_this_thread(); }
 };
 
-/// All threads keep the same times, which takes the place of a barrier: it cannot hang should a thread come
-/// late.
+/// All threads begin and end at the same times. So no barrier is needed, which would hang if a thread never came.
 struct read_light_clock {
   clock_reading* readings;
   probe_clock::time_point begin;
@@ -57,7 +56,7 @@ void on_every_thread(const Exec& instance, const char* label, const Functor& fun
   instance.fence("prumo::machine::facts_of");
 }
 
-/// A hardware thread of each kind of core for the measurement of its pipes.
+/// Measures the pipes of each kind of core, on one hardware thread of the kind.
 std::vector<std::optional<fma_measurement>> measure_kinds(const host_observation& seen,
                                                           const std::vector<fma_kernel>& kernels) {
   std::vector<std::optional<fma_measurement>> result(seen.machine.kinds.size());
@@ -65,7 +64,7 @@ std::vector<std::optional<fma_measurement>> measure_kinds(const host_observation
     auto& of_kind = result[static_cast<std::size_t>(thread.kind)];
     if (!of_kind) of_kind = measure_fma_units(kernels, thread.cpu, pipe_measuring_time);
 #if !defined(__linux__)
-    break;  // threads cannot be bound, and run on the fastest cores
+    break;  // threads cannot be bound here, so only the fastest cores are measured
 #endif
   }
   return result;
@@ -103,7 +102,7 @@ device_facts gather_facts(const Exec& instance, std::string_view backend, clock_
   return assemble_facts(seen, files);
 }
 
-/// All instances share the processor packages, whose counters one of them has to follow.
+/// The energy of all processor packages. One object follows their counters for all instances.
 device_reading read_packages() {
   static package_energy packages{system_files()};
   device_reading reading;

@@ -54,14 +54,14 @@ void set_pipes(core_kind& kind, const std::optional<fma_measurement>& measured, 
     kind.vector_bits = known->bits;
     kind.fma_pipes_source = known->source + " has " + vectors_in_words(known->pipes, known->bits);
   } else {
-    kind.fma_pipes_source = "not in the table of microarchitectures, and no measurement gave a whole number";
+    kind.fma_pipes_source = "not in the table of microarchitectures, and no measurement gave a whole number of pipes";
   }
 }
 
 std::vector<core_kind> usable_kinds(const host_observation& seen, const std::vector<hardware_thread>& usable) {
   std::vector<core_kind> kinds;
-  // The table speaks of the processor that CPUID or /proc/cpuinfo names first: not of each kind of a hybrid
-  // one.
+  // The table knows only the processor that CPUID or /proc/cpuinfo names first. It says nothing about the other kinds
+  // of cores of a hybrid processor.
   const auto known = seen.machine.kinds.size() == 1 ? known_fma_units(seen.subject) : std::nullopt;
   for (std::size_t which = 0; which < seen.machine.kinds.size(); ++which) {
     std::vector<hardware_thread> members;
@@ -94,8 +94,8 @@ std::vector<core_kind> usable_kinds(const host_observation& seen, const std::vec
   return kinds;
 }
 
-/// The usable hardware threads by memory node and core, the fastest cores of a node first: what places for any number
-/// of threads can be chosen from.
+/// The usable hardware threads by memory node and core, the fastest cores of a node first. The places for any number of
+/// threads are chosen from these.
 fact_value::list describe_numa_domains(std::vector<hardware_thread> usable) {
   std::sort(usable.begin(), usable.end(), [](const hardware_thread& a, const hardware_thread& b) {
     return std::tie(a.numa_node, a.kind, a.core, a.cpu) < std::tie(b.numa_node, b.kind, b.core, b.cpu);
@@ -119,7 +119,7 @@ fact_value::list describe_numa_domains(std::vector<hardware_thread> usable) {
 
 void add_warnings(const host_observation& seen, const system_files& files, device_facts& facts) {
   auto& warnings = facts.warnings;
-  // Threads of one core are as good as one: a thread may move between them and keeps its caches.
+  // A thread may move between the hardware threads of one core, because it keeps its caches there.
   const auto unbound = [&](const std::vector<int>& cpus) {
     return cpus.size() > 1 && count_cores(threads_among(seen.machine, cpus)) > 1;
   };
@@ -136,20 +136,19 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
                        " and leave part of the vector units idle: configure with -DPRUMO_NATIVE=ON");
   }
   if (facts.cpu_quota && *facts.cpu_quota < facts.threads) {
-    warnings.push_back("the control group allows " + two_digits(*facts.cpu_quota) + " cores to " +
-                       std::to_string(facts.threads) + " threads: they will be stopped now and then");
+    warnings.push_back("the control group allows " + std::to_string(facts.threads) + " threads the time of " +
+                       two_digits(*facts.cpu_quota) + " cores: they will be stopped now and then");
   }
   if (facts.power_source == "battery") warnings.push_back("the machine runs on its battery");
   const std::string driver = files.word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").value_or("");
-  // Under these two drivers the processor chooses its clock itself, and "powersave" is their ordinary
-  // governor.
+  // With these two drivers the processor chooses its clock itself, and "powersave" is the usual governor.
   if (facts.governor == "powersave" && driver != "intel_pstate" && driver != "amd-pstate-epp") {
     warnings.push_back("the governor is powersave: clocks stay low");
   }
   for (const core_kind& kind : facts.core_kinds) {
     if (kind.clock_max_mhz && kind.clock_measured_mhz && *kind.clock_measured_mhz > 1.02 * *kind.clock_max_mhz) {
       warnings.push_back(
-          "the measured clock is above the maximum that the system tells: shares of the peak at the "
+          "the measured clock is above the maximum that the system reports: shares of the peak at the "
           "maximum clock are too high");
     }
   }
@@ -162,9 +161,9 @@ void add_warnings(const host_observation& seen, const system_files& files, devic
       if (reading.under_load) rates.push_back(reading.under_load->fma_rate);
     }
     if (const auto rate = median_of(rates); rate && *rate < 0.8 * seen.fma_units[0]->pipes) {
-      warnings.push_back("with all threads at work a core gets " + two_digits(*rate) + " of " +
+      warnings.push_back("with all threads at work, a core does " + two_digits(*rate) + " instead of " +
                          two_digits(seen.fma_units[0]->rate) +
-                         " vector operations a cycle done: cores are shared, or the machine is busy");
+                         " vector operations a cycle: cores are shared, or the machine is busy");
     }
   }
 }
@@ -253,10 +252,10 @@ device_facts assemble_facts(const host_observation& seen, const system_files& fi
                   {"omp_places", text_or_unknown(seen.places)},
                   {"control_group_cpu_set", control_group_cpu_set(files)},
                   {"topology_source", text_or_unknown(seen.machine.source)}};
-  // Where the system does not tell where threads may run, they cannot be placed either.
+  // Threads can only be placed if the system says where they may run.
   if (!cpus.empty() && !usable.empty()) facts.extras.push_back({"numa_domains", describe_numa_domains(usable)});
-  // On x86 in a virtual machine this is the time stamp counter's rate, not the clock: a check on the measured
-  // one.
+  // In a virtual machine on x86 this is the rate of the time stamp counter and not the clock. It is a check on the
+  // measured clock.
   if (const auto reported = field_of(files.text("/proc/cpuinfo").value_or(""), "cpu MHz")) {
     facts.extras.push_back({"clock_reported_mhz", std::strtod(reported->c_str(), nullptr)});
   }

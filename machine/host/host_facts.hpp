@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Puts a host's facts together from what the processor, the system and measurements say.
+/// Puts a host's facts together from the processor, the system and measurements.
 
 #include "clock_probe.hpp"
 #include "processor.hpp"
@@ -19,12 +19,12 @@ namespace prumo::machine::host {
 /// Everything that facts are made from.
 struct host_observation {
   std::string_view backend;                    ///< `openmp`
-  std::vector<std::vector<int>> allowed_cpus;  ///< of each thread; empty lists where the system does not tell
+  std::vector<std::vector<int>> allowed_cpus;  ///< of each thread; empty lists if the system does not say
   processor subject;
   topology machine;
   std::vector<clock_reading> readings;                    ///< of each thread; empty: not measured
   std::vector<std::optional<fma_measurement>> fma_units;  ///< of each kind of core; empty: not measured
-  std::string proc_bind;                                  ///< OMP_PROC_BIND; empty where it is not set
+  std::string proc_bind;                                  ///< OMP_PROC_BIND; empty if it is not set
   std::string places;                                     ///< OMP_PLACES
 };
 
@@ -33,7 +33,7 @@ device_facts assemble_facts(const host_observation& seen, const system_files& fi
 /// Where threads may run, in words: `threads on 0-7`, `unbound: any of 0-7`.
 std::string describe_affinity(const std::vector<std::vector<int>>& allowed_cpus);
 
-/// All hardware threads that one of the lists has.
+/// All hardware threads that are in at least one of the lists.
 std::vector<int> union_of(const std::vector<std::vector<int>>& allowed_cpus);
 
 }  // namespace prumo::machine::host

@@ -10,7 +10,7 @@ namespace prumo::machine::host {
 
 namespace {
 
-/// `2`, `0.5`, `3741`: as few digits as tell the number.
+/// A number in few digits: `2`, `0.5`, `3741`.
 std::string digits(double value) {
   char text[32];
   if (std::abs(value) >= 100) {
@@ -21,7 +21,7 @@ std::string digits(double value) {
   return text;
 }
 
-/// The cores' worth of processor time that kernels get.
+/// The processor time that kernels get, in cores.
 double usable_cores(const device_facts& facts) {
   double cores = facts.threads;
   if (facts.cpu_quota) cores = std::min(cores, *facts.cpu_quota);
@@ -33,7 +33,7 @@ std::optional<double> clock_of(const core_kind& kind, peak_clock clock) {
   return kind.clock_vector_mhz ? kind.clock_vector_mhz : kind.clock_measured_mhz;
 }
 
-/// Why a kind's contribution cannot be known, or nothing.
+/// Why the peak of this kind of core cannot be known; empty if it can.
 std::string what_is_unknown(const core_kind& kind, peak_clock clock) {
   if (!kind.cores) return "the number of cores is not known";
   if (!kind.fma_pipes || !kind.vector_bits) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Theoretical ceilings of a host from its facts; arithmetic alone.
+/// Computes the theoretical ceilings of a host from its facts.
 
 #include <prumo/machine/device_facts.hpp>
 
@@ -10,9 +10,9 @@
 
 namespace prumo::machine::host {
 
-/// For each type, at the maximum clock and at the clock measured under vector load: the sum over the kinds of
-/// cores of cores x pipes x lanes x 2 x clock. No more cores count than there are threads, and as much of
-/// them as the control group's quota allows; the fastest first.
+/// For each type: cores x pipes x lanes x 2 x clock, summed over the kinds of cores. Each peak is given at the maximum
+/// clock and at the clock measured under vector load. There are at most as many cores as threads, the fastest cores
+/// first, and the control group's quota may allow less.
 std::vector<peak> peaks_of_host(const device_facts& facts);
 
 }  // namespace prumo::machine::host

@@ -10,7 +10,7 @@ package_energy::package_energy(system_files files) : files_(std::move(files)) {
   // AMD's packages have the same name there.
   for (const std::string& zone : files_.names_in(root, "intel-rapl:")) {
     const auto name = files_.word(root + zone + "/name");
-    if (!name || !name->starts_with("package")) continue;  // core, dram and psys are parts or wholes of it
+    if (!name || !name->starts_with("package")) continue;  // core, dram: parts of a package; psys: the whole machine
     const auto range = files_.integer(root + zone + "/max_energy_range_uj");
     counters_.push_back({root + zone, range && *range > 0 ? range : std::nullopt, std::nullopt, 0});
   }
@@ -40,7 +40,7 @@ std::optional<double> package_energy::read() {
     joules += static_cast<double>(each.total) * 1e-6;
   }
   if (!complete) {
-    // A package's part that is missing now would be missing from every later total.
+    // The energy that is missing now would be missing from every later total.
     counters_.clear();
     return std::nullopt;
   }

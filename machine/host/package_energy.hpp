@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Energy of the processor packages from their counters (RAPL), which Linux shows to those who may read them.
+/// The energy of the processor packages, from their counters (RAPL). Linux shows these only to users who may read them.
 
 #include "system_files.hpp"
 
@@ -14,14 +14,14 @@
 
 namespace prumo::machine::host {
 
-/// Follows the counters of all packages and adds them up. A counter wraps after some minutes at full power (65 kJ on
-/// many processors): whoever waits longer between two readings loses whole turns of it.
+/// Follows the counters of all packages and adds them up. A counter starts again after some minutes at full power (65
+/// kJ on many processors). If readings are further apart than that, energy is lost from the total.
 class package_energy {
  public:
   explicit package_energy(system_files files);
 
-  /// Joules that all packages took since the first reading, which is zero; none where the machine has no such counters
-  /// or keeps one of them from this user. Threads may call it at the same time.
+  /// The joules that all packages used since the first reading, which is zero. None if the machine has no such
+  /// counters, or if this user may not read one of them. Threads may call it at the same time.
   std::optional<double> read();
 
  private:

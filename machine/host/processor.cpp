@@ -126,7 +126,7 @@ void ask_x86(processor& subject) {
   if ((leaf1.ecx >> 27) & 1) words.enabled_states = enabled_states();  // OSXSAVE
   subject.instruction_sets = x86_instruction_sets(words);
 
-  // Hypervisors make leaf 16h up, or leave it empty.
+  // Hypervisors invent the values of leaf 16h or leave it empty.
   const registers clocks = cpuid(0x16);
   if (subject.vendor == "Intel" && !*subject.virtual_machine) {
     if ((clocks.eax & 0xffff) != 0) subject.clock_base_mhz = clocks.eax & 0xffff;
@@ -145,7 +145,7 @@ void ask_system(processor& subject, const system_files& files) {
   for (const char* key : {"model name", "Model", "cpu"}) {
     if (!subject.name) subject.name = field_of(table, key);
   }
-  // The length in force for new processes, in bytes.
+  // The vector length of new processes, in bytes.
   if (has_instruction_set(subject.instruction_sets, "sve")) {
     if (const auto bytes = files.integer("/proc/sys/abi/sve_default_vector_length"); bytes && *bytes > 0) {
       subject.vector_bits = static_cast<int>(*bytes * 8);

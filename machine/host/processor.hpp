@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What the processor says of itself: its name, its instruction sets, and what is known of its vector units.
+/// Identifies the processor: its name, its instruction sets, and what is known about its vector units.
 
 #include "system_files.hpp"
 
@@ -30,10 +30,10 @@ struct processor {
   int part = -1;         ///< ARM
 };
 
-/// Asks the processor, and the system where the processor does not answer.
+/// Asks the processor, and the system for what the processor does not say.
 processor identify_processor(const system_files& files);
 
-/// The registers of the x86 instruction CPUID that tell instruction sets, and those that the system keeps
+/// The registers of the x86 instruction CPUID that name instruction sets, and the register states that the system saves
 /// (XCR0).
 struct x86_feature_words {
   std::uint32_t leaf1_ecx = 0;
@@ -51,28 +51,28 @@ std::vector<std::string> x86_instruction_sets(const x86_feature_words& words);
 /// The instruction sets of the line `Features` in an ARM /proc/cpuinfo.
 std::vector<std::string> arm_instruction_sets(std::string_view features);
 
-/// Who designed an ARM core, by MIDR implementer; empty where unknown.
+/// Who designed an ARM core, by MIDR implementer; empty if unknown.
 std::string_view arm_vendor(int implementer);
 
-/// The name of an ARM core by MIDR implementer and part; empty where unknown.
+/// The name of an ARM core, by MIDR implementer and part; empty if unknown.
 std::string_view arm_core_name(int implementer, int part);
 
-/// The width of the widest vectors of a list of instruction sets; none where it holds no vectors, or SVE,
-/// whose width only the processor knows.
+/// The width of the widest vectors of a list of instruction sets. None if there are no vectors in it, or SVE, whose
+/// width only the processor knows.
 std::optional<int> vector_bits_of(const std::vector<std::string>& instruction_sets);
 
 bool has_instruction_set(const std::vector<std::string>& instruction_sets, std::string_view name);
 
-/// How many fused multiply-adds of how many bits a core starts each cycle.
+/// The vector units of a core: `pipes` fused multiply-adds of `bits` bits start in each cycle.
 struct fma_units {
   double pipes = 0;
   int bits = 0;
   std::string source;
 };
 
-/// What is certain about a microarchitecture, none otherwise. Sources: Intel's optimization reference manual,
-/// AMD's software optimization guides for families 17h, 19h and 1Ah, Arm's software optimization guides of
-/// the cores named.
+/// The units of the processor's microarchitecture; none if they are not known for certain. Sources: Intel's
+/// optimization reference manual, AMD's software optimization guides for families 17h, 19h and 1Ah, and Arm's software
+/// optimization guides for the cores.
 std::optional<fma_units> known_fma_units(const processor& subject);
 
 }  // namespace prumo::machine::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What processors do not tell of themselves.
+// Tables of what processors do not report about themselves.
 #include "processor.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct arm_core {
   int fma_bits;
 };
 
-/// Names as util-linux' lscpu has them (sys-utils/lscpu-arm.c).
+/// The names are those of lscpu in util-linux (sys-utils/lscpu-arm.c).
 constexpr arm_core arm_cores[] = {
     {0x41, 0xd03, "Cortex-A53", 0, 0},
     {0x41, 0xd04, "Cortex-A35", 0, 0},
@@ -93,7 +93,7 @@ std::optional<fma_units> known_fma_units(const processor& subject) {
     if (is_model({0x8f})) return fma_units{2, 512, "Sapphire Rapids"};
     if (is_model({0xcf})) return fma_units{2, 512, "Emerald Rapids"};
     if (is_model({0xad, 0xae})) return fma_units{2, 512, "Granite Rapids"};
-    return std::nullopt;  // 55h, Skylake server, has one unit or two by product
+    return std::nullopt;  // 55h, Skylake server, has one unit or two, depending on the product
   }
   if (subject.vendor == "AMD") {
     if (subject.family == 0x17) {

@@ -17,9 +17,8 @@ namespace {
 
 constexpr const char* processors = "/sys/devices/system/cpu/";
 
-/// The group's folder and those above it, innermost first, each beginning with the hierarchy's mount point.
-/// Inside a container the path may name folders that only the host sees; they are not there and are passed
-/// over.
+/// The folders of a group and of the groups above it, the innermost first. Each path begins with the mount point of the
+/// hierarchy. In a container the path may name folders that only the host sees; these are left out.
 std::vector<std::string> folders_upwards(const std::string& mount, std::string_view path) {
   std::vector<std::string> folders;
   while (path.size() > 1 && path.front() == '/') {
@@ -30,7 +29,7 @@ std::vector<std::string> folders_upwards(const std::string& mount, std::string_v
   return folders;
 }
 
-/// Where a controller may be: folders of version 2, then of version 1.
+/// The folders where a controller may be: first those of version 2, then those of version 1.
 struct control_groups {
   std::vector<std::string> unified;
   std::vector<std::string> legacy;
@@ -107,7 +106,7 @@ std::optional<double> cpu_quota(const system_files& files) {
 }
 
 std::optional<std::int64_t> control_group_memory_available(const system_files& files) {
-  // Version 1 spells "no limit" as the largest multiple of a page; no machine has 2^60 bytes.
+  // In version 1 "no limit" is the largest multiple of a page. No machine has 2^60 bytes.
   constexpr std::int64_t unlimited = std::int64_t{1} << 60;
   const control_groups groups = groups_of(files, "memory");
   std::optional<std::int64_t> least;
@@ -144,7 +143,7 @@ std::optional<std::string> power_source(const system_files& files) {
   bool mains = false;
   for (const std::string& name : files.names_in(folder)) {
     const std::string supply = folder + name;
-    // Mice and headsets report their batteries too; they do not feed the machine.
+    // Mice and headsets report batteries, too, but these do not feed the machine.
     if (files.word(supply + "/scope") == "Device") continue;
     const auto type = files.word(supply + "/type");
     if (type == "Battery") {
@@ -185,7 +184,7 @@ std::optional<double> power_limit_w(const system_files& files) {
   std::optional<double> sum;
   for (const std::string& zone : files.names_in(folder, "intel-rapl:")) {
     const auto name = files.word(folder + zone + "/name");
-    if (!name || !name->starts_with("package")) continue;  // core, dram and psys are parts or wholes of it
+    if (!name || !name->starts_with("package")) continue;  // core, dram: parts of a package; psys: the whole machine
     for (const char* constraint : {"0", "1", "2"}) {
       const std::string beginning = folder + zone + "/constraint_" + constraint;
       if (files.word(beginning + "_name") != "long_term") continue;

@@ -28,7 +28,8 @@ int count_different(const std::vector<hardware_thread>& threads, Key key) {
   return static_cast<int>(seen.size());
 }
 
-/// Intel's hybrid processors list the threads of each kind; ARM's tell a capacity, 1024 for the fastest kind.
+/// Intel's hybrid processors list the threads of each kind. ARM's give each core a capacity, which is 1024 for the
+/// fastest kind.
 void read_kinds(const system_files& files, topology& machine) {
   const auto performance = parse_cpu_list(files.text("/sys/devices/cpu_core/cpus").value_or(""));
   const auto efficiency = parse_cpu_list(files.text("/sys/devices/cpu_atom/cpus").value_or(""));
@@ -78,7 +79,8 @@ std::optional<std::int64_t> system_number(const std::string& name) {
   return size == 4 ? number & 0xffffffff : number;
 }
 
-/// macOS numbers no cores, so consecutive numbers stand for them, performance level 0 (the fastest) first.
+/// macOS does not number its cores, so they get consecutive numbers here, beginning with performance level 0, the
+/// fastest.
 topology read_topology_of_sysctl() {
   topology machine;
   machine.source = "sysctl";
@@ -127,7 +129,7 @@ topology read_topology_of_sysfs(const system_files& files) {
     thread.cpu = cpu;
     auto siblings = parse_cpu_list(files.text(folder + "core_cpus_list").value_or(""));
     if (siblings.empty()) siblings = parse_cpu_list(files.text(folder + "thread_siblings_list").value_or(""));
-    thread.core = siblings.empty() ? cpu : siblings.front();  // numbers of cores repeat between packages and dies
+    thread.core = siblings.empty() ? cpu : siblings.front();  // the system's own core numbers repeat between dies
     thread.package = static_cast<int>(files.integer(folder + "physical_package_id").value_or(0));
     if (const auto node = node_of.find(cpu); node != node_of.end()) thread.numa_node = node->second;
     machine.threads.push_back(thread);
@@ -158,7 +160,7 @@ topology read_topology(const system_files& files) {
 #endif
   if (machine.threads.empty()) machine = read_topology_of_sysfs(files);
 #if defined(__APPLE__)
-  // hwloc knows no kinds of cores on older systems; sysctl does.
+  // On older systems hwloc does not know the kinds of cores, but sysctl does.
   if (machine.threads.empty() || machine.kinds.size() < 2) {
     topology found = read_topology_of_sysctl();
     if (!found.threads.empty()) machine = std::move(found);

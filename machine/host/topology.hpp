@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Hardware threads, cores, caches and memory nodes, from hwloc where prumo was built with it, else from
-/// sysfs (Linux) or sysctl (macOS).
+/// Hardware threads, cores, caches and memory nodes. They come from hwloc if prumo was built with it, and otherwise
+/// from sysfs (Linux) or sysctl (macOS).
 
 #include "system_files.hpp"
 
@@ -32,43 +32,44 @@ struct kind_of_core {
 struct cache {
   int level = 0;
   std::int64_t bytes = 0;
-  std::vector<int> cpus;  ///< hardware threads below it
+  std::vector<int> cpus;  ///< hardware threads that use it
 };
 
 struct topology {
-  std::vector<hardware_thread> threads;  ///< online; empty where the system tells only sums
+  std::vector<hardware_thread> threads;  ///< threads that are online; empty if the system only reports their number
   std::vector<kind_of_core> kinds;       ///< from the fastest on
   std::vector<cache> caches;
   std::string source;
 };
 
-/// The best description at hand.
+/// From hwloc or, without it, from the system.
 topology read_topology(const system_files& files);
 
 /// From /sys/devices/system.
 topology read_topology_of_sysfs(const system_files& files);
 
 #if defined(PRUMO_HAS_HWLOC)
-/// None where hwloc fails.
+/// None if hwloc fails.
 std::optional<topology> read_topology_of_hwloc();
 #endif
 
-/// Maximum and base clocks from sysfs into the kinds: the highest among the threads of a kind.
+/// Sets the maximum and base clocks of each kind from sysfs: the highest clocks among its threads.
 void read_clocks(const system_files& files, topology& machine);
 
-/// Numbers of what is different in a list of threads.
+/// The number of different cores, packages or memory nodes in a list of threads.
 int count_cores(const std::vector<hardware_thread>& threads);
 int count_packages(const std::vector<hardware_thread>& threads);
 int count_numa_nodes(const std::vector<hardware_thread>& threads);
 
-/// Those of the machine's threads that `cpus` lists; all of them where `cpus` is empty.
+/// The threads of the machine that `cpus` lists, or all of them if `cpus` is empty.
 std::vector<hardware_thread> threads_among(const topology& machine, const std::vector<int>& cpus);
 
-/// Bytes of the cache of that level that the first of the threads reaches.
+/// The size in bytes of the cache of this level that the first of the threads uses.
 std::optional<std::int64_t> cache_bytes(const topology& machine, int level,
                                         const std::vector<hardware_thread>& threads);
 
-/// Bytes of all last-level caches that the threads reach. A virtual machine may show a slice, or the whole.
+/// The size in bytes of all last-level caches that the threads use together. A virtual machine may show only a slice,
+/// or the whole cache of the processor.
 std::optional<std::int64_t> last_level_cache_bytes(const topology& machine,
                                                    const std::vector<hardware_thread>& threads);
 

@@ -18,7 +18,7 @@ topology_handle load() {
   hwloc_topology_t handle = nullptr;
   if (hwloc_topology_init(&handle) != 0) return nullptr;
   topology_handle owner(handle);
-  // The machine's own numbers first; what this process may use is asked for elsewhere.
+  // This reads the whole machine. What this process may use of it is found out elsewhere.
   hwloc_topology_set_flags(handle, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(handle) != 0) return nullptr;
   return owner;
@@ -39,7 +39,7 @@ int ancestor_index(hwloc_topology_t handle, hwloc_obj_type_t type, hwloc_obj_t o
 }
 
 #if HWLOC_API_VERSION >= 0x20400
-/// hwloc orders kinds from the most efficient to the fastest.
+/// hwloc orders kinds from the slowest to the fastest.
 void read_kinds(hwloc_topology_t handle, topology& machine) {
   const int count = hwloc_cpukinds_get_nr(handle, 0);
   if (count < 2) return;
@@ -51,7 +51,7 @@ void read_kinds(hwloc_topology_t handle, topology& machine) {
         0) {
       return;
     }
-    if (efficiency < 0) return;  // an order that means nothing
+    if (efficiency < 0) return;  // hwloc does not know the order
     const int place = static_cast<int>(kinds.size());
     kinds.push_back({place == 0 ? "performance" : index == 0 ? "efficiency" : "middle", {}, {}});
     for (hardware_thread& thread : machine.threads) {

@@ -39,17 +39,17 @@ std::string watts(double value) {
   return text;
 }
 
-/// The lanes of this device: of a MIG instance its own, not those of the whole GPU that NVML tells.
+/// The lanes of this device. For a MIG instance these are its own, while NVML reports the lanes of the whole GPU.
 std::optional<int> lanes(const cuda_observation& seen) {
   const auto each = f32_lanes(seen.runtime.capability);
   if (each && seen.runtime.multiprocessors) return *each * *seen.runtime.multiprocessors;
   return seen.nvml.mig.value_or(false) ? std::nullopt : seen.nvml.cores;
 }
 
-/// Those that have the GPU open beside this process and the other workers of its run, which compute in turns.
+/// Processes that have the GPU open, without this process and the other workers of its run, which compute in turns.
 struct others {
   std::optional<int> count;
-  bool may_be_workers = false;  ///< a container shows numbers that are not those of the system outside
+  bool may_be_workers = false;  ///< not known in a container, which numbers its processes differently
 };
 
 others other_processes(const cuda_observation& seen) {
@@ -58,7 +58,7 @@ others other_processes(const cuda_observation& seen) {
   const auto is_family = [&](unsigned id) { return std::ranges::find(seen.family, id) != seen.family.end(); };
   const auto family = static_cast<int>(std::ranges::count_if(all, is_family));
   const auto total = static_cast<int>(all.size());
-  // Without this process among them, the numbers are not of this container; it is one of them nevertheless.
+  // If this process is not among them, the numbers are those outside of a container. One of them is this process.
   return family > 0 ? others{total - family, false} : others{std::max(total - 1, 0), true};
 }
 
@@ -76,7 +76,7 @@ void add_warnings(const cuda_observation& seen, device_facts& facts) {
         std::to_string(*open.count) +
         (*open.count == 1 ? " other process has the GPU open" : " other processes have the GPU open") +
         (open.may_be_workers ? " (a container does not tell whether they are workers of this run)" : "") +
-        ": measurements are right only while it computes nothing for them");
+        ": measurements are right only while the GPU computes nothing for other processes");
   }
   if (seen.nvml.power_limit_w && seen.nvml.power_limit_default_w &&
       *seen.nvml.power_limit_w < 0.99 * *seen.nvml.power_limit_default_w) {
@@ -90,9 +90,8 @@ void add_warnings(const cuda_observation& seen, device_facts& facts) {
   }
   if (facts.clock_max_mhz && facts.clock_vector_mhz && *facts.clock_vector_mhz > 1.02 * *facts.clock_max_mhz) {
     warnings.push_back(
-        "the measured clock is above the maximum that the driver tells: shares of the peak at the maximum clock are "
-        "too "
-        "high");
+        "the measured clock is above the maximum that the driver reports: shares of the peak at the maximum clock are "
+        "too high");
   }
 }
 

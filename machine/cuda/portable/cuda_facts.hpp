@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Puts a GPU's facts together from what the CUDA runtime, NVML and measurements say.
+/// Puts a GPU's facts together from the CUDA runtime, NVML and measurements.
 
 #include "cuda_rates.hpp"
 #include "nvml.hpp"
@@ -14,7 +14,7 @@
 
 namespace prumo::machine::cuda {
 
-/// What the CUDA runtime tells of a device; unknown is std::nullopt. Clocks in MHz, sizes in bytes.
+/// What the CUDA runtime reports about a device; std::nullopt if unknown. Clocks in MHz, sizes in bytes.
 struct runtime_facts {
   int ordinal = 0;  ///< among the devices that this process sees
   std::string name;
@@ -40,25 +40,25 @@ struct runtime_facts {
   std::optional<int> binary_version;  ///< the machine code that runs: 90 is sm_90
 };
 
-/// Clocks that were measured, or read while the multiprocessors were at work.
+/// Clocks that were measured, or read during the measurement.
 struct clock_measurements {
   std::optional<double> light_mhz;   ///< median over the multiprocessors, at work on integers
   std::optional<double> vector_mhz;  ///< at work on vector fused multiply-adds
-  device_reading under_load;         ///< what NVML told meanwhile
+  device_reading under_load;         ///< what NVML reported during that work
 };
 
 /// Everything that facts are made from.
 struct cuda_observation {
   runtime_facts runtime;
   nvml_facts nvml;
-  std::string nvml_problem;                  ///< why `nvml` is empty
-  std::vector<unsigned> family;              ///< of `nvml.processes`: this one and the other workers of its run
-  std::optional<clock_measurements> clocks;  ///< none: not measured
+  std::string nvml_problem;      ///< why `nvml` is empty
+  std::vector<unsigned> family;  ///< those of `nvml.processes` that are workers of this run, this process included
+  std::optional<clock_measurements> clocks;  ///< absent if not measured
 };
 
 device_facts assemble_facts(const cuda_observation& seen);
 
-/// `13.0` of 13000.
+/// `13.0` for 13000.
 std::string version_text(int number);
 
 }  // namespace prumo::machine::cuda

@@ -32,7 +32,7 @@ peak vector_peak(const device_facts& facts, compute_capability capability, dtype
   if (dtype_size(type) == 2 && lanes.value) {
     const rate wide = vector_rate(capability, dtype::f32, facts.name);
     if (wide.value && *lanes.value < *wide.value) {
-      // A ceiling is what nothing can exceed: code that converts to f32 is faster here.
+      // No code may exceed a ceiling, and code that converts to f32 is faster here.
       remark = *lanes.value == 0 ? "; " + std::string(dtype_name(type)) + " is computed in f32"
                                  : "; computed in f32, faster than the " + std::to_string(*lanes.value) + " lanes of " +
                                        std::string(dtype_name(type));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Theoretical ceilings of an NVIDIA GPU from its facts; arithmetic alone.
+/// Computes the theoretical ceilings of an NVIDIA GPU from its facts.
 
 #include <prumo/machine/device_facts.hpp>
 
@@ -10,10 +10,11 @@
 
 namespace prumo::machine::cuda {
 
-/// At the maximum clock and at the clock measured under vector load: multiprocessors x rate x clock for each type of
-/// the vector units and of the tensor units that there are, and 2 x memory clock x bus width / 8 for the memory.
+/// For each type of the vector units, and of the tensor units if there are any: multiprocessors x rate x clock. For the
+/// memory: 2 x memory clock x bus width / 8. Each peak is given at the maximum clock and at the clock measured under
+/// vector load.
 ///
-/// Reads of the facts: name, cores, clock_max_mhz, clock_vector_mhz (or clock_measured_mhz), and of the extras
+/// Uses these facts: name, cores, clock_max_mhz, clock_vector_mhz (or clock_measured_mhz), and these extras:
 /// compute_capability, memory_clock_max_mhz, memory_clock_measured_mhz, memory_bus_bits and mig.
 std::vector<peak> peaks_of_cuda(const device_facts& facts);
 

@@ -14,24 +14,28 @@ namespace {
 constexpr int unknown = -1;
 constexpr int none = 0;
 
-/// A row of the table: fused multiply-adds a clock and multiprocessor for the vector units, flops for the tensor units.
+/// A row of the table: what a multiprocessor does in one clock. Vector units in fused multiply-adds, tensor units in
+/// flops.
 struct multiprocessor {
   compute_capability capability;
   int f32;
   int f64;
   int f16;
   int bf16;
-  /// Summed in f32; of the products that do so at full rate. bf16 alike from 8.0, TF32 half of it, f8 twice from 8.9.
+  /// With sums in f32, on products that have them at full rate. From 8.0 on bf16 has the same rate and TF32 half of it;
+  /// from 8.9 on f8 has twice this rate.
   int tensor_f16;
   int tensor_f64;
 };
 
-// Vector rates to 7.x: "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming Guide. The
-// half-precision rates of 8.0 to 12.0 follow from the non-tensor FP16 and BF16 rates that NVIDIA states for products
-// (A100: 78 and 39 TFLOP/s, H100: 134 and 134, RTX 3090, 4090 and 5090: as FP32), tensor rates from those of datasheets
-// (V100 125 TFLOP/s, A100 312, H100 989, B200 2250; FP64: A100 19.5, H100 67, B200 37), divided by multiprocessors and
-// clock; FP8, summed in f32, is twice FP16 (RTX 4090 330 and 165, L40S 733 and 362, H100 1979 and 989, B200 4500, RTX
-// 5090 419 and 209.5). Only the H200's FP32 rate was seen beside a measurement (a matrix product at 73 % of it).
+// Sources. Vector rates up to 7.x: "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming Guide.
+// The other rates are those of datasheets, divided by multiprocessors and clock:
+// - Half-precision vector rates of 8.0 to 12.0: the non-tensor FP16 and BF16 rates (A100: 78 and 39 TFLOP/s, H100: 134
+//   and 134; RTX 3090, 4090 and 5090: the same as FP32).
+// - Tensor rates: V100 125 TFLOP/s, A100 312, H100 989, B200 2250; FP64: A100 19.5, H100 67, B200 37.
+// - FP8 with sums in f32 is twice FP16: RTX 4090 330 and 165, L40S 733 and 362, H100 1979 and 989, B200 4500, RTX 5090
+//   419 and 209.5.
+// Only the FP32 rate of the H200 was compared with a measurement: a matrix product reached 73 % of it.
 constexpr std::array table = {
     multiprocessor{{2, 0}, 32, 16, none, none, none, none},
     multiprocessor{{2, 1}, 48, 4, none, none, none, none},
@@ -98,8 +102,8 @@ class product_words {
   std::vector<std::string_view> words_;
 };
 
-/// How fast the tensor units sum in f32: some product lines of one compute capability are held at half the rate. The
-/// lists follow from datasheet rates divided by multiprocessors and clock.
+/// How fast the tensor units sum in f32. Within one compute capability, some product lines do so at half the rate. The
+/// lists come from the rates of datasheets, divided by multiprocessors and clock.
 enum class f32_sums { full, half, absent, by_product_unknown };
 
 f32_sums sums_of(compute_capability capability, const product_words& product) {
@@ -131,7 +135,7 @@ f32_sums sums_of(compute_capability capability, const product_words& product) {
   return f32_sums::full;
 }
 
-/// Products whose units are cut below what their compute capability has.
+/// Whether a product has fewer units than other products of its compute capability.
 bool is_cut(const product_words& product, bool tensor, dtype type) {
   if (product.has_any("CMP")) return true;
   if (product.has_any("H20")) return tensor || type == dtype::f64;
@@ -142,7 +146,7 @@ int vector_entry(const multiprocessor& row, dtype type, const product_words& pro
   switch (type) {
     case dtype::f32: return row.f32;
     case dtype::f64:
-      // GeForce cards of these two had most FP64 units switched off; those named TITAN had not.
+      // GeForce cards of these two have most FP64 units switched off, unless they are named TITAN.
       if (product.has_any("GeForce") && !product.has_any("TITAN")) {
         if (is(row.capability, 2, 0)) return 4;
         if (is(row.capability, 3, 5)) return 8;
@@ -194,7 +198,7 @@ rate vector_rate(compute_capability capability, dtype type, const std::string& p
 std::optional<rate> tensor_rate(compute_capability capability, dtype type, const std::string& product) {
   const std::string subject = "compute capability " + text_of(capability);
   const multiprocessor* const row = find(capability);
-  // Everything newer than the table is taken to have tensor units, of unknown rate.
+  // Architectures newer than the table are assumed to have tensor units, with an unknown rate.
   if (row == nullptr) {
     if (capability.major < 7 || type == dtype::f64) return std::nullopt;
     if (type == dtype::f8_e4m3 && !has_f8(capability)) return std::nullopt;
@@ -208,12 +212,12 @@ std::optional<rate> tensor_rate(compute_capability capability, dtype type, const
   if (type == dtype::f64) return rate{entry, subject};
   switch (sums_of(capability, words)) {
     case f32_sums::full: return rate{entry, subject};
-    case f32_sums::half: return rate{entry / 2, subject + " and product: half the rate where sums are in f32"};
+    case f32_sums::half: return rate{entry / 2, subject + " and product: sums in f32 have half the rate"};
     case f32_sums::absent: return std::nullopt;
     case f32_sums::by_product_unknown: break;
   }
-  return rate{std::nullopt, "of " + subject + " some products sum in f32 at half the rate; which, is not known of " +
-                                (product.empty() ? std::string("this one") : product)};
+  return rate{std::nullopt, "some products of " + subject + " sum in f32 at half the rate; whether that is true of " +
+                                (product.empty() ? std::string("this one") : product) + " is not known"};
 }
 
 std::optional<int> f32_lanes(compute_capability capability) {

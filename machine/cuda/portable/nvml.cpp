@@ -36,7 +36,7 @@ std::optional<unsigned long long> ask(nvml_function<void*, unsigned long long*> 
   return value;
 }
 
-/// The first of two answers, of which the second tells what will be after the next restart.
+/// The first of the two answers, which is the present state. The second one is the state after the next restart.
 std::optional<unsigned> ask_current(nvml_function<void*, unsigned*, unsigned*> function, void* device) {
   unsigned current = 0;
   unsigned pending = 0;
@@ -44,7 +44,7 @@ std::optional<unsigned> ask_current(nvml_function<void*, unsigned*, unsigned*> f
   return current;
 }
 
-/// Zero stands for unknown in the quantities that are asked like this.
+/// A quantity for which the library answers zero if it does not know it.
 std::optional<double> positive(std::optional<unsigned> value, double scale = 1) {
   if (!value || *value == 0) return std::nullopt;
   return *value * scale;
@@ -77,7 +77,7 @@ std::optional<int> links_in_use(const nvml_functions& call, void* device) {
   bool told = false;
   for (unsigned link = 0; link < nvml_most_links; ++link) {
     unsigned is_active = 0;
-    // Links beyond those of the board are refused, as are all on a board that has none.
+    // The library refuses the numbers of links that the board does not have.
     if (!succeeds(call.nvlink_state, device, link, &is_active)) break;
     told = true;
     if (is_active != 0) ++active;
@@ -153,7 +153,8 @@ nvml_device nvml_library::find(const std::string& pci_bus_id, const std::string&
       result.problem_ = "the NVIDIA management library does not know " + name + ": " + error_text(*call_, status);
     }
   };
-  // By address first: inside a MIG instance the UUID is the instance's, which has no clocks or power of its own.
+  // The address comes first, because in a MIG instance the UUID is that of the instance, which has no clock or power of
+  // its own.
   try_one(call_->handle_by_pci, pci_bus_id);
   try_one(call_->handle_by_uuid, uuid);
   if (result.handle_ == nullptr && result.problem_.empty()) {
@@ -204,7 +205,7 @@ device_reading nvml_device::read() const {
 std::vector<std::string> throttle_names(std::uint64_t reasons) {
   struct reason {
     std::uint64_t bit;
-    const char* name;  ///< none for what is no throttling
+    const char* name;  ///< null if the reason is no throttling
   };
   // The bits of nvmlClocksEventReasons.
   static constexpr std::uint64_t hardware_slowdown = 0x8;
@@ -221,7 +222,7 @@ std::vector<std::string> throttle_names(std::uint64_t reasons) {
       reason{power_brake, "power brake"},
       reason{0x100, "display clock setting"},
   };
-  // Set together with the two that tell its cause.
+  // Either of the two bits that give the cause comes together with hardware slowdown, which then says nothing more.
   if ((reasons & (hardware_thermal_slowdown | power_brake)) != 0) reasons &= ~hardware_slowdown;
   std::vector<std::string> names;
   for (const reason& each : known) {

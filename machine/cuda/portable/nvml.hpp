@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What NVIDIA's management library (NVML) tells of a GPU. The library belongs to the driver and is loaded at run time,
-/// so that programs are built where there is no driver, and run without these facts where there is none.
+/// What NVIDIA's management library (NVML) reports about a GPU. The library belongs to the driver. It is loaded at run
+/// time, so that programs can be built without a driver, and can run without it and without these facts.
 
 #include <prumo/machine/telemetry.hpp>
 
@@ -18,10 +18,10 @@ namespace prumo::machine::cuda {
 
 struct nvml_functions;
 
-/// Facts of one GPU; unknown is std::nullopt.
+/// Facts of one GPU; std::nullopt if unknown.
 struct nvml_facts {
   std::optional<std::string> driver_version;  ///< `580.65.06`
-  std::optional<std::string> uuid;            ///< `GPU-...`, of the whole GPU also inside a MIG instance
+  std::optional<std::string> uuid;            ///< `GPU-...`; in a MIG instance, that of the whole GPU
   std::optional<int> cores;                   ///< FP32 lanes of all multiprocessors
   std::optional<double> clock_mhz;            ///< of the multiprocessors, now
   std::optional<double> clock_max_mhz;
@@ -35,19 +35,19 @@ struct nvml_facts {
   std::optional<double> temperature_c;
   std::optional<bool> mig;
   std::optional<int> nvlinks;                        ///< links in use
-  std::optional<std::vector<unsigned>> processes;    ///< ids of those that have the GPU open for computing
+  std::optional<std::vector<unsigned>> processes;    ///< ids of the processes that have the GPU open for computing
   std::optional<std::vector<std::string>> throttle;  ///< as in device_reading
 };
 
-/// A GPU as NVML knows it, or the reason why it does not. May be copied; needs its library alive.
+/// A GPU as NVML knows it, or the reason why NVML does not know it. It may be copied, and must not outlive its library.
 class nvml_device {
  public:
   nvml_device() = default;
 
-  /// Why nothing is known; empty where something is.
+  /// Why nothing is known about the GPU; empty if something is.
   const std::string& problem() const { return problem_; }
 
-  /// Some 30 calls of the library: about 1 to 20 ms.
+  /// Makes about 30 calls of the library, which take 1 to 20 ms.
   nvml_facts facts() const;
 
   /// As read_telemetry().
@@ -63,17 +63,17 @@ class nvml_device {
 /// The loaded library.
 class nvml_library {
  public:
-  /// Loads and initialises `file`; problem() tells where that failed.
+  /// Loads and initialises `file`. If that fails, problem() says why.
   explicit nvml_library(const std::string& file = "libnvidia-ml.so.1");
   ~nvml_library();
   nvml_library(const nvml_library&) = delete;
   nvml_library& operator=(const nvml_library&) = delete;
 
-  /// Why it cannot be used; empty where it can.
+  /// Why the library cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
 
-  /// The GPU at a PCI address (`0000:19:00.0`) or, where that is not found, of a UUID (`GPU-...`). Never by index: the
-  /// order of NVML is not that of CUDA, which CUDA_VISIBLE_DEVICES changes too.
+  /// The GPU at a PCI address (`0000:19:00.0`) or, if there is none, with a UUID (`GPU-...`). An index would not do:
+  /// NVML orders GPUs differently than CUDA, and CUDA_VISIBLE_DEVICES changes CUDA's order.
   nvml_device find(const std::string& pci_bus_id, const std::string& uuid) const;
 
  private:
@@ -82,7 +82,7 @@ class nvml_library {
   std::string problem_;
 };
 
-/// Names of the reasons that hold clocks down, of NVML's bits; an idle GPU and clocks that somebody set are left out.
+/// Names of the reasons that hold clocks down, from NVML's bits. An idle GPU and clocks that somebody set are left out.
 std::vector<std::string> throttle_names(std::uint64_t reasons);
 
 }  // namespace prumo::machine::cuda

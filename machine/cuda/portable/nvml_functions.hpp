@@ -2,13 +2,13 @@
 #pragma once
 
 /// \file
-/// The functions of NVML that are used, by the library's binary interface: its header is part of the CUDA toolkit,
-/// which a machine that only builds or tests need not have. machine/cuda/tests/nvml_test.cpp compares with the header
-/// where it is.
+/// Declares the functions of NVML that prumo uses, as the library's binary interface has them. NVML's header is part of
+/// the CUDA toolkit, which a machine that only builds or tests need not have. If the header is there,
+/// machine/cuda/tests/nvml_test.cpp compares these declarations with it.
 
 namespace prumo::machine::cuda {
 
-/// Every function answers nvmlReturn_t, an int; a device is an opaque pointer, enumerators are ints.
+/// Every function returns nvmlReturn_t, an int. A device is an opaque pointer, and enumerators are ints.
 template <class... Parameters>
 using nvml_function = int (*)(Parameters...);
 
@@ -19,14 +19,14 @@ inline constexpr int nvml_clock_memory = 2;
 inline constexpr int nvml_temperature_chip = 0;
 inline constexpr unsigned nvml_most_links = 36;
 
-/// nvmlTemperature_v1_t, by which drivers after version 13 want to be asked.
+/// nvmlTemperature_v1_t, the form of the question for drivers after version 13.
 struct nvml_temperature {
   unsigned version = sizeof(nvml_temperature) | 1u << 24;
   int sensor = nvml_temperature_chip;
   int celsius = 0;
 };
 
-/// nvmlProcessInfo_v2_t, which version 3 of the question answers with, too.
+/// nvmlProcessInfo_v2_t, which version 3 of the question uses, too.
 struct nvml_process {
   unsigned id;
   unsigned long long memory_used;
@@ -40,7 +40,7 @@ struct nvml_process_v1 {
   unsigned long long memory_used;
 };
 
-/// Null where the loaded library lacks one.
+/// A function is null if the loaded library lacks it.
 struct nvml_functions {
   nvml_function<> init;
   nvml_function<> shutdown;
@@ -70,7 +70,7 @@ struct nvml_functions {
   nvml_function<void*, unsigned long long*> clocks_throttle_reasons;
 };
 
-/// From a library that dlopen() opened.
+/// Looks up all of them in a library that dlopen() opened.
 nvml_functions load_nvml_functions(void* file);
 
 }  // namespace prumo::machine::cuda

@@ -6,11 +6,11 @@
 
 namespace prumo::machine::cuda {
 
-/// The process that started another; none where the system does not tell.
+/// The process that started `process`; none if the system does not say.
 std::optional<unsigned> parent_of(unsigned process);
 
-/// This process and those that the same process started, of `processes`: the workers of one run. A process whose
-/// parent has ended belongs to none.
+/// Those of `processes` that are workers of this run: this process, and all that were started by the same process. A
+/// process whose parent has ended is not among them.
 std::vector<unsigned> family_among(const std::vector<unsigned>& processes);
 
 }  // namespace prumo::machine::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A library that stands for the driver's NVML. Tests set its answers; with PRUMO_FAKE_NVML_OLD it lacks what old
-// drivers lack.
+// A library that stands in for the driver's NVML. Tests set its answers. With PRUMO_FAKE_NVML_OLD it lacks the
+// functions that old drivers lack.
 #include "fake_nvml.hpp"
 
 #include "../portable/nvml_functions.hpp"
@@ -77,7 +77,7 @@ PRUMO_FAKE nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count,
                                                 prumo::machine::cuda::nvml_process_v1* processes) {
   return give_processes(device, count, processes);
 }
-// Not that an old driver had it: this is the library that lacks the other one.
+// No old driver has this function. It is here because this library lacks the other one.
 PRUMO_FAKE nvmlDeviceGetTemperatureV(void* device, prumo::machine::cuda::nvml_temperature* value) {
   const prumo::machine::cuda::nvml_temperature expected;
   return value->version != expected.version ? 25 : give(device, &value->celsius, 42);

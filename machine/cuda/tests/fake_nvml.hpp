@@ -3,7 +3,7 @@
 
 namespace prumo::machine::cuda {
 
-/// What the library of fake_nvml.cpp answers; statuses are those of NVML, zero is success.
+/// The answers of the library in fake_nvml.cpp. Statuses are NVML's, and zero is success.
 struct fake_nvml_answers {
   int init_status = 0;
   int device_status = 0;  ///< of every question about the device

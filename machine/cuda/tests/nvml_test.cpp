@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The management library as it answers, refuses, lacks functions or is absent, played by a library of our own.
+// The management library answers, refuses, lacks functions or is absent. A library of the tests plays it.
 #include "../portable/nvml.hpp"
 
 #include "../portable/nvml_functions.hpp"
@@ -31,7 +31,7 @@ using testing::IsEmpty;
 constexpr auto pci = "0000:19:00.0";
 constexpr auto uuid = "GPU-8d3b1c2a-0000-1111-2222-333344445555";
 
-/// Sets what a library answers, and takes it back.
+/// Sets the answers of a library, and resets them at the end.
 class fake_library {
  public:
   explicit fake_library(const char* path) : file_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
@@ -185,7 +185,7 @@ TEST(nvml, names_of_throttle_reasons) {
 // Older headers lack some of the functions.
 #if defined(NVML_API_VERSION) && NVML_API_VERSION >= 12
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-// Our own declarations against the library's.
+// Compares prumo's declarations with those of the library.
 template <class T>
 struct plain {
   using type = T;

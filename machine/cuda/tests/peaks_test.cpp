@@ -130,9 +130,9 @@ TEST(cuda_peaks, products_that_are_not_known_get_no_tensor_peak) {
   const peak* const tensor = find(peaks, peak_unit::tensor, dtype::f16);
   ASSERT_NE(tensor, nullptr);
   EXPECT_EQ(tensor->value, std::nullopt);
-  EXPECT_EQ(
-      tensor->source,
-      "of compute capability 8.6 some products sum in f32 at half the rate; which, is not known of NVIDIA Something");
+  EXPECT_EQ(tensor->source,
+            "some products of compute capability 8.6 sum in f32 at half the rate; whether that is true of NVIDIA "
+            "Something is not known");
   EXPECT_TRUE(find(peaks, peak_unit::vector, dtype::f32)->value.has_value());
 }
 

@@ -19,7 +19,7 @@ TEST(process_family, parents) {
   EXPECT_EQ(parent_of(0), std::nullopt);
 }
 
-/// What a child of this process, and its sibling, say of all three; as the exit code of the child.
+/// How many of these three processes family_among() counts: this one, a sibling of it, and the parent of both.
 int count_family(pid_t sibling, pid_t parent) {
   return static_cast<int>(family_among({id(getpid()), id(sibling), id(parent)}).size());
 }

@@ -13,7 +13,7 @@ std::optional<std::string> text_or_unknown(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// Of `gfx90a:sramecc+:xnack-` whether sramecc or xnack is on; none where the target does not tell.
+/// Whether a feature of a target like `gfx90a:sramecc+:xnack-` is on; none if the target does not name it.
 std::optional<bool> feature(const std::string& target, const std::string& name) {
   const std::size_t at = target.find(":" + name);
   if (at == std::string::npos || at + 1 + name.size() >= target.size()) return std::nullopt;

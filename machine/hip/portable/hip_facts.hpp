@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Puts a GPU's facts together from what the HIP runtime and the management library tell.
+/// Puts a GPU's facts together from the HIP runtime and the management library.
 
 #include "rocm_smi.hpp"
 #include <prumo/machine/device_facts.hpp>
@@ -13,7 +13,7 @@
 
 namespace prumo::machine::hip {
 
-/// What the HIP runtime tells of a device; unknown is std::nullopt. Clocks in MHz, sizes in bytes.
+/// What the HIP runtime reports about a device; std::nullopt if unknown. Clocks in MHz, sizes in bytes.
 struct runtime_facts {
   int ordinal = 0;  ///< among the devices that this process sees
   std::string name;
@@ -46,7 +46,7 @@ struct hip_observation {
 
 device_facts assemble_facts(const hip_observation& seen);
 
-/// `6.4.43484` of 60443484.
+/// `6.4.43484` for 60443484.
 std::string version_text(int number);
 
 }  // namespace prumo::machine::hip

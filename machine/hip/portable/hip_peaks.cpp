@@ -39,7 +39,7 @@ peak memory_peak(const device_facts& facts, const std::string& architecture, pea
   if (!partition.empty() && partition != "SPX") {
     result.source = "a compute partition (" + partition + ") shares the memory's bandwidth with its neighbours";
   } else if (!transfers) {
-    result.source = "transfers a clock of the memory are not known of " +
+    result.source = "the transfers per clock of the memory are not known for " +
                     (architecture.empty() ? std::string("this GPU") : architecture);
   } else {
     set_memory_peak(result, facts, *transfers, "transfers per clock of " + architecture);

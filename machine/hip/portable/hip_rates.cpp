@@ -14,11 +14,11 @@ constexpr int none = 0;
 /// How one instruction does two operations in f32.
 enum class pairs { no, packed, dual_issue };
 
-/// A row of the table: flops a clock and compute unit.
+/// A row of the table: the flops of one compute unit in one clock.
 struct compute_unit {
   std::string_view architecture;
   int f32;
-  pairs f32_pairs;  ///< counted in `f32`
+  pairs f32_pairs;  ///< `f32` counts both operations of a pair
   int f64;
   int f16;
   int bf16;
@@ -29,12 +29,14 @@ struct compute_unit {
   int memory_transfers;
 };
 
-// CDNA: the tables of the architecture whitepapers (CDNA 2: "Peak throughput comparison", CDNA 3: "flops/clock/CU") and
-// datasheets divided by compute units and clock (MI100 23.1 TFLOP/s and 184.6, MI250X 47.9 and 383, MI300X 163.4 and
-// 1307.4, MI355X 157.3 and 2516.6). RDNA: the product pages likewise (RX 6900 XT 23.04 TFLOP/s, RX 7900 XTX 61.4 and
-// 122.8, RX 9070 XT 48.7 and 195). A half-precision vector rate is that of packed instructions on the lanes of f32.
-// Memory: bandwidth of the datasheets divided by the width of the bus and the clock that the driver tells (MI250X 1600
-// MHz, MI300X 1300 MHz; GDDR6 of 20 Gbit/s 1249 MHz).
+// Sources:
+// - CDNA: the tables of the architecture whitepapers (CDNA 2: "Peak throughput comparison", CDNA 3: "flops/clock/CU"),
+//   and datasheets divided by compute units and clock (MI100 23.1 TFLOP/s and 184.6, MI250X 47.9 and 383, MI300X 163.4
+//   and 1307.4, MI355X 157.3 and 2516.6).
+// - RDNA: the product pages, divided in the same way (RX 6900 XT 23.04 TFLOP/s, RX 7900 XTX 61.4 and 122.8, RX 9070 XT
+//   48.7 and 195). Half-precision vector rates are those of packed instructions on the lanes of f32.
+// - Memory: the bandwidth of datasheets, divided by the width of the bus and by the clock that the driver reports
+//   (MI250X 1600 MHz, MI300X 1300 MHz; GDDR6 of 20 Gbit/s 1249 MHz).
 constexpr std::array table = {
     compute_unit{"gfx900", 128, pairs::no, 8, 256, none, none, none, none, none, 2},
     compute_unit{"gfx906", 128, pairs::no, 64, 256, none, none, none, none, none, 2},
@@ -51,7 +53,7 @@ constexpr std::array table = {
     compute_unit{"gfx1100", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
     compute_unit{"gfx1101", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
     compute_unit{"gfx1102", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
-    // Parts of processors: their memory is the host's.
+    // These are parts of processors, whose memory is the host's.
     compute_unit{"gfx1103", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
     compute_unit{"gfx1150", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
     compute_unit{"gfx1151", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
@@ -65,7 +67,7 @@ const compute_unit* find(std::string_view architecture) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// gfx10 and later, whose compute units come in pairs.
+/// Whether it is gfx10 or later. Their compute units come in pairs.
 bool is_rdna(std::string_view architecture) { return architecture.size() == 7 && architecture.starts_with("gfx1"); }
 
 int vector_entry(const compute_unit& row, dtype type) {
@@ -85,7 +87,7 @@ int matrix_entry(const compute_unit& row, dtype type) {
     case dtype::f64: return row.matrix_f64;
     case dtype::f16: return row.matrix_f16;
     case dtype::bf16: return row.matrix_bf16;
-    default: return none;  // prumo has no product for it here
+    default: return none;  // prumo has no product of this type on AMD GPUs
   }
   return unknown;
 }
@@ -114,7 +116,7 @@ rate vector_rate(const std::string& architecture, dtype type, const std::string&
     return result;
   }
   result = known(*row, vector_entry(*row, type), type, "vector");
-  // The consumers' card of this architecture has half of the FP64 units switched off.
+  // The consumer card of this architecture has half of its FP64 units switched off.
   if (architecture == "gfx906" && type == dtype::f64 && product.find("Radeon VII") != std::string::npos) {
     result.value = 32;
     result.source += " and product";
@@ -129,7 +131,7 @@ rate vector_rate(const std::string& architecture, dtype type, const std::string&
 std::optional<rate> matrix_rate(const std::string& architecture, dtype type) {
   const compute_unit* const row = find(architecture);
   if (row == nullptr) {
-    // Everything newer than the table is taken to have matrix units for the narrow types, of unknown rate.
+    // Architectures newer than the table are assumed to have matrix units for the narrow types, with an unknown rate.
     if (dtype_size(type) != 2) return std::nullopt;
     rate result;
     result.source = (architecture.empty() ? "the architecture is not known" : architecture + " is not in the table");

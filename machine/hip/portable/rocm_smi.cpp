@@ -23,7 +23,7 @@ bool succeeds(smi_function<Parameters...> function, Arguments... arguments) {
   return function != nullptr && function(arguments...) == smi_success;
 }
 
-/// Zero stands for unknown in the quantities that are asked like this.
+/// A quantity for which the library answers zero if it does not know it.
 template <class Function, class... Arguments>
 std::optional<double> positive(Function function, double scale, std::uint32_t device, Arguments... arguments) {
   std::uint64_t value = 0;
@@ -45,13 +45,14 @@ std::optional<double> clock(const smi_functions& call, std::uint32_t device, int
   smi_frequencies told;
   if (!succeeds(call.clock, device, which, &told)) return std::nullopt;
   if (const auto megahertz = current_megahertz(told)) return megahertz;
-  // A library of before ROCm 6 left a frequency where the index is now, which no index reaches.
+  // Libraries before ROCm 6 have a frequency where the index is now. No index is as large.
   smi_frequencies_old old;
   std::memcpy(&old, static_cast<const void*>(&told), sizeof(old));
   return current_megahertz(old);
 }
 
-/// Of the hottest place, which is what slows a device down and the only one that all tell; else of the chip's edge.
+/// The temperature of the hottest place. It is what slows a device down, and all devices report it. If it is missing,
+/// that of the chip's edge.
 std::optional<double> temperature(const smi_functions& call, std::uint32_t device) {
   for (const std::uint32_t sensor : {smi_temperature_junction, smi_temperature_edge}) {
     std::int64_t millidegrees = 0;
@@ -77,7 +78,7 @@ std::string error_text(const smi_functions& call, int status) {
   return text;
 }
 
-/// Domain, bus, device and function as the library packs them; its bits 16 to 31 tell a partition of the device.
+/// Domain, bus, device and function as the library packs them. Its bits 16 to 31 are the number of a partition.
 std::optional<std::uint64_t> packed_address(const std::string& pci_bus_id) {
   unsigned domain = 0, bus = 0, device = 0, function = 0;
   if (std::sscanf(pci_bus_id.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return std::nullopt;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What AMD's management library (ROCm SMI) tells of a GPU. It is loaded at run time, so that programs are built where
-/// it is not installed, and run without these facts where it is absent.
+/// What AMD's management library (ROCm SMI) reports about a GPU. It is loaded at run time, so that programs can be
+/// built without it, and can run without it and without these facts.
 
 #include <prumo/machine/telemetry.hpp>
 
@@ -16,7 +16,7 @@ namespace prumo::machine::hip {
 
 struct smi_functions;
 
-/// Facts of one GPU; unknown is std::nullopt.
+/// Facts of one GPU; std::nullopt if unknown.
 struct smi_facts {
   std::optional<std::string> driver_version;
   std::optional<double> clock_mhz;         ///< of the compute units, now
@@ -27,17 +27,18 @@ struct smi_facts {
   std::optional<std::int64_t> memory_used_bytes;  ///< of the device's own memory, by all processes
 };
 
-/// A GPU as the library knows it, or the reason why it does not. May be copied; needs its library alive.
+/// A GPU as the library knows it, or the reason why the library does not know it. It may be copied, and must not
+/// outlive its library.
 class smi_device {
  public:
   smi_device() = default;
 
-  /// Why nothing is known; empty where something is.
+  /// Why nothing is known about the GPU; empty if something is.
   const std::string& problem() const { return problem_; }
 
   smi_facts facts() const;
 
-  /// As read_telemetry(). The library does not tell in a stable way why clocks are held down: `throttle` stays empty.
+  /// As read_telemetry(). `throttle` stays empty, because the library has no stable way to say what holds clocks down.
   device_reading read() const;
 
  private:
@@ -50,17 +51,17 @@ class smi_device {
 /// The loaded library.
 class smi_library {
  public:
-  /// Loads and initialises `file`, or the first of the names that ROCm gives it; problem() tells where that failed.
+  /// Loads and initialises `file`, or the library under one of its usual names. If that fails, problem() says why.
   explicit smi_library(const std::string& file = "");
   ~smi_library();
   smi_library(const smi_library&) = delete;
   smi_library& operator=(const smi_library&) = delete;
 
-  /// Why it cannot be used; empty where it can.
+  /// Why the library cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
 
-  /// The GPU at a PCI address (`0000:19:00.0`) or, where that is not found, of a UUID (`GPU-adaa93110835edcd`). Never
-  /// by index: HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES change HIP's order, not this library's.
+  /// The GPU at a PCI address (`0000:19:00.0`) or, if there is none, with a UUID (`GPU-adaa93110835edcd`). An index
+  /// would not do: HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES change HIP's order, but not that of this library.
   smi_device find(const std::string& pci_bus_id, const std::string& uuid) const;
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The functions of AMD's management library (ROCm SMI) that are used, declared here because its header is often
+/// Declares the functions of AMD's management library (ROCm SMI) that prumo uses, because the library's header is often
 /// absent.
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr int smi_temperature_current = 0;
 inline constexpr int smi_memory_vram = 0;
 inline constexpr int smi_driver = 0;
 
-/// The frequencies of a clock in Hz, of which `current` is in force.
+/// The frequencies of a clock in Hz, and the index of the one in force.
 struct smi_frequencies {
   std::uint8_t has_deep_sleep = 0;
   std::uint32_t count = 0;
@@ -29,7 +29,7 @@ struct smi_frequencies {
   std::uint64_t hertz[33] = {};
 };
 
-/// The same as libraries before ROCm 6 fill it; shorter.
+/// The same structure in libraries before ROCm 6. It is shorter.
 struct smi_frequencies_old {
   std::uint32_t count = 0;
   std::uint32_t current = 0;
@@ -37,7 +37,7 @@ struct smi_frequencies_old {
 };
 static_assert(sizeof(smi_frequencies_old) < sizeof(smi_frequencies));
 
-/// Null where the library lacks the function. Devices are told by an index.
+/// A function is null if the library lacks it. A device is named by its index.
 struct smi_functions {
   smi_function<std::uint64_t> init;
   smi_function<> shut_down;
@@ -47,17 +47,17 @@ struct smi_functions {
   smi_function<std::uint32_t, std::uint64_t*> unique_id;
   smi_function<int, char*, std::uint32_t> version;
   smi_function<std::uint32_t, std::uint32_t, int, std::int64_t*> temperature;  ///< in millidegrees Celsius
-  smi_function<std::uint32_t, std::uint64_t*, int*> power;                     ///< in microwatts, as are all
+  smi_function<std::uint32_t, std::uint64_t*, int*> power;                     ///< in microwatts, like all powers
   smi_function<std::uint32_t, std::uint32_t, std::uint64_t*> power_average;
   smi_function<std::uint32_t, std::uint32_t, std::uint64_t*> power_cap;
   smi_function<std::uint32_t, std::uint64_t*> power_cap_default;
-  /// Counter, microjoules a count, and nanoseconds.
+  /// The counter, the microjoules of one count, and the time in nanoseconds.
   smi_function<std::uint32_t, std::uint64_t*, float*, std::uint64_t*> energy;
   smi_function<std::uint32_t, int, smi_frequencies*> clock;
   smi_function<std::uint32_t, int, std::uint64_t*> memory_used;  ///< in bytes
 };
 
-/// Looks all of them up in a library that dlopen() gave.
+/// Looks up all of them in a library that dlopen() opened.
 smi_functions load_smi_functions(void* file);
 
 }  // namespace prumo::machine::hip

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A library that stands for ROCm SMI. Tests set its answers; with PRUMO_FAKE_ROCM_SMI_OLD it has the functions and the
-// structures of before ROCm 6.
+// A library that stands in for ROCm SMI. Tests set its answers. With PRUMO_FAKE_ROCM_SMI_OLD it has the functions and
+// structures from before ROCm 6.
 #include "fake_rocm_smi.hpp"
 
 #include "../portable/rocm_smi_functions.hpp"

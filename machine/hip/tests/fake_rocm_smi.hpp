@@ -5,8 +5,8 @@
 
 namespace prumo::machine::hip {
 
-/// What the library of fake_rocm_smi.cpp answers; statuses are those of ROCm SMI, zero is success. It has two devices,
-/// of which the second is the one that answers.
+/// The answers of the library in fake_rocm_smi.cpp. Statuses are those of ROCm SMI, and zero is success. It has two
+/// devices, and only the second one answers.
 struct fake_smi_answers {
   int init_status = 0;
   int device_status = 0;                          ///< of every question about the device

@@ -28,7 +28,7 @@ double vector_tera(const device_facts& facts, dtype type) { return tera(peaks_of
 double matrix_tera(const device_facts& facts, dtype type) { return tera(peaks_of_hip(facts), peak_unit::tensor, type); }
 double memory_tera(const device_facts& facts) { return tera(peaks_of_hip(facts), peak_unit::memory, std::nullopt); }
 
-/// Both dies of an MI250X: the runtime shows each as a device of its own.
+/// Both dies of an MI250X together. The runtime shows each of them as a device of its own.
 TEST(hip_peaks, mi250x_and_mi210) {
   const auto mi250x = gpu("AMD Instinct MI250X", "gfx90a", 220, 1700, 1600, 8192);
   EXPECT_NEAR(vector_tera(mi250x, dtype::f64), 47.9, 0.05);
@@ -149,7 +149,7 @@ TEST(hip_peaks, what_is_unknown_is_null_with_a_reason) {
 TEST(hip_rates, pairs_of_compute_units_count_as_one_multiprocessor) {
   EXPECT_EQ(compute_units("gfx1100", 48, std::nullopt), 96);
   EXPECT_EQ(compute_units("gfx1100", 48, 96), 96);
-  EXPECT_EQ(compute_units("gfx1100", 96, 96), 96);  // told to count them singly
+  EXPECT_EQ(compute_units("gfx1100", 96, 96), 96);  // the runtime was told to count them singly
   EXPECT_EQ(compute_units("gfx942", 304, std::nullopt), 304);
   EXPECT_EQ(compute_units("gfx942", std::nullopt, 0), std::nullopt);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The management library as it answers, refuses, lacks functions or is absent, played by a library of our own.
+// The management library answers, refuses, lacks functions or is absent. A library of the tests plays it.
 #include "../portable/rocm_smi.hpp"
 
 #include "../portable/hip_facts.hpp"
@@ -28,7 +28,7 @@ namespace {
 constexpr auto pci = "0001:c1:00.0";
 constexpr auto uuid = "GPU-0aaa93110835edcd";
 
-/// Sets what a library answers, and takes it back.
+/// Sets the answers of a library, and resets them at the end.
 class fake_library {
  public:
   explicit fake_library(const char* path) : file_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
@@ -146,7 +146,7 @@ TEST(rocm_smi, a_library_that_is_absent_or_does_not_start) {
 }
 
 #if __has_include(<rocm_smi/rocm_smi.h>)
-// Our own declarations against the library's.
+// Compares prumo's declarations with those of the library.
 static_assert(smi_success == RSMI_STATUS_SUCCESS && smi_memory_vram == RSMI_MEM_TYPE_VRAM);
 static_assert(smi_clock_system == RSMI_CLK_TYPE_SYS && smi_clock_memory == RSMI_CLK_TYPE_MEM);
 static_assert(smi_temperature_edge == RSMI_TEMP_TYPE_EDGE && smi_temperature_junction == RSMI_TEMP_TYPE_JUNCTION);

@@ -224,7 +224,7 @@ TEST(topology, caches_and_memory_nodes_of_two_sockets) {
   EXPECT_EQ(last_level_cache_bytes(machine, threads_among(machine, {1})), 16 << 20);
   EXPECT_EQ(machine.kinds.size(), 1u);
 
-  // What threads can be placed on: node by node, and of that the hardware threads that may be used.
+  // The hardware threads that may be used, by memory node.
   host_observation seen;
   seen.machine = machine;
   seen.allowed_cpus = {{0, 2, 3}, {0, 2, 3}};

@@ -2,7 +2,8 @@
 #pragma once
 
 /// \file
-/// Whether a device can be used at all, asked before Kokkos is initialised, which ends the program where it cannot.
+/// Whether a device can be used at all. Programs ask this before they initialise Kokkos, because Kokkos ends the
+/// program if it finds no device.
 
 #include <prumo/spaces.hpp>
 
@@ -10,8 +11,8 @@
 
 namespace prumo::machine {
 
-/// Why no device of Exec's kind can be used here, in one line without a full stop; empty where nothing speaks against
-/// it. Needs no Kokkos that is initialised, and leaves no device chosen. Hosts can always be used.
+/// Why no device of Exec's kind can be used here, in one line without a full stop; empty if one can be used. Kokkos
+/// need not be initialised, and no device is chosen afterwards. Hosts can always be used.
 template <class Exec>
 std::string why_no_device() {
   return {};

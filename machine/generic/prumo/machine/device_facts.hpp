@@ -22,8 +22,9 @@ namespace prumo::machine {
 
 struct fact;
 
-/// A vector that may be a member of its own element. std::vector may too, but its members are constexpr in C++20, and
-/// nvcc's front-end (13.0) instantiates those while the element is incomplete: these here are not constexpr.
+/// A vector that may be a member of its own element. std::vector may be one, too. But its functions are constexpr in
+/// C++20, and nvcc's front-end (13.0) instantiates constexpr functions while the element is incomplete. The functions
+/// here are not constexpr.
 template <class T>
 struct recursive_vector : std::vector<T> {
   using std::vector<T>::vector;
@@ -41,7 +42,7 @@ struct recursive_vector : std::vector<T> {
   ~recursive_vector() {}
 };
 
-/// A value of a fact in plain types, for whoever prints or stores facts without knowing each of them.
+/// The value of a fact in plain types, for code that prints or stores facts without knowing each of them.
 /// `std::monostate` stands for unknown; a vector of facts is an object with named members.
 struct fact_value {
   using list = recursive_vector<fact_value>;
@@ -84,8 +85,8 @@ struct core_kind {
   std::optional<double> clock_max_mhz;
   std::optional<double> clock_measured_mhz;  ///< all usable cores at work on integers
   std::optional<double> clock_vector_mhz;    ///< all usable cores at work on vector fused multiply-adds
-  std::optional<int> vector_bits;            ///< width of the vectors that the peak is reached with
-  std::optional<double> fma_pipes;           ///< fused multiply-adds of that width a core starts each cycle
+  std::optional<int> vector_bits;            ///< width of the vectors that reach the peak
+  std::optional<double> fma_pipes;           ///< vectors of that width that a core multiplies and adds each cycle
   std::string fma_pipes_source;              ///< where `fma_pipes` comes from
 };
 
@@ -94,16 +95,16 @@ struct device_facts {
   std::string id;       ///< `openmp:0`, `cuda:0`
   std::string backend;  ///< `openmp`, `cuda`
   std::string name;     ///< `AMD EPYC 9B45`
-  int threads = 1;      ///< threads that kernels run on; 1 for a device without such a notion
+  int threads = 1;      ///< threads that kernels run on; 1 for a GPU
 
   std::optional<std::string> vendor;
   std::optional<std::string> architecture;  ///< `x86_64`, `aarch64`, `sm_90`, `gfx942`
 
   std::optional<int> sockets;
   std::optional<int> cores;             ///< physical cores of the machine (multiprocessors, compute units of a GPU)
-  std::optional<int> cores_usable;      ///< of these, those that the device's threads may run on
+  std::optional<int> cores_usable;      ///< cores that the device's threads may run on
   std::optional<int> hardware_threads;  ///< of the machine
-  std::optional<int> smt;               ///< hardware threads a core
+  std::optional<int> smt;               ///< hardware threads of one core
   std::optional<int> numa_nodes;
   std::vector<core_kind> core_kinds;
 
@@ -123,24 +124,24 @@ struct device_facts {
   std::optional<std::int64_t> memory_available_bytes;
 
   std::optional<std::string> affinity;  ///< where threads are bound: `close over cores: 0 1 2 3`, `unbound`
-  std::optional<double> cpu_quota;      ///< cores' worth of time that the control group allows; null if unlimited
+  std::optional<double> cpu_quota;      ///< processor time that the control group allows, in cores; unlimited if absent
   std::optional<std::string> cpu_set;   ///< hardware threads that the device's threads may run on: `0-7`
   std::optional<bool> virtual_machine;
   std::optional<std::string> power_source;  ///< `battery` or `mains`
   std::optional<std::string> governor;
   std::optional<bool> turbo;
   std::optional<double> power_limit_w;
-  std::optional<std::string> huge_pages;  ///< of transparent huge pages: `always`, `madvise`, `never`
+  std::optional<std::string> huge_pages;  ///< setting of transparent huge pages: `always`, `madvise`, `never`
   std::optional<bool> numa_balancing;
 
-  std::vector<fact> extras;           ///< what only some backends know, in the order of printing
-  std::vector<std::string> warnings;  ///< what makes measurements on this device doubtful now
+  std::vector<fact> extras;           ///< facts that only some backends know, in the order of printing
+  std::vector<std::string> warnings;  ///< why measurements on this device are doubtful now
 };
 
-/// All facts by name, the unknown ones too, in the order of printing; without id, backend, name and threads.
+/// All facts by name in the order of printing, unknown ones included. id, backend, name and threads are left out.
 std::vector<fact> flattened(const device_facts& facts);
 
-/// What a peak is of.
+/// The part of a device that a peak belongs to.
 enum class peak_unit : std::uint8_t { vector, tensor, memory };
 std::string_view peak_unit_name(peak_unit unit);
 
@@ -153,24 +154,22 @@ std::string_view peak_clock_name(peak_clock clock);
 struct peak {
   peak_unit unit = peak_unit::vector;
   std::optional<dtype> type;         ///< none for memory
-  std::optional<dtype> accumulator;  ///< where the unit computes in another type than `type`
-  std::string_view inputs;           ///< what the unit rounds inputs of `type` to first: `tf32`; empty: nothing
-  std::optional<double> value;       ///< unknown where `source` says why
+  std::optional<dtype> accumulator;  ///< the type of sums, if it is not `type`
+  std::string_view inputs;  ///< the type that the unit rounds its inputs to, `tf32`; empty if it does not round them
+  std::optional<double> value;  ///< absent if unknown; `source` then says why
   peak_clock clock = peak_clock::max;
   std::optional<double> clock_mhz;
-  std::string source;  ///< the product in words, and where each factor came from
+  std::string source;  ///< the product in words, and where each factor comes from
 };
 
 /// Whether facts_of() may spend up to about a second on measuring clocks and pipes.
 enum class clock_probe : std::uint8_t { skip, run };
 
 // Every backend defines these for its spaces:
-//   device_facts facts_of(const Exec& instance, clock_probe probe): all that can be found out. With
-//   clock_probe::run
-//     the device must be idle: the clocks and pipes are measured on all threads of the instance.
-//   std::vector<peak> peaks_of(const Exec& instance, const device_facts& facts): for each type at the maximum
-//   and at
-//     the measured clock.
+//   device_facts facts_of(const Exec& instance, clock_probe probe): everything that can be found out. With
+//     clock_probe::run the device must be idle, because clocks and pipes are measured on all threads of the instance.
+//   std::vector<peak> peaks_of(const Exec& instance, const device_facts& facts): the peaks of each type, at the maximum
+//     clock and at the measured one.
 #define PRUMO_DECLARE_DEVICE_FACTS(Space)                                             \
   device_facts facts_of(const Space& instance, clock_probe probe = clock_probe::run); \
   std::vector<peak> peaks_of(const Space& instance, const device_facts& facts);

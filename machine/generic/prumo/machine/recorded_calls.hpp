@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Calls recorded to be replayed as one launch, so that what is timed is the device's work and not the host's
-/// launching.
+/// Calls that are recorded once and replayed as one launch. A measurement of them has the device's time, and not the
+/// time that the host takes to launch each call.
 
 #include <prumo/spaces.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace prumo::machine {
 
-/// Calls that were recorded once.
+/// Calls that have been recorded.
 class recorded_calls {
  public:
   virtual ~recorded_calls() = default;
@@ -22,9 +22,9 @@ class recorded_calls {
 };
 
 // Every backend defines this for its spaces:
-//   record_calls(instance, enqueue): calls `enqueue`, which must use this instance only and allocate nothing, and
-//     records instead of running. Null where the space cannot, as on the host; throws backend_error where something in
-//     `enqueue` cannot be recorded.
+//   record_calls(instance, enqueue): calls `enqueue` and records the work that it enqueues, without running it.
+//     `enqueue` must use this instance only and allocate nothing. The result is null if the space cannot record, like
+//     the host. Throws backend_error if something in `enqueue` cannot be recorded.
 #define PRUMO_DECLARE_RECORDED_CALLS(Space) \
   std::unique_ptr<recorded_calls> record_calls(const Space& instance, const std::function<void()>& enqueue);
 PRUMO_FOR_EACH_SPACE(PRUMO_DECLARE_RECORDED_CALLS)

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Copies between the host and a device, and memory of the host for them.
+/// Copies between the host and a device, and host memory for such copies.
 
 #include <prumo/spaces.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace prumo::machine {
 
-/// Memory of the host that a device copies from and to without a detour.
+/// Host memory that a device copies from and to directly.
 class pinned_memory {
  public:
   virtual ~pinned_memory() = default;
@@ -19,9 +19,9 @@ class pinned_memory {
 };
 
 // Every backend defines these for its spaces:
-//   allocate_pinned(instance, bytes): null where memory needs no pinning, as on the host; throws memory_error.
-//   enqueue_copy(instance, to, from, bytes): in either direction between host and device or within one. With memory
-//     of the host that is not pinned, part of it happens before the return.
+//   allocate_pinned(instance, bytes): null if memory needs no pinning, as on the host; throws memory_error.
+//   enqueue_copy(instance, to, from, bytes): copies between host and device in either direction, or within one of them.
+//     If the host memory is not pinned, part of the copy happens before the function returns.
 #define PRUMO_DECLARE_TRANSFERS(Space)                                                      \
   std::unique_ptr<pinned_memory> allocate_pinned(const Space& instance, std::size_t bytes); \
   void enqueue_copy(const Space& instance, void* to, const void* from, std::size_t bytes);
