@@ -7,7 +7,7 @@
 namespace prumo {
 namespace {
 
-/// Whether the strides are those of an array without gaps whose last (or first) dimension is the fastest.
+/// Whether the array has no gaps and its last (or first) dimension is the fastest.
 bool follows(const array_ref& array, bool last_is_fastest) {
   std::int64_t expected = 1;
   for (int step = 0; step < array.rank; ++step) {

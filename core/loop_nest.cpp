@@ -12,7 +12,7 @@ int normalise_loop_nest(int count, int rank, std::int64_t* extents, std::int64_t
   for (int dimension = 0; dimension < rank; ++dimension) {
     if (extents[dimension] != 1) order[kept++] = dimension;
   }
-  // By insertion: std::stable_sort takes its buffer from the heap, at every call of an operation.
+  // Sorts by insertion, because std::stable_sort would allocate a buffer at every call of an operation.
   for (int step = 1; step < kept; ++step) {
     for (int at = step; at > 0 && strides[0][order[at - 1]] < strides[0][order[at]]; --at) {
       std::swap(order[at - 1], order[at]);

@@ -71,8 +71,8 @@ class sums_of_multiples {
   }
 
  private:
-  /// Makes one set of two where all their sums are multiples of the smaller unit without a gap: the dimensions of a
-  /// contiguous array, and equal strides of two arrays.
+  /// Merges two sets if all their sums are multiples of the smaller unit without a gap. The dimensions of a contiguous
+  /// array are merged, and equal strides of two arrays.
   void merge() {
     int kept = 0;
     for (int which = 0; which < count_; ++which) {
@@ -109,8 +109,8 @@ class sums_of_multiples {
     return result != overlap::none ? result : search_candidates(count, low, high, first, middle - 1, nodes);
   }
 
-  /// Searches below those multiples, from the first to the last one, of the largest of `count` sets that leave a range
-  /// with a multiple of what divides all smaller units.
+  /// Tries multiples of the largest of `count` sets, from the first to the last one. It searches further below a
+  /// multiple if the remaining range contains a multiple of the common divisor of all smaller units.
   overlap search_candidates(int count, std::int64_t low, std::int64_t high, std::int64_t first, std::int64_t last,
                             int& nodes) const {
     const std::int64_t unit = sets_[count - 1].unit;
@@ -201,8 +201,8 @@ bool is_nested(const strided_bytes& array, bool last_is_fastest) {
   return true;
 }
 
-/// Whether an element has two indices; the sets are one array's dimensions with two or more indices, ascending and in
-/// elements.
+/// Whether an element has two indices. The sets are the dimensions of one array that have two or more indices, in
+/// ascending order and in elements.
 overlap search_repeated_elements(const multiples* dimensions, int rank, int& nodes) {
   // The difference of two indices of one element is a sum of multiples between -count and count that is 0. The largest
   // unit that takes part does so with 1 or more, or else the indices are exchanged.

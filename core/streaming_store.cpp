@@ -15,8 +15,8 @@ namespace prumo::detail {
 namespace {
 
 #if !defined(__APPLE__)
-/// Linux tells the caches of each processor in files; the C library's own answer can be that of all sockets together,
-/// or of another machine than the virtual one. 0 where there are no such files.
+/// The size from Linux' files about the caches of each processor; 0 if there are no such files. The C library's answer
+/// is not used, because it may be the sum over all sockets, or that of the real machine below a virtual one.
 std::size_t ask_kernel() {
   std::size_t bytes = 0;
   int highest_level = 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Arrays whose type, rank and place are known at run time: what every operation takes. C++ programs pass Kokkos Views,
-/// which convert; other languages and the measuring programs fill the struct themselves.
+/// Arrays whose type, rank and memory are known at run time. Every operation takes such arrays. C++ programs pass
+/// Kokkos Views, which convert to them. Other languages and the measuring programs fill the struct themselves.
 
 #include <prumo/spaces.hpp>
 #include <prumo/types.hpp>
@@ -15,10 +15,10 @@
 
 namespace prumo {
 
-/// The highest rank of an array; that of Kokkos Views.
+/// The highest rank of an array, the same as for Kokkos Views.
 inline constexpr int max_rank = 8;
 
-/// Where an array lies: the memory spaces of Kokkos. `other` is a space that prumo does not know; its owner vouches
+/// The memory spaces of Kokkos, where arrays lie. `other` is a space that prumo does not know. The caller then vouches
 /// that operations can access it.
 enum class memory_kind : std::uint8_t {
   host,
@@ -51,11 +51,11 @@ constexpr memory_kind memory_kind_of() {
 
 }  // namespace detail
 
-/// An array of any type, rank and strides, in any memory; it owns nothing. Element (i, j, ...) lies at
+/// An array of any type, rank and strides, in any memory. It owns nothing. Element (i, j, ...) lies at
 /// `data + (i * strides[0] + j * strides[1] + ...) * dtype_size(type)`.
 ///
-/// Extents and strides from `rank` on are never read. They are left as they are, because clearing them would take a
-/// third of what a call of an operation costs the host before its launch.
+/// Extents and strides from `rank` on are never read. They are not cleared, because that would take a third of the time
+/// that the host spends on a call before the launch.
 struct array_ref {
   void* data = nullptr;  ///< inputs are never written to, whatever this pointer allows
   dtype type = dtype::f32;
@@ -65,16 +65,16 @@ struct array_ref {
   std::int64_t extents[max_rank];
   std::int64_t strides[max_rank];  ///< in elements; 0 and negative ones are allowed
 
-  /// How an error message finds the array's label: `read_label(labelled)`. Null where it has none.
+  /// Error messages get the array's label by `read_label(labelled)`. It is null if the array has no label.
   std::string (*read_label)(const void* labelled) = nullptr;
   const void* labelled = nullptr;
 
   array_ref() = default;
 
-  /// Describes a view. Its label is read only when an error message is written, so the view has to outlive this object.
+  /// Describes a view. The view must outlive this object, because its label is read when an error message is written.
   template <class View>
     requires Kokkos::is_view_v<View>
-  array_ref(const View& view)  // NOLINT(google-explicit-constructor): wherever an array is wanted, a view is one
+  array_ref(const View& view)  // NOLINT(google-explicit-constructor): a view is an array
       : data(const_cast<void*>(static_cast<const void*>(view.data()))),
         type(dtype_of<typename View::value_type>()),
         memory(detail::memory_kind_of<typename View::memory_space>()),
@@ -91,12 +91,13 @@ struct array_ref {
     }
   }
 
-  /// Nothing else is an array. Without this, compilers list all that they tried.
+  /// No other type is an array. Without this overload, compilers list every conversion that they tried.
   template <class Other>
     requires(!Kokkos::is_view_v<Other>)
   array_ref(const Other& other) = delete;
 
-  /// An array with these extents and strides; without strides it is row-major. At most max_rank extents are taken.
+  /// An array with these extents and strides, or a row-major one if no strides are given. There are at most max_rank
+  /// extents.
   array_ref(void* first, dtype element_type, std::initializer_list<std::int64_t> array_extents,
             std::initializer_list<std::int64_t> array_strides = {}, memory_kind where = memory_kind::host);
 
@@ -107,14 +108,14 @@ struct array_ref {
     return product;
   }
 
-  /// The elements, as those of T; the caller has looked at `type`.
+  /// The elements as values of T. The caller must have looked at `type`.
   template <class T>
   T* as() const {
     return static_cast<T*>(data);
   }
 };
 
-/// An array as an argument of an operation: messages name it.
+/// An argument of an operation: an array, and the name that messages call it by.
 struct named_array {
   std::string_view name;
   const array_ref& array;
@@ -123,14 +124,14 @@ struct named_array {
 /// One line: `x 'my label': f32 [100 x 1024], strides (1024, 1), right, in Host`.
 std::string to_string(const named_array& argument);
 
-/// `right` (row-major), `left` (column-major) or `strided`, as the strides show.
+/// `right` (row-major), `left` (column-major) or `strided`, found out from the strides.
 std::string_view layout_name(const array_ref& array);
 
-/// Whether two arrays are the same elements, of the same type, in the same order.
+/// Whether two arrays have the same elements in memory, of the same type and in the same order.
 bool same_elements(const array_ref& first, const array_ref& second);
 
-/// The matrix with rows and columns exchanged, on the same memory. The array has rank 2 or more; the last two
-/// dimensions are the matrix's.
+/// The matrix with rows and columns exchanged, in the same memory. The array has rank 2 or more, and its last two
+/// dimensions are those of the matrix.
 array_ref transposed(const array_ref& matrix);
 
 }  // namespace prumo

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What an operation runs with: the caller's execution space instance, a workspace that grows, and the handles that
-/// vendor libraries want.
+/// What an operation runs with: the caller's execution space instance, a workspace that grows, and the handles of
+/// vendor libraries.
 
 #include <prumo/detail/workspace.hpp>
 #include <prumo/error.hpp>
@@ -21,9 +21,9 @@ namespace prumo {
 
 /// An execution space instance together with the memory and handles that operations need on it.
 ///
-/// Make one from an instance and keep it: the workspace and the handles are warm after the first call of each
-/// operation. Used by one thread at a time; threads that work side by side make a context each. Nothing in it is
-/// shared between contexts and it changes no process-wide state. The instance must outlive the context.
+/// Make one from an instance and keep it: after the first call of each operation, the workspace and the handles are
+/// there for the next ones. Only one thread at a time may use a context, so each thread makes its own. Contexts share
+/// nothing and change no state of the process. The instance must outlive the context.
 template <class Exec>
 class context {
   static_assert(Kokkos::is_execution_space_v<Exec>, "prumo::context: Exec is not a Kokkos execution space");
@@ -38,19 +38,19 @@ class context {
   context(context&&) noexcept = default;
   context& operator=(context&&) noexcept = default;
 
-  /// Whether another context took over this one's memory and handles. Operations refuse it then.
+  /// Whether another context took over the memory and handles of this one. Operations then refuse this one.
   bool is_moved_from() const { return moved_from_.value; }
 
   /// The instance that every kernel of the operations is enqueued on.
   const Exec& instance() const { return instance_; }
 
-  /// Memory for temporaries of one call: at least `bytes` bytes, aligned for any scalar type, contents undefined. The
-  /// next call on this context reuses it, which the order of the instance makes safe. Where it has to grow, the old
-  /// block is freed and a new one allocated: in the order of the instance's stream where the device has memory pools,
-  /// else by a call that waits for all work on the device. It cannot grow while the instance is captured in a graph:
-  /// call an operation once before.
+  /// Memory for the temporaries of one call: at least `bytes` bytes, aligned for any scalar type, with undefined
+  /// contents. The next call on this context reuses it, which is safe because the work of an instance runs in order. If
+  /// it has to grow, the old block is freed and a new one is allocated. If the device has memory pools, this happens in
+  /// the order of the instance's stream; otherwise it waits for all work on the device. The workspace cannot grow while
+  /// the instance is captured in a graph, so call an operation once before the capture.
   ///
-  /// Throws memory_error with the size asked for where it cannot be had, or exceeds an adopted workspace.
+  /// Throws memory_error, with the size, if the memory cannot be allocated or is more than an adopted workspace has.
   void* workspace(std::size_t bytes) {
     if (adopted_ != nullptr) {
       if (bytes <= adopted_bytes_) return adopted_;
@@ -60,12 +60,12 @@ class context {
     return workspace_.at_least(instance_, bytes);
   }
 
-  /// Uses the caller's memory for temporaries from now on, and allocates none: `bytes` bytes that the instance can
-  /// access, aligned to 256 bytes. They stay the caller's and must outlive the context. nullptr ends it. Vendor
-  /// libraries keep workspaces of their own, and reductions and products with vectors up to 48 KB by which their teams
-  /// meet, on a device.
+  /// From now on uses the caller's memory for temporaries and allocates none: `bytes` bytes that the instance can
+  /// access, aligned to 256 bytes. The memory still belongs to the caller and must outlive the context. nullptr ends
+  /// this. Vendor libraries still have workspaces of their own. On a device, reductions and products with vectors still
+  /// allocate up to 48 KB, by which their teams exchange values.
   ///
-  /// Throws argument_error where the memory is not aligned.
+  /// Throws argument_error if the memory is not aligned.
   void adopt_workspace(void* memory, std::size_t bytes) {
     constexpr std::uintptr_t alignment = 256;
     if (reinterpret_cast<std::uintptr_t>(memory) % alignment != 0) {
@@ -78,21 +78,21 @@ class context {
   /// Bytes of the workspace now.
   std::size_t workspace_bytes() const { return adopted_ != nullptr ? adopted_bytes_ : workspace_.bytes(); }
 
-  /// Tells how many bytes the caller touches between two uses of the same data, where that is more than one
-  /// operation's own arrays: a time step over many fields, say. On the host, outputs that cannot stay in the
-  /// last-level cache until they are read again are written past it (streaming stores). 0, the default, judges each
-  /// operation by its own arrays.
+  /// Sets how many bytes the program touches between two uses of the same data, if that is more than the arrays of one
+  /// operation. An example is a time step over many fields. On the host, outputs that cannot stay in the last-level
+  /// cache until they are read again are written past it (streaming stores). With 0, the default, only the arrays of
+  /// each operation count.
   void set_working_set(std::size_t bytes) { working_set_ = bytes; }
   std::size_t working_set() const { return working_set_; }
 
-  /// Whether the caller vouches for what prumo cannot decide quickly: that an output with very irregular strides shares
-  /// no element with an input, and none between its own indices. Operations refuse such arrays otherwise. What prumo
-  /// finds to overlap is refused all the same.
+  /// Whether the caller vouches for what prumo cannot find out quickly: that an output with very irregular strides
+  /// shares no element with an input, and has no element at two indices. Without this, operations refuse such arrays.
+  /// Arrays of which prumo knows that they overlap are refused in any case.
   void set_vouches_for_overlap(bool vouches) { vouches_for_overlap_ = vouches; }
   bool vouches_for_overlap() const { return vouches_for_overlap_; }
 
-  /// An object of the given type that belongs to this context, made by `make()` at the first request: a vendor
-  /// library's handle bound to the instance, for example.
+  /// An object of the given type that belongs to this context, for example a vendor library's handle for the instance.
+  /// `make()` makes it at the first request.
   template <class Attachment, class Make>
   Attachment& attachment(Make&& make) {
     const std::type_index wanted(typeid(Attachment));

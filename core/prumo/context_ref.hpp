@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What an operation's first argument becomes: a reference to a context or an instance whose execution space is known
-/// at run time. Contexts and instances convert; a program rarely names these classes.
+/// The type of an operation's first argument: a reference to a context or an instance whose execution space is known at
+/// run time. Contexts and instances convert to it, so programs rarely name these classes.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context.hpp>
@@ -16,13 +16,13 @@
 
 namespace prumo {
 
-/// The execution spaces that operations can be compiled for. A build has those of its Kokkos.
+/// The execution spaces that operations can be compiled for. A build has the spaces of its Kokkos.
 enum class space_kind : std::uint8_t { serial, openmp, threads, cuda, hip };
 
 /// The name that Kokkos gives to the space.
 std::string_view space_name(space_kind space);
 
-/// Whether kernels of the space may read and write such memory. True of memory that prumo does not know.
+/// Whether kernels of the space may read and write such memory. It is true for memory that prumo does not know.
 constexpr bool can_access(space_kind space, memory_kind memory) {
   switch (memory) {
     case memory_kind::host: return space != space_kind::cuda && space != space_kind::hip;
@@ -56,8 +56,8 @@ concept compiled_space = requires { space_kind_of<Exec>::value; };
 
 }  // namespace detail
 
-/// Where work is enqueued: an instance of any execution space, and what its context says of it. Valid while the
-/// instance is; meant for the length of a call.
+/// Where work is enqueued: an instance of any execution space, with the settings of its context. It is meant for one
+/// call, and the instance must outlive it.
 class instance_ref {
  public:
   template <detail::compiled_space Exec>
@@ -72,26 +72,26 @@ class instance_ref {
         instance_(&owner.instance()),
         working_set_(owner.working_set()) {}
 
-  /// Nothing else tells where work is enqueued. Without this, compilers list all that they tried.
+  /// No other type says where work is enqueued. Without this overload, compilers list every conversion that they tried.
   template <class Other>
     requires(!detail::compiled_space<Other> && !std::derived_from<Other, instance_ref>)
   instance_ref(const Other& other) = delete;
 
   space_kind space() const { return space_; }
 
-  /// context::working_set() of the context; 0 of a bare instance.
+  /// context::working_set() of the context; 0 for an instance without a context.
   std::size_t working_set() const { return working_set_; }
 
-  /// context::vouches_for_overlap() of the context; false of a bare instance.
+  /// context::vouches_for_overlap() of the context; false for an instance without a context.
   bool vouches_for_overlap() const { return vouches_for_overlap_; }
 
-  /// The instance, of the space that space() tells.
+  /// The instance. Exec must be the space that space() returns.
   template <class Exec>
   const Exec& instance() const {
     return *static_cast<const Exec*>(instance_);
   }
 
-  /// Why no work can be enqueued there, in words that follow an operation's name; null where nothing speaks against it.
+  /// Why no work can be enqueued there, in words that follow an operation's name; null if work can be enqueued.
   const char* why_unusable() const;
 
  private:
@@ -114,7 +114,7 @@ class context_ref : public instance_ref {
     requires(!std::derived_from<Other, context_ref>)
   context_ref(const Other& other) = delete;
 
-  /// The context, of the space that space() tells.
+  /// The context. Exec must be the space that space() returns.
   template <class Exec>
   context<Exec>& as() const {
     return *static_cast<context<Exec>*>(context_);

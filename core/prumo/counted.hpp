@@ -2,10 +2,10 @@
 #pragma once
 
 /// \file
-/// Scalars that count. A kernel instantiated with `counted<T>` computes what it computes with T and adds up its
-/// floating-point operations by kind in the calling thread's tally. Counting runs on the host, one thread.
+/// Scalars that count. A kernel instantiated with `counted<T>` computes the same as with T. It also counts its
+/// floating-point operations by kind, in the tally of the calling thread. Counting runs on the host, on one thread.
 ///
-/// A call of a special function is one operation of its kind however a device expands it. Negation, conversion,
+/// A call of a special function is one operation of its kind, however a device expands it. Negation, conversion,
 /// absolute value, selection and moves are free. A division is one `div`, whatever it costs.
 
 #include <prumo/types.hpp>
@@ -17,13 +17,13 @@
 
 namespace prumo {
 
-/// The kinds of operation that are told apart. `compare` and `minmax` are tallied but are no flops.
+/// The kinds of operations. `compare` and `minmax` are counted, but are no flops.
 enum class flop_kind : std::uint8_t { add, mul, fma, div, sqrt, exp, log, tanh, erf, sin, cos, pow, compare, minmax };
 
-/// How many kinds there are.
+/// The number of kinds.
 inline constexpr std::size_t flop_kind_count = 14;
 
-/// The name of a kind as results spell it. Subtraction counts as `add`.
+/// The name of a kind in results. Subtraction counts as `add`.
 constexpr std::string_view flop_kind_name(flop_kind kind) {
   constexpr std::string_view names[flop_kind_count] = {"add",  "mul", "fma", "div", "sqrt", "exp",     "log",
                                                        "tanh", "erf", "sin", "cos", "pow",  "compare", "minmax"};
@@ -109,7 +109,7 @@ class counted {
   friend bool operator==(counted a, counted b) { return compared(a.value_ == b.value_); }
   friend bool operator!=(counted a, counted b) { return compared(a.value_ != b.value_); }
 
-  /// A value that one operation of `kind` made.
+  /// The result of one operation of `kind`.
   static counted tallied(flop_kind kind, T result) {
     detail::count(kind);
     return counted(result);
@@ -129,7 +129,7 @@ struct scalar_traits<counted<T>> : scalar_traits<T> {
   using compute_type = counted<T>;
 };
 
-/// The plain type behind a scalar: T for counted<T>, else the type itself.
+/// The plain type behind a scalar: T for counted<T>, and other types themselves.
 template <class T>
 struct plain_scalar {
   using type = T;

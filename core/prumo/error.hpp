@@ -2,16 +2,16 @@
 #pragma once
 
 /// \file
-/// What prumo throws. Every message begins with the operation's name, describes each array concerned (label, type,
-/// extents, strides, space), and says what was expected. Checks run in Release builds too; no Kokkos kernel has been
-/// launched when one of the first four is thrown.
+/// The exceptions of prumo. Every message begins with the operation's name. It describes each array concerned (label,
+/// type, extents, strides, space) and says what was expected. Checks run in Release builds, too. The first four are
+/// thrown before any Kokkos kernel is launched.
 
 #include <stdexcept>
 #include <string>
 
 namespace prumo {
 
-/// The base of everything that prumo throws.
+/// The base class of all exceptions of prumo.
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -41,13 +41,13 @@ class unsupported_error : public error {
   using error::error;
 };
 
-/// Memory that could not be had; the message tells how much was asked for.
+/// Memory that could not be allocated. The message says how much it was.
 class memory_error : public error {
  public:
   using error::error;
 };
 
-/// A library or device that reported a failure.
+/// A failure that a library or device reported.
 class backend_error : public error {
  public:
   using error::error;

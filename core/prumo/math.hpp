@@ -2,13 +2,14 @@
 #pragma once
 
 /// \file
-/// The mathematics that kernels call, for `float`, `double` and their counted twins. On the host the functions are
-/// free of branches and calls, so that a loop over them is vectorised; on a device exp, log, tanh, the square roots and
-/// what gelu of float is made of are the device's own.
+/// The mathematical functions that kernels call, for `float`, `double` and their counted twins. On the host they have
+/// neither branches nor calls, so that compilers vectorise loops over them. On a device exp, log, tanh and the square
+/// roots are the device's own, and so are the exponential and the reciprocal in gelu of float.
 ///
-/// Largest errors on the host, in units in the last place, over the whole range, subnormal arguments and results
-/// included: exp 1, log 1, sqrt 0.5, rsqrt 1.5, tanh 2, sigmoid 3; of gelu 2 epsilon |x|. NaN passes through. Where
-/// the exact function overflows or underflows, so do these. docs/accuracy.md tells what was measured where.
+/// The largest errors on the host, in units in the last place: exp 1, log 1, sqrt 0.5, rsqrt 1.5, tanh 2, sigmoid 3.
+/// The error of gelu is at most 2 epsilon |x|. These hold over the whole range, with subnormal arguments and results.
+/// The result for a NaN is NaN. If the exact function overflows or underflows, so does the function here.
+/// docs/accuracy.md has the measurements.
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -21,7 +22,7 @@
 
 namespace prumo {
 
-/// The larger of two numbers; NaN where either is NaN, as IEEE 754-2019 maximum.
+/// The larger of two numbers; NaN if one of them is NaN, like maximum in IEEE 754-2019.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T maximum(T a, T b) {
@@ -33,7 +34,7 @@ KOKKOS_FORCEINLINE_FUNCTION T maximum(T a, T b) {
   return a == a ? larger : a;  // NOLINT(misc-redundant-expression)
 }
 
-/// The smaller of two numbers; NaN where either is NaN, as IEEE 754-2019 minimum.
+/// The smaller of two numbers; NaN if one of them is NaN, like minimum in IEEE 754-2019.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T minimum(T a, T b) {
@@ -52,7 +53,7 @@ KOKKOS_FORCEINLINE_FUNCTION T exp(T x) {
   KOKKOS_IF_ON_DEVICE((return Kokkos::exp(x);))
 }
 
-/// The natural logarithm: -infinity of both zeros, NaN of negative numbers.
+/// The natural logarithm. It is -infinity for 0 and -0, and NaN for negative numbers.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T log(T x) {
@@ -75,15 +76,15 @@ KOKKOS_FORCEINLINE_FUNCTION T abs(T x) {
   return Kokkos::fabs(x);
 }
 
-/// The square root, correctly rounded: -0 of -0, NaN of negative numbers.
+/// The square root, correctly rounded. It is -0 for -0, and NaN for negative numbers.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T sqrt(T x) {
   return Kokkos::sqrt(x);
 }
 
-/// 1 / sqrt(x): infinity of 0, -infinity of -0 (as IEEE 754 has it), NaN of negative numbers. On the host both steps
-/// round once, which makes less than 1.5 units in the last place.
+/// 1 / sqrt(x). It is infinity for 0, -infinity for -0 (as in IEEE 754), and NaN for negative numbers. On the host each
+/// of the two steps rounds once, so the error is less than 1.5 units in the last place.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T rsqrt(T x) {
@@ -131,8 +132,8 @@ counted<T> abs(counted<T> x) {
 
 namespace detail {
 
-/// e^x for an x that is not positive, as those are that follow from subtracting a maximum: fewer instructions on a
-/// host. NaN of a NaN, anything of a positive number.
+/// e^x for an x that is not positive, like a number less the maximum of its row. It takes fewer instructions on a host
+/// than exp. It is NaN for NaN. For positive numbers the result means nothing.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C exp_of_nonpositive(C x) {
@@ -144,8 +145,8 @@ KOKKOS_FORCEINLINE_FUNCTION C exp_of_nonpositive(C x) {
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
-/// a / (b + rest) within a unit in the last place, for 1 <= b, a <= b and a rest below b's rounding. A device's own
-/// division takes as long as a polynomial.
+/// a / (b + rest) within a unit in the last place, for 1 <= b, a <= b and a rest that is less than the rounding of b. A
+/// device's own division takes as long as a polynomial, so it is not used.
 KOKKOS_FORCEINLINE_FUNCTION float quick_quotient(float a, float b, float rest) {
   const float inverse = approximate_reciprocal(b);
   const float quotient = a * inverse;
@@ -170,7 +171,7 @@ KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
 
 }  // namespace detail
 
-/// 1 / (1 + e^-x), without overflow on the way: exp is taken of -|x| only.
+/// 1 / (1 + e^-x). No step overflows, because only exp(-|x|) is computed.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
@@ -191,7 +192,7 @@ KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
 
 namespace detail {
 
-/// |x|, or `largest` where that is smaller or |x| is a NaN.
+/// |x| or `largest`, whichever is smaller; `largest` for NaN.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T bounded_magnitude(T x, T largest) {
   const T magnitude = Kokkos::fabs(x);
@@ -199,8 +200,7 @@ KOKKOS_FORCEINLINE_FUNCTION T bounded_magnitude(T x, T largest) {
   KOKKOS_IF_ON_DEVICE((return magnitude < largest ? magnitude : largest;))
 }
 
-/// x, or a zero where x is negative; it is negative so that what it is added to keeps the sign of x even where that is
-/// zero.
+/// x, or -0 if x is negative. A sum with -0 keeps the sign of the other term, even if that is a zero.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T positive_part(T x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -215,7 +215,7 @@ KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
   using constants = math_constants<T>;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   if constexpr (std::is_same_v<T, float>) {
-    // y^2/2 is large where the tail is small, so it is taken as two numbers: exp would make much of its rounding.
+    // If the tail is small, y^2/2 is large, and exp would multiply its rounding error. So y^2/2 is held in two numbers.
     const T half = T(-0.5) * y;
     const T exponent = half * y;
     const T lost = prumo::fma(half, y, -exponent);
@@ -226,8 +226,8 @@ KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
     return prumo::fma(-approximate_exp2_of_negative(binary), prumo::fma(smooth, beyond, smooth), head);
   }
 #endif
-  // As in exp_argument, but of -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add, and not halved. 2^n is
-  // made so much larger that it is a normal number for every y, and the product smaller again at its end.
+  // As in exp_argument, but with -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add if it is not halved.
+  // 2^n is scaled up so that it is a normal number for every y, and the product is scaled down again at the end.
   constexpr auto series = with_argument_times(0.5, exp_series<T>{});
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
   const T shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, magic);
@@ -240,25 +240,25 @@ KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
 
 }  // namespace detail
 
-/// x Phi(x), Phi the cumulative function of the normal distribution: max(x, 0) - y Q(y) for y = |x| and
-/// Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
+/// x Phi(x), where Phi is the cumulative distribution function of the normal distribution. It is computed as
+/// max(x, 0) - y Q(y) with y = |x| and Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
 ///
-/// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), a variable that brings all y into [0, 1), as
-/// Shepherd and Laframboise (Math. Comp. 36, 1981) do for erfc; S is smooth, of one size, and a polynomial.
+/// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), which maps all y to [0, 1). Shepherd and Laframboise
+/// (Math. Comp. 36, 1981) compute erfc in this way. S is smooth and varies little, so it can be a polynomial.
 template <class T>
   requires std::is_floating_point_v<T>
 KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
   constexpr detail::normal_tail<T> tail;
-  // S is a polynomial in t, which is a quarter of the quotient below.
+  // S is a polynomial in t, and t is a quarter of the quotient below.
   constexpr auto of_quotient = detail::with_argument_times(0.25, tail);
-  // From tail.largest on, a NaN's as well, the product underflows to zero.
+  // From tail.largest on, and also for NaN, the product underflows to zero.
   const T y = detail::bounded_magnitude(x, tail.largest);
   const T quotient = detail::quick_quotient(y, prumo::fma(y, T(0.25), T(1)));
   const T smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
   return detail::less_normal_tail(detail::positive_part(x), y, smooth);
 }
 
-/// Counted as what it stands for, x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.
+/// gelu counts as x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.
 template <class T>
 counted<T> gelu(counted<T> x) {
   for (int product = 0; product < 3; ++product) detail::count(flop_kind::mul);
@@ -266,8 +266,8 @@ counted<T> gelu(counted<T> x) {
   return counted<T>::tallied(flop_kind::erf, prumo::gelu(x.value()));
 }
 
-/// The approximation of gelu by tanh, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel, 2016), as
-/// x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), which is the same and does not cancel for negative x.
+/// The approximation of gelu by tanh, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel, 2016). It is
+/// computed as x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), which is equal and does not cancel for negative x.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C gelu_by_tanh(C x) {
@@ -275,7 +275,7 @@ KOKKOS_FORCEINLINE_FUNCTION C gelu_by_tanh(C x) {
   constexpr double twice_sqrt_2_over_pi = 1.5957691216057307;
   const C linear = C(static_cast<T>(twice_sqrt_2_over_pi));
   const C cubic = C(static_cast<T>(twice_sqrt_2_over_pi * 0.044715));
-  // The limit of x sigmoid(..) at -infinity is 0; that of the factors would be NaN.
+  // At -infinity the limit of x sigmoid(..) is 0, but the product of its factors would be NaN.
   const C finite = prumo::maximum(x, C(-std::numeric_limits<T>::max()));
   return finite * prumo::sigmoid(x * prumo::fma(cubic, x * x, linear));
 }

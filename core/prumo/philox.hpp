@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// A counter-based random generator: value i of stream s under a seed is a pure function of (seed, s, i), the same on
-/// every backend and in Python. docs/random.md specifies it.
+/// A counter-based random generator. Value i of stream s under a seed is a pure function of (seed, s, i), and is the
+/// same on every backend and in Python. docs/random.md specifies it.
 
 #include <prumo/types.hpp>
 
@@ -18,19 +18,19 @@ struct philox_block {
 
 namespace detail {
 
-/// The constants of the generator: what two of its words are multiplied by, and what both halves of the key grow by
-/// from round to round.
+/// The constants of the generator: the factors of two of its words, and the numbers that are added to the two halves of
+/// the key after each round.
 struct philox_constants {
   static constexpr int rounds = 10;
   static constexpr std::uint32_t first_factor = 0xD2511F53u, second_factor = 0xCD9E8D57u;
   static constexpr std::uint32_t first_key_step = 0x9E3779B9u, second_key_step = 0xBB67AE85u;
 };
 
-/// a b as its upper and lower half.
+/// The upper and the lower half of the product a b.
 KOKKOS_FORCEINLINE_FUNCTION void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& high,
                                                std::uint32_t& low) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  // nvcc adds the product of the upper halves of 64-bit factors, which are zero.
+  // With 64-bit factors nvcc would also add the product of their upper halves, which are zero.
   high = __umulhi(a, b);
   low = a * b;
 #else
@@ -66,12 +66,12 @@ KOKKOS_FORCEINLINE_FUNCTION philox_block philox4x32_10(std::uint64_t seed, std::
   return {{c0, c1, c2, c3}};
 }
 
-/// How many values of T one block holds: 2 of `double`, 4 of the others.
+/// The number of values of T in one block: 2 of `double`, 4 of other types.
 template <class T>
 inline constexpr int values_per_block = sizeof(T) == 8 ? 2 : 4;
 
-/// Value `lane` of a block, uniform on the odd multiples of 2^-p in (-1, 1), p the significand bits of T: every value
-/// is exact in T, none is zero, subnormal or of magnitude one, and the distribution is symmetric.
+/// Value `lane` of a block. It is uniform on the odd multiples of 2^-p in (-1, 1), where p is the number of significand
+/// bits of T. Every value is exact in T, none is zero, subnormal, 1 or -1, and the distribution is symmetric.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T uniform_from(const philox_block& block, int lane) {
   constexpr int bits = scalar_traits<T>::significand_bits;
@@ -87,15 +87,15 @@ KOKKOS_FORCEINLINE_FUNCTION T uniform_from(const philox_block& block, int lane) 
   }
 }
 
-/// Value `index` of `stream` under `seed`, uniform in (-1, 1) as uniform_from() says.
+/// Value `index` of `stream` under `seed`, uniform in (-1, 1) like uniform_from().
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   constexpr auto per_block = static_cast<std::uint64_t>(values_per_block<T>);
   return uniform_from<T>(philox4x32_10(seed, stream, index / per_block), static_cast<int>(index % per_block));
 }
 
-/// Element `index` of an array of indices: the 64-bit word that an array of double has there, modulo `below`; 0 where
-/// there is nothing below.
+/// Element `index` of an array of indices: the 64-bit word from which an array of double gets this element, modulo
+/// `below`. It is 0 if `below` is 0.
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_below(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
                                                      std::int64_t below) {
   const philox_block block = philox4x32_10(seed, stream, index / 2);

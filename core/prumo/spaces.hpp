@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The execution spaces that this Kokkos has and prumo's kernels are compiled for.
+/// The execution spaces of this Kokkos, for which prumo's kernels are compiled.
 
 #include <Kokkos_Core.hpp>
 
@@ -52,7 +52,7 @@ template <class Exec>
 inline constexpr bool is_cuda_space = false;
 PRUMO_IF_CUDA(template <> inline constexpr bool is_cuda_space<Kokkos::Cuda> = true;)
 
-/// How many threads an instance has. Kokkos 4 may answer `instance.concurrency()` for the default instance.
+/// The number of threads of an instance. In Kokkos 4, `instance.concurrency()` may be that of the default instance.
 template <class Exec>
 int concurrency_of(const Exec& instance) {
   if constexpr (requires { Exec::concurrency(instance); }) {

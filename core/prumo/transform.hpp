@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The element-wise engine for formulas of the caller's own: the packs, streaming stores and loop order that prumo's
-/// own operations get.
+/// Runs the caller's own formulas on the element-wise engine: with the same packs, streaming stores and loop order as
+/// prumo's own operations.
 
 #include <prumo/check.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
@@ -18,13 +18,13 @@
 namespace prumo {
 namespace detail {
 
-/// How many outputs a formula's result is for.
+/// The number of outputs that a formula's result has values for.
 template <class Result>
 inline constexpr std::size_t values_in = 1;
 template <class... Types>
 inline constexpr std::size_t values_in<values<Types...>> = sizeof...(Types);
 
-/// Whether the formula takes a value of each of the first views and returns one for each of the last `Outputs` views.
+/// Whether the formula takes a value of each of the first views, and returns one for each of the last `Outputs` views.
 template <std::size_t Outputs, class Formula, class... Views>
 constexpr bool fits_outputs() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
@@ -38,7 +38,7 @@ constexpr bool fits_outputs() {
   }(std::make_index_sequence<sizeof...(Views) - Outputs>{});
 }
 
-/// The number of outputs among the views; 0 where the formula fits none.
+/// The number of outputs among the views; 0 if the formula fits no number.
 template <class Formula, class... Views>
 constexpr std::size_t count_outputs() {
   return []<std::size_t... Before>(std::index_sequence<Before...>) {
@@ -48,7 +48,7 @@ constexpr std::size_t count_outputs() {
   }(std::index_sequence_for<Views...>{});
 }
 
-/// The type by which kernels know their outputs; see elementwise_arrays.hpp.
+/// The type that tells kernels which of their arrays are outputs; see elementwise_arrays.hpp.
 template <class... Types>
 struct output_types {
   using type = values<Types...>;
@@ -84,13 +84,14 @@ void transform_views(const Space& space, const Formula& formula, const Views& vi
 /// values that the formula returns.
 ///
 /// `space` is a context or a bare execution space instance. `formula` is a copyable function object whose call operator
-/// is const, is a KOKKOS_FUNCTION and takes one value of each input's compute type (`float` for f16 and bf16). It
-/// returns what converts to the output's type, or a prumo::values of as many values as there are outputs. The other
-/// arguments are the inputs and then the outputs: at most 12 views of any layout and strides.
+/// is const, is a KOKKOS_FUNCTION and takes one value of each input's compute type (`float` for f16 and bf16). For one
+/// output it returns a value that converts to the output's type. For several outputs it returns a prumo::values with
+/// one value for each. The other arguments are the inputs and then the outputs: at most 12 views of any layout and
+/// strides.
 ///
-/// Outputs have equal extents. Inputs have the same ones or broadcast to them, by NumPy's rule: an input of lower rank
-/// has the outputs' last dimensions, and along a dimension where its extent is 1 it is repeated. An output may be one
-/// of the inputs; any other overlap is refused. Asynchronous on the instance.
+/// All outputs have the same extents. Inputs have these extents, too, or broadcast to them by NumPy's rule: an input of
+/// lower rank has the last dimensions of the outputs, and an input with extent 1 is repeated along that dimension. An
+/// output may be one of the inputs; any other overlap is refused. Asynchronous on the instance.
 ///
 /// A bias for each column of a matrix, and an activation:
 ///

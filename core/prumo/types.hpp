@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The scalar types of prumo: `float`, `double`, and the 16-bit storage types `f16` and `bf16`, which are two bytes
-/// on every backend and are computed in `float`. `f8_e4m3` is one byte, for the inputs of matrix products.
+/// The scalar types of prumo: `float`, `double`, and the storage types `f16` and `bf16`. These have 16 bits on every
+/// backend and are computed in `float`. `f8_e4m3` has 8 bits and is for the inputs of matrix products.
 
 #include <Kokkos_Core.hpp>
 
@@ -35,7 +35,7 @@ KOKKOS_FORCEINLINE_FUNCTION float f16_bits_to_float(std::uint16_t half) {
 #else
   const std::uint32_t magnitude = (half & 0x7fffu) << 13;
   const std::uint32_t sign = (half & 0x8000u) << 16;
-  // A product with 2^112 moves the exponent's bias from 15 to 127 and makes subnormals normal.
+  // Multiplying by 2^112 moves the exponent's bias from 15 to 127 and makes subnormal numbers normal.
   const float scaled = bit_cast<float>(magnitude) * 0x1p112f;
   const std::uint32_t infinite_or_nan = magnitude >= 0x0f800000u ? 0x7f800000u : 0u;
   return bit_cast<float>(bit_cast<std::uint32_t>(scaled) | infinite_or_nan | sign);
@@ -88,7 +88,7 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint16_t float_to_bf16_bits(float value) {
 KOKKOS_FORCEINLINE_FUNCTION float f8_e4m3_bits_to_float(std::uint8_t code) {
   const std::uint32_t magnitude = (code & 0x7fu) << 20;
   const std::uint32_t sign = (code & 0x80u) << 24;
-  // A product with 2^120 moves the exponent's bias from 7 to 127 and makes subnormals normal.
+  // Multiplying by 2^120 moves the exponent's bias from 7 to 127 and makes subnormal numbers normal.
   const float scaled = bit_cast<float>(magnitude) * 0x1p120f;
   const std::uint32_t nan = magnitude == 0x07f00000u ? 0x7fc00000u : 0u;
   return bit_cast<float>(bit_cast<std::uint32_t>(scaled) | nan | sign);
@@ -128,10 +128,10 @@ struct bf16 {
   KOKKOS_FORCEINLINE_FUNCTION operator float() const { return detail::bf16_bits_to_float(bits); }
 };
 
-/// E4M3 of the OCP 8-bit Floating Point Specification (OFP8, revision 1.0) as it lies in memory: 4 bits of exponent, 3
-/// of fraction, no infinities, NaN 0x7f and 0xff, at most 448 in magnitude. Only matrix products take it. From `float`,
-/// to nearest even in the specification's saturating mode, which is what GPUs' own conversions do: what is larger than
-/// 448, infinity included, becomes 448 with its sign; NaN becomes 0x7f.
+/// E4M3 of the OCP 8-bit Floating Point Specification (OFP8, revision 1.0) as it lies in memory: 4 bits of exponent and
+/// 3 of fraction. It has no infinities, its NaNs are 0x7f and 0xff, and its largest number is 448. Only matrix products
+/// take it. A `float` is rounded to nearest even in the specification's saturating mode, as the conversions of GPUs do:
+/// larger numbers and infinity become 448 with their sign, and NaN becomes 0x7f.
 struct f8_e4m3 {
   std::uint8_t bits = 0;
 
@@ -142,7 +142,7 @@ struct f8_e4m3 {
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(f8_e4m3) == 1);
 
-/// The types of elements by name, for everything that chooses one at run time. The last two are indices.
+/// The types of elements, for code that chooses one at run time. The last two are indices.
 enum class dtype : std::uint8_t { f32, f64, f16, bf16, f8_e4m3, i32, i64 };
 
 /// Facts of a scalar type that an array may hold.
@@ -185,11 +185,11 @@ struct scalar_traits<f8_e4m3> {
   using compute_type = float;
 };
 
-/// The type that values of T are computed in: T itself, or `float` for the types of 16 bits and fewer.
+/// The type in which values of T are computed: T itself, or `float` for types of 16 bits or fewer.
 template <class T>
 using compute_t = typename scalar_traits<std::remove_cv_t<T>>::compute_type;
 
-/// Whether arrays of T are understood, by some operation at least.
+/// Whether at least one operation takes arrays of T.
 template <class T>
 concept stored_scalar = requires { typename scalar_traits<std::remove_cv_t<T>>::compute_type; };
 
@@ -197,8 +197,8 @@ concept stored_scalar = requires { typename scalar_traits<std::remove_cv_t<T>>::
 template <class T>
 concept scalar = stored_scalar<T> && !std::is_same_v<std::remove_cv_t<T>, f8_e4m3>;
 
-/// The type of a product's result for inputs of T: T itself. For f8, whose four digits are too few for a sum, bf16: it
-/// has the range of the f32 that sums are made in, and half its bytes.
+/// The type of a product's result for inputs of T: T itself, and bf16 for f8, because four digits are too few for a
+/// sum. bf16 has the range of f32, in which sums are computed, and half its bytes.
 template <class T>
 struct product_result {
   using type = T;
@@ -233,7 +233,7 @@ constexpr dtype dtype_of() {
 /// Whether every operation takes arrays of the type: it is f32, f64, f16 or bf16.
 constexpr bool is_scalar_type(dtype type) { return type <= dtype::bf16; }
 
-/// The name of a type as results and options spell it: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`, `i32`, `i64`.
+/// The name of a type in results and options: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`, `i32`, `i64`.
 constexpr std::string_view dtype_name(dtype type) {
   switch (type) {
     case dtype::f32: return "f32";

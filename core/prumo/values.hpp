@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Several values as one result: what a formula with several outputs returns.
+/// Several values as one result, for formulas that have several outputs.
 
 #include <Kokkos_Macros.hpp>
 
@@ -11,8 +11,8 @@
 
 namespace prumo {
 
-/// The results of a formula that has several, in the order of the outputs: `return prumo::values(mean, deviation);`.
-/// It works on hosts and devices, where std::tuple does not.
+/// The values of a formula that has several outputs, in the order of the outputs. Such a formula ends with
+/// `return prumo::values(mean, deviation);`. Unlike std::tuple, this also works on devices.
 template <class... Types>
 struct values;
 
@@ -28,7 +28,7 @@ struct values<First, Rest...> {
   KOKKOS_FORCEINLINE_FUNCTION constexpr values(const First& first_value, const Rest&... other_values)
       : first(first_value), rest(other_values...) {}
 
-  /// The value with that number, from 0.
+  /// The value with this number; the first one is 0.
   template <std::size_t Which>
   KOKKOS_FORCEINLINE_FUNCTION constexpr const auto& get() const {
     static_assert(Which <= sizeof...(Rest), "prumo::values: the number of the value is too large");

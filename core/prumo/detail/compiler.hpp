@@ -2,22 +2,21 @@
 #pragma once
 
 /// \file
-/// What compilers spell differently, or take amiss.
+/// What compilers write differently or warn about.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace prumo::detail {
 
-/// T[Count]. Compilers that are asked to (-Wsign-conversion) warn of each array whose length depends on a signed
-/// template parameter.
+/// T[Count]. With -Wsign-conversion, compilers warn about an array whose length depends on a signed parameter.
 template <class T, std::int64_t Count>
 using c_array = T[static_cast<std::size_t>(Count)];
 
 }  // namespace prumo::detail
 
-/// Before a loop whose iterations do not depend on one another: the compiler may vectorise it without checking that
-/// its arrays are apart.
+/// Before a loop whose iterations are independent: the compiler may vectorise it without checking that the arrays do
+/// not overlap.
 #if defined(__clang__)
 #define PRUMO_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -26,15 +25,15 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #define PRUMO_INDEPENDENT_ITERATIONS
 #endif
 
-/// Before a function of a host around such loops: all that it calls is compiled into it. A formula that stays a
-/// function of its own, as compilers leave a long one that is called from several loops, makes them ten times as slow.
+/// Before a host function with such loops: everything that it calls is compiled into it. Compilers leave a long formula
+/// as a function of its own if several loops call it, and the loops are then ten times as slow.
 #if defined(__GNUC__)
 #define PRUMO_FLATTEN __attribute__((flatten))
 #else
 #define PRUMO_FLATTEN
 #endif
 
-/// Before a short loop that is to be unrolled whole, so that an array it walks can live in registers.
+/// Before a short loop that must be unrolled completely, so that the array in it can stay in registers.
 #if defined(__clang__) || defined(__CUDA_ARCH__)
 #define PRUMO_UNROLL _Pragma("unroll")
 #elif defined(__GNUC__)
@@ -43,8 +42,8 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #define PRUMO_UNROLL
 #endif
 
-/// Before a loop of a device's kernel that is to stay a loop: unrolled, it would take the registers that other threads'
-/// loads want.
+/// Before a loop of a device's kernel that must not be unrolled. Unrolled, it would take registers that the loads of
+/// other threads need.
 #if defined(__CUDA_ARCH__) || (defined(__clang__) && defined(__HIP_DEVICE_COMPILE__))
 #define PRUMO_KEEP_LOOP _Pragma("unroll 1")
 #else
@@ -60,12 +59,12 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #endif
 
 #if defined(__CUDACC__)
-// nvcc does not know GCC's pragmas, says so, and hands them on to the host's compiler.
+// nvcc warns that it does not know GCC's pragmas, and passes them to the host's compiler.
 #pragma nv_diag_suppress 1675
 #endif
 
-/// Before a template that is compiled for the device where its arguments are, and for the host alone where they are
-/// counting scalars: nvcc would warn of every such instantiation.
+/// Before a template that is compiled for the device and the host, but for the host alone with counting scalars. nvcc
+/// would warn about each instantiation with such scalars.
 #if defined(__CUDACC__)
 #define PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK _Pragma("nv_exec_check_disable")
 #else

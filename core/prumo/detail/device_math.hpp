@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What GPUs have an instruction for and C++ has no name for. Devices only: on a host these functions do not exist.
+/// Functions for which GPUs have an instruction and C++ has no name. They do not exist on a host.
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
@@ -10,7 +10,7 @@
 
 namespace prumo::detail {
 
-/// 1/x within a unit in the last place, 0 or infinity where that or x is subnormal.
+/// 1/x within a unit in the last place. It is 0 if 1/x is subnormal, and infinity if x is.
 KOKKOS_FORCEINLINE_FUNCTION float approximate_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float result;
@@ -21,8 +21,8 @@ KOKKOS_FORCEINLINE_FUNCTION float approximate_reciprocal(float x) {
 #endif
 }
 
-/// 2^-x within two units in the last place, 0 where that is subnormal. The sign costs nothing, and compilers do not
-/// take a product whose negative is wanted for two products.
+/// 2^-x within two units in the last place, or 0 if that is subnormal. The instruction takes the sign for free. With
+/// the sign outside of it, compilers would compute a product and also its negative.
 KOKKOS_FORCEINLINE_FUNCTION float approximate_exp2_of_negative(float x) {
 #if defined(__CUDA_ARCH__)
   float result;
@@ -35,14 +35,14 @@ KOKKOS_FORCEINLINE_FUNCTION float approximate_exp2_of_negative(float x) {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
-/// The larger number; NaN where either is.
+/// The larger number; NaN if one of them is NaN.
 KOKKOS_FORCEINLINE_FUNCTION float maximum_or_nan(float a, float b) {
   float result;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
 
-/// The smaller number; NaN where either is.
+/// The smaller number; NaN if one of them is NaN.
 KOKKOS_FORCEINLINE_FUNCTION float minimum_or_nan(float a, float b) {
   float result;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));

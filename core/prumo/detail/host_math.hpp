@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The mathematics behind <prumo/math.hpp> that is prumo's own: free of branches, tables and calls, so that a loop over
-/// it is vectorised. Measured errors: docs/accuracy.md.
+/// prumo's own functions behind <prumo/math.hpp>. They have no branches, tables and calls, so that compilers vectorise
+/// loops over them. docs/accuracy.md has the measured errors.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/math_constants.hpp>
@@ -17,8 +17,8 @@
 
 namespace prumo {
 
-/// a * b + c, rounded once where the processor has a fused multiply-add and twice where it has none: a library call
-/// that emulates one would cost a hundred times as much.
+/// a * b + c. It is rounded once if the processor has a fused multiply-add, and twice otherwise. A library call that
+/// emulates the instruction would cost a hundred times as much.
 KOKKOS_FORCEINLINE_FUNCTION float fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__FP_FAST_FMAF) || defined(__FMA__)
   return Kokkos::fma(a, b, c);
@@ -36,39 +36,39 @@ KOKKOS_FORCEINLINE_FUNCTION double fma(double a, double b, double c) {
 
 namespace detail {
 
-/// c[First] + c[First + 1] x + c[First + 2] x^2 + ... by Horner's rule; C is T, or counts the operations on it.
+/// c[First] + c[First + 1] x + c[First + 2] x^2 + ... by Horner's rule. C is T or counted<T>.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <std::size_t First = 0, class C, class T, std::size_t N>
 KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
   C value(coefficients[N - 1]);
   PRUMO_UNROLL
   for (std::size_t index = N - 1; index > First; --index) {
-    value = fma(value, x, C(coefficients[index - 1]));  // unqualified: that of counted<T> is declared later
+    value = fma(value, x, C(coefficients[index - 1]));  // unqualified, because fma of counted<T> is declared later
   }
   return value;
 }
 
-/// What to add to a number for its nearest integer n to appear in the last places, with what makes it the exponent of
-/// 2^(n + shift) already added to it.
+/// The number that has to be added to x, so that the last places of the sum hold the exponent of 2^(n + shift), where n
+/// is the integer nearest to x.
 template <class T>
 KOKKOS_FUNCTION constexpr T rounding_magic_for(int shift) {
   return math_constants<T>::rounding_magic + static_cast<T>(math_constants<T>::exponent_bias + shift);
 }
 
-/// 2^(n + shift) of n + rounding_magic_for(shift): the last places move to where exponents are, all else out of the
-/// number. One instruction.
+/// 2^(n + shift), from n + rounding_magic_for(shift). One shift moves the last places to where exponents are, and all
+/// other bits out of the number.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T power_of_two(T shifted) {
   using word = typename math_constants<T>::word;
   return bit_cast<T>(static_cast<word>(bit_cast<word>(shifted) << math_constants<T>::significand_shift));
 }
 
-/// exp(r) for |r| <= ln(2) / 2, a minimax polynomial in place of Cody's and Waite's.
+/// exp(r) for |r| <= ln(2) / 2, by a minimax polynomial instead of the approximation of Cody and Waite.
 ///
-/// With a fused multiply-add the last step rounds to half a unit in the last place, and the steps before it, r itself
-/// included, count for less than a half: measured over all arguments of exp, 0.91 together. So exp is one of the two
-/// numbers next to the exact one. Without, each step would round twice: what 1 + r loses is exact (Dekker 1971) and
-/// goes into the rest, a tenth of the whole.
+/// With a fused multiply-add, the last step has an error of half a unit in the last place. The earlier steps and r
+/// itself add less than half a unit. Over all arguments of exp the sum was measured to be 0.91, so exp is one of the
+/// two numbers next to the exact one. Without a fused multiply-add each step would round twice. Therefore what 1 + r
+/// loses, which is an exact number (Dekker 1971), is added to the rest of the polynomial, a tenth of the whole.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_of_reduced(T r) {
   constexpr exp_series<T> series;
@@ -80,22 +80,22 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_of_reduced(T r) {
 #endif
 }
 
-/// exp(x) = 2^n exp(r) of x = n ln 2 + r with n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software
-/// Manual for the Elementary Functions", 1980, chapter 6). 2^n is two factors, half of n in each: the product with the
-/// first is exact, so that a subnormal result is rounded once only, and with the second overflows where it should.
+/// exp(x) = 2^n exp(r), where x = n ln 2 + r, n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software
+/// Manual for the Elementary Functions", 1980, chapter 6). 2^n is split into two factors with half of n in each. The
+/// product with the first one is exact. So only the product with the second one rounds or overflows.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   using constants = math_constants<T>;
   using integer = typename constants::integer;
-  // Written so that a NaN fails both comparisons and stays.
+  // A NaN fails both comparisons and so stays a NaN.
   T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
   bounded = bounded > constants::highest_exp ? constants::highest_exp : bounded;
-  constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // the bias twice: once for each factor
+  constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // twice the bias: once for each factor
   const T shifted = prumo::fma(bounded, constants::log2_e, magic);
   const T n = shifted - magic;
   T r = prumo::fma(n, -constants::ln2_high, bounded);
   r = prumo::fma(n, -constants::ln2_low, r);
-  // Half of the large number has zeros, too, in the places that power_of_two() keeps.
+  // In half of the large number, the places that power_of_two() keeps are zeros, too.
   const integer whole = bit_cast<integer>(shifted);
   const integer half = whole >> 1;
   const T first = power_of_two(bit_cast<T>(half));
@@ -103,9 +103,9 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
   return exp_of_reduced(r) * first * second;
 }
 
-/// The smaller of two numbers that are not negative; b where either is a NaN, which only a may be in double precision.
-/// float is compared as integers, which order such numbers alike: compilers then do not compute what follows for a
-/// constant apart, to select between the results in each of its steps.
+/// The smaller of two numbers that are not negative; b if one of them is a NaN. In double precision only a may be a
+/// NaN. Numbers of type float are compared as integers, which have the same order. Otherwise compilers would compute
+/// what follows twice, for a and for a constant b, and select between the results in each step.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T smaller_magnitude(T a, T b) {
   if constexpr (std::is_same_v<T, float>) {
@@ -117,8 +117,8 @@ KOKKOS_FORCEINLINE_FUNCTION T smaller_magnitude(T a, T b) {
   }
 }
 
-/// exp(x) for an x that is not positive; of a positive number anything. What overflow needs is left out, and 2^n, made
-/// so much larger that it is a normal number, is one factor.
+/// exp(x) for an x that is not positive. For positive numbers the result means nothing. This function need not handle
+/// overflow, and 2^n is one factor, which is scaled up to be a normal number.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_of_nonpositive_on_host(T x) {
   using constants = math_constants<T>;
@@ -131,14 +131,14 @@ KOKKOS_FORCEINLINE_FUNCTION T exp_of_nonpositive_on_host(T x) {
   return exp_of_reduced(r) * power_of_two(shifted) * constants::from_shifted;
 }
 
-/// 1 / (1 + exp(-x)) as s / (s + s exp(-x)), s so small that s exp(-x) does not overflow where the quotient is
-/// subnormal. The sum takes the product with 2^n into its only rounding.
+/// 1 / (1 + exp(-x)) as s / (s + s exp(-x)), where s is so small that s exp(-x) does not overflow if the quotient is
+/// subnormal. The sum and the product with 2^n are rounded together, once.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T sigmoid_on_host(T x) {
   using constants = math_constants<T>;
   constexpr auto series = with_argument_times(-1, exp_series<T>{});
   constexpr T enough = 40;  // from here on the result is 1
-  // Written so that a NaN fails both comparisons and stays.
+  // A NaN fails both comparisons and so stays a NaN.
   T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
   bounded = bounded > enough ? enough : bounded;
   constexpr T magic = rounding_magic_for<T>(-constants::subnormal_shift);
@@ -150,25 +150,25 @@ KOKKOS_FORCEINLINE_FUNCTION T sigmoid_on_host(T x) {
   return constants::from_shifted / prumo::fma(growth, power_of_two(shifted), constants::from_shifted);
 }
 
-/// tanh(x) = h / (1 + h) for h = (exp(2 |x|) - 1) / 2; of |x|, so that -0 stays -0.
+/// tanh(x) = h / (1 + h), where h = (exp(2 |x|) - 1) / 2. It is computed from |x|, so that -0 stays -0.
 ///
-/// Between n ln 2 and (n + 1) ln 2 the difference is 2^n (exp(2p) - 1) + (2^n - 1), where nothing cancels, and which
-/// rounds once. The quotient is a - a^2 / (1 + h), where a is h, up to 1: the large part of it has no error but h's own
-/// or none, and what is divided is small or of a small derivative. So both quotient and sum count for less than the two
-/// units in the last place that they would make.
+/// Between n ln 2 and (n + 1) ln 2, exp(2 |x|) - 1 is 2^n (exp(2p) - 1) + (2^n - 1). Nothing cancels in this sum, and
+/// it rounds once. The quotient is computed as a - a^2 / (1 + h), where a is the smaller of h and 1. So its large part
+/// has the error of h or none, and the division's part is small or has a small derivative. Together the sum and the
+/// quotient then have an error of less than two units in the last place.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T tanh_on_host(T x) {
   using constants = math_constants<T>;
   const T magnitude = Kokkos::fabs(x);
-  // From here on the result is 1; a NaN fails the comparison and stays.
+  // From here on the result is 1. A NaN fails the comparison and so stays a NaN.
   constexpr T enough = 20;
   const T bounded = magnitude > enough ? enough : magnitude;
   constexpr T magic = rounding_magic_for<T>(-1);
-  // Less than a half is subtracted, because exactly a half is rounded down to -1 at 0.
+  // A little less than a half is subtracted, because with a half 0 would be rounded to -1.
   constexpr T downwards = T(-63) / T(128);
   const T shifted = prumo::fma(bounded, 2 * constants::log2_e, downwards) + magic;
   const T n = shifted - magic;
-  // ln 2 of one number will do: its error, n times, is less than the derivative of tanh makes it count.
+  // One number is enough for ln 2: its error is multiplied by n, but the derivative of tanh makes it small again.
   const T p = prumo::fma(n, T(-0.5) * constants::ln2, bounded);
   const T twice_expm1 = prumo::fma(p * p, polynomial(constants::twice_expm1_tail, p), p + p);
   const T half_power = power_of_two(shifted);  // 2^(n - 1)
@@ -187,17 +187,18 @@ KOKKOS_FORCEINLINE_FUNCTION T log_on_host(T x) {
   constexpr int shift = constants::significand_shift;
   constexpr word one = word{constants::exponent_bias} << shift;  // the bits of 1
   constexpr word fraction_mask = (word{1} << shift) - 1;
-  constexpr T integers = static_cast<T>(word{1} << shift);  // from here to twice as much, numbers count by one
+  constexpr T integers = static_cast<T>(word{1} << shift);  // from here to twice this number, numbers differ by one
   constexpr word integers_bits = word{constants::exponent_bias + shift} << shift;
   constexpr T bias = static_cast<T>(constants::exponent_bias);
 
   // Subnormal numbers have no leading one. Scaling by a power of two gives them one.
   const bool is_subnormal = x < limits::min();
   const T normal = is_subnormal ? x * integers : x;
-  // The sum carries into the exponent where the fraction reaches sqrt(2).
+  // The sum carries into the exponent if the fraction is sqrt(2) or more.
   const word shifted = static_cast<word>(bit_cast<word>(normal) + (one - constants::sqrt_half));
   const T f = bit_cast<T>(static_cast<word>((shifted & fraction_mask) + constants::sqrt_half)) - T(1);
-  // An exponent in the last places of a large number: vectors of 64-bit integers have no conversion everywhere.
+  // The exponent is written into the last places of a large number, because not every processor can convert vectors of
+  // 64-bit integers.
   const T biased = bit_cast<T>(static_cast<word>((shifted >> shift) | integers_bits));
   const T k = biased - (is_subnormal ? integers + bias + T(shift) : integers + bias);
 
@@ -205,7 +206,7 @@ KOKKOS_FORCEINLINE_FUNCTION T log_on_host(T x) {
   const T square = s * s;
   const T half_square = T(0.5) * f * f;
   const T high = k * constants::ln2_high;  // exact
-  // high + f without an error: |high| >= |f| wherever k is not 0 (Dekker 1971).
+  // high + f without an error, because |high| >= |f| if k is not 0 (Dekker 1971).
   const T sum = high + f;
   T low = prumo::fma(k, constants::ln2_low, (high - sum) + f);
   low = prumo::fma(s, prumo::fma(square, polynomial(constants::log_tail, square), half_square), low);

@@ -3,8 +3,8 @@
 
 /// \file
 /// Kernels live in an inline namespace named after the instruction set that they are compiled for. The library may be
-/// compiled for another one than the program that embeds it and instantiates `prumo::transform`; were the names the
-/// same, the linker would keep one copy of each kernel, and perhaps the one that this machine cannot execute.
+/// compiled for another one than the program that embeds it and instantiates `prumo::transform`. If the names were the
+/// same, the linker would keep only one copy of each kernel, perhaps one that this machine cannot run.
 
 #if defined(__AVX512F__)
 #define PRUMO_INSTRUCTION_SET avx512

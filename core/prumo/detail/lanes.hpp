@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Reductions on the host that are bound by memory, not by the latency of one addition: the compiler keeps many partial
-/// results side by side in vector registers.
+/// Reductions on the host with many partial results (lanes), which the compiler keeps in vector registers. So they are
+/// bound by memory, and not by the latency of one addition.
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -14,12 +14,12 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Partial results of compute type C; the same on every machine, so that results and counts are.
+/// The number of partial results of compute type C. It is the same on every machine, and so are results and counts.
 template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
 /// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
-/// the number of lanes, and the lanes are combined in a tree. Depth: count / lanes + log2(lanes). A load that has
+/// the number of lanes, and the lanes are combined in a tree. The depth is count / lanes + log2(lanes). A load that has
 /// `widen_lanes(index, C (&)[lanes])` fills all lanes at once.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
@@ -46,7 +46,7 @@ inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Com
   return lane[0];
 }
 
-/// The same where lanes are combined as elements are joined.
+/// The same for lanes that are combined by `join`, like elements.
 template <class C, class Join, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Load& load) {
   return reduce_lanes(count, initial, join, join, load);

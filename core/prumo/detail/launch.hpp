@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// How kernels are launched: on CUDA as cuda_launch.hpp does, elsewhere by Kokkos' policies. A build with
-/// PRUMO_LAUNCH_BY_KOKKOS uses the policies on CUDA, too, so that this way can be tested on NVIDIA's devices.
+/// Launches kernels: on CUDA by cuda_launch.hpp, elsewhere by Kokkos' policies. A build with PRUMO_LAUNCH_BY_KOKKOS
+/// uses the policies on CUDA, too, so that they can be tested on NVIDIA's devices.
 
 #include <prumo/detail/device/cuda_launch.hpp>
 #include <prumo/detail/device/current_device.hpp>
@@ -19,7 +19,7 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// The type of a kernel's indices: Kernel::index_type, or 64 bits where there is none.
+/// The type of a kernel's indices: Kernel::index_type, or 64 bits if the kernel has none.
 template <class Kernel>
 struct kernel_index {
   using type = std::int64_t;
@@ -39,20 +39,20 @@ template <class Exec>
 inline constexpr bool launches_by_cuda_runtime = is_cuda_space<Exec>;
 #endif
 
-/// Wavefronts that each SIMD of an AMD device holds where a multiprocessor holds `resident_blocks` blocks of
-/// `block_threads` threads; 0 blocks: 0, which asks for nothing.
+/// The wavefronts that each SIMD of an AMD device holds if a multiprocessor holds `resident_blocks` blocks of
+/// `block_threads` threads. For 0 blocks the result is 0, which asks for nothing.
 ///
-/// A compute unit of GCN and CDNA has four SIMDs, whose wavefronts have 64 threads. On RDNA HIP counts pairs of compute
-/// units as multiprocessors, which have four SIMDs together, with wavefronts of 32.
+/// A compute unit of GCN and CDNA has four SIMDs, whose wavefronts have 64 threads. On RDNA, HIP counts a pair of
+/// compute units as one multiprocessor. A pair has four SIMDs, whose wavefronts have 32 threads.
 constexpr unsigned wavefronts_per_simd(unsigned block_threads, unsigned resident_blocks, unsigned wavefront_threads) {
   if (resident_blocks == 0) return 0;
   constexpr unsigned simds = 4;
   return std::max(1u, block_threads * resident_blocks / (simds * wavefront_threads));
 }
 
-/// Launch bounds as the compiler for Exec counts them, of those whose second number is blocks a multiprocessor. Kokkos
-/// hands both numbers on as they are. nvcc takes the second one so; hipcc makes it `amdgpu_waves_per_eu`, wavefronts
-/// that a SIMD holds (HIP porting guide, "Porting from CUDA __launch_bounds__").
+/// Converts launch bounds, whose second number is blocks of a multiprocessor, to what the compiler for Exec expects.
+/// Kokkos passes both numbers on. For nvcc the second one is blocks of a multiprocessor, too. hipcc takes it as
+/// `amdgpu_waves_per_eu`, the wavefronts of a SIMD (HIP porting guide, "Porting from CUDA __launch_bounds__").
 template <class Exec, class Bounds>
 struct bounds_for_compiler {
   using type = Bounds;
@@ -66,9 +66,9 @@ struct bounds_for_compiler<Kokkos::HIP, Kokkos::LaunchBounds<MostThreads, Reside
 };
 #endif
 
-/// The largest block of a kernel of single threads: as large as it is where prumo chooses it. With a limit of 128
-/// threads, or a number of blocks that must fit, nvcc takes one and a half times the registers for some formulas, which
-/// become 17 % slower.
+/// The largest block of a kernel of single threads. If prumo chooses the block, this is its size. With a limit of 128
+/// threads, or with a number of blocks that must fit, nvcc uses one and a half times the registers for some formulas,
+/// and these become 17 % slower.
 template <class Exec>
 struct usual_launch_bounds {
   using type = Kokkos::LaunchBounds<>;
@@ -80,7 +80,7 @@ struct usual_launch_bounds<Kokkos::Cuda> {
 };
 #endif
 
-/// What a kernel's registers are limited for: Kernel::launch_bounds, or what is usual where there is none.
+/// The launch bounds that limit a kernel's registers: Kernel::launch_bounds, or the usual ones if the kernel has none.
 template <class Exec, class Kernel>
 struct kernel_launch_bounds : usual_launch_bounds<Exec> {};
 template <class Exec, class Kernel>
@@ -89,14 +89,14 @@ struct kernel_launch_bounds<Exec, Kernel> {
   using type = typename Kernel::launch_bounds;
 };
 
-/// Whether a kernel can travel as an argument of its launch everywhere; larger ones are refused on every device, so
-/// that what compiles for one compiles for all.
+/// Whether a kernel is small enough to be an argument of its launch on every device. Larger kernels are refused on all
+/// devices, so that code which compiles for one compiles for all.
 template <class Kernel>
 concept light_kernel = sizeof(Kernel) < 512;
 
-/// The policy by which a kernel travels as an argument of its launch. With the policy's own bytes, 512 and more would
-/// go through constant memory with a hidden synchronisation on devices, unless the policy says that the kernel is
-/// light; to say so of all kernels would take the host longer.
+/// The policy that makes a kernel an argument of its launch. If the kernel and the policy together have 512 bytes or
+/// more, Kokkos would copy them through constant memory, with a hidden synchronisation. The policy must then say that
+/// the kernel is light. It does not say so for all kernels, because that takes the host longer.
 template <light_kernel Kernel, class Policy>
 auto as_launch_argument(const Policy& policy) {
   constexpr std::size_t clearly_light = 256;
@@ -107,9 +107,9 @@ auto as_launch_argument(const Policy& policy) {
   }
 }
 
-/// Enqueues kernel(0) ... kernel(kernel.blocks() - 1). Besides these a kernel may have `index_type`, the type of its
-/// indices, and `launch_bounds`, what its registers are limited for; on CUDA also `block_threads`, the threads of a
-/// block, and `checks_index`, that it does nothing for other indices.
+/// Enqueues kernel(0) ... kernel(kernel.blocks() - 1). A kernel may also have `index_type`, the type of its indices,
+/// and `launch_bounds`, which limit its registers. On CUDA it may have `block_threads`, the threads of a block, and
+/// `checks_index`, which says that it does nothing for other indices.
 template <class Exec, light_kernel Kernel>
 void launch_blocks(const Exec& instance, const std::string& label, const Kernel& kernel) {
   using index = typename kernel_index<Kernel>::type;

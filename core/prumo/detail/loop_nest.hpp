@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// Several arrays that are walked together: dimensions are ordered by the first array's strides and merged where every
-/// array allows it, so that kernels see few and long loops. An array that broadcasts to the first one has a stride of 0
-/// where it is repeated.
+/// Loops over several arrays together. The dimensions are ordered by the strides of the first array, and merged if
+/// every array allows it, so that kernels have few and long loops. An array that broadcasts to the first one has a
+/// stride of 0 in the dimensions where it is repeated.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -15,18 +15,18 @@
 
 namespace prumo::detail {
 
-/// The dimensions of a loop over `Count` arrays, slowest first; the last one is the inner loop. `Capacity` is the
-/// highest rank.
+/// The dimensions of a loop over `Count` arrays. The slowest one comes first, and the last one is the inner loop.
+/// `Capacity` is the highest rank.
 template <int Count, int Capacity = max_rank>
 struct loop_nest {
   int rank = 0;
-  c_array<std::int64_t, Capacity> extents;  ///< those below `rank` are set; the rest is unspecified, also in strides
+  c_array<std::int64_t, Capacity> extents;  ///< set for dimensions below `rank` only, as are strides
   c_array<c_array<std::int64_t, Capacity>, Count> strides;
 
   /// The dimension of the inner loop.
   KOKKOS_FUNCTION int inner() const { return rank > 0 ? rank - 1 : 0; }
 
-  /// All elements of all arrays lie in one run, in the same order.
+  /// Whether the elements of each array lie in memory without gaps, and in the same order for all arrays.
   KOKKOS_FUNCTION bool contiguous() const {
     if (rank != 1) return false;
     for (int which = 0; which < Count; ++which) {
@@ -81,7 +81,7 @@ loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref&
   return nest;
 }
 
-/// How many dimensions of a nest of this many arrays travel with a kernel, whose arguments have no more than 512 bytes.
+/// How many dimensions a nest of this many arrays may have in a kernel, whose arguments have at most 512 bytes.
 constexpr int nest_capacity(int arrays) { return std::clamp(40 / arrays, 1, max_rank); }
 
 /// Calls visit(part, offsets) for parts of a nest that have at most `rank` dimensions and `most` elements each;
@@ -111,13 +111,13 @@ void for_each_part(const loop_nest<Count>& nest, int rank, std::int64_t most, co
   }
 }
 
-/// Division of numbers below 2^31 by one that is known when a kernel is launched: a product and a shift. With
+/// Divides numbers below 2^31 by a number that is known at the launch, with a product and a shift. With
 /// l = ceil(log2 d) and m = ceil(2^(31+l) / d), which has 32 bits, floor(n / d) = floor(n m / 2^(31+l)) (Granlund and
 /// Montgomery, Division by invariant integers using multiplication, PLDI 1994, theorem 4.2 for N = 31).
 class index_divider {
  public:
   index_divider() = default;
-  /// An extent of 0 is never divided by; it counts as 1.
+  /// An extent of 0 counts as 1, because nothing is ever divided by it.
   explicit index_divider(int extent) : shift_(31) {
     const int divisor = extent > 0 ? extent : 1;
     while ((std::int64_t{1} << (shift_ - 31)) < divisor) ++shift_;
@@ -134,7 +134,7 @@ class index_divider {
   int shift_ = 0;
 };
 
-/// A nest as a device's kernel takes it: of fewer than 2^31 elements, whose indices it finds from an element's number.
+/// A nest of fewer than 2^31 elements for a device's kernel, which finds the indices of an element from its number.
 template <int Count, int Capacity = nest_capacity(Count)>
 class device_nest {
  public:
@@ -153,7 +153,7 @@ class device_nest {
   /// The stride of the inner loop.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t inner_stride(int which) const { return strides_[which][rank_ - 1]; }
 
-  /// Where the element with that number lies in every array.
+  /// Finds the place of the element with this number in every array.
   KOKKOS_FORCEINLINE_FUNCTION void find(int number, c_array<std::int64_t, Count>& offsets) const {
     for (int which = 0; which < Count; ++which) offsets[which] = 0;
     for (int dimension = rank_ - 1; dimension > 0; --dimension) {

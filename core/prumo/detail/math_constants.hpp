@@ -29,7 +29,7 @@ struct math_constants<float> {
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
   static constexpr float lowest_exp = -105.0f;  // below, exp is zero
   static constexpr float highest_exp = 90.0f;   // above, exp is infinite
-  static constexpr int subnormal_shift = 64;    // times 2 to its power, results are normal numbers
+  static constexpr int subnormal_shift = 64;    // multiplied by 2 to this power, results are normal numbers
   static constexpr float from_shifted = 0x1p-64f;
   static constexpr float twice_expm1_tail[] = {0x1p+1f,        0x1.555580p+0f, 0x1.554bc4p-1f,
                                                0x1.11dabcp-2f, 0x1.5ccc8cp-4f, 0x1.14413cp-5f};
@@ -62,7 +62,7 @@ struct math_constants<double> {
                                         0x1.2f1552439d81ep-3};
 };
 
-// Coefficients that gelu() needs, by value: it runs on devices, which cannot refer to the host's arrays.
+// The coefficients of gelu(). They are values, because gelu() runs on devices, which cannot refer to the host's arrays.
 
 /// exp(r) for |r| <= ln(2) / 2.
 template <class T>
@@ -89,7 +89,7 @@ struct exp_series<double> {
                              0x1.ad7b21ea149aep-26};
 };
 
-/// The polynomial of factor * x instead of x, for a power of two: no coefficient is rounded.
+/// The same polynomial with factor * x instead of x. The factor is a power of two, so no coefficient is rounded.
 template <class Series>
 KOKKOS_FORCEINLINE_FUNCTION constexpr Series with_argument_times(double factor, Series series) {
   double power = 1;
@@ -100,7 +100,7 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr Series with_argument_times(double factor, 
   return series;
 }
 
-/// The tail of the normal distribution, up to an argument whose product with it is zero.
+/// The tail of the normal distribution, up to the argument from which on y Q(y) is zero.
 template <class T>
 struct normal_tail;
 

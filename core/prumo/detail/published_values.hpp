@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// How one team of a device's kernel gets the values that other teams have found, one trip through memory after they
-/// were found: every word of a value travels with a mark that it is there, in one store of 8 bytes, so that neither a
-/// fence nor a counter has to tell that the value behind it can be read.
+/// How one team of a device's kernel gets the values that other teams have computed. It takes one trip through memory,
+/// because each word of a value is stored together with a mark that it is there, in one store of 8 bytes. So no fence
+/// and no counter is needed to say that the value can be read.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/team_kernel.hpp>
@@ -15,18 +15,18 @@
 
 namespace prumo::detail {
 
-/// Half of it is part of a value; the rest is 0 until that part is there.
+/// One half of the word is a part of a value. The other half is 0 until that part is there.
 using published_word = unsigned long long;
 
-/// Whether the 8 bytes of a value are never all 0 where a team publishes one, so that the value is its own mark.
+/// Whether no value that a team publishes has 8 bytes that are all 0. Such a value is its own mark.
 template <class Value>
 inline constexpr bool is_its_own_mark = false;
 
-/// Words that a value is published in.
+/// The number of words for one value.
 template <class Value>
 inline constexpr int words_of_published = is_its_own_mark<Value> ? 1 : static_cast<int>((sizeof(Value) + 3) / 4);
 
-/// The words that say that a value is there.
+/// The words that publish a value.
 template <class Value>
 KOKKOS_FORCEINLINE_FUNCTION void write_published(const Value& value,
                                                  published_word (&words)[words_of_published<Value>]) {
@@ -58,8 +58,8 @@ KOKKOS_FORCEINLINE_FUNCTION Value read_published(const published_word (&words)[w
   return value;
 }
 
-/// An array is cut into at most this many parts, each with a value of up to 16 bytes. A row that has several parts adds
-/// one at most, so there are fewer than twice this many.
+/// An array is cut into at most this many parts, each with a value of up to 16 bytes. Each row of several parts may add
+/// one more, so there are always fewer than twice this number.
 inline constexpr std::int64_t most_parts_of_an_array = 512;
 inline constexpr std::int64_t published_words_of_a_context = 2 * most_parts_of_an_array * 4;
 
@@ -69,15 +69,15 @@ struct published_words {
   static constexpr const char* label = "prumo::published_words";
 };
 
-/// The words of a context by which teams publish; the team that takes the values clears them.
+/// The words of a context in which teams publish values. The team that takes the values clears the words.
 template <class Exec>
 published_word* published_words_of(context<Exec>& ctx) {
   return zeroed_words<Exec, published_words>::of(ctx);
 }
 
-/// \name Single accesses of 8 bytes that go to the memory all teams share
-/// desul's atomic load and store of them are loops of comparing and swapping. CUDA: a volatile access is a relaxed one
-/// (PTX ISA, memory consistency model, "Volatile Operations").
+/// \name Single accesses of 8 bytes to the memory that all teams share
+/// desul's atomic load and store are not used, because they are loops of comparing and swapping. On CUDA a volatile
+/// access is a relaxed one (PTX ISA, memory consistency model, "Volatile Operations").
 /// @{
 KOKKOS_FORCEINLINE_FUNCTION published_word load_shared(const published_word* word) {
 #if defined(__HIP_DEVICE_COMPILE__)
@@ -105,11 +105,11 @@ KOKKOS_FORCEINLINE_FUNCTION void publish(published_word* words, const Value& val
   for (int i = 0; i < count; ++i) store_shared(words + i, found[i]);
 }
 
-/// Takes the values `first`, `first + step`, ... below `count`, at most Most of them and one at least, waits until they
-/// are there, and leaves the words at 0 for the next kernel, which the order of the instance puts after this one.
+/// Waits until the values `first`, `first + step`, ... below `count` are there, and takes them. There must be at least
+/// one and at most Most of them. Sets their words back to 0 for the next kernel, which runs after this one.
 ///
-/// A team may wait only for teams of lower rank, in a kernel that launch_ordered_teams() launched: those have started,
-/// and none of them waits for this one.
+/// A team may only wait for teams of lower rank, in a kernel that launch_ordered_teams() launched: these teams have
+/// started, and none of them waits for this one.
 template <int Most, class Value>
 KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first, int step, int count,
                                                 Value (&values)[Most]) {
@@ -117,7 +117,7 @@ KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first
   published_word found[Most][of_value];
   bool all_there = false;
   while (!all_there) {
-    // All loads before the first comparison: together they take as long as one.
+    // All loads come before the first comparison, because together they take as long as one.
     PRUMO_UNROLL
     for (int i = 0; i < Most; ++i) {
       const int which = first + i * step < count ? first + i * step : first;
@@ -142,7 +142,8 @@ KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first
   }
 }
 
-/// What `Most` values a thread amount to, which `Group` threads of a team take; found is what the thread knows itself.
+/// Joins the published values that `Group` threads of a team take, `Most` by each thread, with the thread's own value
+/// `found`.
 template <int Most, int Group, class Member, class Value, class Join>
 KOKKOS_FORCEINLINE_FUNCTION Value join_published_by(const Member& member, join_scratch<Value>& scratch,
                                                     published_word* words, int count, Value found, const Join& join) {
@@ -158,16 +159,16 @@ KOKKOS_FORCEINLINE_FUNCTION Value join_published_by(const Member& member, join_s
   return join_group(member, scratch, Group, found, join);
 }
 
-/// What all parts of a row amount to, for the first thread of the team that found the last part: `own` is what it
-/// found, the others, no more than most_parts_of_an_array, published theirs at `words` in their order. Join is
-/// commutative. All threads of the team must call.
+/// The joined value of all parts of a row. It is valid in the first thread of the team that computed the last part.
+/// `own` is the value of that part. The other teams, at most most_parts_of_an_array, published theirs at `words` in
+/// order. Join is commutative. All threads of the team must call.
 template <int Threads, class Member, class Value, class Join>
 KOKKOS_FORCEINLINE_FUNCTION Value join_published(const Member& member, join_scratch<Value>& scratch,
                                                  published_word* words, std::int64_t parts, const Value& identity,
                                                  Value own, const Join& join) {
   const int others = static_cast<int>(parts) - 1;
   const Value found = member.team_rank() == 0 ? own : identity;
-  // A few values fit into the registers of threads that can read each other's, which need no barrier.
+  // A few values fit into registers of threads that can read each other's registers. These need no barrier.
   constexpr int few = words_of_published<Value> == 1 ? 8 : 4;
   if (others <= few * exchange_threads) {
     return join_published_by<few, exchange_threads>(member, scratch, words, others, found, join);

@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// How a device makes one value of each row of a matrix whose rows lie side by side in memory (column-major): threads
-/// that are neighbours take neighbouring rows, several threads share a row where there are few, and where there are
-/// few tiles of rows, several teams share each, of which the last joins what all found, in the same order every time.
+/// How a device makes one value of each row of a matrix whose rows lie side by side in memory (column-major).
+/// Neighbouring threads take neighbouring rows. If there are few rows, several threads share a row. If there are few
+/// tiles of rows, several teams share a tile, and the last team joins the values of all, always in the same order.
 
 #include <prumo/detail/arrival_counters.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -15,12 +15,12 @@
 
 namespace prumo::detail {
 
-/// How rows and columns are shared out: tiles of rows, and chunks of columns where there are few tiles.
+/// How rows and columns are shared out: in tiles of rows, and also in chunks of columns if there are few tiles.
 struct row_tiles {
-  /// What a kernel was tuned for.
+  /// The tuning of a kernel.
   struct tuning {
     int team_threads = 1;
-    std::int64_t teams = 1;           ///< that are wanted; no more than arrival_counters_of_a_context
+    std::int64_t teams = 1;           ///< the wanted number; at most arrival_counters_of_a_context
     std::int64_t shortest_share = 1;  ///< the fewest columns that a thread takes
     int least_column_lanes = 1;       ///< a power of two
   };
@@ -33,7 +33,7 @@ struct row_tiles {
   std::int64_t chunk = 1;
   std::int64_t chunks = 1;
 
-  /// Of packs of this many rows.
+  /// Shares out a matrix in packs of `pack_rows` rows.
   static row_tiles of(std::int64_t rows, std::int64_t columns, int pack_rows, const tuning& wanted) {
     row_tiles result{.rows = rows, .columns = columns};
     const std::int64_t packs = (rows + pack_rows - 1) / pack_rows;
@@ -55,8 +55,8 @@ constexpr std::size_t row_tiles_scratch_bytes(int team_threads) {
   return sizeof(Value) * static_cast<std::size_t>(team_threads * Rows) + 2 * sizeof(std::int64_t);
 }
 
-/// Joins the values of threads that share rows, in a tree; all of them get the result. All threads of the team must
-/// call. `scratch`: Rows values a thread.
+/// Joins the values of threads that share rows, in a tree. All of these threads get the result. All threads of the team
+/// must call. `scratch` has Rows values for each thread.
 template <class Member, class Value, int Rows, class Work>
 KOKKOS_FORCEINLINE_FUNCTION void join_column_lanes(const Member& member, const row_tiles& tiles, Value* scratch,
                                                    int row_lane, int column_lane, Value (&values)[Rows],
@@ -88,8 +88,8 @@ KOKKOS_FORCEINLINE_FUNCTION void join_column_lanes(const Member& member, const r
 ///   `end` of `rows` rows, at most Rows, from `row` on,
 /// - `write(row, value)`.
 ///
-/// \param partial a value for each row and chunk, where there are several chunks
-/// \param counters one for each tile, where there are several chunks
+/// \param partial a value for each row and chunk, if there are several chunks
+/// \param counters one for each tile, if there are several chunks
 template <int Rows, class Value, class Member, class Work>
 KOKKOS_FORCEINLINE_FUNCTION void make_values_of_rows(const Member& member, const row_tiles& tiles, Value* partial,
                                                      unsigned* counters, const Work& work) {
@@ -112,12 +112,12 @@ KOKKOS_FORCEINLINE_FUNCTION void make_values_of_rows(const Member& member, const
     if (rows > 0) work.add_share(row, rows, begin + column_lane, end, tiles.column_lanes, values);
     join_column_lanes(member, tiles, scratch, row_lane, column_lane, values, work);
     if (tiles.chunks > 1) {
-      // By constants alone: an index that is known only at run time would send the values to memory.
+      // All indices are constants. An index that is known only at run time would move the values to memory.
       PRUMO_UNROLL
       for (int e = 0; e < Rows; ++e) {
         if (e < rows && column_lane == 0) partial[chunk * tiles.rows + row + e] = values[e];
       }
-      member.team_barrier();  // the first thread's arrival tells of what all have written
+      member.team_barrier();  // the first thread arrives for all threads, so all must have written
       if (!arrive_last(member, flag, counters + tile, tiles.chunks)) continue;
       PRUMO_UNROLL
       for (int e = 0; e < Rows; ++e) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Stores that go past the caches. An ordinary store first reads the line that it is about to overwrite; where the
-/// output cannot stay in the cache anyway, that read is a third or half of all traffic.
+/// Stores that go past the caches. An ordinary store first reads the line that it is about to overwrite. If the output
+/// cannot stay in the cache anyway, that read is a third or half of all traffic.
 
 #include <prumo/detail/instruction_set.hpp>
 
@@ -17,22 +17,22 @@ namespace prumo::detail {
 /// The alignment that stream_bytes() wants, and the unit of its length: a cache line.
 inline constexpr std::size_t streaming_unit = 64;
 
-/// Bytes of the last-level cache that this process sees; 32 MiB where the system does not tell.
+/// The bytes of the last-level cache of this process; 32 MiB if the system does not say.
 std::size_t last_level_cache_bytes();
 
 /// Whether an operation should write past the caches. `footprint_bytes` is the size of its arrays; `working_set` is
-/// what the caller set by context::set_working_set(), or 0.
+/// the number from context::set_working_set(), or 0.
 bool should_stream(std::size_t footprint_bytes, std::size_t working_set);
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
 #if defined(__SSE2__)
 
-/// Whether stores past the cache exist here; elsewhere stream_bytes() copies.
+/// Whether stores past the cache exist here. Otherwise stream_bytes() makes ordinary copies.
 inline constexpr bool has_streaming_stores = true;
 
-/// Vectors of that many bytes, or the widest that there are. They and the functions are built into compilers: users'
-/// programs include this file, and the header of intrinsics would bring them two thousand macros.
+/// Vectors of 16, 32 and 64 bytes, or the widest that there are. Types and functions are those built into compilers,
+/// because users' programs include this file, and the header of intrinsics has two thousand macros.
 typedef long long streamed_16_bytes __attribute__((vector_size(16)));
 #if defined(__AVX__)
 typedef long long streamed_32_bytes __attribute__((vector_size(32)));
@@ -85,8 +85,8 @@ inline void stream_bytes(void* destination, const void* source, std::size_t byte
 #endif
 }
 
-/// Copies a cache line's worth from anywhere to a cache line, past the caches. In parts of 32 bytes, of which one in
-/// two crosses a line where the source is not aligned; one of 64 always would.
+/// Copies 64 bytes from anywhere to a cache line, past the caches. It loads parts of 32 bytes: if the source is not
+/// aligned, every second one crosses a line, while a load of 64 bytes always would.
 inline void stream_line(void* destination, const void* source) {
   auto* to = static_cast<char*>(destination);
   const auto* from = static_cast<const char*>(source);
@@ -97,7 +97,7 @@ inline void stream_line(void* destination, const void* source) {
 #endif
 }
 
-/// Copies words from anywhere to anywhere: the whole cache lines among them past the caches.
+/// Copies words from anywhere to anywhere. Those that fill whole cache lines of the target go past the caches.
 template <class Word>
 inline void stream_run(Word* to, const Word* from, std::int64_t count) {
   constexpr auto line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));

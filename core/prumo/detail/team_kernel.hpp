@@ -3,7 +3,7 @@
 
 /// \file
 /// What kernels of cooperating threads on a device have in common: how a row is shared out, loads of 16 bytes, and
-/// results that are joined in an order which follows from the shape alone, not from the device's warps.
+/// joining of results. The order of joining follows from the shape alone, not from the device's warps.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/launch.hpp>
@@ -19,18 +19,18 @@
 
 namespace prumo::detail {
 
-/// Elements of T that a device loads at once.
+/// The number of elements of T that a device loads at once.
 template <class T>
 inline constexpr int device_pack_elements = static_cast<int>(16 / sizeof(T));
 
-/// So many neighbouring elements, aligned as one load wants it.
+/// Neighbouring elements, aligned for one load.
 template <class T, int Elements = device_pack_elements<T>>
 struct alignas(Elements * sizeof(T)) device_pack {
   T values[Elements];
 };
 
-/// Stores a pack at once, to an address aligned for it. An assignment may become a store for every element: where
-/// another branch stores some of them, or where the compiler takes scratch memory for what is stored to.
+/// Stores a pack at once, to an address aligned for it. An assignment may become a store for each element, if another
+/// branch stores some of them or if the compiler takes the target for scratch memory.
 template <class T, class Pack>
 KOKKOS_FORCEINLINE_FUNCTION void store_pack(T* to, const Pack& pack) {
 #if defined(__CUDA_ARCH__)
@@ -51,19 +51,19 @@ bool can_load_packs(const T* data, std::int64_t row_stride) {
          row_stride % device_pack_elements<T> == 0;
 }
 
-/// The smallest power of two that is no less than `value`, between 1 and `most`, a power of two.
+/// The smallest power of two that is at least `value`, but not more than `most`, which is a power of two.
 constexpr int group_threads(std::int64_t value, int most) {
   int threads = 1;
   while (threads < most && threads < value) threads *= 2;
   return threads;
 }
 
-/// Neighbouring threads of a team that can read each other's registers. Warps and wavefronts of all devices are this
-/// long or a multiple of it.
+/// The number of neighbouring threads that can read each other's registers. Warps and wavefronts of all devices have
+/// this length or a multiple of it.
 inline constexpr int exchange_threads = 32;
 
-/// The value of the thread whose rank differs in the bits of `distance`, a power of two below exchange_threads. All
-/// threads of a stretch of exchange_threads must call.
+/// The value of the thread whose rank differs from this thread's in the bit `distance`, a power of two below
+/// exchange_threads. All threads of a stretch of exchange_threads must call.
 template <class C>
   requires std::is_arithmetic_v<C>
 KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distance) {
@@ -76,14 +76,14 @@ KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distanc
 #endif
 }
 
-/// Scratch memory of a team for join_group(): a value for every exchange_threads threads, twice. Joins take turns with
-/// the halves, so that one barrier is enough: before a half is written again, all threads have met at the barrier of
-/// the other one's join, and none still reads the first.
+/// Scratch memory of a team for join_group(): two halves, each with a value for every exchange_threads threads. Joins
+/// use the halves in turns, so that one barrier is enough: before a half is written again, all threads have met at the
+/// barrier of the join with the other half, and none still reads the first one.
 template <class C>
 struct join_scratch {
   C* values = nullptr;
   int half = 0;
-  int taken = 0;  ///< where the half begins that the next join takes
+  int taken = 0;  ///< where the half of the next join begins
 
   KOKKOS_FUNCTION static constexpr int elements_for(int threads) {
     return 2 * ((threads + exchange_threads - 1) / exchange_threads);
@@ -100,9 +100,9 @@ struct join_scratch {
   }
 };
 
-/// Joins one value of each of `group` neighbouring threads, a power of two up to exchange_threads, in a tree; every one
-/// of them gets the result. If the group is larger than exchange_threads, each stretch of exchange_threads is joined by
-/// itself. Join is commutative. All threads of a stretch of exchange_threads must call.
+/// Joins one value of each of `group` neighbouring threads, a power of two up to exchange_threads, in a tree. All of
+/// these threads get the result. If the group is larger than exchange_threads, each stretch of exchange_threads is
+/// joined by itself. Join is commutative. All threads of a stretch of exchange_threads must call.
 template <class C, class Join>
 KOKKOS_FORCEINLINE_FUNCTION C join_neighbours(int group, C value, const Join& join) {
   for (int distance = 1; distance < group && distance < exchange_threads; distance *= 2) {
@@ -111,7 +111,7 @@ KOKKOS_FORCEINLINE_FUNCTION C join_neighbours(int group, C value, const Join& jo
   return value;
 }
 
-/// The same for groups of any size; all threads of the team must call.
+/// The same for groups of any size. All threads of the team must call.
 template <class Member, class C, class Join>
 KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& scratch, int group, C value,
                                          const Join& join) {
@@ -128,19 +128,21 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
   return value;
 }
 
-/// The largest alignment of what teams may keep in their scratch memory: packs of four doubles.
+/// The largest alignment of anything in scratch memory: that of packs of four doubles.
 inline constexpr std::size_t most_scratch_alignment = 32;
 
-/// Enqueues a kernel of teams. Kernel has `most_threads` a team and `resident_teams` a multiprocessor, which its
-/// registers are limited for (left alone, compilers spend so many on arrays of values that too few loads are under
-/// way), `team_threads()`, the number of its work items `blocks()`, of which each team does `blocks_per_team()` at a
-/// time, and `scratch_bytes()`.
+/// Enqueues a kernel of teams. A Kernel has
+/// - `most_threads`, the largest number of threads of a team, and `resident_teams`, the number of teams that must fit
+///   on a multiprocessor. Both limit its registers: without limits, compilers use so many registers for arrays of
+///   values that too few loads are under way.
+/// - `team_threads()`, the threads of a team, and `scratch_bytes()`, the bytes of its scratch memory.
+/// - `blocks()`, the number of its work items, and `blocks_per_team()`, how many of them a team does at a time.
 template <class Exec, light_kernel Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   if (kernel.blocks() == 0) return;
   const std::int64_t wanted = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
   const int teams = static_cast<int>(std::min<std::int64_t>(wanted, INT_MAX));
-  // Arrays of different types leave gaps between them, and where Kokkos' scratch memory begins is a multiple of 8 only.
+  // There may be gaps between arrays of different types. Kokkos' scratch memory is only aligned to 8 bytes.
   constexpr std::size_t for_alignment = launches_by_cuda_runtime<Exec> ? 8 : most_scratch_alignment;
   const std::size_t scratch_bytes = kernel.scratch_bytes() == 0 ? 0 : kernel.scratch_bytes() + for_alignment;
   if constexpr (launches_by_cuda_runtime<Exec>) {
@@ -155,7 +157,7 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
   }
 }
 
-/// The team's scratch as an array of C, behind what was taken before.
+/// An array of C in the team's scratch memory, after what was taken before.
 template <class C, class Member>
 KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elements) {
   static_assert(alignof(C) <= most_scratch_alignment);
@@ -163,7 +165,7 @@ KOKKOS_FORCEINLINE_FUNCTION C* team_scratch_array(const Member& member, int elem
       member.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(elements) * sizeof(C), alignof(C)));
 }
 
-/// Scratch for joins, from the team's: join_scratch<C>::bytes_for(threads) of it.
+/// Scratch for joins, which takes join_scratch<C>::bytes_for(threads) bytes of the team's scratch memory.
 template <class C, class Member>
 KOKKOS_FORCEINLINE_FUNCTION join_scratch<C> team_join_scratch(const Member& member, int threads) {
   const int elements = join_scratch<C>::elements_for(threads);

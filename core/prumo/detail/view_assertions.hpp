@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// What the compiler can say of an operation's arguments. A View overload asserts it, in words that begin with the
-/// operation's name, before it describes its views. An argument may also be an array_ref, a context_ref or an
-/// instance_ref; what they hold is checked when the program runs.
+/// What the compiler can check about an operation's arguments. An overload for Views asserts it before it describes its
+/// views, with messages that begin with the operation's name. An argument may also be an array_ref, a context_ref or an
+/// instance_ref. What these hold is checked when the program runs.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>
@@ -16,7 +16,7 @@ namespace prumo::detail {
 template <class T>
 inline constexpr bool is_array_ref = std::is_same_v<T, array_ref>;
 
-/// The execution space behind an operation's first argument; void where it is known at run time only.
+/// The execution space of an operation's first argument; void if it is known only at run time.
 template <class Space>
 struct space_of {
   using type = void;
@@ -33,7 +33,7 @@ struct space_of<Exec> {
 template <class Space>
 using space_of_t = typename space_of<std::remove_cvref_t<Space>>::type;
 
-/// Whether the argument can say where work is enqueued: an instance, a context, or a reference to one.
+/// Whether the argument says where work is enqueued: it is an instance, a context, or a reference to one.
 template <class Space>
 inline constexpr bool is_context_or_instance =
     !std::is_void_v<space_of_t<Space>> || std::is_base_of_v<instance_ref, std::remove_cvref_t<Space>>;
@@ -76,16 +76,16 @@ template <class Array>
 struct element_of<Array> {
   using type = typename Array::non_const_value_type;
 };
-/// The type of a view's elements; void of what is no view.
+/// The type of a view's elements; void for anything else.
 template <class Array>
 using element_of_t = typename element_of<Array>::type;
 
-/// Whether both have elements of the same type, as far as the compiler knows.
+/// Whether both arrays have elements of the same type, as far as the compiler knows.
 template <class First, class Second>
 inline constexpr bool has_type_of = !Kokkos::is_view_v<First> || !Kokkos::is_view_v<Second> ||
                                     std::is_same_v<element_of_t<First>, element_of_t<Second>>;
 
-/// Whether every operation takes the elements, as far as the compiler knows.
+/// Whether every operation takes elements of this type, as far as the compiler knows.
 template <class Array>
 inline constexpr bool has_scalars = !Kokkos::is_view_v<Array> || scalar<element_of_t<Array>>;
 
@@ -111,7 +111,7 @@ inline constexpr bool are_accessible = (can_access_view<space_of_t<Space>, Array
 
 }  // namespace prumo::detail
 
-/// The first argument is a context or an instance; what follows are arrays that it can access.
+/// Asserts that the first argument is a context or an instance, and that the others are arrays that it can access.
 #define PRUMO_ASSERT_ARRAYS(operation, Space, ...)                                                    \
   static_assert(::prumo::detail::is_context_or_instance<Space>,                                       \
                 operation ": the first argument is a prumo::context or an execution space instance"); \
@@ -120,14 +120,14 @@ inline constexpr bool are_accessible = (can_access_view<space_of_t<Space>, Array
   static_assert(::prumo::detail::are_accessible<Space, __VA_ARGS__>,                                  \
                 operation ": a view cannot be accessed from the execution space")
 
-/// The first argument is a context that the caller keeps; what follows are arrays that it can access.
+/// Asserts that the first argument is a context that the caller keeps, and that it can access the arrays.
 #define PRUMO_ASSERT_KEPT_CONTEXT(operation, Space, ...)                                                  \
   static_assert(::prumo::detail::is_kept_context<Space>, operation                                        \
                 ": the first argument is a prumo::context that is kept, because it owns memory that the " \
                 "kernels use: not an instance, not a temporary, not const");                              \
   PRUMO_ASSERT_ARRAYS(operation, Space, __VA_ARGS__)
 
-/// The assertions of an element-wise operation; the output comes first.
+/// The assertions of an element-wise operation. The output is the first array.
 #define PRUMO_ASSERT_ELEMENTWISE(operation, Space, Output, ...)                                                       \
   PRUMO_ASSERT_ARRAYS(operation, Space, Output __VA_OPT__(, ) __VA_ARGS__);                                           \
   static_assert(::prumo::detail::can_broadcast<Output __VA_OPT__(, ) __VA_ARGS__>,                                    \

@@ -2,9 +2,10 @@
 #pragma once
 
 /// \file
-/// Elements as words: what only moves them is compiled once a size, not once a type, and keeps every bit, also of NaN.
-/// Sources that load or store such words are named by prumo_elements_as_words() in their CMakeLists.txt, so that the
-/// compiler knows that elements of other types lie there. A single element becomes a word by bit_cast.
+/// Elements as words. Code that only moves elements is compiled once for each size instead of each type, and keeps
+/// every bit, also of NaN. Sources that load or store such words are named by prumo_elements_as_words() in their
+/// CMakeLists.txt, so that the compiler knows that elements of other types lie there. bit_cast turns a single element
+/// into a word.
 
 #include <prumo/context_ref.hpp>
 #include <prumo/types.hpp>
@@ -29,7 +30,8 @@ void with_word(dtype type, const Visitor& visit) {
   }
 }
 
-/// The bits of a number rounded to a type of the word's size that every operation takes; 0 for types of other sizes.
+/// The bits of a number that is rounded to a type, if the type has the word's size and every operation takes it.
+/// Otherwise 0.
 template <class Word>
 Word word_of_value(double value, dtype type) {
   Word word{};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Memory of a device for temporaries, which grows in the order of an instance's own work where the device can do that.
+/// Memory of a device for temporaries. If the device can do that, it grows in the order of an instance's own work.
 
 #include <prumo/detail/device/current_device.hpp>
 #include <prumo/error.hpp>
@@ -16,8 +16,9 @@ namespace prumo::detail {
 
 inline constexpr const char* workspace_label = "prumo::workspace";
 
-/// The calls of a runtime that allocate and free in the order of a stream: neither waits for other streams' work, as
-/// cudaMalloc() and cudaFree() do for the whole device's. Spaces without such a runtime have none.
+/// The calls of a runtime that allocate and free memory in the order of a stream. They do not wait for the work of
+/// other streams, while cudaMalloc() and cudaFree() wait for the whole device. Spaces without such a runtime have no
+/// such calls.
 template <class Exec>
 struct stream_ordered_memory {
   static constexpr bool exists = false;
@@ -73,22 +74,22 @@ struct stream_ordered_memory<Kokkos::HIP> {
 };
 #endif
 
-/// The memory of one instance: none at first, and as much as was asked for at most. Belongs to one context.
+/// The memory of one instance and context. There is none at first, and later as much as the largest request.
 template <class Exec>
 class growing_workspace {
   using memory_space = typename Exec::memory_space;
 
  public:
-  /// Bytes that there are.
+  /// The bytes that are allocated.
   std::size_t bytes() const { return memory_ == nullptr ? 0 : bytes_; }
 
-  /// At least `bytes` bytes. Where there are fewer, the old ones are freed and new ones allocated, for the instance's
-  /// later work; contents are lost.
+  /// At least `bytes` bytes, for later work of the instance. If there are fewer, they are freed, and new ones are
+  /// allocated. The contents are lost.
   ///
-  /// Where the device has no memory pools, freeing waits for all of the device's work, as Kokkos' deallocation does.
+  /// If the device has no memory pools, freeing waits for all work of the device, as Kokkos' deallocation does.
   ///
-  /// Throws memory_error with the size asked for where it cannot be had, or where the instance is captured in a graph:
-  /// the graph would own the new memory.
+  /// Throws memory_error, with the size, if the memory cannot be allocated, or if it would have to grow while the
+  /// instance is captured in a graph, because the graph would own the new memory.
   void* at_least(const Exec& instance, std::size_t bytes) {
     if (bytes > this->bytes()) grow(instance, bytes);
     return memory_.get();
@@ -121,7 +122,7 @@ class growing_workspace {
     return {view.data(), [view](void*) {}};
   }
 
-  /// Kokkos' tools hear of it as of a View's memory.
+  /// Reports the memory to Kokkos' tools, like that of a View.
   static std::shared_ptr<void> in_stream_order(const Exec& instance, std::size_t bytes) {
     using ordered = stream_ordered_memory<Exec>;
     const auto space = Kokkos::Tools::make_space_handle(memory_space::name());

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Words by which the teams of a device's kernel know of each other.
+/// Words by which the teams of a device's kernel communicate.
 
 #include <prumo/context.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
@@ -20,15 +20,15 @@ struct clear_words_kernel {
   KOKKOS_FUNCTION void operator()(std::int64_t which) const { words[which] = 0; }
 };
 
-/// Purpose::count words of type Purpose::word that are 0 between kernels, which every kernel that writes to them sees
-/// to. They belong to a context and to nothing else in it: any operation may write to the workspace, and it moves when
-/// it grows.
+/// Purpose::count words of type Purpose::word that are 0 between kernels: every kernel that writes to them sets them
+/// back. They belong to a context, but are no part of its workspace. Any operation may write to the workspace, and it
+/// moves when it grows.
 template <class Exec, class Purpose>
 class zeroed_words {
   using word = typename Purpose::word;
 
  public:
-  /// Those of a context. The first call allocates them.
+  /// The words of a context. The first call allocates them.
   static word* of(context<Exec>& ctx) {
     return ctx.template attachment<zeroed_words>([&] { return zeroed_words(ctx.instance()); }).words_.data();
   }

@@ -8,7 +8,7 @@
 
 namespace prumo::detail {
 
-/// 9.0 is `{9, 0}`.
+/// A compute capability: 9.0 is `{9, 0}`.
 struct compute_capability {
   int major = 0;
   int minor = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What a failed call of CUDA's runtime becomes.
+/// Turns failed calls of CUDA's runtime into exceptions.
 
 #include <prumo/error.hpp>
 #include <prumo/spaces.hpp>
@@ -15,8 +15,8 @@
 
 namespace prumo::detail {
 
-/// Throws backend_error, or memory_error for cudaErrorMemoryAllocation, that names the call; clears an error that does
-/// not stick.
+/// If the call failed, throws a backend_error that names it, or a memory_error for cudaErrorMemoryAllocation. Clears
+/// the error if CUDA allows that.
 inline void require_success(cudaError_t status, std::string_view call) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();

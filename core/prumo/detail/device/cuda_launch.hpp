@@ -2,12 +2,16 @@
 #pragma once
 
 /// \file
-/// How kernels are launched on CUDA: by its runtime itself. Kokkos' policies were measured to be slower there in three
-/// ways. They take the host 0.8 us a launch more. They mostly choose blocks of 128 threads, and kernels of a few
-/// instructions then take as long as a device needs to start so many blocks: a fill of 128 MB a third longer than with
-/// 256. And they start a kernel only when the one before has ended, where it can be brought to the processors before
-/// (programmatic dependent launch, compute capability 9.0): 0.3 to 0.5 us of 2. What users of Kokkos rely on stays:
-/// the order of the instance's stream, capture of the stream as a graph, and the labels that Kokkos' tools see.
+/// Launches kernels by CUDA's runtime. Kokkos' policies were measured to be slower on CUDA, for three reasons:
+///
+/// - Each launch takes the host 0.8 us longer.
+/// - They mostly choose blocks of 128 threads. A kernel of few instructions then takes as long as the device needs to
+///   start all the blocks: a fill of 128 MB takes a third longer than with blocks of 256 threads.
+/// - They start a kernel when the one before has ended. From compute capability 9.0 on a kernel can be launched earlier
+///   (programmatic dependent launch), which saves 0.3 to 0.5 us of 2.
+///
+/// What users of Kokkos rely on still holds: the order of the instance's stream, capture of the stream in a graph, and
+/// labels for Kokkos' tools.
 
 #include <prumo/detail/device/cuda_error.hpp>
 #include <prumo/detail/device/current_device.hpp>
@@ -28,23 +32,23 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// A kernel's first statement, before it reads or writes memory: waits until the kernels before it on the stream have
-/// ended and their results can be seen, where it may have been launched before that.
+/// The first statement of a kernel, before it reads or writes memory. If the kernel was launched early, this waits
+/// until the kernels before it on the stream have ended and their results are visible.
 __device__ __forceinline__ void wait_for_kernels_before() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
 
-/// Whether the code that a device runs of an entry function waits for the kernels before it: it was compiled for
-/// compute capability 9.0 or later, not translated from code for an earlier one. Graphs can record such launches since
-/// CUDA 12.3.
+/// Whether an entry function waits for the kernels before it. It does if its code on this device was compiled for
+/// compute capability 9.0 or later, and not translated from code for an earlier one. Graphs can record such launches
+/// since CUDA 12.3.
 inline bool waits_for_kernels_before(const void* entry) {
 #if CUDART_VERSION >= 12030
   int driver = 0;
   cudaFuncAttributes code{};
   const bool known = cudaDriverGetVersion(&driver) == cudaSuccess && cudaFuncGetAttributes(&code, entry) == cudaSuccess;
-  if (!known) (void)cudaGetLastError();  // the launch itself tells of it
+  if (!known) (void)cudaGetLastError();  // the launch will report the error
   return known && driver >= 12030 && code.ptxVersion >= 90;
 #else
   (void)entry;
@@ -52,7 +56,7 @@ inline bool waits_for_kernels_before(const void* entry) {
 #endif
 }
 
-/// The answer of waits_for_kernels_before() for one entry function, asked once for each device.
+/// Remembers the answer of waits_for_kernels_before() for one entry function on each device.
 class launch_overlap {
  public:
   bool on(int device, const void* entry) {
@@ -71,7 +75,7 @@ class launch_overlap {
   std::array<std::atomic<answer>, 64> answers_{};
 };
 
-/// Tells Kokkos' tools of a kernel, as Kokkos::parallel_for does.
+/// Announces a kernel to Kokkos' tools, as Kokkos::parallel_for does.
 class announced_kernel {
  public:
   announced_kernel(const Kokkos::Cuda& instance, const std::string& label)
@@ -89,7 +93,7 @@ class announced_kernel {
   std::uint64_t number_ = 0;
 };
 
-/// Blocks of a launch, the threads of each and the bytes of its shared memory.
+/// The blocks of a launch, and the threads and bytes of shared memory of each block.
 struct cuda_grid {
   std::int64_t blocks;
   int threads;
@@ -98,7 +102,7 @@ struct cuda_grid {
 
 /// Enqueues an entry function. The caller's current device stays as it is.
 ///
-/// Throws as require_success() does where CUDA refuses it, with the label and the grid.
+/// If CUDA refuses the launch, throws like require_success(), with the label and the grid.
 template <class... Parameters>
 void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const cuda_grid& grid,
                   void (*entry)(Parameters...), const std::type_identity_t<Parameters>&... arguments) {
@@ -133,8 +137,8 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
   require(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
 }
 
-/// Threads of a block of kernels of single threads: Kernel::block_threads, or what is usual, the most there are. The
-/// compiler knows them: to read the block's size instead takes 0.04 us of kernels that take 0.5 to 1.5.
+/// The threads of a block, for kernels of single threads: Kernel::block_threads, or else this number, which is also the
+/// largest. The compiler knows the number. If the kernel read it instead, that would take 0.04 us of 0.5 to 1.5 us.
 inline constexpr int cuda_block_threads = 256;
 template <class Kernel>
 inline constexpr int block_threads_of = cuda_block_threads;
@@ -142,7 +146,7 @@ template <class Kernel>
   requires requires { Kernel::block_threads; }
 inline constexpr int block_threads_of<Kernel> = Kernel::block_threads;
 
-/// Whether operator() does nothing for indices of blocks() and more, so that the entry function need not look.
+/// Whether operator() does nothing for indices from blocks() on, so that the entry function need not check them.
 template <class Kernel>
 concept checks_index = Kernel::checks_index;
 
@@ -171,7 +175,7 @@ void launch_threads(const Kokkos::Cuda& instance, const std::string& label, cons
 /// Shared memory that a launch asked for; aligned to most_scratch_alignment (team_kernel.hpp).
 extern __shared__ __align__(32) unsigned char cuda_team_memory[];
 
-/// What kernels of teams use of a member of a Kokkos team, for a block.
+/// A block with the functions of a Kokkos team member that kernels of teams use.
 class cuda_team_member {
  public:
   class scratch_space {

@@ -12,7 +12,7 @@ namespace prumo::detail {
 /// Makes an instance's device the calling thread's current one for a scope, and puts the caller's back afterwards.
 /// Launches, handles, events and allocations belong to the device that is current. Hosts have none to choose.
 ///
-/// Costs one question to the runtime, some 10 ns, where the device is current already.
+/// If the device is already current, this costs one question to the runtime, about 10 ns.
 template <class Exec>
 class current_device {
  public:

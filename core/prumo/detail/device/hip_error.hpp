@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What a failed call of HIP's runtime becomes.
+/// Turns failed calls of HIP's runtime into exceptions.
 
 #include <prumo/error.hpp>
 #include <prumo/spaces.hpp>
@@ -15,8 +15,8 @@
 
 namespace prumo::detail {
 
-/// Throws backend_error, or memory_error for hipErrorOutOfMemory, that names the call; clears an error that does not
-/// stick.
+/// If the call failed, throws a backend_error that names it, or a memory_error for hipErrorOutOfMemory. Clears the
+/// error if HIP allows that.
 inline void require_success(hipError_t status, std::string_view call) {
   if (status == hipSuccess) return;
   (void)hipGetLastError();

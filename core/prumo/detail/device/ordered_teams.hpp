@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// Launches of kernels whose teams wait for teams of lower rank (published_values.hpp). They need ranks that follow the
-/// order in which teams start: a team that waits for one that has not started may wait for ever, because it holds the
-/// place that the other one needs.
+/// Launches kernels whose teams wait for teams of lower rank (published_values.hpp). The ranks must follow the order in
+/// which teams start. Otherwise a team could wait for ever for one that has not started, because it holds the place
+/// that the other one needs.
 
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/detail/zeroed_words.hpp>
@@ -18,8 +18,9 @@ namespace prumo::detail {
 ///
 /// No vendor promises it. On NVIDIA's devices blocks start in the order of blockIdx, and CUB's scans rely on it
 /// (cub/agent/agent_scan.cuh: "Blocks are launched in increasing order"), although CUDA's programming guide leaves the
-/// order open. prumo relies on it, too, where it launches kernels itself: a ticket costs a team an atomic operation and
-/// a barrier before its first load. Everywhere else teams take tickets, as rocPRIM's do (ordered_block_id).
+/// order open. prumo relies on it, too, if it launches kernels itself, because a ticket would cost a team an atomic
+/// operation and a barrier before its first load. Everywhere else teams take tickets, as those of rocPRIM do
+/// (ordered_block_id).
 template <class Exec>
 inline constexpr bool teams_start_in_order = launches_by_cuda_runtime<Exec>;
 
@@ -29,7 +30,7 @@ struct team_tickets {
   static constexpr const char* label = "prumo::team_tickets";
 };
 
-/// A team as its kernel sees it, with a ticket as its rank. Has what kernels of teams use of a member.
+/// A team whose rank is a ticket, with the functions of a team member that kernels of teams use.
 template <class Member>
 class ticketed_member {
  public:
@@ -53,8 +54,8 @@ class ticketed_kernel {
   static constexpr int most_threads = Kernel::most_threads;
   static constexpr int resident_teams = Kernel::resident_teams;
 
-  /// `counter` is 0 when the kernel starts. The team that takes the last ticket sets it to 0 again, for the next
-  /// kernel, which the order of the instance puts after this one.
+  /// `counter` is 0 when the kernel starts. The team that takes the last ticket sets it to 0 again for the next kernel,
+  /// which runs after this one.
   ticketed_kernel(const Kernel& kernel, unsigned* counter) : kernel_(kernel), counter_(counter) {}
 
   std::int64_t blocks() const { return kernel_.blocks(); }
@@ -66,10 +67,11 @@ class ticketed_kernel {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     int* const ticket = team_scratch_array<int>(member, 1);
     if (member.team_rank() == 0) {
-      // Relaxed: what a team waits for says by itself that it is there.
+      // Relaxed, because the values that a team waits for carry their own mark.
       const unsigned taken =
           desul::atomic_fetch_add(counter_, 1u, desul::MemoryOrderRelaxed(), desul::MemoryScopeDevice());
-      // No other team of this kernel looks at it any more. desul's atomic store is a loop of comparing and swapping.
+      // A plain store will do, because no other team of this kernel reads the counter any more. desul's atomic store is
+      // a loop of comparing and swapping.
       if (taken + 1 == static_cast<unsigned>(member.league_size())) *counter_ = 0;
       *ticket = static_cast<int>(taken);
     }
@@ -78,7 +80,7 @@ class ticketed_kernel {
   }
 
  private:
-  /// As much as keeps the kernel's own scratch at the same place within any alignment.
+  /// The kernel's own scratch begins after these bytes, and its alignment must not change.
   static constexpr std::size_t ticket_bytes = most_scratch_alignment;
 
   Kernel kernel_;

@@ -2,14 +2,14 @@
 #pragma once
 
 /// \file
-/// Ownership of what C libraries hand out: handles, events, descriptors, graphs.
+/// Owns the handles, events, descriptors and graphs of C libraries.
 
 #include <utility>
 
 namespace prumo::detail {
 
-/// A handle, which is a pointer, and the library's function that destroys it. As a member it is destroyed also where
-/// the constructor of its owner throws later on.
+/// A handle, which is a pointer, and the library's function that destroys it. A member of this type is also destroyed
+/// if the constructor of its owner throws later.
 template <class Handle, auto Destroy>
 class owned_handle {
  public:
@@ -23,7 +23,7 @@ class owned_handle {
     if (handle_ != nullptr) (void)Destroy(handle_);
   }
 
-  /// Where the library's creating function writes the handle. Nothing is owned before.
+  /// The place where the library's function writes the new handle. Nothing must be owned yet.
   Handle* receive() { return &handle_; }
 
   /// For calls of the library.
