@@ -6,7 +6,7 @@
 # The compiler is the host's, because nvcc needs an older C library than the root's, and ROCm is too large for the root. Kokkos'
 # headers come from the root or the host, as chosen; tests/device_compilation adapts them to the device.
 
-# Sets device_compiler; sets lacking and returns 1 where this machine cannot compile for the device.
+# Sets device_compiler. If this machine cannot compile for the device, it sets lacking and returns 1.
 find_device_compiler() {
     local name=nvcc home=${CUDA_HOME:-/usr/local/cuda}
     if [[ $1 == hip ]]; then name=hipcc home=${ROCM_PATH:-/opt/rocm}; fi

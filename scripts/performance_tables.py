@@ -39,12 +39,12 @@ MARK = re.compile(r"^<!--\s*(table|run):\s*(.*?)\s*-->$")
 END = "<!-- end -->"
 PROPERTIES = ("op", "dtype", "size", "shape", "parameters", "layout", "data", "host_memory", "cache", "dispatch",
               "compute_mode", "threads")
-# Of these a filter names parts, and a table shows them only where the other properties do not tell its rows apart.
+# A filter names parts of these. A table shows them only if its rows are the same in all other properties.
 COMPOSED = ("shape", "parameters")
-# What goes without saying where no row differs.
+# A table does not mention these values if all its rows have them.
 USUAL = {"layout": "right", "dispatch": "recorded", "compute_mode": "strict"}
 HEADINGS = {"op": "operation", "dtype": "type", "host_memory": "host memory", "compute_mode": "mode"}
-# Warnings that say that a share of a ceiling is no safe figure.
+# Warnings about shares of a ceiling that cannot be relied on.
 DOUBTS = ("UNSTEADY", "IMPOSSIBLE")
 PRUMO = ("openmp", "threads", "serial", "cuda", "hip")
 PEERS = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX", "cupy": "CuPy", "onednn": "oneDNN", "loops": "loops"}
@@ -52,7 +52,7 @@ RATES = {"gbytes": "GB/s", "gflops": "GFLOP/s", "gelements": "10^9 elements/s"}
 
 
 class Fault(Exception):
-    """What is wrong with a document, a mark or a results file."""
+    """An error in a document, a mark or a results file."""
 
 
 # ---- results -----------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def read_results(path):
 
 
 def binary_size(size):
-    """Bytes in the largest binary unit of which they are a whole number."""
+    """The size in the largest binary unit that gives a whole number."""
     for unit, amount in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= amount and size % amount == 0:
             return f"{size // amount}{unit}"
@@ -79,7 +79,7 @@ def binary_size(size):
 
 
 def property_of(result, name):
-    """The text that a filter names; empty where the result has none."""
+    """The text that filters compare with; empty if the result does not have this property."""
     if name == "size":
         size = result["bytes_per_array"]
         return "" if size is None else binary_size(size)
@@ -117,7 +117,7 @@ def three_digits(value):
 
 
 def time_unit(seconds):
-    """The unit and its factor in which all these times are numbers that can be read."""
+    """The unit, and its factor, in which all these times are easy to read."""
     return ("ms", 1e3) if min(seconds) >= 1e-3 or max(seconds) >= 1e-2 else ("us", 1e6)
 
 
@@ -212,7 +212,7 @@ def make_table(document, options, filters):
     above = [spaced(rows[0][0][name]) for name in PROPERTIES if name not in names and name not in COMPOSED
              and name != options["across"] and rows[0][0][name] not in ("", USUAL.get(name))]
     above.append(f"time of one call in {unit}" if timed else RATES[options["value"]])
-    # Each line has the columns once for each value of the property that goes across, or just once.
+    # Each line has the columns once for each value of the property that goes across, or only once without one.
     across = options["across"]
     values = list(dict.fromkeys(properties[across] for properties, _ in rows)) if across else [""]
     heads = [HEADINGS.get(name, name) for name in names if name != across]
