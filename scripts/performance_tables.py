@@ -23,9 +23,10 @@ The path begins at the top of the tree.
   roofline=no                          leaves `% of roofline` out
   op= dtype= size= layout= data= host_memory= cache= dispatch= compute_mode= threads=
                                        which results are shown: one value, or several in the order of the rows
-  shape=columns:1024,...               only results whose shape has these extents; parameters= likewise
+  shape=columns:1024,...               only results whose shape has these extents
+  parameters=trans_b:1,...             only results that have these parameters
 
-A property with several values becomes a column of its own. One with a single value stands above the table.
+A property with several values becomes a column. A property with a single value stands above the table.
 Exit codes: 0 done; 1 --check found a difference, or a table cannot be made; 2 wrong usage.
 """
 import json
@@ -259,7 +260,7 @@ def make_run(document):
         hardware.setdefault(device["name"] or "device without a name", []).append(device["id"])
     facts = [f"{name} ({', '.join(dict.fromkeys(ids))})" for name, ids in hardware.items()]
     facts.append(f"measured on {run['started'][:10]}" if run["started"] else "day unknown")
-    versions = (run["versions"] or {}).items()  # those of workers are prumo's own
+    versions = (run["versions"] or {}).items()  # the versions of workers are prumo's own
     facts += [f"{name} {version}" for name, version in versions if version and not name.startswith("worker ")]
     return ["; ".join(facts) + ".", "", "```sh", " ".join(portable_command(run["command"])), "```"]
 

@@ -4,12 +4,12 @@
 # shellcheck disable=SC2016,SC2154  # other programs expand the dollars in single quotes; ./dev sets here and cache
 #
 #   $cache/lock                         held while a root is made
-#   $cache/making.XXXXXX/               a root that is being made; whoever holds the lock next removes a leftover
+#   $cache/making.XXXXXX/               a root that is being made; the next holder of the lock removes what is left of it
 #   $cache/roots/sid-ARCH-HASH-DATE/    finished roots; they are only ever renamed into this folder
 #   $cache/making.log                   the output of the last attempt to make a root
 #   $cache/failed-HASH                  the time of the last failure, so that not every start tries again
 #
-# HASH is that of the package list. Whoever uses a root holds a shared lock on its folder. Such a root is not removed.
+# HASH is the hash of the package list. Each user of a root holds a shared lock on its folder. Such a root is not removed.
 
 root_recipe=1 # increase this if roots must be made again although the package list is the same
 public_mirror=http://deb.debian.org/debian

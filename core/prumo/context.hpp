@@ -87,7 +87,7 @@ class context {
 
   /// Whether the caller vouches for what prumo cannot find out quickly: that an output with very irregular strides
   /// shares no element with an input, and has no element at two indices. Without this, operations refuse such arrays.
-  /// Arrays of which prumo knows that they overlap are refused in any case.
+  /// If prumo finds out that arrays overlap, they are refused in any case.
   void set_vouches_for_overlap(bool vouches) { vouches_for_overlap_ = vouches; }
   bool vouches_for_overlap() const { return vouches_for_overlap_; }
 

@@ -23,7 +23,7 @@ class shape_error : public error {
   using error::error;
 };
 
-/// Arrays that overlap where the operation does not allow it.
+/// Arrays that overlap although the operation does not allow it.
 class alias_error : public error {
  public:
   using error::error;

@@ -123,10 +123,11 @@ void transform(const Space& space, const Formula& formula, const Views&... input
                 "prumo::bf16");
   if constexpr (!std::is_void_v<detail::space_of_t<Space>> && are_views_of_numbers && sizeof...(Views) >= 1) {
     constexpr std::size_t outputs = detail::count_outputs<Formula, Views...>();
-    static_assert(outputs > 0,
-                  "prumo::transform: the formula cannot be called with one value of each input; its call operator is "
-                  "const and takes as many arguments as there are views before the output, or returns a prumo::values "
-                  "of as many values as there are outputs");
+    static_assert(
+        outputs > 0,
+        "prumo::transform: the formula cannot be called with one value of each input; its call operator is "
+        "const and takes one argument for each input. With several outputs it returns a prumo::values with one "
+        "value for each");
     if constexpr (outputs > 0) {
       detail::transform_views(space, formula, std::tie(inputs_then_outputs...),
                               std::make_index_sequence<sizeof...(Views) - outputs>{},

@@ -122,7 +122,7 @@ def main():
                            ("cos(pi x): (cos(pi x) - 1) / x^2", cosine_tail)):
             fit(f"{name} in z = x^2, {bits} bits", tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -9,
                 mp.mpf(1) / 16, degree, bits)
-    # Up to where the results of gelu are zero.
+    # From this argument on the results of gelu are zero.
     for bits, degree, last, rounds in ((24, 9, mp.mpf("14.5"), 8), (53, 21, mp.mpf(39), 8)):
         fit(f"gelu, {bits} bits, in t", normal_tail, lambda t: 1 / normal_tail(t), mp.mpf(0), last / (last + 4), degree,
             bits, rounds)

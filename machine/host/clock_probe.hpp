@@ -46,7 +46,7 @@ std::optional<double> measure_fma_rate(const fma_kernel& kernel, probe_clock::du
 /// rate of 0.5 means that the core computes a vector in two halves.
 std::optional<double> pipes_of_rate(double rate);
 
-/// The best measurement of a core: that of the kernel with the most bits in a cycle. Of equal ones the wider counts.
+/// The measurement of a core with the best kernel: it does the most bits in a cycle. Of equal kernels the wider counts.
 struct fma_measurement {
   int bits = 0;
   double pipes = 0;

@@ -26,7 +26,7 @@ inline constexpr std::int64_t chain_length = 128;
 /// processors add such numbers while they rename registers, which takes no cycle.
 void integer_chain(std::int64_t rounds);
 
-/// Independent fused multiply-adds, of which enough are in flight to fill the pipes.
+/// Independent fused multiply-adds. Enough of them are in flight to fill the pipes.
 struct fma_kernel {
   const char* name = "";
   int bits = 0;                        ///< of one vector

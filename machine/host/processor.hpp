@@ -14,7 +14,7 @@
 
 namespace prumo::machine::host {
 
-/// A processor's identity. Family, model and part are -1 where they do not exist.
+/// A processor's identity. Family, model, implementer and part are -1 if they do not exist.
 struct processor {
   std::optional<std::string> vendor;
   std::optional<std::string> name;

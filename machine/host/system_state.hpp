@@ -16,8 +16,8 @@ namespace prumo::machine::host {
 /// The processor time in cores that `cpu.max` (`QUOTA PERIOD`) of control groups version 2 allows; none for `max`.
 std::optional<double> parse_cpu_max(std::string_view text);
 
-/// The folder of this process in a hierarchy of control groups, from /proc/self/cgroup: that of the line of
-/// `controller` in version 1, and that of the line `0::` if `controller` is empty.
+/// The folder of this process in a hierarchy of control groups, from /proc/self/cgroup. In version 1 it is on the line
+/// of `controller`. If `controller` is empty, it is on the line `0::` of version 2.
 std::optional<std::string> control_group_path(std::string_view proc_self_cgroup, std::string_view controller);
 
 /// The strictest limit of processor time, in cores, of this process' control group and the groups above it.

@@ -25,8 +25,8 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #define PRUMO_INDEPENDENT_ITERATIONS
 #endif
 
-/// Before a host function with such loops: everything that it calls is compiled into it. Compilers leave a long formula
-/// as a function of its own if several loops call it, and the loops are then ten times as slow.
+/// Before a host function with such loops: everything that it calls is compiled into it. Compilers make a long
+/// formula a separate function if several loops call it, and the loops are then ten times as slow.
 #if defined(__GNUC__)
 #define PRUMO_FLATTEN __attribute__((flatten))
 #else

@@ -31,7 +31,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// Whether stores past the cache exist here. Otherwise stream_bytes() makes ordinary copies.
 inline constexpr bool has_streaming_stores = true;
 
-/// Vectors of 16, 32 and 64 bytes, or the widest that there are. Types and functions are those built into compilers,
+/// Vectors of 16, 32 and 64 bytes, or the widest that there are. Types and functions are built into compilers,
 /// because users' programs include this file, and the header of intrinsics has two thousand macros.
 typedef long long streamed_16_bytes __attribute__((vector_size(16)));
 #if defined(__AVX__)

@@ -128,7 +128,7 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
   return value;
 }
 
-/// The largest alignment of anything in scratch memory: that of packs of four doubles.
+/// The largest alignment in scratch memory. Packs of four doubles need it.
 inline constexpr std::size_t most_scratch_alignment = 32;
 
 /// Enqueues a kernel of teams. A Kernel has

@@ -58,7 +58,8 @@ others other_processes(const cuda_observation& seen) {
   const auto is_family = [&](unsigned id) { return std::ranges::find(seen.family, id) != seen.family.end(); };
   const auto family = static_cast<int>(std::ranges::count_if(all, is_family));
   const auto total = static_cast<int>(all.size());
-  // If this process is not among them, the numbers are those outside of a container. One of them is this process.
+  // If this process is not among them, it runs in a container, and the numbers are from outside. One of them is this
+  // process.
   return family > 0 ? others{total - family, false} : others{std::max(total - 1, 0), true};
 }
 

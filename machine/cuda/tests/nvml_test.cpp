@@ -120,7 +120,7 @@ TEST(nvml, a_multi_instance_gpu) {
   fake.answers->mig = 1;
   fake.answers->links = 0;
   const nvml_library library(prumo_fake_nvml);
-  // The instance's own UUID is not asked for where the address finds the whole GPU.
+  // If the address finds the whole GPU, the UUID of the instance is not used.
   const nvml_facts facts = library.find(pci, "MIG-11111111-0000-1111-2222-333344445555").facts();
   EXPECT_EQ(facts.mig, true);
   EXPECT_EQ(facts.nvlinks, std::nullopt);

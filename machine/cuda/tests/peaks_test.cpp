@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Peaks of products whose datasheets tell them, and what is said where they cannot be known.
+// Peaks of products whose datasheets have them, and the reasons if they cannot be known.
 #include "../portable/cuda_peaks.hpp"
 #include "../portable/cuda_rates.hpp"
 #include "known_peaks.hpp"

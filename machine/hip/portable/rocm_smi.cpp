@@ -45,7 +45,7 @@ std::optional<double> clock(const smi_functions& call, std::uint32_t device, int
   smi_frequencies told;
   if (!succeeds(call.clock, device, which, &told)) return std::nullopt;
   if (const auto megahertz = current_megahertz(told)) return megahertz;
-  // Libraries before ROCm 6 have a frequency where the index is now. No index is as large.
+  // Libraries before ROCm 6 have a frequency at the place of the index. It is larger than any index.
   smi_frequencies_old old;
   std::memcpy(&old, static_cast<const void*>(&told), sizeof(old));
   return current_megahertz(old);

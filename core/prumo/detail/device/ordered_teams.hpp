@@ -47,7 +47,8 @@ class ticketed_member {
   int ticket_;
 };
 
-/// A kernel of teams, each of which takes the next number of a counter as its rank: the order in which they start.
+/// A kernel of teams. Each team takes the next number of a counter as its rank, so ranks have the order in which teams
+/// start.
 template <light_kernel Kernel>
 class ticketed_kernel {
  public:

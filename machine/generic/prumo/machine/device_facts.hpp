@@ -61,7 +61,7 @@ struct fact_value {
   fact_value(object known);
   fact_value(const std::vector<std::string>& known);
 
-  /// Unknown where the optional is empty.
+  /// Unknown if the optional is empty.
   template <class Known>
   fact_value(const std::optional<Known>& known) {
     if (known) *this = fact_value(*known);
