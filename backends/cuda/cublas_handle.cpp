@@ -6,7 +6,8 @@
 namespace prumo::backend::cuda {
 namespace {
 
-/// What NVIDIA recommends (cuBLAS documentation, cublasSetWorkspace): 32 MiB for Hopper and Blackwell, 4 MiB before.
+/// The size that NVIDIA recommends (cuBLAS documentation, cublasSetWorkspace): 32 MiB for Hopper and Blackwell, 4 MiB
+/// for earlier GPUs.
 std::size_t recommended_workspace_bytes(int device) {
   int major = 0;
   require_success(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");

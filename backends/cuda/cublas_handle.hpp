@@ -19,7 +19,7 @@ namespace prumo::backend::cuda {
 using prumo::detail::current_device;
 using prumo::detail::require_success;
 
-/// Throws backend_error that names the call and cuBLAS' own word for the status.
+/// If the call failed, throws a backend_error that names the call and the status.
 inline void require_success(cublasStatus_t status, std::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw backend_error(std::string(call) + ": " + cublasGetStatusString(status) + " (" + cublasGetStatusName(status) +
@@ -29,18 +29,18 @@ inline void require_success(cublasStatus_t status, std::string_view call) {
 /// The memory in which cuBLAS and cuBLASLt keep their temporaries.
 using blas_workspace = library_workspace<Kokkos::Cuda>;
 
-/// A cuBLAS handle bound to the context's stream. Its stream is set once and the workspace after it, because
-/// cublasSetStream() takes the workspace away.
+/// A cuBLAS handle bound to the context's stream. The stream is set once and the workspace after it, because
+/// cublasSetStream() resets the workspace.
 class cublas_handle {
  public:
   explicit cublas_handle(context<Kokkos::Cuda>& owner);
-  /// Adopts the caller's handle, which must be bound to the context's stream already and stays the caller's. Throws
-  /// argument_error otherwise.
+  /// Adopts the caller's handle, which must already be bound to the context's stream. It still belongs to the caller.
+  /// Throws argument_error if it is bound to another stream.
   cublas_handle(context<Kokkos::Cuda>& owner, cublasHandle_t adopted);
 
   cublasHandle_t get() const { return is_owned() ? own_ : adopted_; }
 
-  /// No: it is the caller's, whose modes may be any.
+  /// Whether the handle belongs to the context. The caller's handle may be in any mode.
   bool is_owned() const { return adopted_ == nullptr; }
 
   /// Sums are never rounded to a narrower type than they are computed in.
@@ -52,8 +52,8 @@ class cublas_handle {
   cublasHandle_t adopted_ = nullptr;
 };
 
-/// What a call needs of a handle that is the caller's: alpha and beta on the host, and the context's math mode. Put
-/// back afterwards. The context's own handles have both from the beginning.
+/// Sets what a call needs if the handle is the caller's: alpha and beta on the host, and the context's math mode. The
+/// old state is put back afterwards. The context's own handles have this state from the beginning.
 class handle_state_scope {
  public:
   explicit handle_state_scope(const cublas_handle& handle) : handle_(handle) {

@@ -15,13 +15,13 @@
 
 namespace prumo::backend {
 
-/// Memory for a library's own temporaries. It is apart from the context's workspace because libraries keep its address,
-/// and it is allocated before anything is captured in a graph.
+/// Memory for the temporaries of a library. It is no part of the context's workspace, because libraries keep its
+/// address. It is allocated before anything is captured in a graph.
 template <class Exec>
 struct library_workspace {
-  /// `library` is named where the memory cannot be had (memory_error).
+  /// Throws memory_error, which names `library`, if the memory cannot be allocated.
   library_workspace(const Exec& instance, std::size_t wanted_bytes, std::string_view library) : bytes(wanted_bytes) {
-    // Kokkos gives memory that lies behind a header of its own.
+    // Kokkos' memory begins after a header, so it may not be aligned.
     constexpr std::size_t alignment = 256;
     try {
       memory_ = memory_type(Kokkos::view_alloc(instance, Kokkos::WithoutInitializing, "prumo::gemm::library_workspace"),

@@ -9,7 +9,8 @@
 namespace prumo::backend::hip {
 namespace {
 
-/// What rocBLAS itself takes (rocBLAS 4.2's release notes): 128 MiB from gfx940 on among the gfx9, 32 MiB elsewhere.
+/// The size that rocBLAS would allocate (release notes of rocBLAS 4.2): 128 MiB on gfx940 and later gfx9, 32 MiB on
+/// others.
 std::size_t default_workspace_bytes(const Kokkos::HIP& instance) {
   const std::string_view target = instance.hip_device_prop().gcnArchName;
   constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -24,7 +25,7 @@ rocblas_context_handle::rocblas_context_handle(context<Kokkos::HIP>& owner) {
   require_success(rocblas_create_handle(own_.receive()), "rocblas_create_handle");
   require_success(rocblas_set_stream(own_, owner.instance().hip_stream()), "rocblas_set_stream");
   require_success(rocblas_set_workspace(own_, lent.data, lent.bytes), "rocblas_set_workspace");
-  // Sums in the same order every time.
+  // Sums must be made in the same order every time.
   require_success(set_atomics_mode(own_, rocblas_atomics_not_allowed), "rocblas_set_atomics_mode");
 }
 

@@ -18,16 +18,16 @@ namespace prumo::backend::hip {
 using prumo::detail::current_device;
 using prumo::detail::require_success;
 
-/// Throws backend_error, or memory_error, that names the call and rocBLAS' own word for the status.
+/// If the call failed, throws a backend_error or a memory_error that names the call and the status.
 inline void require_success(rocblas_status status, std::string_view call) {
-  // A smaller workspace than wished for makes a call slower, not wrong.
+  // If the workspace is smaller than rocBLAS would like, the call is slower, but right.
   if (status == rocblas_status_success || status == rocblas_status_perf_degraded) return;
   const std::string message = std::string(call) + ": " + rocblas_status_to_string(status);
   if (status == rocblas_status_memory_error) throw memory_error(message);
   throw backend_error(message);
 }
 
-/// rocBLAS 4 marks the function as deprecated to announce another default, not its end.
+/// rocBLAS 4 marks the function as deprecated, but only to announce that its default will change.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 inline rocblas_status set_atomics_mode(rocblas_handle handle, rocblas_atomics_mode mode) {
@@ -42,16 +42,16 @@ using blas_workspace = library_workspace<Kokkos::HIP>;
 class rocblas_context_handle {
  public:
   explicit rocblas_context_handle(context<Kokkos::HIP>& owner);
-  /// Adopts the caller's handle, which must be bound to the context's stream already and stays the caller's. Throws
-  /// argument_error otherwise.
+  /// Adopts the caller's handle, which must already be bound to the context's stream. It still belongs to the caller.
+  /// Throws argument_error if it is bound to another stream.
   rocblas_context_handle(context<Kokkos::HIP>& owner, rocblas_handle adopted);
 
   rocblas_handle get() const { return is_owned() ? own_ : adopted_; }
 
-  /// No: it is the caller's, whose modes may be any.
+  /// Whether the handle belongs to the context. The caller's handle may be in any mode.
   bool is_owned() const { return adopted_ == nullptr; }
 
-  /// Of an own handle, whose mode nobody else changes.
+  /// Sets the mode of the context's own handle, which nobody else changes.
   void set_math_mode(rocblas_math_mode wanted) {
     if (math_ == wanted) return;
     require_success(rocblas_set_math_mode(own_, wanted), "rocblas_set_math_mode");

@@ -27,7 +27,7 @@ using blas_transpose = decltype(CblasNoTrans);
 
 inline blas_integer narrowed(std::int64_t value) { return static_cast<blas_integer>(value); }
 
-/// The first of a form's integers that the BLAS cannot hold, in words; empty where all fit.
+/// Which of a form's integers is too large for the BLAS, in words; empty if all fit.
 template <class Form>
 std::string why_integers_do_not_fit(const Form& form) {
   for (const auto& [name, value] : form.integers()) {

@@ -31,8 +31,8 @@ std::vector<std::string> host_blas_warnings() {
     warnings.push_back("this OpenBLAS is sequential: the matrix product runs on one thread");
   } else if (openblas_get_parallel() == with_own_threads) {
     warnings.push_back(
-        "this OpenBLAS has threads of its own, which compete with OpenMP's for the cores and do not follow the number "
-        "of threads of an instance; the OpenMP flavour (Debian: libopenblas-openmp-dev) does");
+        "this OpenBLAS has threads of its own, which compete with OpenMP's for the cores and ignore the number of "
+        "threads of an instance: use the OpenBLAS for OpenMP instead (Debian: libopenblas-openmp-dev)");
   }
 #endif
 #if defined(__x86_64__)

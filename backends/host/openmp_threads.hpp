@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What calls of the host's BLAS have in common: the threads that it may use, and the spaces that it serves.
+/// What calls of the host's BLAS have in common: the threads that it may use, and the spaces that use it.
 
 #include <prumo/spaces.hpp>
 
@@ -12,8 +12,8 @@
 
 namespace prumo::backend {
 
-/// Lets a library that follows OpenMP use as many threads as the instance has, whatever the caller's own
-/// default is. The number belongs to the calling thread's own environment and is put back.
+/// Lets a library that uses OpenMP run on the threads of the instance, whatever the caller's default is. The number is
+/// a setting of the calling thread, and is put back afterwards.
 class openmp_threads_scope {
  public:
 #if defined(_OPENMP)

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Operations that have several implementations, of which one is chosen call by call: what a candidate is, how one is
-/// found, and how a call runs through it.
+/// Operations that have several implementations, and choose one of them for each call: what a candidate is, how one is
+/// chosen, and how a call runs through it.
 
 #include <prumo/context.hpp>
 #include <prumo/error.hpp>
@@ -18,28 +18,28 @@
 
 namespace prumo::backend {
 
-/// One implementation of an operation for a space. Problem is the operation's plain struct. Prepared is what a
-/// candidate finds out about a problem when it is asked and needs again when it runs, such as the form in which a
-/// library takes it; a caller keeps it on its stack.
+/// One implementation of an operation for a space. Problem is the operation's plain struct. Prepared holds what a
+/// candidate finds out about a problem when it is asked, and needs again when it runs, such as the arguments for a
+/// library. A caller keeps it on its stack.
 template <class Exec, class Problem, class Prepared>
 struct candidate {
   std::string_view name;
 
-  /// Empty where the implementation computes this problem, and `prepared` is then filled; else the reason why it does
-  /// not.
+  /// If the implementation can compute this problem, fills `prepared` and returns an empty string. Otherwise returns
+  /// why it cannot.
   std::string (*prepare)(const Exec& instance, const Problem& problem, Prepared& prepared);
 
   /// Enqueues the work on the context's instance, with what prepare() filled.
   void (*run)(context<Exec>& ctx, const Problem& problem, const Prepared& prepared);
 
-  /// Taken only where it is asked for by name.
+  /// Used only if it is asked for by name.
   bool on_request = false;
 
-  /// Computes in units for matrix products where the device has them for the type and mode.
+  /// Uses units for matrix products, if the device has them for the type and mode.
   bool uses_matrix_units = false;
 };
 
-/// What an operation does where there is nothing to choose: no entry to write, say.
+/// What an operation does if there is nothing to choose, for example if no entry is to be written.
 template <class Exec, class Problem>
 struct shortcut {
   std::string_view name;
@@ -47,7 +47,7 @@ struct shortcut {
   void (*run)(context<Exec>& ctx, const Problem& problem);  ///< null: there is nothing to do
 };
 
-/// The candidates of a backend with the portable one behind them, or before them.
+/// The candidates of a backend, with the portable one after or before them.
 template <class Candidate>
 std::vector<Candidate> joined_candidates(std::span<const Candidate> vendor, const Candidate& portable,
                                          bool portable_first = false) {
@@ -56,7 +56,7 @@ std::vector<Candidate> joined_candidates(std::span<const Candidate> vendor, cons
   return all;
 }
 
-// Below, Operation is a struct that says what is an operation's own:
+// Below, Operation is a struct that describes an operation:
 //
 //     problem, prepared           the types of its candidates
 //     name, type                  `prumo::gemm`, and the name of the scalar type
@@ -65,9 +65,9 @@ std::vector<Candidate> joined_candidates(std::span<const Candidate> vendor, cons
 //     candidates<Exec>(problem)   a span of candidates that live as long as the program, best first
 //     shortcut_of<Exec>(problem)  an optional shortcut<Exec, problem>
 
-/// The first candidate that can, or the one that is `named`; `prepared` is what it prepared. With `log`, tells what
-/// each said, a line each. Throws argument_error where none has that name, and unsupported_error with the reasons where
-/// none can.
+/// The first candidate that can compute the problem, or the one that is `named`. `prepared` is what it prepared. `log`
+/// gets a line with the answer of each candidate. Throws argument_error if no candidate has that name, and
+/// unsupported_error with the reasons if none can compute the problem.
 template <class Operation, class Exec>
 const auto& choose(const Exec& instance, const typename Operation::problem& problem, std::string_view named,
                    typename Operation::prepared& prepared, std::string* log = nullptr) {
@@ -93,7 +93,7 @@ const auto& choose(const Exec& instance, const typename Operation::problem& prob
                        " for " + std::string(Operation::type) + "; there are: " + known);
 }
 
-/// The name of the implementation that dispatch() would take, or of its shortcut. Throws as dispatch() does.
+/// The name of the implementation or shortcut that dispatch() would use. Throws like dispatch().
 template <class Operation, class Exec>
 std::string_view implementation_name(const Exec& instance, const typename Operation::problem& problem,
                                      std::string_view named) {
@@ -111,7 +111,7 @@ std::vector<std::string_view> implementation_names() {
   return names;
 }
 
-/// Whether the implementation of that name computes in units for matrix products.
+/// Whether the implementation of that name uses units for matrix products.
 template <class Operation, class Exec>
 bool uses_matrix_units(std::string_view implementation) {
   const typename Operation::problem any;
@@ -124,7 +124,7 @@ bool uses_matrix_units(std::string_view implementation) {
 /// Whether `dispatch` is among the words of the environment variable PRUMO_VERBOSE.
 bool dispatch_is_verbose();
 
-/// Whether a context's operations print how they were dispatched, as the environment said at the first of them.
+/// Whether a context's operations print how they were dispatched. The environment is asked at the first of them.
 template <class Exec>
 bool prints_dispatch(context<Exec>& ctx) {
   struct verbosity {
@@ -133,8 +133,8 @@ bool prints_dispatch(context<Exec>& ctx) {
   return ctx.template attachment<verbosity>([] { return verbosity{dispatch_is_verbose()}; }).on;
 }
 
-/// A region that shows the path taken: `prumo::gemm[cblas,f32,strict]`. Its name is put together only where a tool
-/// listens.
+/// A region whose name shows the implementation: `prumo::gemm[cblas,f32,strict]`. The name is put together only if a
+/// tool listens.
 class dispatch_region {
  public:
   template <class Details>
@@ -152,11 +152,11 @@ class dispatch_region {
   bool is_seen_;
 };
 
-/// Prints to stderr what a call's candidates said.
+/// Prints the answers of a call's candidates to stderr.
 void print_dispatch(std::string_view operation, const std::string& problem, const char* space, const std::string& log);
 
-/// One call of an operation: by its shortcut, by the candidate that is `named`, or by the first one that can. Enqueues
-/// the work on the context's instance; throws as choose() does.
+/// One call of an operation: by its shortcut, by the candidate that is `named`, or by the first one that can compute
+/// the problem. Enqueues the work on the context's instance. Throws like choose().
 template <class Operation, class Exec>
 void dispatch(context<Exec>& ctx, const typename Operation::problem& problem, std::string_view named) {
   const bool is_verbose = prints_dispatch(ctx);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Time as a device itself tells it.
+/// Time on the device's own clock.
 
 #include <prumo/spaces.hpp>
 
@@ -11,8 +11,8 @@
 
 namespace prumo::backend {
 
-/// Marks in the order of an instance's own work. The time between two of them is the device's, without what the host
-/// does meanwhile.
+/// Marks in the order of an instance's work. The time between two of them is the device's time for the work between
+/// them, whatever the host does.
 class device_clock {
  public:
   virtual ~device_clock() = default;
@@ -20,13 +20,13 @@ class device_clock {
   /// Enqueues mark number `which`, below the number of marks that the clock was made with.
   virtual void mark(std::size_t which) = 0;
 
-  /// Seconds from one mark to a later one; waits until the device has passed both. Throws backend_error where work
+  /// The seconds from one mark to a later one. Waits until the device has passed both. Throws backend_error if work
   /// between them failed.
   virtual double seconds_between(std::size_t from, std::size_t to) = 0;
 };
 
 // Every backend defines this for its spaces:
-//   make_device_clock(instance, marks): null where the host's clock is all there is, as for the host's own spaces.
+//   make_device_clock(instance, marks): null if there is only the host's clock, as for the host's own spaces.
 #define PRUMO_DECLARE_DEVICE_CLOCK(Space) \
   std::unique_ptr<device_clock> make_device_clock(const Space& instance, std::size_t marks);
 PRUMO_FOR_EACH_SPACE(PRUMO_DECLARE_DEVICE_CLOCK)

@@ -9,11 +9,11 @@
 
 namespace prumo::backend {
 
-/// The library and its version as it tells them itself. Empty where prumo was built without a CBLAS.
+/// The library and its version, as the library reports them. Empty if prumo was built without a CBLAS.
 std::string host_blas_description();
 
-/// What makes the BLAS slow or its measurements doubtful, in sentences: an OpenBLAS with threads of its own beside
-/// OpenMP's, say. Empty where all is well.
+/// What makes the BLAS slow or measurements of it doubtful, in sentences. An example is an OpenBLAS that has its own
+/// threads beside those of OpenMP. Empty if there is nothing to warn about.
 std::vector<std::string> host_blas_warnings();
 
 }  // namespace prumo::backend
