@@ -22,7 +22,7 @@ void worker_arguments::add_to(CLI::App& app) {
       ->type_name("COMMAND")
       ->group("Where");
   app.add_option("--worker-timeout", time_limit_,
-                 "longest wait for an answer of a worker (default: depends on the request)")
+                 "longest time to wait for an answer of a worker (default: depends on the request)")
       ->type_name("DURATION")
       ->group("Where");
   app.add_flag("-v,--verbose", verbose_, "show what workers write to standard error")->group("Output");

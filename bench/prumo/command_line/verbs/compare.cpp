@@ -109,7 +109,7 @@ void compare_call::add_options(CLI::App& app) {
       ->type_name("FILE")
       ->group("Output");
   app.add_option("--csv", csv_, "also write it as CSV, for spreadsheets")->type_name("FILE")->group("Output");
-  app.add_flag("--all,--list", all_, "show every difference of the circumstances and every case without a partner")
+  app.add_flag("--all,--list", all_, "show everything that differs between the runs, and every case without a partner")
       ->group("Output");
 }
 
@@ -236,7 +236,8 @@ exit_code compare_call::run(std::vector<std::string> command) {
 
 const verb compare_verb{
     "compare", "results across machines, devices or versions, with a verdict",
-    "Compares results. Two files of one device are two versions of it: a row a case with before, after, the ratio of "
+    "Compares results. Two files of one device are two versions of it: each case has a row with before, after, the "
+    "ratio of "
     "their times with its interval, and a verdict. Several devices, in one file or many, stand side by side.",
     R"(Examples:
   prumo compare before.json after.json            two versions: same, faster, slower or unclear

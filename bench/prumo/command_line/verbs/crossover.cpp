@@ -242,7 +242,7 @@ class crossover_call : public verb_call {
 
 const verb crossover_verb{
     "crossover", "the size from which a GPU is faster than the CPU, with and without transfers",
-    "Searches for the size from which on a GPU is faster than the CPU. It first measures a few sizes on every device, "
+    "Searches for the size from which a GPU is faster than the CPU. It first measures a few sizes on every device, "
     "then bisects where the faster device changes. Without --op, the workload is that of a lesson on GPUs, (x @ "
     "y.T).sum(), between 70 x 30 and 7000 x 3000, and the lesson's published figures stand beside it. Its time is "
     "composed of the times of a product and a sum.",

@@ -127,7 +127,8 @@ class roofline_call : public verb_call {
 const verb roofline_verb{
     "roofline", "measured ceilings and theoretical peaks, and operations below them",
     "Shows the ceilings of memory and arithmetic for each type, measured now or taken from results files, beside the "
-    "theoretical peaks of each unit, and the ridge points: the flops a byte from which on arithmetic is the bound.",
+    "theoretical peaks of each unit, and the ridge points: the number of flops per byte from which arithmetic is the "
+    "limit.",
     R"(Examples:
   prumo roofline                      measure this machine's ceilings
   prumo roofline --dtype f32 --device openmp:0 -o roofs.json

@@ -40,7 +40,7 @@ extern const verb bench_verb;
 extern const verb compare_verb;
 /// `prumo devices`: what is here and what it could do.
 extern const verb devices_verb;
-/// `prumo crossover`: the size from which on a GPU is faster than the CPU.
+/// `prumo crossover`: the size from which a GPU is faster than the CPU.
 extern const verb crossover_verb;
 /// `prumo roofline`: measured ceilings and theoretical peaks, with the operations of results files below them.
 extern const verb roofline_verb;
