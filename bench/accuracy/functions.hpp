@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The functions of one argument whose results are not exact by construction, what prumo promises of each, and what
-/// each is, computed in a wider type.
+/// The functions of one argument whose results are not exact: what prumo promises for each, and each function computed
+/// in a wider type.
 
 #include <prumo/activation.hpp>
 #include <prumo/context.hpp>
@@ -33,14 +33,15 @@ constexpr std::string_view function_name(function which) {
   return names[static_cast<std::size_t>(which)];
 }
 
-/// Whether prumo bounds the error by the argument, in epsilon |x|, and not by the result, in units in the last place.
+/// Whether prumo's bound of the error is relative to the argument (epsilon |x|), instead of units in the last place of
+/// the result.
 KOKKOS_INLINE_FUNCTION constexpr bool is_bounded_by_argument(function which) {
   return which == function::gelu || which == function::gelu_tanh;
 }
 
-/// The largest error that prumo promises: of gelu in epsilon |x| of the type that is computed in, beyond half a unit in
-/// the last place where that is rounded to 16 bits; of the others in units in the last place of the result. On a GPU
-/// exp, log and rsqrt are the vendor's.
+/// The largest error that prumo promises. For gelu it is in epsilon |x| of the type of the computation; if the result
+/// is rounded to 16 bits, half a unit in the last place is added. For the others it is in units in the last place of
+/// the result. On a GPU exp, log and rsqrt are the vendor's functions.
 constexpr double promised(function which, dtype type, bool on_host) {
   if (is_bounded_by_argument(which)) return 2;
   if (which == function::relu) return 0;
@@ -56,7 +57,7 @@ constexpr double promised(function which, dtype type, bool on_host) {
   }
 }
 
-/// Numbers of the references; apart by type, for a device's compiler has no long double.
+/// Constants of the references, a struct for each type, because a device's compiler has no long double.
 template <class W>
 struct reference_numbers;
 template <>
@@ -76,8 +77,8 @@ struct reference_numbers<long double> {
   long double cubic = 0.044715L;
 };
 
-/// x Phi(x) = x/2 erfc(z), z = -x / sqrt(2). What rounding z loses goes into the derivative: erfc would make some
-/// thousand times as much of it far from zero.
+/// x Phi(x) = x/2 erfc(z), where z = -x / sqrt(2). Far from zero erfc would multiply the rounding error of z by a
+/// thousand, so this error times the derivative is subtracted.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class W>
 KOKKOS_FUNCTION W reference_gelu(W x) {
@@ -88,8 +89,8 @@ KOKKOS_FUNCTION W reference_gelu(W x) {
   return W(0.5) * x * (Kokkos::erfc(z) - numbers.twice_over_sqrt_pi * Kokkos::exp(-z * z) * lost);
 }
 
-/// The function in a type W wider than those it is measured in, special values included. Errors are a few units in the
-/// last place of W.
+/// The function in a type W that is wider than the measured types, with special values. Its errors are a few units in
+/// the last place of W.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class W>
 KOKKOS_FUNCTION W reference(function which, W x) {
@@ -111,7 +112,7 @@ KOKKOS_FUNCTION W reference(function which, W x) {
   return x;
 }
 
-/// Enqueues the operation itself: what is measured is what users call.
+/// Enqueues the operation that users call, so that this is what is measured.
 template <class Exec, class View>
 void enqueue(function which, context<Exec>& ctx, const View& x, const View& y) {
   switch (which) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// One result held against the reference, and the tally of many.
+/// Compares a result with the reference, and counts over many results.
 
 #include "functions.hpp"
 #include <prumo/detail/rounded_to_odd.hpp>
@@ -27,19 +27,19 @@ KOKKOS_FORCEINLINE_FUNCTION T from_bits(std::uint64_t bits) {
   return Kokkos::bit_cast<T>(static_cast<bits_of<T>>(bits));
 }
 
-/// What was found over some arguments. Arguments are kept by their bits.
+/// The findings over some arguments. An argument is stored as its bits.
 struct tally {
   std::uint64_t arguments = 0;
   std::uint64_t correct = 0;    ///< results that are the exact value rounded to nearest
-  std::uint64_t undecided = 0;  ///< results next to which the exact value is too close to a tie for the reference
-  std::uint64_t wrong = 0;      ///< NaN, infinity or a zero's sign where it does not belong, or missing where it does
+  std::uint64_t undecided = 0;  ///< results whose exact value is too close to a tie for the reference to decide
+  std::uint64_t wrong = 0;      ///< results with a wrong NaN, infinity or sign of zero
   std::uint64_t wrong_at = 0;
   double ulps = 0;  ///< the largest error in units in the last place
   std::uint64_t ulps_at = 0;
-  double epsilons = 0;  ///< the largest error in epsilon |x|, beyond half a unit where the result is rounded once more
+  double epsilons = 0;  ///< the largest error in epsilon |x|, less half a unit if the result is rounded once more
   std::uint64_t epsilons_at = 0;
 
-  /// Takes in the findings of other arguments; the same whatever the order.
+  /// Adds the findings of other arguments. The order does not matter.
   KOKKOS_FUNCTION void join(const tally& other) {
     arguments += other.arguments;
     correct += other.correct;
@@ -87,7 +87,7 @@ KOKKOS_FORCEINLINE_FUNCTION W power_of_two(int exponent) {
   }
 }
 
-/// One unit in the last place of T at a finite value; that of the smallest normal number below it.
+/// One unit in the last place of T at a finite value. Below the smallest normal number it is the unit of that number.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class T, class W>
 KOKKOS_FORCEINLINE_FUNCTION W ulp_of(W value) {
@@ -112,8 +112,8 @@ KOKKOS_FORCEINLINE_FUNCTION T nearest(W value) {
   }
 }
 
-/// The relative error that is allowed to the reference where it decides about rounding: a unit in the last place where
-/// it is a square root, which is rounded once; elsewhere eight, and of gelu, which takes several steps, 64.
+/// The relative error that the reference may have when it decides about rounding, in its own units in the last place:
+/// one for a square root, which is rounded once, 64 for gelu, which takes several steps, and eight for the others.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class W>
 KOKKOS_FORCEINLINE_FUNCTION W doubt(function which) {
@@ -122,7 +122,7 @@ KOKKOS_FORCEINLINE_FUNCTION W doubt(function which) {
   return power_of_two<W>(unit + (is_bounded_by_argument(which) ? 7 : 4));
 }
 
-/// Adds to the tally what there is to say of the result y of x.
+/// Adds the result y of x to the findings.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class T, class W>
 KOKKOS_FUNCTION void judge(function which, const T& x, const T& y, tally& found) {

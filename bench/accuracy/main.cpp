@@ -43,7 +43,7 @@ std::vector<std::string> devices() {
   return names;
 }
 
-/// One line on a terminal that is written over.
+/// A line on a terminal that is overwritten.
 class progress_line {
  public:
   explicit progress_line(std::string what) : what_(std::move(what)) {}
@@ -114,7 +114,7 @@ finding measure(sweeper<Exec>& device, function which, dtype type, const options
   return it;
 }
 
-/// Whole, or not at all: whoever reads the file never sees half of it.
+/// Writes the file as a whole or not at all, so that readers never see half of it.
 void write_file(const std::string& path, const std::string& content) {
   const std::string unfinished = path + ".unfinished";
   std::ofstream stream(unfinished, std::ios::binary);
@@ -147,7 +147,7 @@ int measure_all(const options& chosen) {
       all_kept = all_kept && findings.back().is_kept();
       if (has_table) std::printf("%s", table_line(findings.back()).c_str());
       std::fflush(stdout);
-      // After each, so that an interruption loses one.
+      // The file is written after each function, so that an interruption loses only one.
       if (has_table && !chosen.output.empty()) write_file(chosen.output, document(name, findings).dump(2) + "\n");
     }
   }

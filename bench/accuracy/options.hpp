@@ -10,7 +10,7 @@
 
 namespace prumo::accuracy {
 
-/// Wrong usage; the message says what to do.
+/// Wrong usage. The message says what to do.
 class usage_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

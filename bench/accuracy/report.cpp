@@ -25,7 +25,7 @@ std::string named(double value) {
 
 const char* unit_of(function which) { return is_bounded_by_argument(which) ? "eps x" : "ulp"; }
 
-/// Rounded down but for a whole: 100 % means all.
+/// Rounded down, so that 100 % means all.
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "-";
   if (part == whole) return "100";

@@ -10,7 +10,7 @@
 
 namespace prumo::accuracy {
 
-/// What was found of a function in a type.
+/// The findings about a function in a type.
 struct finding {
   function which = function::exp;
   dtype type = dtype::f32;
@@ -20,7 +20,7 @@ struct finding {
   double seconds = 0;
   std::vector<std::pair<double, double>> specials;  ///< special arguments with their results
 
-  /// The error that prumo bounds, in the unit that it bounds it in.
+  /// The error that prumo bounds, in the unit of the bound.
   double error() const { return is_bounded_by_argument(which) ? found.epsilons : found.ulps; }
   bool is_kept() const { return found.wrong == 0 && error() <= promised(which, type, on_host); }
 };

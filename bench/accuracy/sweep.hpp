@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Arguments in, tallies out: all arguments of a type of 32 or 16 bits, judged where the operation runs, and samples of
-/// double, judged on the host.
+/// Runs functions over all arguments of a type of 32 or 16 bits, whose results are judged where the operation runs, and
+/// over samples of double, whose results are judged on the host.
 
 #include "hard_arguments.hpp"
 #include "judgement.hpp"
@@ -15,7 +15,7 @@
 
 namespace prumo::accuracy {
 
-/// Told now and then how much of a sweep is done, from 0 to 1.
+/// Called now and then with the part of a sweep that is done, from 0 to 1.
 using progress_function = std::function<void(double)>;
 
 template <class T>
@@ -40,7 +40,7 @@ struct judging_kernel {
   KOKKOS_FUNCTION void join(tally& found, const tally& other) const { found.join(other); }
 };
 
-/// The same for double, on the host, whose long double is wider.
+/// The same for double, on the host, because its long double is wider.
 struct judging_doubles {
   using value_type = tally;
   const double* x;

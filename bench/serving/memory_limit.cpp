@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number that a file consists of; unknown where there is no such file or it says `max`.
+/// The number in a file; unknown if there is no such file, or if it says `max`.
 std::optional<std::int64_t> number_in(const fs::path& file) {
   std::ifstream stream(file);
   std::int64_t value = 0;
@@ -40,7 +40,8 @@ std::optional<std::int64_t> lesser(std::optional<std::int64_t> a, std::optional<
   return std::min(*a, *b);
 }
 
-/// What a group with this limit still leaves; pages of files that nobody used lately are given back under pressure.
+/// The bytes that a group with this limit may still use. Pages of files that were not used lately count as free,
+/// because the system drops them if memory is short.
 std::optional<std::int64_t> left_in_group(const fs::path& group, const char* limit_file, const char* usage_file,
                                           const char* inactive_key) {
   const auto limit = number_in(group / limit_file);
@@ -51,8 +52,8 @@ std::optional<std::int64_t> left_in_group(const fs::path& group, const char* lim
   return std::max<std::int64_t>(0, *limit - *usage + inactive);
 }
 
-/// A limit holds for every group below it, so the whole path counts. Inside a container the path that the process
-/// sees may not exist under the mounted tree, whose root then is the container's own group.
+/// A limit holds for every group below it, so all groups of the path count. In a container, the path that the process
+/// sees may not exist in the mounted tree. The root of the tree is then the container's own group.
 std::optional<std::int64_t> left_on_path(const fs::path& mount, const fs::path& group, const char* limit_file,
                                          const char* usage_file, const char* inactive_key) {
   std::optional<std::int64_t> left = left_in_group(mount, limit_file, usage_file, inactive_key);

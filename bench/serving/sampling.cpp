@@ -14,23 +14,23 @@ double seconds_since(wall_clock::time_point start) {
   return std::chrono::duration<double>(wall_clock::now() - start).count();
 }
 
-/// A batch is calibrated this much longer than asked for: calls become faster as clocks rise and pages settle.
+/// A batch is made longer than needed by this factor, because calls become faster as clocks rise and pages settle.
 constexpr double margin = 1.25;
 
-/// Calls so long, in seconds, that they are samples although they were made to find the batch: the first of all, which
-/// also starts threads and loads code, and a later one.
+/// If a call of the calibration takes this time in seconds, it is already a sample: the first call, which also starts
+/// threads and loads code, or a later one.
 constexpr double long_first_call = 1;
 constexpr double long_call = 0.1;
 
-/// A number of calls that was computed, 1 at least and `most` at most. `wanted` may be infinite, or more than the type
-/// holds, which must not be cast to it.
+/// The number of calls `wanted`, limited to 1 ... `most`. `wanted` may be infinite or too large for the type, so it
+/// must not be cast before.
 std::uint64_t whole_calls(double wanted, std::uint64_t most) {
   const double calls = std::ceil(wanted);
   if (!(calls < static_cast<double>(most))) return most;
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(calls));
 }
 
-/// What an interval's length is judged by.
+/// The time that decides whether an interval is long enough.
 double length_of(const timed_interval& interval) { return std::max(interval.device.value_or(interval.wall), 1e-9); }
 
 }  // namespace
@@ -70,7 +70,7 @@ void sampler::calibrate(sample_times& times) {
       if (elapsed >= long_call) add(times, measured);
       return;
     }
-    // Far below, the estimate is poor: at most tenfold at once.
+    // If the interval is much too short, the estimate is poor, so the batch grows at most tenfold at once.
     const double growth = std::clamp(margin * least_interval_ / elapsed, 2.0, 10.0);
     batch_ = whole_calls(static_cast<double>(batch_) * growth, largest_batch);
   }
@@ -89,7 +89,7 @@ void sampler::add(sample_times& times, const timed_interval& measured) {
 sample_times sampler::sample(double seconds) {
   constexpr std::uint64_t most_samples = 1 << 20;
   sample_times times;
-  // Nothing may be allocated between intervals: an allocation returns memory to the system or takes page faults.
+  // Nothing may be allocated between intervals, because that may return memory to the system or cause page faults.
   const std::uint64_t expected = whole_calls(seconds / least_interval_ + 8, most_samples);
   for (auto* list : {&times.wall, &times.device, &times.h2d, &times.d2h}) list->reserve(expected);
   if (batch_ == 0) calibrate(times);
@@ -101,7 +101,7 @@ sample_times sampler::sample(double seconds) {
   }
   const std::uint64_t largest_batch = calls_.most_calls();
   if (shortest < least_interval_ && batch_ < largest_batch) {
-    // The next samples get the length that these turned out to lack.
+    // These intervals were too short, so the next ones get more calls.
     batch_ = whole_calls(static_cast<double>(batch_) * margin * least_interval_ / shortest, largest_batch);
   }
   return times;

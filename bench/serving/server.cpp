@@ -16,14 +16,14 @@ json refusal(error_kind kind, const std::string& message) {
   return {{"ok", false}, {"error", {{"kind", error_kind_name(kind)}, {"message", message}}}};
 }
 
-/// The answer of the handler to a request by that name, without id and ok.
+/// The handler's answer to a request of this name, without id and ok.
 json dispatch(request_handler& handler, const json& request, bool& quit) {
   const auto named = request.find("request");
   if (named == request.end()) throw request_error(error_kind::usage, "the field 'request' is missing");
   if (!named->is_string()) throw request_error(error_kind::usage, "the field 'request' should be a text");
   const std::string name = named->get<std::string>();
   if (name == "hello") {
-    // The version that the front-end speaks is not judged here: it picks what both have from the features.
+    // The version of the front-end is not checked, because the front-end chooses what both ends have from the features.
     std::ignore = read_message<hello_request>(request);
     hello_answer answer = handler.hello();
     answer.features.emplace(protocol_features.begin(), protocol_features.end());
@@ -92,7 +92,7 @@ std::string answer_line(request_handler& handler, std::string_view line, bool& q
 }
 
 standard_channel::standard_channel() {
-  // A reader that went away shows as an error of write(), not as a signal.
+  // If the reader has gone, write() fails, and no signal is sent.
   std::signal(SIGPIPE, SIG_IGN);
   answers_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   std::fflush(stdout);
@@ -131,7 +131,7 @@ std::optional<std::string> standard_channel::read_line() {
     const ssize_t got = ::read(STDIN_FILENO, chunk, sizeof chunk);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      // A last line without an end is a line all the same.
+      // The last line need not have a line end.
       if (skipping) return cut;
       if (buffer_.empty()) return std::nullopt;
       searched_ = 0;

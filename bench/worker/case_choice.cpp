@@ -50,7 +50,7 @@ std::vector<std::string> layout_names(const auto& layouts) {
   refuse(error_kind::usage, "there is no " + std::string(what) + " '" + name + "'; there are: " + known);
 }
 
-/// The value by that name out of all that exist; `own` are those that the operation has.
+/// The value of this name. It must exist, and the operation must have it: `own` are the operation's values.
 template <class Value, std::size_t Count>
 Value find_named(const cases::case_info& info, std::string_view what, const std::string& name,
                  const std::array<Value, Count>& all, const std::vector<std::string>& all_names,
@@ -144,7 +144,7 @@ std::int64_t checked_footprint(const std::vector<cases::array_specification>& ar
                                const cases::specification& choice) {
   double bytes = 0;
   for (const cases::array_specification& array : arrays) {
-    // Gaps multiply an array by this at most, where its extents are all 1 (cases::strides_of()).
+    // Gaps make an array larger by at most this factor, if all its extents are 1 (cases::strides_of()).
     const double gaps =
         choice.layout == cases::array_layout::strided ? 2 + 3 * static_cast<double>(array.extents.size()) : 1;
     bytes += gaps * element_product(array) * static_cast<double>(cases::element_bytes(array, choice.type));

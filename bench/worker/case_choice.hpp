@@ -9,21 +9,21 @@
 
 namespace prumo::worker {
 
-/// What `hello` says of a case.
+/// The description of a case for `hello`.
 protocol::case_description describe(const cases::case_info& info, int arrays);
 
-/// The choice that a request makes, all but the shape: type, layout, parameters with their defaults. Throws
-/// request_error that names what does not exist (usage) or what this operation lacks (unsupported).
+/// The choice of a request without the shape: type, layout, and parameters with their defaults. Throws request_error,
+/// which names what does not exist (usage) or what this operation lacks (unsupported).
 cases::specification choose(const cases::case_info& info, const protocol::case_request& request);
 
-/// The axes that a request gives. Throws request_error (usage) for one that the operation does not have.
+/// The axes in a request. Throws request_error (usage) if the operation lacks one of them.
 cases::shape given_shape(const cases::case_info& info, const protocol::case_request& request);
 
 /// Adds mode, seed and implementation.
 void complete(cases::specification& choice, const cases::case_info& info, const protocol::prepare_request& request);
 
-/// Bytes of one copy of all arrays. Throws request_error (memory) where the number is beyond any machine, before it
-/// could overflow.
+/// The bytes of one copy of all arrays. Throws request_error (memory) before the number could overflow, because no
+/// machine has so much memory.
 std::int64_t checked_footprint(const std::vector<cases::array_specification>& arrays,
                                const cases::specification& choice);
 

@@ -12,7 +12,7 @@ namespace prumo::worker {
 protocol::device_answer describe(const machine::device_facts& facts, const std::vector<machine::peak>& peaks,
                                  bool transfers);
 
-/// The device as `hello` lists it. `transfers`: it has a memory of its own, and no number of threads.
+/// The device for `hello`. `transfers` says that it has its own memory and no number of threads.
 protocol::device_summary summarize(const machine::device_facts& facts, bool transfers);
 
 }  // namespace prumo::worker

@@ -12,7 +12,7 @@ namespace {
 
 Kokkos::Tools::Experimental::requestToolSettingsFunction previous_request = nullptr;
 
-/// Without this answer, Kokkos fences before and after each callback of a tool, which would be measured too.
+/// Tells Kokkos not to fence before and after each callback of a tool, because these fences would be measured, too.
 void decline_global_fences(const std::uint32_t count, Kokkos::Tools::Experimental::ToolSettings* settings) {
   if (previous_request != nullptr) previous_request(count, settings);
   settings->requires_global_fencing = false;
@@ -21,7 +21,7 @@ void decline_global_fences(const std::uint32_t count, Kokkos::Tools::Experimenta
 }  // namespace
 
 kokkos_session::kokkos_session(int& argc, char** argv) {
-  // Kokkos ends the program where its device cannot be used, also that of a worker for the host.
+  // If a device cannot be used, Kokkos ends the program, even if this is a worker for the host.
   const std::string problem = machine::why_no_device<Kokkos::DefaultExecutionSpace>();
   if (!problem.empty()) throw std::runtime_error(problem);
   setenv("KOKKOS_DISABLE_WARNINGS", "1", 0);

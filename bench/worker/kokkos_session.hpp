@@ -6,10 +6,10 @@
 
 namespace prumo::worker {
 
-/// Kokkos between initialisation and finalisation. Its own warnings are silenced; `hello` tells what they would say.
+/// Kokkos between initialisation and finalisation. Its own warnings are off, because `hello` has them.
 class kokkos_session {
  public:
-  /// Takes Kokkos' own arguments (`--kokkos-num-threads=4`). Throws where the device cannot be used.
+  /// Takes Kokkos' own arguments (`--kokkos-num-threads=4`). Throws if the device cannot be used.
   kokkos_session(int& argc, char** argv);
   ~kokkos_session();
   kokkos_session(const kokkos_session&) = delete;
@@ -19,7 +19,7 @@ class kokkos_session {
 /// `5.2.2`
 std::string kokkos_version();
 
-/// What about Kokkos disturbs measurements: a tool that is loaded, a build that checks bounds.
+/// Warnings about what disturbs measurements: a loaded Kokkos tool, or a Kokkos that checks bounds.
 std::vector<std::string> kokkos_warnings();
 
 }  // namespace prumo::worker

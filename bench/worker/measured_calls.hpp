@@ -19,8 +19,8 @@
 
 namespace prumo::worker {
 
-/// Calls on arrays that stay on the device. Short ones are recorded and replayed as one launch, so that what is timed
-/// is the device's work and not the host's launching, unless just that is asked for.
+/// Calls on arrays that stay on the device. Short calls are recorded and replayed as one launch, so that the time is
+/// the device's and not the host's for launching. This can be turned off.
 template <class Exec>
 class resident_calls : public protocol::timed_calls {
  public:
@@ -41,7 +41,7 @@ class resident_calls : public protocol::timed_calls {
     clock_->mark(0);
     protocol::timed_interval result;
     if (recorded > 0) {
-      // A recording begins with the first copy and ends with the last, so the rotation goes on where it was.
+      // A recording uses all copies, from the first to the last, so the next call uses the same copy as without it.
       for (; result.calls < calls; result.calls += recorded) recording_->replay();
     } else {
       for (; result.calls < calls; ++result.calls) {
@@ -61,11 +61,11 @@ class resident_calls : public protocol::timed_calls {
   cases::prepared_case<Exec>& prepared() const { return prepared_; }
 
  private:
-  /// Batches of a millisecond with fewer calls are of calls so long that launches hide behind them.
+  /// If a batch of a millisecond has fewer calls, the calls are so long that their launches take no time.
   static constexpr std::uint64_t least_recorded = 40;
   static constexpr std::uint64_t longest_recording = 512;
 
-  /// Makes the recording at the first need and returns its number of calls; 0 where the space cannot record.
+  /// Makes the recording when it is first needed, and returns its number of calls; 0 if the space cannot record.
   std::uint64_t record(std::uint64_t calls, std::size_t copies) {
     if (is_recorded_) return recording_ != nullptr ? recorded_calls_ : 0;
     is_recorded_ = true;
@@ -85,8 +85,8 @@ class resident_calls : public protocol::timed_calls {
   bool is_recorded_ = false;
 };
 
-/// The same with the inputs copied to the device before each call and the outputs back after it, from memory of the
-/// host that is pinned or not.
+/// Calls with copies: before each call the inputs are copied to the device, and after it the outputs are copied back.
+/// The host memory may be pinned or not.
 template <class Exec>
 class transferred_calls final : public resident_calls<Exec> {
  public:

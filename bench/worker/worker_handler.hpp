@@ -30,7 +30,7 @@ namespace prumo::worker {
 template <class Exec>
 class worker_handler final : public protocol::request_handler {
  public:
-  /// `environment` is what the program was started with.
+  /// `environment` are the variables that the program was started with.
   worker_handler(const cases::case_registry<Exec>& registry, std::string program, protocol::json environment)
       : registry_(registry),
         program_(std::move(program)),
@@ -49,7 +49,7 @@ class worker_handler final : public protocol::request_handler {
                        {"blas", blas.empty() ? protocol::json() : protocol::json(blas)}};
     worker.build = protocol::build_description();
     worker.environment = environment_;
-    // Whether threads are bound, the device's own facts tell.
+    // The facts of the device say whether threads are bound.
     append(worker.warnings, protocol::surrounding_warnings(false));
     append(worker.warnings, kokkos_warnings());
     if constexpr (is_host_space<Exec>) append(worker.warnings, backend::host_blas_warnings());
@@ -187,8 +187,8 @@ class worker_handler final : public protocol::request_handler {
   }
 
  private:
-  /// A case with everything that its measurement needs. Each has a context of its own, because the working set that it
-  /// tells belongs to its own rotation.
+  /// A case with everything that its measurement needs. Each case has its own context, because it sets the working set
+  /// to the bytes of its own copies.
   struct open_case {
     open_case(const Exec& instance, const cases::operation_case<Exec>& operation, const cases::specification& choice,
               std::size_t copies, const protocol::prepare_request& request)
@@ -216,7 +216,7 @@ class worker_handler final : public protocol::request_handler {
     }
   };
 
-  /// Counters of energy advance in steps: shorter measurements tell nothing (telemetry.hpp).
+  /// The energy of shorter measurements is not known, because counters of energy advance in steps (telemetry.hpp).
   static constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 0.5;
 
   static void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
@@ -241,7 +241,7 @@ class worker_handler final : public protocol::request_handler {
                                   "there is no operation '" + op + "'; there are: " + known);
   }
 
-  /// The complete shape; without a size all axes have to be given that have no value of their own.
+  /// The complete shape. Without a size, all axes that have no default must be given.
   static cases::shape shape_of(const cases::operation_case<Exec>& operation, dtype type,
                                const protocol::case_request& request, std::int64_t bytes_per_array) {
     const cases::case_info info = operation.info();
@@ -262,8 +262,8 @@ class worker_handler final : public protocol::request_handler {
     if (!reason.empty()) throw protocol::request_error(protocol::error_kind::usage, case_label(choice) + ": " + reason);
   }
 
-  /// Nothing is measured of a case whose counted flops are wrong: rates and the model follow from them. Proven once for
-  /// each operation, type and set of parameters. Throws count_error.
+  /// Proves the counted flops, once for each operation, type and set of parameters. If they are wrong, nothing is
+  /// measured, because rates and the model follow from them. Throws count_error.
   void prove_count(const cases::operation_case<Exec>& operation, cases::specification choice) {
     choice.shape = {};
     const std::string key = cases::label_of(choice);

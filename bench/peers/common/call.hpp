@@ -2,13 +2,13 @@
 #pragma once
 
 /// \file
-/// What kernels are given. Files with compilation flags of their own include this: it has no functions.
+/// The arguments of kernels. Files with special compilation flags include this, so it has no functions.
 
 #include <cstdint>
 
 namespace prumo::peers {
 
-/// One call. Which arrays, extents and parameters there are, the operation says. Matrices are row-major.
+/// One call. The operation says which arrays, extents and parameters it has. Matrices are row-major.
 struct call {
   void* arrays[3] = {};
   std::int64_t n = 0;  ///< elements; columns of a matrix; columns of C for gemm

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What differs between peers in C++: a peer tells its device and how each operation is called.
+/// What differs between peers in C++: the device, and how each operation is called.
 
 #include "operations.hpp"
 #include <prumo/protocol/messages.hpp>
@@ -17,10 +17,10 @@ namespace prumo::peers {
 /// One way in which an operation is computed.
 struct implementation {
   std::string name;
-  /// Largest error of an entry in units in the last place, 0 where the operation has a bound of its own; of a softmax
-  /// that of the exponential.
+  /// The largest error of an entry in units in the last place; 0 if the operation has a bound of its own. For a softmax
+  /// it is the error of the exponential.
   double ulps = 0;
-  double absolute = 0;  ///< what may be added to that
+  double absolute = 0;  ///< an absolute error that is added to it
 };
 
 /// What computes on this host: loops, or a library.
@@ -28,19 +28,20 @@ class framework {
  public:
   virtual ~framework() = default;
 
-  /// How messages call it.
+  /// The name for messages.
   virtual std::string name() const = 0;
   virtual protocol::worker_description worker() const = 0;
   virtual protocol::device_summary device() const = 0;
-  /// What else the device's entry tells.
+  /// Further facts for the device's entry.
   virtual protocol::json facts() const { return protocol::json::object(); }
 
-  /// The implementations of an operation, the standard one first; empty where there is none.
+  /// The implementations of an operation, the standard one first; empty if there is none.
   virtual std::vector<implementation> implementations_of(const operation& what) const = 0;
-  /// Why an operation is not there in a type, for the person who asked; empty where it is.
+  /// Why an operation lacks a type, for messages; empty if it has it.
   virtual std::string why_unsupported(const operation& what, dtype type) const = 0;
 
-  /// Functions that make the calls, one for each, which may still run when they return. Throws request_error.
+  /// A function for each of the calls, which makes it. The call may still run when the function returns. Throws
+  /// request_error.
   virtual std::vector<std::function<void()>> bind(const operation& what, const implementation& how, dtype type,
                                                   std::span<const call> calls) = 0;
   /// Waits for all calls.

@@ -2,7 +2,8 @@
 #pragma once
 
 /// \file
-/// What peers compute: shapes and costs. They are those of prumo's own cases: results meet by them.
+/// The operations of peers, with their shapes and costs. These are the same as in prumo's own cases, because results
+/// are matched by them.
 
 #include "call.hpp"
 #include "scalars.hpp"
@@ -25,7 +26,7 @@ enum class operation_shape : std::uint8_t {
   product,        ///< m, n, k
 };
 
-/// What makes one number of many.
+/// The kinds of reductions.
 enum class reduction_kind : std::uint8_t { sum, sum_of_squares, mean, max, min };
 
 struct operation {
@@ -37,11 +38,11 @@ struct operation {
   std::vector<protocol::named_number> parameters = {};
   /// One entry of an element-wise result from the inputs' entries; the call's parameters are rounded to its type.
   long double (*exact)(const long double* inputs, const call& values) = nullptr;
-  /// What an implementation's error is in units of the last place of; the result itself where there is none.
+  /// The number whose units in the last place are the unit of the error; without this function it is the result.
   long double (*error_scale)(const long double* inputs, const call& values) = nullptr;
   bool positive_inputs = false;  ///< absolute values of the generator's numbers
   bool in_default_sweep = false;
-  std::optional<dtype> output_type = std::nullopt;  ///< where it is not that of the inputs
+  std::optional<dtype> output_type = std::nullopt;  ///< if it is not the type of the inputs
   reduction_kind reduces_by = reduction_kind::sum;
   bool logarithm = false;  ///< of softmax
 };
@@ -52,7 +53,7 @@ const std::vector<operation>& all_operations();
 /// The operation of that name, or nullptr.
 const operation* find_operation(std::string_view op);
 
-/// Inputs that a call reads: axpby reads none whose factor is 0.
+/// The inputs that a call reads. axpby does not read an input whose factor is 0.
 int inputs_read(const operation& what, const call& values);
 
 /// One array of a call.
@@ -65,14 +66,14 @@ struct array_extent {
 /// The arrays, the output last.
 std::vector<array_extent> arrays_of(const operation& what, dtype type, const call& extents);
 
-/// Axes in the protocol's words, with defaults where an extent may be left out.
+/// The axes for the protocol, with defaults for extents that may be left out.
 std::vector<protocol::named_number> axes_of(const operation& what);
 
 /// Completes the extents and parameters of a request. Throws request_error (usage).
 call resolve(const operation& what, const protocol::case_request& request, std::int64_t bytes_per_array, dtype type);
 
-/// Shape, parameters, cost and footprint of a call as the protocol tells them. Throws request_error (memory) where the
-/// bytes are beyond any machine.
+/// Shape, parameters, cost and footprint of a call for the protocol. Throws request_error (memory) if no machine has so
+/// much memory.
 protocol::resolve_answer describe(const operation& what, const call& extents, dtype type);
 
 }  // namespace prumo::peers

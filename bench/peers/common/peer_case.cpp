@@ -46,7 +46,7 @@ void fill_nan(T* data, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) data[i] = nan;
 }
 
-/// How many entries hold a NaN, that is, were not written or went wrong.
+/// The number of entries that are NaN, because they were not written or went wrong.
 template <class T>
 std::int64_t count_nan(const T* data, std::int64_t count) {
   std::int64_t found = 0;
@@ -55,8 +55,8 @@ std::int64_t count_nan(const T* data, std::int64_t count) {
   return found;
 }
 
-/// The largest error among `checked` entries, in multiples of their bounds; evenly spread ones where they are not all,
-/// the first and the last among them.
+/// The largest error of `checked` entries, in multiples of their bounds. If these are not all entries, they are evenly
+/// spread, with the first and the last one.
 template <class T>
 double worst_error(const reference& shared, const T* result, std::int64_t entries, std::int64_t checked) {
   double worst = 0;

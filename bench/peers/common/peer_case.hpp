@@ -13,18 +13,19 @@
 
 namespace prumo::peers {
 
-/// A case with its memory, as prumo's own: aligned to cache lines, first touched by the threads that will use it.
+/// A case with its memory. As in prumo's own cases, the memory is aligned to cache lines and first touched by the
+/// threads that will use it.
 class peer_case final : public protocol::timed_calls {
  public:
-  /// Throws std::bad_alloc, and what the framework throws where it lacks the call.
+  /// Throws std::bad_alloc, and what the framework throws if it lacks the call.
   peer_case(framework& computes, const operation& what, const implementation& how, dtype type, const call& extents,
             std::uint64_t seed, std::size_t copies);
 
   void enqueue(std::size_t copy) override { functions_[copy](); }
   void fence() override { computes_.fence(); }
 
-  /// Runs the first copy once and compares with the reference: every entry where that takes `budget` operations or
-  /// fewer, else evenly chosen ones. All are checked for having been written.
+  /// Runs the first copy once and compares it with the reference: all entries if that takes at most `budget`
+  /// operations, and otherwise evenly spread ones. For all entries it checks that they were written.
   protocol::verify_answer verify(double budget);
 
   protocol::sampler& measured() { return sampler_; }

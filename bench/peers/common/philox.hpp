@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The generator of docs/random.md written anew, so that peers share no code with what they are compared to.
+/// A second implementation of docs/random.md, so that peers share no code with what they are compared to.
 
 #include "scalars.hpp"
 

@@ -8,23 +8,23 @@
 
 namespace prumo::peers {
 
-/// An entry of a result as it should be, and how far off it may be.
+/// The exact entry of a result, and its error bound.
 struct expected_entry {
   long double value = 0;
   long double bound = 0;
 };
 
-/// What a call should give, computed in long double from the generator's numbers. A copy belongs to one thread.
+/// The exact results of a call, computed in long double from the generator's numbers. Each thread needs its own copy.
 ///
-/// A reference does not know in which order a peer computes, so its bounds hold for any. 16-bit types are computed in
-/// f32 and rounded once.
+/// The bounds hold for any order of computation, because a peer's order is not known. 16-bit types are computed in f32
+/// and rounded once.
 class reference {
  public:
   reference(const operation& what, const implementation& how, dtype type, const call& extents, std::uint64_t seed);
 
   expected_entry at(std::int64_t index);
 
-  /// How many operations of the processor an entry costs, roughly: one of many neighbours, or one alone.
+  /// The rough number of processor operations for an entry: one of many neighbouring entries, or a single one.
   double cost_of_neighbour() const;
   double cost_alone() const;
 

@@ -117,15 +117,15 @@ T exactly(Value value) {
 /// Half the distance from 1 to the next number.
 inline long double unit_roundoff(dtype type) { return std::ldexp(1.0L, -format_of(type).digits); }
 
-/// One unit in the last place of a value; that of the smallest normal number below it.
+/// One unit in the last place of a value. Below the smallest normal number it is the unit of that number.
 inline long double ulp(dtype type, long double value) {
   const number_format format = format_of(type);
   const int exponent = value == 0 ? format.smallest : std::ilogb(value);
   return std::ldexp(1.0L, (exponent < format.smallest ? format.smallest : exponent) - format.digits + 1);
 }
 
-/// What this many roundings upon one another add up to at most (Higham, "Accuracy and Stability of Numerical
-/// Algorithms", 2002, lemma 3.1); infinite beyond its range.
+/// The largest relative error after this number of roundings, one after the other (Higham, "Accuracy and Stability of
+/// Numerical Algorithms", 2002, lemma 3.1); infinite beyond the range of the lemma.
 inline long double gamma(dtype type, long double roundings) {
   const long double product = roundings * unit_roundoff(type);
   return product < 1 ? product / (1 - product) : std::numeric_limits<long double>::infinity();

@@ -23,7 +23,7 @@ struct measured_case {
   bool wrong = false;  ///< its verification failed
 };
 
-/// What has been learnt of a case: becomes its entry in the results file.
+/// What is known about a case. It becomes the case's entry in the results file.
 class case_record {
  public:
   /// `stub` is the result as the plan knows it.
@@ -32,13 +32,13 @@ class case_record {
   void set_prepared(const protocol::prepare_answer& prepared);
   void set_verification(const protocol::verify_answer& verification);
   void add_sample(const protocol::sample_answer& sample);
-  /// What was sampled since the last round is of one round, which all cases of a batch go through together.
+  /// Ends a round. All cases of a batch go through the rounds together.
   void end_round();
   void set_counted(nlohmann::json counted) { result_["flops"]["counted"] = std::move(counted); }
 
   /// The case ends without a time. `status` is `skipped`, `unsupported` or `failed`.
   void end(const std::string& status, const std::string& reason);
-  /// The case ends by the error kind of a worker's refusal (docs/protocol.md).
+  /// The case ends because the worker refused it; `kind` is the error kind of docs/protocol.md.
   void end_refused(const std::string& kind, const std::string& message);
 
   [[nodiscard]] bool ended() const { return ended_; }
@@ -66,8 +66,8 @@ class case_record {
   bool ended_ = false, wrong_ = false, compared_ = false;
 };
 
-/// Fills in rates, shares and bound of a measured entry. Transferred cases get rates only: their roof is the link.
-/// `fastest` are the ceilings by the fastest sample of each probe.
+/// Fills in rates, shares and bound of a measured entry. Transferred cases only get rates, because the link limits
+/// them. `fastest` are the ceilings from the fastest sample of each probe.
 void store_rates_and_shares(nlohmann::json& result, const planned_group& group, const nlohmann::json& peaks,
                             const measured_ceilings& ceilings, const measured_ceilings& fastest);
 

@@ -7,11 +7,11 @@ namespace prumo::bench {
 
 using steady_time = std::chrono::steady_clock::time_point;
 
-/// Seconds from now to `when`; negative where it has passed.
+/// Seconds from now to `when`; negative if it has passed.
 [[nodiscard]] double seconds_until(steady_time when);
 /// Seconds since `when`.
 [[nodiscard]] double seconds_since(steady_time when);
-/// `seconds` from now, now for a negative number; unlimited for an infinite one.
+/// The time `seconds` from now; now if the number is negative, and never if it is infinite.
 [[nodiscard]] steady_time after_seconds(double seconds);
 
 }  // namespace prumo::bench

@@ -13,8 +13,8 @@
 
 namespace prumo::bench {
 
-/// A case, or a probe, while it is measured: knows how to ask its worker, and survives the worker's restart. What goes
-/// wrong ends the case, not the group; its entry tells what it was.
+/// A case, or a probe, while it is measured. It asks its worker, and survives a restart of the worker. An error ends
+/// the case but not the group, and the case's entry says what it was.
 class live_case {
  public:
   /// A planned outcome ends it at once.
@@ -23,18 +23,18 @@ class live_case {
 
   enum class fit { yes, no_memory, ended };
 
-  /// Allocates and fills where that was not done. `no_memory` leaves the case open, so that it can be tried again when
-  /// others have released theirs; without `may_wait` it ends.
+  /// Allocates and fills the arrays, if that was not done. With `no_memory` the case can be tried again when others
+  /// have released their memory; without `may_wait` it ends instead.
   fit prepare(bool may_wait);
 
   /// Compares one call with the reference, which may cost `budget` operations. `call_seconds` is what a call may take.
   void verify(double budget, double call_seconds);
 
-  /// Samples for so long, or for one sample where that takes longer. `discards` drops the samples where the answer came
-  /// so soon that a machine which had yet to settle can be made responsible for them.
+  /// Samples for this time, but takes one sample at least. `discards` drops the samples if the answer came so soon that
+  /// the machine may not have settled yet.
   void sample(double seconds, bool discards);
 
-  /// Settled where the samples satisfy the stopping rule.
+  /// The case is settled if its samples satisfy the stopping rule.
   void check_stop();
   /// No further samples.
   void stop() { done_ = true; }
@@ -48,13 +48,13 @@ class live_case {
   [[nodiscard]] const case_record& record() const { return record_; }
   [[nodiscard]] const fleet_device& device() const { return device_; }
   [[nodiscard]] const std::vector<double>& samples() const { return record_.samples(); }
-  /// Seconds that its samples took, calibration apart.
+  /// The seconds that its samples took, without calibration.
   [[nodiscard]] double sampled_seconds() const { return sampled_seconds_; }
   [[nodiscard]] stop_reason why() const { return why_; }
-  /// A single sample of its last request: the calls of one interval that is long enough to be timed. 0 before the
-  /// first.
+  /// The seconds of a single sample of its last request: the calls of one interval that is long enough to be timed. 0
+  /// before the first request.
   [[nodiscard]] double interval_seconds() const { return interval_seconds_; }
-  /// What the next request for samples takes, by the last one.
+  /// The seconds that the next request for samples will take, judged by the last one.
   [[nodiscard]] double next_seconds(double slice_seconds) const;
   /// The finished entry.
   [[nodiscard]] measured_case result() const;

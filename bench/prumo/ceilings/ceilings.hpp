@@ -17,41 +17,41 @@
 
 namespace prumo::bench {
 
-/// A probe that a group of cases is judged by.
+/// A probe that a group of cases is compared with.
 struct probe_need {
   std::string probe;
   std::size_t device = 0;  ///< index in worker_fleet::devices()
   std::string cache;
   std::string dispatch;
-  std::string key;  ///< equal for needs that one measurement serves
+  std::string key;  ///< the same for all needs that one measurement serves
 };
 
 /// A probe while it is measured in turns with a group's cases.
 struct live_probe {
   planned_group group;  ///< its own shape and cost, with its one case
   live_case measured;
-  std::size_t first = 0;  ///< of its samples, those from here on belong to the current group
+  std::size_t first = 0;  ///< the first of its samples in the current group
 };
 
-/// Measured ceilings of the devices. The probes (`copy`, `triad`, `read`, `write`, `fma`, `launch`) that may bound the
-/// cases of a group are measured in turns with them, at their size, type and cache state, so that case and ceiling see
-/// the same machine. They stay prepared from group to group as long as size and type are the same.
+/// The measured ceilings of the devices. The probes (`copy`, `triad`, `read`, `write`, `fma`, `launch`) that may bound
+/// the cases of a group are measured in turns with these cases, at the same size, type and cache state. So case and
+/// ceiling see the same machine. Probes stay prepared from group to group as long as size and type are the same.
 class ceiling_store {
  public:
   ceiling_store(worker_fleet& fleet, measure_options options) : fleet_(fleet), options_(options) {}
 
-  /// The probes that a group needs by what is known so far: the memory probe of its traffic and `fma` where the other
-  /// of the two does not bound it clearly, `launch` where calls may be so short.
+  /// The probes that a group needs, as far as is known: the memory probe of its traffic and `fma`, unless the other of
+  /// the two clearly bounds the group, and `launch` if calls may be that short.
   [[nodiscard]] std::vector<probe_need> needs(const planned_group& group) const;
 
-  /// Begins a group: the probes to measure in turns with it. What belongs to another size or type is released. Valid
-  /// until the next call.
+  /// Begins a group, and returns the probes to measure in turns with it; these are valid until the next call. Probes of
+  /// another size or type are released.
   [[nodiscard]] std::vector<live_probe*> begin(const planned_group& group);
 
-  /// Frees the memory of probes that the current group does not need, or of `all`. \return true where there were any
+  /// Frees the memory of probes that the current group does not need, or of `all`. \return true if there were any
   bool release(bool all);
 
-  /// Ends a group: its ceilings become known, and the devices' `ceilings` what all samples of the run say.
+  /// Ends a group: its ceilings become known, and the devices' `ceilings` are updated from all samples of the run.
   void end();
 
   /// Measures all probes of a device in turns, without any case, until the deadline. Those that are refused stay
@@ -59,14 +59,14 @@ class ceiling_store {
   void measure(std::size_t device, const std::string& dtype, double bytes_per_array, const std::string& cache,
                steady_time deadline);
 
-  /// The ceilings that apply to a case of the group that ended last: measured with it, else those of the nearest size.
+  /// The ceilings for a case of the group that ended last: those measured with it, or else those of the nearest size.
   [[nodiscard]] measured_ceilings find(const planned_group& group, const planned_case& which) const;
-  /// The same by the fastest sample of the run; ten times as much where there are too few samples to tell.
+  /// The same from the fastest sample of the run, or ten times the ceiling if there are too few samples.
   [[nodiscard]] measured_ceilings find_fastest(const planned_group& group, const planned_case& which) const;
 
-  /// True where a probe is prepared under this key.
+  /// True if a probe is prepared under this key.
   [[nodiscard]] bool is_prepared(const std::string& key) const;
-  /// The group of a probe, to estimate its time. Its shape comes from the worker. Null where the worker refuses.
+  /// The group of a probe, to estimate its time. Its shape comes from the worker. Null if the worker refuses.
   [[nodiscard]] const planned_group* describe(const probe_need& need, const planned_group& group);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace prumo::bench {
 
-/// Reads the command line, of which `words[0]` is the program, and does what it says.
+/// Reads the command line, where `words[0]` is the program, and does what it says.
 /// \throws program_error that names the word, the nearest known one and where to read more; results_error,
 ///         worker_failure
 [[nodiscard]] exit_code run_command_line(std::span<const std::string> words);

@@ -22,7 +22,7 @@ struct row_filters {
 /// \throws program_error (wrong usage) for a name that no file has
 void keep_rows(std::vector<comparison_source>& sources, const row_filters& filters);
 
-/// What is put beside each other.
+/// What is compared.
 struct comparison_request {
   std::vector<const comparison_source*> files;  ///< in the order given
   std::vector<const comparison_source*> to;     ///< the other side of versions; empty: find out what is meant
@@ -30,11 +30,11 @@ struct comparison_request {
   bool each_implementation = false;             ///< a column for each
 };
 
-/// Finds out which comparison is meant, joins the cases, and says in its notes what was chosen. With `to`, two sides of
-/// versions. Two files that have a device in common are two versions of it, unless a base is named or each
-/// implementation wanted. All else are devices side by side; a single device has a column for each implementation. A
-/// file that is on one side twice counts once.
-/// \throws program_error (wrong usage) where there is nothing to compare, with the reason and a remedy
+/// Finds out which comparison is meant, joins the cases, and says in its notes what was chosen. With `to` there are two
+/// sides of versions. Two files that have a device in common are two versions of it, unless a base is named or a column
+/// for each implementation is wanted. Everything else is a comparison of devices side by side; a single device has a
+/// column for each implementation. If a file is on one side twice, it counts once.
+/// \throws program_error (wrong usage) if there is nothing to compare, with the reason and a remedy
 [[nodiscard]] comparison choose_comparison(const comparison_request& request);
 
 }  // namespace prumo::bench

@@ -12,10 +12,10 @@
 
 namespace prumo::bench {
 
-/// What is put beside each other.
+/// What is compared.
 enum class comparison_mode {
   versions,  ///< two sides, before and after, of the same devices
-  devices    ///< a side a device, normalised to one of them
+  devices    ///< a side for each device, relative to one of them
 };
 
 /// A column of a comparison.
@@ -26,26 +26,26 @@ struct comparison_side {
   std::string implementation;  ///< empty: any
 };
 
-/// What a side has of a case: one measurement a file, none where it was not measured there.
+/// A case on one side: one measurement for each file, or none if it was not measured there.
 using case_cell = std::vector<const measurement*>;
 
-/// What comparing a side with the base came to.
+/// The outcome of comparing a side with the base.
 struct case_outcome {
   std::string refusal;              ///< why the two cannot be compared; empty: they can
   std::optional<judgement> judged;  ///< time of the side over time of the base; absent without a verdict
-  std::optional<double> ratio;      ///< the same ratio, also where there is no verdict: published figures
+  std::optional<double> ratio;      ///< the same ratio, also without a verdict, as for published figures
   bool from_moments = false;        ///< the interval comes from means and standard deviations, not from samples
 };
 
-/// A case with what each side has of it.
+/// A case on all sides.
 struct compared_case {
   std::string key;
   std::string device;          ///< in comparisons of versions
   std::string implementation;  ///< likewise; `cblas -> portable` where the sides ran different ones
   std::vector<case_cell> cells;
-  std::vector<case_outcome> outcomes;  ///< one a side; the base's is empty
+  std::vector<case_outcome> outcomes;  ///< one for each side; the base's is empty
 
-  /// A result that tells what the case is.
+  /// A result of this case, for its fields.
   [[nodiscard]] const nlohmann::json& result() const;
 };
 
@@ -61,33 +61,33 @@ struct comparison {
   comparison_mode mode = comparison_mode::versions;
   std::vector<comparison_side> sides;
   std::size_t base = 0;              ///< the side to which ratios refer
-  std::vector<compared_case> cases;  ///< that two sides or more measured, or tried and failed
+  std::vector<compared_case> cases;  ///< cases that two sides or more measured, or tried and failed
   std::vector<lonely_case> lonely;
   std::vector<std::string> notes;  ///< what was chosen, and what the reader should know
 };
 
-/// The figures of a cell: medians over its files. Absent where no file knows them.
+/// The figures of a cell: medians over its files. Absent if no file has them.
 struct cell_figures {
   std::optional<double> seconds, gbytes, gflops, gelements;  ///< rates in 10^9 a second
   std::optional<double> roofline, peak;                      ///< percent
-  std::optional<double> energy;                              ///< joules a call
+  std::optional<double> energy;                              ///< joules of a call
   bool published = false;
 };
 
 [[nodiscard]] cell_figures figures_of(const case_cell& cell);
 
-/// True where the case was measured, or tried and failed: not where it was skipped or is not supported.
+/// True if the case was measured, or was tried and failed. False if it was skipped or is not supported.
 [[nodiscard]] bool was_tried(const case_cell& cell);
 
-/// The measurement that stands for a cell: the first that ran, else the first; null where there is none.
+/// The measurement that represents a cell: the first one that ran, or else the first one; null if there is none.
 [[nodiscard]] const measurement* representative(const case_cell& cell);
 
-/// Why two cells of one case cannot be compared; empty where they can.
+/// Why two cells of one case cannot be compared; empty if they can.
 [[nodiscard]] std::string refusal_of(const comparison_side& base, const case_cell& of_base, const comparison_side& side,
                                      const case_cell& of_side);
 
-/// Joins the cases of two sides by key, device and implementation. An implementation that only one side has meets the
-/// only one left on the other side, with a note.
+/// Joins the cases of two sides by key, device and implementation. An implementation that only one side has is matched
+/// with the only one that is left on the other side, with a note.
 [[nodiscard]] comparison join_versions(comparison_side before, comparison_side after);
 
 /// Joins the cases of several sides by key. Of several implementations of a case on one side the fastest correct one

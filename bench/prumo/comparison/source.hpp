@@ -13,7 +13,7 @@
 
 namespace prumo::bench {
 
-/// What a file tells of samples that it does not hold. Seconds.
+/// What a file says about samples that it does not contain. Seconds.
 struct sample_moments {
   double mean = 0;
   double standard_deviation = 0;
@@ -22,39 +22,40 @@ struct sample_moments {
 
 /// One result of a file: a case on a device by an implementation.
 struct measurement {
-  /// The fields of docs/results.md. Of a foreign benchmark the kind is `foreign`, `op` its name, `case` its arguments,
-  /// and what its file does not tell is null.
+  /// The fields of docs/results.md. For a foreign benchmark the kind is `foreign`, `op` is its name and `case` are its
+  /// arguments. What its file does not say is null.
   nlohmann::json result;
-  std::size_t device = 0;                 ///< place in the source's devices
-  process_runs runs;                      ///< seconds of a call; empty where nothing was measured, or only moments told
-  std::optional<sample_moments> moments;  ///< where there are no samples
+  std::size_t device = 0;  ///< place in the source's devices
+  process_runs runs;       ///< seconds of a call; empty if nothing was measured, or if the file has only moments
+  std::optional<sample_moments> moments;  ///< if there are no samples
   bool published = false;                 ///< a figure from a publication: one value, no samples
 
-  /// Median of the samples, else the mean, else the published figure, in seconds; absent where nothing was measured.
+  /// The median of the samples, or else the mean, or else the published figure, in seconds; absent if nothing was
+  /// measured.
   [[nodiscard]] std::optional<double> seconds() const;
 };
 
 /// A file of measurements in any of the formats that can be read.
 struct comparison_source {
-  std::string name;    ///< how people call it: its path
+  std::string name;    ///< its path, as the user gave it
   std::string format;  ///< `prumo.results/1`, `nvbench`, `Google Benchmark`
   nlohmann::json run = nlohmann::json::object();
   std::vector<nlohmann::json> devices;
   std::vector<measurement> rows;
-  std::vector<std::string> notes;  ///< what its reader should be told: results given twice, ...
+  std::vector<std::string> notes;  ///< what the user should know: results given twice, ...
 };
 
-/// A results document (docs/results.md) as a source. Of results given twice the last one counts, with a note.
+/// A results document (docs/results.md) as a source. If a result is given twice, the last one counts, with a note.
 /// \param document one that follows the schema
 [[nodiscard]] comparison_source source_of_results(nlohmann::json document, std::string name);
 
 /// Text in one of the formats that can be read. Files that belong to an nvbench document are looked for in `folder`.
 /// \throws results_error for text that is empty, truncated, broken (with line and column), of a newer version or of an
-///         unknown format, and where nothing in it was measured at all
+///         unknown format, and for one in which nothing was measured
 [[nodiscard]] comparison_source read_source(std::string_view text, const std::string& name, const std::string& folder);
 
 /// A file in one of the formats that can be read; `-` is standard input.
-/// \throws results_error as read_source(), and where the file cannot be read
+/// \throws results_error as read_source(), and if the file cannot be read
 [[nodiscard]] comparison_source load_source(const std::string& path);
 
 }  // namespace prumo::bench

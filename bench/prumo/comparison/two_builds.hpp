@@ -14,7 +14,7 @@ struct two_builds {
 /// True for a file of `prumo bench --against`: it has `run.against` (docs/results.md).
 [[nodiscard]] bool holds_two_builds(const nlohmann::json& run);
 
-/// Such a file as the two that it stands for, with devices of the same names: run number i of a case in one of them was
+/// Splits such a file into its two builds, with devices of the same names. Run number i of a case in one build was
 /// measured in turns with run number i in the other. \pre holds_two_builds(file.run)
 [[nodiscard]] two_builds split_builds(const comparison_source& file);
 

@@ -26,13 +26,13 @@ struct crossover_workload {
   std::function<double(double)> round;
   std::function<std::string(double)> text;  ///< how a size reads
   std::string axis;                         ///< what a size is
-  /// What is measured at a size: one operation, or those whose results `compose` makes one.
+  /// What is measured at a size: one operation, or several whose results `compose` joins.
   std::function<std::vector<plan_options>(double)> parts;
-  /// The entries of the whole from those of its parts; empty where there is one part.
+  /// Makes the entries of the whole from those of its parts; empty if there is one part.
   std::function<std::vector<nlohmann::json>(double, const std::vector<std::vector<nlohmann::json>>&)> compose;
 };
 
-/// Sizes of a workload, where the user names some. Zero: the workload's own.
+/// The sizes of a workload that the user names. Zero means the workload's own size.
 struct size_range {
   double smallest = 0;
   double largest = 0;
@@ -70,19 +70,19 @@ struct crossover_curves {
   [[nodiscard]] nlohmann::json crossings(const std::string& workload) const;
 };
 
-/// How a search spends its time.
+/// The time and precision of a search.
 struct crossover_setting {
   steady_time deadline;
-  double seconds = 60;            ///< until then
+  double seconds = 60;            ///< of the whole search
   double case_limit = 10;         ///< seconds, at most, for one case
-  double tolerance = 1.1;         ///< brackets are halved until high / low is below
+  double tolerance = 1.1;         ///< brackets are halved until high / low is below this
   std::vector<std::string> data;  ///< of devices with a memory of their own; empty: all
 };
 
-/// Measures coarse sizes on all devices, then halves the brackets in which the faster one changes. The smallest and the
-/// largest size are measured in any case, the others while there is time. A size that fails, or does not fit, costs
-/// itself and is told in the notes.
-/// \throws program_error where nothing can be measured at all; interrupted, results_error
+/// Measures coarse sizes on all devices, then halves the brackets in which the faster device changes. The smallest and
+/// the largest size are always measured, the others while there is time. If a size fails or does not fit, it is left
+/// out, and the notes say so.
+/// \throws program_error if nothing can be measured at all; interrupted, results_error
 [[nodiscard]] crossover_curves measure_crossover(const crossover_workload& workload, const worker_fleet& fleet,
                                                  point_measurer& measurer, results_writer& writer,
                                                  const crossover_setting& setting);

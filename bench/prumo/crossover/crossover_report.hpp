@@ -10,12 +10,12 @@
 
 namespace prumo::bench {
 
-/// A workload's table (a row a size: the time of each device, and the challengers' as a multiple of the first host's),
-/// its break-even sizes, and what was left out.
+/// A workload's table, its break-even sizes, and what was left out. The table has a row for each size with the time of
+/// each device, and the time of challengers as a multiple of the first host's.
 [[nodiscard]] std::string crossover_table(const crossover_workload& workload, const crossover_curves& curves,
                                           const text_style& style);
 
-/// Time over size, both logarithmic.
+/// A plot of time over size, both logarithmic.
 [[nodiscard]] std::string crossover_plot(const crossover_workload& workload, const crossover_curves& curves,
                                          const text_style& style);
 

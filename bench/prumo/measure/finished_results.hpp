@@ -10,8 +10,8 @@
 
 namespace prumo::bench {
 
-/// The entry of a measured case for the results file: rates, shares and bound are filled in. An entry that breaks the
-/// format, because the worker's numbers do, becomes a failed one that says so.
+/// The entry of a measured case for the results file: rates, shares and bound are filled in. If the worker's numbers
+/// break the format, the entry becomes a failed one that says so.
 [[nodiscard]] nlohmann::json finished_result(const planned_group& group, const planned_case& which,
                                              nlohmann::json result, const worker_fleet& fleet,
                                              const ceiling_store& ceilings);

@@ -21,37 +21,36 @@
 
 namespace prumo::bench {
 
-/// How long a GPU is looked at in one go for the sake of its counter of energy, which advances in steps longer than a
-/// turn.
+/// How long a GPU is measured without a break for its energy, because its counter advances in steps longer than a turn.
 inline constexpr double energy_look_seconds = 0.75;
 
-/// What measuring a group needs beside the plan.
+/// What is needed beside the plan to measure a group.
 struct group_setting {
   measure_options options;
   steady_time deadline;           ///< of the run; each case gets one sample at least
-  double case_seconds = 10;       ///< what a case may use beside what it takes to its first sample
+  double case_seconds = 10;       ///< the time for a case after its first sample
   bool keeps_energy_time = true;  ///< a planned_case::is_largest_kernel may use energy_look_seconds more
-  std::function<void(const std::string&)> on_step;  ///< told what runs now
+  std::function<void(const std::string&)> on_step;  ///< called with what runs now
 };
 
 /// Measures groups. Keeps counted flops, which are the same for all devices.
 class group_measurer {
  public:
-  /// Tells `times` how long things took. The probes of `ceilings` are measured in turns with the cases.
+  /// `times` learns how long things took. The probes of `ceilings` are measured in turns with the cases.
   group_measurer(worker_fleet& fleet, time_model& times, ceiling_store& ceilings)
       : fleet_(fleet), times_(times), ceilings_(ceilings) {}
 
-  /// Prepares the cases of a group and the probes that it needs, verifies and counts the cases, settles, and samples
-  /// all in turns until each case is measured enough or its time is spent. Cases that do not fit into memory together
-  /// run one batch after the other. What goes wrong with a case is in its entry.
+  /// Prepares the cases of a group and the probes that it needs, verifies and counts the cases, and lets the machine
+  /// settle. Then it samples all in turns, until each case is measured enough or its time is used up. Cases that do not
+  /// fit into memory together run in several batches. If a case fails, its entry says why.
   /// \return one entry a case of `group`, in order \throws interrupted
   [[nodiscard]] std::vector<measured_case> measure(const planned_group& group, const group_setting& setting);
 
-  /// False for a device that was looked at and told none.
+  /// False for a device that was asked and reported no energy.
   [[nodiscard]] bool may_tell_energy(std::size_t device) const { return !without_energy_.contains(device); }
 
  private:
-  /// A case of the group at work.
+  /// A case of the group while it is measured.
   struct member {
     const planned_case* planned;
     live_case measured;
@@ -72,7 +71,7 @@ class group_measurer {
   time_model& times_;
   ceiling_store& ceilings_;
   std::map<std::string, nlohmann::json> counted_;
-  std::set<std::size_t> without_energy_;  ///< devices that did not tell any when they were asked long enough
+  std::set<std::size_t> without_energy_;  ///< devices that reported no energy although they were asked long enough
 };
 
 }  // namespace prumo::bench

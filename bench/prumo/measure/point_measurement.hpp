@@ -19,16 +19,16 @@
 
 namespace prumo::bench {
 
-/// Measures single sizes on all devices of a fleet, for searches that choose the next size by the last answer. The
-/// devices take turns, as in `prumo bench`; ceilings are not probed.
+/// Measures single sizes on all devices of a fleet, for searches in which each size follows from the last answer. The
+/// devices take turns, as in `prumo bench`. Ceilings are not probed.
 class point_measurer {
  public:
-  /// What is measured goes to `writer`, too. `on_step` is told what runs now.
+  /// Results also go to `writer`. `on_step` is called with what runs now.
   point_measurer(worker_fleet& fleet, results_writer& writer, measure_options options,
                  std::function<void(const std::string&)> on_step);
 
-  /// The entries of one operation, of one size or shape, on all devices; a case that went wrong has its reason. Each
-  /// case gets its first sample, and beyond that `case_seconds` until the deadline.
+  /// The entries of one operation of one size or shape, on all devices. The entry of a failed case has the reason. Each
+  /// case gets a first sample, and then `case_seconds` more before the deadline.
   /// \throws program_error as make_plan() does; interrupted, results_error
   [[nodiscard]] std::vector<nlohmann::json> measure(const plan_options& what, double case_seconds,
                                                     steady_time deadline);
@@ -43,8 +43,8 @@ class point_measurer {
   group_measurer measurer_;
 };
 
-/// The time of a call that counts for a caller who needs the result: the wall clock, fenced after a batch of calls, or
-/// the sampled time where that is not known. Seconds; absent for an entry without a time.
+/// The time of a call for a caller who waits for the result: that of the wall clock, fenced after a batch of calls, or
+/// the sampled time if that is not known. In seconds; absent for an entry without a time.
 [[nodiscard]] std::optional<double> waiting_seconds(const nlohmann::json& result);
 
 }  // namespace prumo::bench

@@ -18,7 +18,7 @@
 
 namespace prumo::bench {
 
-/// What a run came to.
+/// The outcome of a run.
 struct run_outcome {
   std::size_t wrong = 0;   ///< cases whose verification failed
   std::size_t failed = 0;  ///< other failed cases
@@ -27,9 +27,9 @@ struct run_outcome {
 
 /// Measures a plan group by group within its time budget and keeps the results file up to date.
 ///
-/// Small sizes come first: what they take tells how long the large ones will; long calls come last. Before each group
-/// the time that is left is shared out anew: every case that is still to come has what it needs to its first sample
-/// (memory, data, verification, counting, its probes), and what is left beyond that is shared by max-min fairness.
+/// Small sizes come first, because their times help to estimate those of large ones. Long calls come last. Before each
+/// group the remaining time is shared out anew. Every remaining case gets what it needs up to its first sample (memory,
+/// data, verification, counting, its probes). The rest is shared by max-min fairness.
 ///
 /// With several process runs all groups are measured by each of them, one run after the other. The order of two builds
 /// alternates (A B, B A, A B), in starting as well as within a group. Cases are verified and counted, ceilings and
@@ -39,9 +39,9 @@ class scheduler {
   /// `started` is when the program began: the budget counts from there.
   scheduler(worker_fleet& fleet, results_writer& writer, progress& shown, measure_options options, steady_time started);
 
-  /// Cases that the writer has from an earlier run are kept. What does not fit into the budget with a single sample is
-  /// left out, the longest first; but where `sizes_chosen`, the user named sizes, and one call of each alone takes
-  /// longer than the budget, he gets a sample of each and one line that says so. \throws interrupted, results_error
+  /// Cases that the writer has from an earlier run are kept. If the budget is too small for a sample of each case, the
+  /// longest cases are left out. But if the user chose the sizes (`sizes_chosen`) and a single call of each already
+  /// takes longer than the budget, each gets a sample, and one line says so. \throws interrupted, results_error
   run_outcome run(const bench_plan& plan, bool sizes_chosen);
 
  private:
@@ -71,10 +71,11 @@ class scheduler {
   double called_seconds_ = 0;  ///< one call of each case so far
   bool overlong_ = false;
   std::size_t process_run_ = 0;
-  double restart_seconds_ = 0;  ///< what it took to start fresh worker processes
+  double restart_seconds_ = 0;  ///< the time for starting fresh worker processes
 };
 
-/// True where a result of an earlier run stands: measured, unsupported, or skipped for another reason than time.
+/// True if a result of an earlier run can be kept: it was measured, is unsupported, or was skipped for another reason
+/// than time.
 [[nodiscard]] bool is_final(const nlohmann::json& result);
 
 }  // namespace prumo::bench

@@ -12,12 +12,12 @@
 
 namespace prumo::bench {
 
-/// Seconds of sampling that are of use to a case whose interval (a call, or a batch of short ones) takes so long: ten
-/// times the least that the stopping rule asks for, the longest that a case may take at most.
+/// The longest useful time of sampling, for a case whose interval (a call, or a batch of short ones) takes this many
+/// seconds: ten times the least that the stopping rule asks for, but not more than the limit of a case.
 [[nodiscard]] double useful_seconds(const measure_options& options, double interval_seconds);
 
-/// How long things will take: first from the model's bytes and flops and rates that are usual, then corrected by how
-/// much longer or shorter the same took before, at other sizes too. Seconds throughout.
+/// Predicts how long things will take, in seconds. First it uses the model's bytes and flops and usual rates. Later it
+/// corrects these by how long the same took before, also at other sizes.
 class time_model {
  public:
   explicit time_model(const worker_fleet& fleet) : fleet_(fleet) {}
@@ -32,34 +32,34 @@ class time_model {
   [[nodiscard]] double prepare_seconds(const planned_group& group, const planned_case& which) const;
   /// Freeing them.
   [[nodiscard]] double release_seconds(const planned_group& group, const planned_case& which) const;
-  /// Comparing with a reference that may cost `budget` operations; the call that is compared is part of it.
+  /// Comparing with a reference that may take `budget` operations, with the call that is compared.
   [[nodiscard]] double verify_seconds(const planned_group& group, const planned_case& which, double budget) const;
-  /// Counting the flops of a call by running it where it has no more than `limit`.
+  /// Counting the flops of a call, by running it if it has at most `limit` flops.
   [[nodiscard]] double count_seconds(const planned_group& group, const planned_case& which, double limit) const;
-  /// What the worker takes at least until it has one sample: it warms up, calibrates its batch and measures.
+  /// The least time until the worker has a sample: it warms up, calibrates its batch and measures.
   [[nodiscard]] double first_sample_seconds(const planned_group& group, const planned_case& which) const;
 
-  /// The operations that a reference may cost so that verifying takes about this many seconds. \return between
+  /// The operations that a reference may take, so that verifying takes about this many seconds. \return between
   /// least_verify_budget and usual_verify_budget
   [[nodiscard]] double verify_budget(const planned_group& group, const planned_case& which, double seconds) const;
 
-  /// By the samples of a case: the fastest tells how large sizes will do, what others took longer on a machine that is
-  /// busy with other things is added to each call.
+  /// Learns from the samples of a case. The fastest one predicts larger sizes. What the others took longer, because the
+  /// machine is busy with other things, is added to each call.
   void learn_call(const planned_group& group, const planned_case& which, std::span<const double> samples);
   void learn_prepare(const planned_group& group, const planned_case& which, double seconds);
   void learn_release(const planned_group& group, const planned_case& which, double seconds);
   void learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds);
   void learn_count(const planned_group& group, const planned_case& which, double limit, double seconds);
 
-  /// Fewer operations compare too little to find a fault.
+  /// With fewer operations too little is compared to find an error.
   static constexpr double least_verify_budget = 1e6;
-  /// What workers take where they are not told: some tenths of a second.
+  /// The budget of workers that are not given one. It takes some tenths of a second.
   static constexpr double usual_verify_budget = 3e7;
 
  private:
   using corrections = std::map<std::string, double, std::less<>>;
   [[nodiscard]] double flops_per_second(const planned_group& group, const planned_case& which) const;
-  /// Of one call at the usual rates, and a name for what bounds it.
+  /// The seconds of one call at the usual rates, and a name for what bounds it.
   [[nodiscard]] std::pair<double, const char*> usual_call(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double prepared_bytes(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double usual_prepare_seconds(const planned_group& group, const planned_case& which) const;

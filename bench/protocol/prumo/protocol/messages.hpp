@@ -19,11 +19,10 @@
 
 namespace prumo::protocol {
 
-/// JSON that keeps the order in which fields were put in: answers stay readable.
+/// JSON that keeps the order of its fields, so that answers are easy to read.
 using json = nlohmann::ordered_json;
 
-/// The version of docs/protocol.md that this library speaks. What is added later is a feature with a name, so that this
-/// number stays.
+/// The version of docs/protocol.md in this library. Later additions are features with names, so this number stays.
 inline constexpr int protocol_version = 1;
 
 /// The features of this library: the requests besides `hello` and `quit` that a worker may answer.
@@ -33,7 +32,7 @@ inline constexpr std::array<std::string_view, 7> protocol_features{"device", "re
 /// Why a request was refused.
 enum class error_kind : std::uint8_t { usage, unsupported, skipped, memory, device, failed };
 
-/// A refusal; its message is for the person who asked.
+/// A refusal. Its message is for the user.
 class request_error : public std::runtime_error {
  public:
   request_error(error_kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
@@ -43,13 +42,13 @@ class request_error : public std::runtime_error {
   error_kind kind_;
 };
 
-/// A message that breaks the protocol. The text says which field, what it should be and what it held.
+/// A message that breaks the protocol. The text names the field, and says what it should be and what it was.
 class message_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What a worker says of itself.
+/// What a worker says about itself.
 struct worker_description {
   std::string name;  ///< of the program
   std::string version;
@@ -97,8 +96,8 @@ struct hello_request {
 
 struct hello_answer {
   int protocol = protocol_version;
-  /// The names of what the worker can do. Absent: it was built before there were features, and has all those of version
-  /// 1, which are protocol_features.
+  /// The names of what the worker can do. If they are absent, the worker was built before there were features. It then
+  /// has all of version 1, which are protocol_features.
   std::optional<std::vector<std::string>> features = std::nullopt;
   worker_description worker;
   std::vector<device_summary> devices;
@@ -128,7 +127,7 @@ struct resolve_request : case_request {
   std::optional<std::int64_t> bytes_per_array;
 };
 
-/// What one call moves and computes; what is absent is unknown.
+/// What one call moves and computes; absent if unknown.
 struct cost_model {
   std::optional<double> bytes;
   std::optional<double> flops;
@@ -161,8 +160,8 @@ struct prepare_answer {
   std::int64_t copies = 1;
   std::int64_t footprint_bytes = 0;  ///< of all copies
   std::string clock = "wall";
-  std::string dispatch;                  ///< `single` or `recorded`; empty: the worker was built before there were both
-  std::optional<std::string> unit = {};  ///< of the implementation, where the model's is not its own
+  std::string dispatch;                  ///< `single` or `recorded`; empty: the worker is older than this field
+  std::optional<std::string> unit = {};  ///< of the implementation, if it is not the model's
 };
 
 struct verify_request {
@@ -183,7 +182,7 @@ struct count_request : case_request {
   double limit = 1e9;
 };
 
-/// Counted operations by kind and `total`; empty where a worker cannot count.
+/// Counted operations by kind and `total`; empty if a worker cannot count.
 struct count_answer {
   std::vector<std::pair<std::string, std::uint64_t>> kinds;
   std::string source;

@@ -18,8 +18,8 @@ struct bench_options {
   measure_options measure;
   std::string output;  ///< empty: none; `-`: standard output
   std::string csv;
-  std::string against;         ///< another build, whose workers are measured beside these; empty: none
-  std::optional<double> gate;  ///< the share of slow-down beyond which the answer is no
+  std::string against;         ///< another build, whose workers are measured in turns with these; empty: none
+  std::optional<double> gate;  ///< the share by which this build may be slower
   bool resume = false;
   bool list_only = false;
   std::vector<std::string> command;     ///< the words of the command line, for the record

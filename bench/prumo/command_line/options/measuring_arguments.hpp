@@ -13,9 +13,9 @@ namespace prumo::bench {
 /// The words of options that say how long and how carefully a verb measures, as they stand on the command line.
 class measuring_arguments {
  public:
-  /// `budget` is how the help calls the time budget that applies where none is given.
+  /// `budget` is the default time budget as the help shows it.
   void add_to(CLI::App& app, const std::string& budget);
-  /// Changes what the user named, and leaves the rest of `measure` as it is. \throws program_error (wrong usage)
+  /// Changes what the user named in `measure`, and leaves the rest as it is. \throws program_error (wrong usage)
   void read_into(measure_options& measure) const;
 
  private:

@@ -30,7 +30,7 @@ CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::
 /// Refuses a value that is none of `known`.
 void check_choice(const char* option, const std::string& value, const std::vector<std::string>& known);
 
-/// The value of one of the readers in units.hpp, with the option in front of their complaint.
+/// The value from one of the readers in units.hpp. Their error messages get the option's name in front.
 template <typename Reader>
 [[nodiscard]] auto read_quantity(const char* option, Reader reader) {
   try {

@@ -12,14 +12,14 @@
 
 namespace prumo::bench {
 
-/// What the record of a run says of the other build.
+/// The part about the other build in the record of a run.
 [[nodiscard]] nlohmann::json against_record(const bench_options& options);
 
 /// A line for each device whose worker is one and the same program on both sides.
 [[nodiscard]] std::vector<std::string> same_program_notes(const worker_fleet& fleet);
 
-/// Results of which only one of the two builds has all process runs: what belongs together is measured together, so a
-/// resumed run begins with both anew. \return the results that are left
+/// Drops results if only one of the two builds has all process runs. Both builds must be measured together, so a
+/// resumed run measures both again. \return the results that are left
 [[nodiscard]] nlohmann::json drop_unpaired(const nlohmann::json& document);
 
 /// The two builds beside each other, with verdicts.

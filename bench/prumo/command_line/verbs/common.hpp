@@ -16,29 +16,29 @@
 
 namespace prumo::bench {
 
-/// What is asked of the devices before they are used.
+/// What devices are asked before they are used.
 enum class device_facts { skip, read };
 
-/// Does what needs workers: finds and starts them, keeps the devices that the user wants and hands all to `use`.
-/// Devices whose facts break the format of results keep what their worker said at the start, with a note. The user's
-/// request to stop ends the workers; where `use` lets it pass, nothing was finished.
+/// Finds and starts workers, keeps the devices that the user wants, and calls `use` with them. If the facts of a device
+/// break the format of results, the device keeps what its worker said at the start, with a note. If the user asks to
+/// stop, the workers are ended. If `use` does not handle that, nothing was finished.
 /// \throws program_error, and what `use` throws
 [[nodiscard]] exit_code with_fleet(const fleet_options& options, device_facts facts,
                                    const std::function<exit_code(worker_fleet&)>& use);
 
-/// Finds out now whether the results can be written there, not after they were measured. \throws results_error
+/// Checks that the results can be written there, before anything is measured. \throws results_error
 void check_output(const std::string& path);
 
 /// Prints the ids of the devices with their names: `--list`.
 void list_devices(const worker_fleet& fleet);
 
-/// A results document that tells of the devices and holds no results.
+/// A results document with the devices and without results.
 [[nodiscard]] nlohmann::json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet);
 
 /// Prints notes for the user on standard error.
 void print_notes(std::span<const std::string> notes);
 
-/// Prints text for people: on standard output, or on standard error where the document goes to standard output.
+/// Prints text for people: on standard output, or on standard error if the document goes to standard output.
 void print_report(std::string_view text, const std::string& output);
 
 }  // namespace prumo::bench

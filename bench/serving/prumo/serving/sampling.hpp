@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// How a call is timed: batches of calls of a millisecond or more, from the first enqueued to the fence after the last,
-/// and by the device's own clock where it has one.
+/// How a call is timed: in batches of a millisecond or more, from the first call to the fence after the last one. If
+/// the device has a clock of its own, that clock measures the batch, too.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace prumo::protocol {
 
-/// Calls that were made one after the other, and the seconds that they took together.
+/// The times of some calls, one after the other, together. In seconds.
 struct timed_interval {
   std::uint64_t calls = 0;
   double wall = 0;               ///< end to end
   std::optional<double> device;  ///< by the device's clock
-  std::optional<double> h2d;     ///< of it, copies to the device; only where calls contain copies
-  std::optional<double> d2h;     ///< and back
+  std::optional<double> h2d;     ///< the part for copies to the device, if calls contain copies
+  std::optional<double> d2h;     ///< the part for copies back
 };
 
 /// Calls that can be made again and again, each on one of several copies of its arrays.
@@ -31,25 +31,26 @@ class timed_calls {
   /// Waits for every call made.
   virtual void fence() = 0;
 
-  /// Makes about this many calls, on copy number `first` and those after it in rotation, and waits for them.
+  /// Makes about this number of calls and waits for them. They use the copies of the arrays in turns, from number
+  /// `first` on.
   virtual timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies);
 
-  /// How many calls run() makes at most.
+  /// The largest number of calls that run() makes.
   virtual std::uint64_t most_calls() const { return std::uint64_t{1} << 24; }
 };
 
-/// Times of single calls in seconds: each an interval divided by its number of calls.
+/// Times of single calls in seconds. Each is the time of a batch divided by its number of calls.
 struct sample_times {
   std::vector<double> wall;
-  std::vector<double> device;  ///< empty where there is no clock but the wall's; so are the next two
+  std::vector<double> device;  ///< empty if there is only the wall clock; the same holds for the next two
   std::vector<double> h2d;
   std::vector<double> d2h;
   std::uint64_t batch = 1;  ///< calls in an interval of these samples
   double seconds = 0;       ///< of all intervals together, by the wall's clock
 };
 
-/// Takes samples of one prepared case. The batch and the place in the rotation of copies stay from one request to the
-/// next, so that short requests need no calibration of their own and cold cases stay cold.
+/// Takes samples of one prepared case. The batch and the next copy of the arrays are kept from one request to the next.
+/// So short requests need no new calibration, and cold cases stay cold.
 class sampler {
  public:
   /// Intervals are made as long as `least_interval` seconds.
@@ -70,8 +71,8 @@ class sampler {
   std::uint64_t batch_ = 0;  ///< 0: not calibrated yet
 };
 
-/// How many copies of arrays of `footprint` bytes keep calls from finding their data in a cache of `cache_bytes`: so
-/// many that all together are at least twice as large.
+/// The number of copies of arrays of `footprint` bytes, so that calls do not find their data in a cache of
+/// `cache_bytes`: together the copies are at least twice as large as the cache.
 std::size_t cold_copies(std::size_t footprint, std::size_t cache_bytes);
 
 }  // namespace prumo::protocol

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The conversation of a worker with whoever started it: a line in, a line out.
+/// The conversation of a worker with the program that started it: a line in, a line out.
 
 #include <prumo/protocol/messages.hpp>
 
@@ -13,8 +13,8 @@
 
 namespace prumo::protocol {
 
-/// What a worker program does with requests. Every function may throw: request_error says which kind of refusal it
-/// is, other exceptions are classified by kind_of().
+/// What a worker program does with requests. Every function may throw. A request_error has the kind of the refusal, and
+/// kind_of() gives the kind of other exceptions.
 class request_handler {
  public:
   virtual ~request_handler() = default;
@@ -32,15 +32,15 @@ class request_handler {
   virtual error_kind kind_of(const std::exception& cause) const;
 };
 
-/// The answer to one line, a line itself without its end. Sets `quit` where the request was to quit.
+/// The answer to one line, without its line end. Sets `quit` if the request was to quit.
 std::string answer_line(request_handler& handler, std::string_view line, bool& quit);
 
-/// Longer lines are refused, whatever they hold: no request needs a hundredth of it.
+/// Longer lines are refused. No request needs a hundredth of this.
 inline constexpr std::size_t longest_line = std::size_t{1} << 20;
 
-/// Standard input for requests, standard output for answers. Making one keeps the real standard output for answers
-/// alone and turns file descriptor 1 to standard error, where the chatter of libraries does no harm: make it before
-/// any of them runs.
+/// Standard input for requests, and standard output for answers. The constructor keeps the real standard output for
+/// answers, and redirects file descriptor 1 to standard error, where the output of libraries does no harm. So make this
+/// object before any library runs.
 class standard_channel {
  public:
   standard_channel();
@@ -48,35 +48,35 @@ class standard_channel {
   standard_channel(const standard_channel&) = delete;
   standard_channel& operator=(const standard_channel&) = delete;
 
-  /// The next line without its end; empty at the end of input. A line longer than longest_line comes back cut to one
+  /// The next line without its end; empty at the end of input. A line that is longer than longest_line is cut to one
   /// character more than that.
   std::optional<std::string> read_line();
 
-  /// Writes a line. False where nobody reads any more.
+  /// Writes a line. False if nobody reads any more.
   bool write_line(std::string_view line);
 
-  /// Whether a person sits at the other end.
+  /// Whether the input is a terminal.
   bool is_terminal() const;
 
  private:
   int answers_ = -1;
   std::string buffer_;
-  std::size_t searched_ = 0;  ///< so much of the buffer is known to hold no line end
+  std::size_t searched_ = 0;  ///< this part of the buffer has no line end
 };
 
 /// Answers requests until `quit` or the end of input. Returns the program's exit code.
 int serve(request_handler& handler, standard_channel& channel);
 
-/// What a worker program says of itself without being asked by a request.
+/// What a worker program says about itself outside of requests.
 struct program_description {
   std::string name;         ///< `prumo-worker-openmp`
   std::string version;      ///< `0.1.0`
   std::string description;  ///< one or two sentences for `--help`
-  std::string passed_on;    ///< arguments that begin so are a library's: `--kokkos-`; empty: there are none
+  std::string passed_on;    ///< arguments that begin with this are for a library: `--kokkos-`; empty: none
 };
 
-/// Deals with `--help`, `--version` and arguments that do not exist, and greets a person at a terminal. Returns the
-/// exit code where the program should end now.
+/// Handles `--help`, `--version` and unknown arguments, and greets a person at a terminal. Returns the exit code if the
+/// program should end now.
 std::optional<int> handle_arguments(const program_description& program, int argc, char** argv,
                                     standard_channel& channel);
 

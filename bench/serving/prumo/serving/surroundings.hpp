@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What surrounds a measurement and is not the work itself: how the worker was built, and its environment.
+/// How the worker was built, and its environment.
 
 #include <prumo/protocol/messages.hpp>
 
@@ -14,17 +14,17 @@ namespace prumo::protocol {
 /// The version of prumo that this was built from.
 std::string prumo_version();
 
-/// Build type and the flags that all kernels are compiled with.
+/// The build type, and the flags for all kernels.
 json build_description();
 
 /// `GCC 16.2.0`
 std::string compiler_version();
 
-/// Environment variables that are set and change what libraries of threads, mathematics or devices do.
+/// The environment variables that are set and affect libraries for threads, mathematics or devices.
 json environment_that_matters();
 
-/// What makes this build slow or its threads wander, a sentence each with the remedy. `binds_threads`: the worker runs
-/// OpenMP threads, so that OMP_PROC_BIND matters.
+/// Warnings about a slow build or threads that move between cores, each a sentence with the remedy. `binds_threads`
+/// says that the worker runs OpenMP threads, so that OMP_PROC_BIND matters.
 std::vector<std::string> surrounding_warnings(bool binds_threads);
 
 }  // namespace prumo::protocol
