@@ -16,13 +16,13 @@
 
 namespace prumo::bench {
 
-/// A case that is settled without measuring.
+/// The outcome of a case that is not measured.
 struct settled_outcome {
   std::string status;  ///< `skipped`, `unsupported` or `failed`
   std::string reason;
 };
 
-/// One row of a group: where and how its operation is measured.
+/// One case of a group: where and how its operation is measured.
 struct planned_case {
   std::size_t device = 0;  ///< index in worker_fleet::devices()
   std::string data;        ///< `resident` or `transferred`
@@ -31,7 +31,7 @@ struct planned_case {
   std::optional<std::string> implementation;  ///< absent: the worker's first
   std::optional<settled_outcome> outcome;
   std::string dispatch = "recorded";  ///< short calls are replayed as one launch; `single`: each is launched by itself
-  bool is_largest_kernel = false;     ///< of its operation and device, of data that are there: time for energy is kept
+  bool is_largest_kernel = false;     ///< of its operation and device, with resident data: gets time for energy
 };
 
 /// One operation of one shape and type over devices, implementations and modes: measured together.
@@ -47,13 +47,13 @@ struct planned_group {
   double footprint_bytes = 0;
   int arrays = 0;
   std::vector<planned_case> cases;
-  std::size_t process_run = 0;  ///< in which of several process runs it is measured
+  std::size_t process_run = 0;  ///< the number of the process run that measures it
 
   /// Takes shape, parameters, model and bytes from a worker's answer.
   void set_resolved(const protocol::resolve_answer& resolved);
-  /// `softmax f32 2MiB` or, with the shape where no size is known, `softmax f32 columns=1024 rows=512`.
+  /// `softmax f32 2MiB`, or `softmax f32 columns=1024 rows=512` if no size is known.
   [[nodiscard]] std::string label() const;
-  /// Fields of a result that the plan knows, the rest as blank_result().
+  /// A result with the fields that the plan knows. The rest is as in blank_result().
   [[nodiscard]] nlohmann::json result_stub(const worker_fleet& fleet, const planned_case& which) const;
 };
 
@@ -64,13 +64,13 @@ struct bench_plan {
   [[nodiscard]] std::size_t case_count() const;
 };
 
-/// Turns filters and axes into groups. Shapes come from the workers (`resolve`); cases that no measurement can settle
-/// (memory, type or implementation that a worker lacks) carry their outcome already.
-/// \throws program_error (wrong usage) for a name that no worker knows, (this machine cannot) where no case fits into
+/// Turns filters and axes into groups. Shapes come from the workers (`resolve`). Cases that cannot be measured, because
+/// a worker lacks memory, the type or the implementation, already have their outcome.
+/// \throws program_error (wrong usage) for a name that no worker knows, (this machine cannot) if no case fits into
 ///         memory; worker_failure, interrupted
 [[nodiscard]] bench_plan make_plan(const plan_options& options, worker_fleet& fleet);
 
-/// Which measured bandwidth bounds the group's operation, by the bytes that its model moves.
+/// Which measured bandwidth bounds the group's operation, judged by the bytes of its model.
 [[nodiscard]] memory_roof memory_roof_of(const planned_group& group);
 
 /// The plan as a table for `--list`.

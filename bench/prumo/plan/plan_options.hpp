@@ -8,7 +8,7 @@
 
 namespace prumo::bench {
 
-/// How much is measured where the user says nothing else.
+/// How much is measured if the user does not choose.
 enum class sweep { normal, quick, full };
 
 /// What `prumo bench` measures. An empty list means the sweep's choice.
@@ -24,7 +24,7 @@ struct plan_options {
   std::vector<std::string> caches;
   std::vector<std::string> dispatches;
   std::vector<std::string> implementations;  ///< `all`: every one that a worker has
-  bool tune = false;  ///< the implementation `tuned` instead of a worker's first, where there is one
+  bool tune = false;  ///< the implementation `tuned` instead of a worker's first, if there is one
   std::vector<std::string> compute_modes;
   std::map<std::string, double> parameters;
 };

@@ -20,7 +20,7 @@ struct op_choice {
   std::vector<std::string> dtypes;
   std::vector<std::string> layouts;
   std::vector<std::string> compute_modes;
-  std::vector<std::optional<std::uint64_t>> sizes;  ///< bytes of one array; absent: the shape says all
+  std::vector<std::optional<std::uint64_t>> sizes;  ///< bytes of one array; absent if the shape is complete
   nlohmann::json shape;
   nlohmann::json parameters;
 };
@@ -36,8 +36,8 @@ struct axis_choice {
   bool tune = false;                         ///< `tuned` rather than the first
 };
 
-/// The operations to measure in the workers' order, each with its axes. Values that only some of the chosen operations
-/// know apply to those.
+/// The operations to measure in the workers' order, each with its axes. If only some of the chosen operations know a
+/// value, it applies to those.
 /// \throws program_error (wrong usage) for a name that none of them knows
 [[nodiscard]] std::vector<op_choice> choose_ops(const plan_options& options, const worker_fleet& fleet,
                                                 std::vector<std::string>& notes);
@@ -45,11 +45,11 @@ struct axis_choice {
 /// \throws program_error (wrong usage) for a value that does not exist
 [[nodiscard]] axis_choice choose_axes(const plan_options& options);
 
-/// The values of `data` that apply to a device: one that holds its data in the host's memory has no transfers, and is
-/// asked for them only where the user names them.
+/// The values of `data` for a device. A device that has its data in the host's memory has no transfers. It is asked for
+/// them only if the user named them.
 [[nodiscard]] std::vector<std::string> data_for(const axis_choice& choice, const protocol::device_summary& device);
 
-/// The implementations to measure of one worker's operation; an empty one means its first.
+/// The implementations of one worker's operation to measure. An empty one means the worker's first.
 [[nodiscard]] std::vector<std::optional<std::string>> implementations_for(const axis_choice& choice,
                                                                           const protocol::case_description& described);
 

@@ -24,7 +24,7 @@ struct suite_table {
   std::vector<std::string> ops;
 };
 
-/// The cases that others measured and published, to be measured here.
+/// Cases that others measured and published, and that can be measured here.
 struct suite {
   std::string name;
   std::string reference;  ///< the set of published figures (load_published_sets())
@@ -41,9 +41,9 @@ struct suite {
 /// \throws program_error (wrong usage) for an unknown name, which lists the others
 [[nodiscard]] const suite& find_suite(const std::string& name);
 
-/// The suite's cases as groups. `common` says the rest (devices' data, caches, implementations, ...); data are
-/// resident where it names none. What no worker here has, or what does not fit, is left out with a note.
-/// \throws program_error where nothing is left; worker_failure, interrupted
+/// The suite's cases as groups. `common` has the other choices (data, caches, implementations, ...); data are resident
+/// if it has none. Cases that no worker here has, or that do not fit, are left out with a note.
+/// \throws program_error if nothing is left; worker_failure, interrupted
 [[nodiscard]] bench_plan make_suite_plan(const suite& which, const plan_options& common, worker_fleet& fleet);
 
 }  // namespace prumo::bench

@@ -11,12 +11,12 @@
 
 namespace prumo::bench {
 
-/// Algorithmic cost of one call as the worker's `model` states it; absent is unknown.
+/// The algorithmic cost of one call, from the worker's `model`; absent if unknown.
 struct cost_model {
   std::optional<double> bytes;
   std::optional<double> flops;
   std::optional<double> elements;
-  std::string unit;  ///< whose peak applies: `vector`, or `tensor` where the device has one for the type and mode
+  std::string unit;  ///< the unit whose peak applies: `vector`, or `tensor` if the device has one for the type and mode
 
   /// From the protocol's `model` object (null gives an empty model).
   [[nodiscard]] static cost_model from_json(const nlohmann::json& model);
@@ -31,22 +31,22 @@ struct compute_peaks {
 /// A unit of a device and how it is used.
 struct compute_unit {
   std::string unit = "vector";  ///< `vector` or `tensor`
-  std::string dtype;            ///< of the numbers that it multiplies
-  std::string accumulator;      ///< what it sums in; empty: the highest peak, so that a share is never flattered
-  std::string inputs;           ///< what it rounds its inputs to, `tf32`; empty: nothing
+  std::string dtype;            ///< the type of the numbers that it multiplies
+  std::string accumulator;      ///< the type of its sums; empty: the one with the highest peak
+  std::string inputs;           ///< the type that it rounds its inputs to, `tf32`; empty if it does not round them
 
   [[nodiscard]] bool is_tensor() const { return unit == "tensor"; }
 };
 
-/// The unit whose peak bounds work of `dtype` in a compute mode, where `unit` is what the work, or its implementation,
-/// can use: a tensor unit for the inputs that the mode makes, if `peaks` list one (of unknown speed, perhaps), else the
-/// vector unit. Fast modes are the tensor unit's in any case: no vector unit rounds its inputs. prumo's own products
-/// and its peers' strict ones never sum f16, bf16 or f8 in less than f32.
+/// The unit whose peak bounds work of `dtype` in a compute mode. `unit` is what the work or its implementation can use.
+/// If `peaks` have a tensor unit for the inputs of the mode, perhaps of unknown speed, it is that, and otherwise the
+/// vector unit. Fast modes always use the tensor unit, because no vector unit rounds its inputs. prumo's own products
+/// and the strict ones of its peers never sum f16, bf16 or f8 in less than f32.
 [[nodiscard]] compute_unit find_compute_unit(const nlohmann::json& peaks, std::string_view unit, std::string_view dtype,
                                              std::string_view compute_mode);
 
-/// The peaks of a unit in a device's `peaks` list. Where `clock_mhz`, the clock during the case, is known, the peak at
-/// the measured clock is the one at the maximum clock scaled to it.
+/// The peaks of a unit in a device's `peaks`. If `clock_mhz`, the clock during the case, is known, the peak at the
+/// measured clock is the peak at the maximum clock, scaled to it.
 [[nodiscard]] compute_peaks find_compute_peaks(const nlohmann::json& peaks, const compute_unit& unit,
                                                std::optional<double> clock_mhz = std::nullopt);
 
@@ -58,12 +58,12 @@ struct measured_ceilings {
   std::optional<double> read;
   std::optional<double> write;
   std::optional<double> fma;
-  std::optional<double> launch;  ///< what a kernel costs that does next to nothing
+  std::optional<double> launch;  ///< the time of a kernel that does next to nothing
 };
 
 /// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit,
-/// value}` of this dtype and cache state. The size is matched exactly, else the nearest in ratio is taken. `launch` is
-/// the same for all types and has entries of its own for each dispatch, `fma` is the same for all sizes.
+/// value}` of this dtype and cache state. The entry has the same size, or else the nearest one by ratio. `launch` is
+/// the same for all types and has an entry for each dispatch. `fma` is the same for all sizes.
 [[nodiscard]] measured_ceilings find_ceilings(const nlohmann::json& ceilings, std::string_view dtype,
                                               std::string_view cache, std::string_view dispatch,
                                               std::uint64_t bytes_per_array);
@@ -77,21 +77,21 @@ enum class memory_roof {
   best    ///< the highest known
 };
 
-/// The roof of a case: `streams` is how many times the bytes of its largest array it moves, `arrays` how many arrays
-/// its operation has; either may be unknown. About one stream is `write` where there is no other array to read, else
-/// `read`; about two are `copy`, more are `triad`.
+/// The roof of a case. `streams` are the bytes that it moves over the bytes of its largest array, and `arrays` is the
+/// number of its arrays; both may be unknown. About one stream is `write` if no other array is read, and otherwise
+/// `read`. About two streams are `copy`, and more are `triad`.
 [[nodiscard]] memory_roof roof_of(std::optional<double> streams, int arrays);
 
 /// A measured bandwidth and the probe that it comes from.
 struct memory_ceiling {
   double value = 0;
   std::string_view probe;
-  bool same_traffic = true;  ///< false: stands in for a probe that was not measured, and may be exceeded
+  bool same_traffic = true;  ///< false: replaces a probe that was not measured, and may be exceeded
 };
 
-/// The ceiling for a roof. `write` without its own probe is judged by the better of `copy` and `triad`: hardly any
-/// memory writes faster than it reads, but it is another traffic. Any other roof without its probe takes the best
-/// known.
+/// The ceiling for a roof. If `write` has no probe of its own, the better of `copy` and `triad` is used, because hardly
+/// any memory writes faster than it reads; but the traffic is not the same. Any other roof without its probe uses the
+/// best known one.
 [[nodiscard]] std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceilings, memory_roof roof);
 
 /// All that rates and shares are computed from. `seconds` is the median time of one call.
@@ -123,11 +123,11 @@ struct rates_and_shares {
   void store(nlohmann::json& result) const;
 };
 
-/// Computes them. The roofline's time is the longer of model.flops / fma and model.bytes / bandwidth; a
-/// missing part that the case needs makes it absent. The launch floor is not added to it: where the roofline's time, in
-/// which the probe's own launch is, is below twice the floor, the bound is `launch`, and the share stays what it is. A
-/// theoretical peak is exceeded above 100 %, a measured ceiling above 102 %: where the probe's fastest sample is
-/// exceeded, too, the figure is called impossible, else the ceiling unsteady.
+/// Computes the figures. The roofline's time is the longer of model.flops / fma and model.bytes / bandwidth. It is
+/// absent if a part that the case needs is missing. The time of a launch is not added, because the probe is launched,
+/// too. If the roofline's time is below twice the time of a launch, the bound is `launch`, and the share stays the
+/// same. A theoretical peak is exceeded above 100 %, and a measured ceiling above 102 %. If the probe's fastest sample
+/// is exceeded, too, the figure is called impossible, otherwise the ceiling is called unsteady.
 [[nodiscard]] rates_and_shares compute_rates_and_shares(const timed_call& input);
 
 }  // namespace prumo::bench

@@ -9,7 +9,7 @@
 
 namespace prumo::bench {
 
-/// A roof over arithmetic intensity I (Williams, Waterman and Patterson 2009): no more than min(compute, I x memory)
+/// A roof over the arithmetic intensity I (Williams, Waterman and Patterson 2009): at most min(compute, I x memory)
 /// flop/s.
 struct roofline {
   std::string dtype;
@@ -20,20 +20,22 @@ struct roofline {
   double memory = 0;                      ///< bytes a second
   double compute = 0;                     ///< flop/s
 
-  /// Flops a byte where arithmetic begins to bound.
+  /// The flops per byte from which arithmetic is the limit.
   [[nodiscard]] double ridge() const { return compute / memory; }
-  /// flop/s at an intensity in flops a byte.
+  /// The flop/s at an intensity in flops per byte.
   [[nodiscard]] double at(double intensity) const;
   /// `triad, cold, 128MiB | fma`
   [[nodiscard]] std::string label() const;
 };
 
-/// The measured roofs of a device's entry in a results file, one for each memory probe, size and cache state of a type
-/// that `fma` was measured with, then the theoretical ones: each flop peak over the peak of the memory, or over the
-/// fastest measured memory (cold) where that peak is unknown. A type of `dtypes` only, or all where it is empty.
+/// The roofs of a device's entry in a results file. First come the measured ones: one for each memory probe, size and
+/// cache state of a type that `fma` was measured with. Then come the theoretical ones: each flop peak with the peak of
+/// the memory, or with the fastest measured memory (cold) if that peak is unknown. `dtypes` are the types, all if it is
+/// empty.
 [[nodiscard]] std::vector<roofline> rooflines_of(const nlohmann::json& device, const std::vector<std::string>& dtypes);
 
-/// The roof to draw of several that were measured in one cache state: of triad, else the highest memory.
+/// The roof to draw, of several that were measured in one cache state: that of triad, or else the one with the fastest
+/// memory.
 [[nodiscard]] const roofline* main_roof(const std::vector<roofline>& roofs, const std::string& dtype,
                                         const std::string& cache);
 
@@ -41,7 +43,7 @@ struct roofline {
 struct roofline_point {
   std::string op;
   std::string dtype;
-  double intensity = 0;  ///< flops a byte
+  double intensity = 0;  ///< flops per byte
   double rate = 0;       ///< flop/s
 };
 

@@ -9,8 +9,8 @@
 
 namespace prumo::bench {
 
-/// The table of `prumo bench` for people, from a results document: a block an operation, a row a size, device
-/// and mode with time and spread, rate, share of the roofline, bound and verification; skipped and failed
+/// The table of `prumo bench` for people, from a results document: a block for each operation, and a row for each size,
+/// device and mode, with time and spread, rate, share of the roofline, bound and verification; skipped and failed
 /// rows with their reason; warnings and a count of statuses below. Ends with a line break.
 [[nodiscard]] std::string bench_table(const nlohmann::json& document, const text_style& style);
 

@@ -9,8 +9,8 @@
 
 namespace prumo::bench {
 
-/// The tables of `prumo devices` for people, from the `devices` array of a results document: a block a device
-/// with facts, caches, clocks and power, then its peaks with where each came from, then its measured
+/// The tables of `prumo devices` for people, from the `devices` array of a results document: a block for each
+/// device with facts, caches, clocks and power, then its peaks with where each came from, then its measured
 /// ceilings. Unknown is `n/a`. Ends with a line break.
 [[nodiscard]] std::string devices_table(const nlohmann::json& devices, const text_style& style);
 

@@ -16,13 +16,13 @@ namespace prumo::bench {
 /// The bytes of one array: `2MiB`.
 [[nodiscard]] std::string size_cell(const nlohmann::json& result);
 
-/// `m=512 n=64`, `k=m=n=724` where all are equal, nothing for a single axis: the size says it.
+/// `m=512 n=64`; `k=m=n=724` if all are equal; nothing for a single axis, because the size says it.
 [[nodiscard]] std::string shape_cell(const nlohmann::json& result);
 
 /// `resident`, or what transferred data came from: `pinned` or `pageable`.
 [[nodiscard]] std::string data_cell(const nlohmann::json& result);
 
-/// The rate in flops where arithmetic is what counts, else in bytes, else in elements.
+/// The rate in flops if arithmetic counts, or else in bytes, or else in elements.
 [[nodiscard]] std::string rate_cell(const nlohmann::json& result);
 
 /// Half the inter-quartile range relative to the median; `±?` for a single sample.
@@ -34,10 +34,12 @@ namespace prumo::bench {
 /// A number of percent without a blank: columns are scarce.
 [[nodiscard]] std::string percent_cell(const nlohmann::json& value);
 
-/// What a call that the host launched by itself takes beyond a kernel that does next to nothing; empty for other calls.
+/// The time of a call that the host launched by itself, less that of a kernel that does next to nothing; empty for
+/// other calls.
 [[nodiscard]] std::string beyond_launch_cell(const nlohmann::json& result, const text_style& style);
 
-/// What a call with transfers takes beside its copies; empty where they overlap with the kernel, or there are none.
+/// The time of a call with transfers, less that of its copies; empty if these overlap with the kernel, or if there are
+/// none.
 [[nodiscard]] std::string kernel_cell(const nlohmann::json& result, const text_style& style);
 
 }  // namespace prumo::bench

@@ -16,8 +16,8 @@ namespace prumo::bench {
 [[nodiscard]] std::string roofline_table(const nlohmann::json& document, const std::vector<std::string>& dtypes,
                                          const text_style& style);
 
-/// Rate over intensity, both logarithmic: a plot a device and type with its measured roofs, its theoretical one, and
-/// the operations of the document as points.
+/// Plots of rate over intensity, both logarithmic, for each device and type, with its measured roofs, its theoretical
+/// one, and the operations of the document as points.
 [[nodiscard]] std::string roofline_plots(const nlohmann::json& document, const std::vector<std::string>& dtypes,
                                          const text_style& style);
 

@@ -9,10 +9,10 @@
 
 namespace prumo::bench {
 
-/// What more threads brought a case.
+/// How a case scales over threads.
 struct thread_scaling {
   double speed_up = 1;    ///< time with the fewest threads over the time with these
-  double efficiency = 1;  ///< speed_up over the ratio of the numbers of threads: 1 where all of them are put to use
+  double efficiency = 1;  ///< speed_up over the ratio of the numbers of threads: 1 if all of them are put to use
 };
 
 /// The scaling of the results of a document over the numbers of threads that `prumo bench --threads` chose: strong
@@ -22,10 +22,10 @@ class thread_scalings {
   /// `results` of a document. They must outlive this object.
   explicit thread_scalings(const nlohmann::json& results);
 
-  /// True where numbers of threads were chosen at all.
+  /// True if numbers of threads were chosen at all.
   [[nodiscard]] bool any() const { return !fewest_.empty(); }
 
-  /// Absent where no number was chosen, or where the result or the one with the fewest threads has no time.
+  /// Absent if no number was chosen, or if the result or the one with the fewest threads has no time.
   [[nodiscard]] std::optional<thread_scaling> of(const nlohmann::json& result) const;
 
  private:

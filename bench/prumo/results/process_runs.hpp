@@ -8,17 +8,18 @@
 
 namespace prumo::bench {
 
-/// Samples of a result by process run (`time_s.runs`, docs/results.md); one entry where the file does not tell. Empty
-/// for a result without times.
+/// Samples of a result by process run (`time_s.runs`, docs/results.md); one entry if the file does not say. Empty for a
+/// result without times.
 [[nodiscard]] std::vector<std::size_t> samples_by_run(const nlohmann::json& result);
 
-/// The result of a case after process run number `run`, from zero, measured `later`; `known` is what the runs before it
-/// came to, null where there were none. Samples follow each other, `time_s.runs` tells how many are of which run;
-/// medians and rates are of all samples. What the file keeps medians of alone (wall clock, transfers, clock) becomes
-/// the mean over the runs. A run that failed leaves no samples and a warning, unless all did.
+/// Joins `later`, the result of a case in process run number `run` (from zero), with `known`, the result of the runs
+/// before it, which is null if there were none. The samples are appended, and `time_s.runs` has the number of samples
+/// of each run. Medians and rates are those of all samples. For values of which the file has only medians (wall clock,
+/// transfers, clock) the mean over the runs is taken. A run that failed leaves no samples and a warning, unless all
+/// failed.
 [[nodiscard]] nlohmann::json join_process_runs(const nlohmann::json* known, nlohmann::json later, std::size_t run);
 
-/// True where a later process run need not try a case again: it is unsupported, does not fit, had no time, or was
+/// True if a later process run need not try a case again, because it is unsupported, does not fit, had no time, or was
 /// wrong.
 [[nodiscard]] bool is_settled_for_all_runs(const nlohmann::json& result);
 

@@ -12,7 +12,7 @@ struct stopping_rule {
   double target_noise = 0.02;  ///< relative inter-quartile range
   std::size_t minimum_samples = 10;
   double minimum_seconds = 0.1;    ///< of measuring time
-  std::size_t minimum_rounds = 3;  ///< in which they were taken: one moment does not tell of the next
+  std::size_t minimum_rounds = 3;  ///< rounds of the samples, because the next moment may differ from this one
 };
 
 /// Why measuring a case ended; as in the results file.
@@ -23,7 +23,7 @@ enum class stop_reason {
 
 [[nodiscard]] std::string_view to_string(stop_reason reason);
 
-/// True where `samples`, taken in `measured_seconds` and `rounds`, satisfy the rule.
+/// True if `samples`, taken in `measured_seconds` and `rounds`, satisfy the rule.
 [[nodiscard]] bool is_measured_enough(std::span<const double> samples, double measured_seconds, std::size_t rounds,
                                       const stopping_rule& rule);
 
@@ -36,18 +36,17 @@ struct pace {
   double slice_seconds = 0;   ///< one `sample` request
 };
 
-/// How many rounds a case's share of the time is meant for. Where versions are compared there are more, and shorter
-/// ones: times of the same round are set against each other, and the closer they are the less a machine that other
-/// programs use, too, changes in between.
+/// The number of rounds that a case's share of the time is divided into. If versions are compared, rounds are more and
+/// shorter: times of the same round are compared, and the closer they are in time, the less the machine changes between
+/// them.
 [[nodiscard]] double rounds_of_a_share(std::size_t process_runs);
 
 /// The pace of a case with `share_seconds` to spend in this many rounds. Settling takes a tenth of the share, half a
 /// second at most.
 [[nodiscard]] pace choose_pace(double share_seconds, double rounds);
 
-/// True where the samples of settling, which was asked for `asked_seconds` and took `elapsed_seconds`, can be done
-/// without. Where it took much longer, calls are so long that they are the measurement: the worker has called them to
-/// warm up already.
+/// True if the samples of settling, which was to take `asked_seconds` and took `elapsed_seconds`, can be dropped. If it
+/// took much longer, the calls are so long that they are the measurement. The worker has already made calls to warm up.
 [[nodiscard]] bool can_discard_settling(double elapsed_seconds, double asked_seconds);
 
 /// The place of the case that round number `round` begins with, among `count` cases: each is first equally often.

@@ -8,8 +8,9 @@
 
 namespace prumo::bench {
 
-/// A sentence for each maker whose GPU this machine has while no worker serves it: what is there, and how to get a
-/// worker. `backends` are those of the devices that workers offer, `device_files` is where the system keeps its own.
+/// A sentence for each maker if this machine has a GPU of it but no worker for it: what is there, and how to get a
+/// worker. `backends` are the backends of the workers' devices, and `device_files` is the system's folder of device
+/// files.
 [[nodiscard]] std::vector<std::string> notes_on_unserved_gpus(std::span<const std::string> backends,
                                                               const std::filesystem::path& device_files = "/dev");
 

@@ -21,18 +21,18 @@ namespace prumo::bench {
 
 /// How a worker is started.
 struct worker_launch {
-  std::string name;                           ///< how messages call it
+  std::string name;                           ///< its name in messages
   std::vector<std::string> command;           ///< program and arguments, behind the words of the launcher
-  std::size_t launcher_words = 0;             ///< how many of `--launcher` (ssh, srun) they are
+  std::size_t launcher_words = 0;             ///< the number of words of `--launcher` (ssh, srun)
   bool of_other_build = false;                ///< measured beside this build's: `--against`
-  std::optional<int> threads = std::nullopt;  ///< that `command` tells it to start: `--threads`
+  std::optional<int> threads = std::nullopt;  ///< the number that `command` tells it to start: `--threads`
 
   /// The same worker started with `words` in front of its own command: `env NAME=VALUE`.
   [[nodiscard]] worker_launch behind(const std::vector<std::string>& words) const;
 };
 
-/// A worker that died, hung, broke the protocol or cannot be started. The message names it, what it was doing and what
-/// it said last. Its process has been ended.
+/// A worker that died, hung, broke the protocol or cannot be started. The message names the worker, what it was doing
+/// and what it said last. Its process has been ended.
 class worker_failure : public std::runtime_error {
  public:
   enum class reason { died, hung, lied, cannot_start, unavailable };
@@ -48,7 +48,7 @@ class worker_failure : public std::runtime_error {
   std::string said_;
 };
 
-/// The answer "no" of a worker that is well: `kind` as docs/protocol.md lists them.
+/// A worker's refusal of a request. The worker itself still works. `kind` is as in docs/protocol.md.
 class request_refused : public std::runtime_error {
  public:
   request_refused(std::string kind, const std::string& message) : std::runtime_error(message), kind_(std::move(kind)) {}
@@ -71,7 +71,7 @@ template <std::derived_from<protocol::case_request> Request>
   return request;
 }
 
-/// A worker as typed requests. One request at a time. After a worker_failure the next request starts it again; a
+/// A worker with typed requests, one at a time. After a worker_failure the next request starts the worker again. A
 /// worker that cannot be started three times in a row is given up.
 class worker_client {
  public:
@@ -85,7 +85,7 @@ class worker_client {
   /// Starts the process and sends `hello` without waiting, so that several workers start at the same time.
   void launch();
 
-  /// Waits for the answer to `hello`, starting the worker where needed. \throws worker_failure, interrupted
+  /// Waits for the answer to `hello`, and starts the worker if needed. \throws worker_failure, interrupted
   const protocol::hello_answer& greet();
 
   /// The last answer to `hello`. \pre greet() succeeded once.
@@ -93,19 +93,20 @@ class worker_client {
 
   /// Whether the worker has a feature of docs/protocol.md, such as the request `verify`. \pre greet() succeeded once.
   [[nodiscard]] bool has(std::string_view feature) const;
-  /// Why the worker cannot be measured at all, since it lacks a request that every measurement needs; empty: it can.
+  /// Why the worker cannot be measured at all, because it lacks a request that every measurement needs; empty if it
+  /// can.
   /// \pre greet() succeeded once.
   [[nodiscard]] std::string why_unmeasurable() const;
 
-  /// Each sends the request of its name and checks the answer. A request that the worker lacks counts as refused, as
-  /// `unsupported`. `expected` is how many seconds the work may reasonably
-  /// take; the limit is a multiple of it.
+  /// Each function sends the request of its name and checks the answer. If the worker lacks the request, it counts as
+  /// refused, with `unsupported`. `expected` are the seconds that the work may reasonably take; the time limit is a
+  /// multiple of it.
   /// \throws request_refused, worker_failure, interrupted
   nlohmann::json device(const std::string& device);
   protocol::resolve_answer resolve(const protocol::resolve_request& what);
   protocol::prepare_answer prepare(const protocol::prepare_request& what, double expected);
   protocol::verify_answer verify(std::int64_t case_id, std::optional<double> budget, double expected);
-  /// The counted flops as the results file keeps them, null where the worker cannot count.
+  /// The counted flops for the results file; null if the worker cannot count.
   nlohmann::json count(const protocol::count_request& what, double expected);
   protocol::sample_answer sample(std::int64_t case_id, double seconds, double expected);
   void release(std::int64_t case_id);
@@ -115,11 +116,11 @@ class worker_client {
   /// Ends the worker by force, for instance after it lost its device; the next request starts it again.
   void abandon() noexcept { process_.reset(); }
 
-  /// True where it has greeted and was not seen to end.
+  /// True if it has answered `hello` and was not seen to end.
   [[nodiscard]] bool alive() const noexcept { return process_ != nullptr && greeted_; }
-  /// How often it was started: cases prepared under an earlier number are gone.
+  /// The number of times that it was started. Cases that were prepared under an earlier number are gone.
   [[nodiscard]] int generation() const noexcept { return generation_; }
-  /// True where it could not be started so often that it is not tried again.
+  /// True if it could not be started several times, so that it is not tried again.
   [[nodiscard]] bool given_up() const noexcept { return failed_starts_ >= 3; }
   [[nodiscard]] const std::string& name() const noexcept { return launch_.name; }
   [[nodiscard]] const worker_launch& how_launched() const noexcept { return launch_; }
@@ -132,7 +133,7 @@ class worker_client {
   void read_greeting(const protocol::json& answer);
   void start();
   void send(std::string_view name, const protocol::json& fields);
-  /// How messages call it: `worker 'openmp'`, `worker 'openmp' with 4 threads`.
+  /// Its name in messages: `worker 'openmp'`, `worker 'openmp' with 4 threads`.
   [[nodiscard]] std::string called() const;
   [[nodiscard]] std::string describe_lack(std::string_view requests) const;
   [[noreturn]] void fail(worker_failure::reason why, const std::string& what);

@@ -19,13 +19,13 @@ class process_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A child process spoken with line by line over its standard input and output; its standard error is kept as the
-/// last lines. Destroying it ends the process: no child outlives this object, and where the system can arrange it
-/// (Linux) none outlives this program, however it ends.
+/// A child process that is talked to line by line over its standard input and output. The last lines of its standard
+/// error are kept. The destructor ends the process, so no child outlives this object. On Linux none outlives this
+/// program either, however it ends.
 ///
-/// A process in a group of its own runs only from write_line() until its line is read, and while read_line() waits; in
-/// between it is stopped. After their last work runtimes keep threads that spin (those of OpenMP some milliseconds,
-/// OpenBLAS' own a tenth of a second), and these would take the cores from the worker that is measured next.
+/// A process with its own process group runs only from write_line() until its line is read, and while read_line()
+/// waits. Otherwise it is stopped. After their last work, threads of OpenMP spin for some milliseconds and OpenBLAS'
+/// own threads for a tenth of a second, and they would take the cores from the worker that is measured next.
 class worker_process {
  public:
   using clock = std::chrono::steady_clock;
@@ -48,12 +48,12 @@ class worker_process {
   worker_process& operator=(const worker_process&) = delete;
 
   /// Sends one line; the line break is added.
-  /// \throws process_error where the process does not read any more.
+  /// \throws process_error if the process does not read any more.
   void write_line(std::string_view line);
 
   /// Waits for one line, without its line break. Empty: the deadline passed.
-  /// \throws process_error where the process has closed its output (it is then reaped) or sends an endless line;
-  ///         interrupted where the user asked the program to stop.
+  /// \throws process_error if the process has closed its output (it is then reaped) or sends an endless line;
+  ///         interrupted if the user asked the program to stop.
   [[nodiscard]] std::optional<std::string> read_line(clock::time_point deadline);
 
   /// Ends the process: closes its input, waits up to `grace`, then SIGTERM and SIGKILL.
@@ -66,7 +66,7 @@ class worker_process {
   /// killer`. While it runs: `still runs`.
   [[nodiscard]] std::string describe_end() const;
 
-  /// Its exit code; empty while it runs or where a signal ended it.
+  /// Its exit code; empty while it runs or if a signal ended it.
   [[nodiscard]] std::optional<int> exit_status() const;
 
   /// The last lines of its standard error, oldest first.
