@@ -46,7 +46,7 @@ struct softmax_share {
   C values[Packs * pack_elements];
 
   KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, int count, std::int64_t stride, int lane, int group) {
-    constexpr C nothing = -Kokkos::Experimental::infinity_v<C>;
+    constexpr C nothing = softmax_lowest<C>();
     if constexpr (InPacks) {
       // The stretch's length is a multiple of a pack's.
       const auto* const first = reinterpret_cast<const device_pack<T>*>(source) + lane;
@@ -163,12 +163,5 @@ struct join_sums {
     return a + b;
   }
 };
-
-/// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
-template <class C>
-KOKKOS_FORCEINLINE_FUNCTION C finite_maximum(C maximum) {
-  constexpr C lowest = -Kokkos::Experimental::infinity_v<C>;
-  return maximum == lowest ? C(0) : maximum;
-}
 
 }  // namespace prumo::detail

@@ -5,12 +5,28 @@
 /// What softmax and log_softmax differ in: the last step, from a value (or its exponential, where that was kept) and
 /// what is known of its row to the result. Everything before, the maximum and the sum of exponentials, they share.
 
+#include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>
+
+#include <Kokkos_NumericTraits.hpp>
 
 #include <string>
 
 namespace prumo::detail {
+
+/// The maximum of nothing.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION constexpr C softmax_lowest() {
+  return C(-Kokkos::Experimental::infinity_v<plain_scalar_t<C>>);
+}
+
+/// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C softmax_shift(C maximum) {
+  return maximum == softmax_lowest<C>() ? C(0) : maximum;
+}
 
 /// The maximum and the sum of exponentials of a stretch of a row. The maximum of nothing, and of -infinity alone, is
 /// -infinity.

@@ -15,7 +15,6 @@
 #include <prumo/math.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 namespace prumo::detail {
@@ -35,12 +34,6 @@ inline std::int64_t softmax_segment(std::int64_t columns) {
 }
 inline std::int64_t softmax_segments(std::int64_t columns) {
   return columns <= softmax_chunk ? 1 : (columns + softmax_segment(columns) - 1) / softmax_segment(columns);
-}
-
-/// The maximum to subtract; 0 for a row of -infinity, from which nothing else can be subtracted.
-template <class C>
-C softmax_shift(C maximum) {
-  return maximum == softmax_lowest<C>() ? C(0) : maximum;
 }
 
 /// What is done with one row; Stride is that of its columns.

@@ -54,22 +54,28 @@ struct softmax_long_partition {
 /// softmax", 2018).
 template <class C>
 struct softmax_running_statistics {
-  C maximum = -Kokkos::Experimental::infinity_v<C>;
+  C maximum = softmax_lowest<C>();
   C total = C(0);
+
+  /// Takes a number into the maximum, and the total to the new one. Returns what to subtract from numbers that are
+  /// added.
+  KOKKOS_FORCEINLINE_FUNCTION C shift_with(C number) {
+    const C new_maximum = Kokkos::fmax(maximum, number);
+    const C shift = softmax_shift(new_maximum);
+    total = total_under(shift);
+    maximum = new_maximum;
+    return shift;
+  }
 
   template <class Share>
   KOKKOS_FORCEINLINE_FUNCTION void add(Share& share) {
-    const C new_maximum = Kokkos::fmax(maximum, share.largest());
-    const C shift = finite_maximum(new_maximum);
-    total = total * prumo::exp(maximum - shift) + share.template sum_exponentials<false>(shift);
-    maximum = new_maximum;
+    const C shift = shift_with(share.largest());
+    total = total + share.template sum_exponentials<false>(shift);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void add(C value) {
-    const C new_maximum = Kokkos::fmax(maximum, value);
-    const C shift = finite_maximum(new_maximum);
-    total = total * prumo::exp(maximum - shift) + prumo::exp(value - shift);
-    maximum = new_maximum;
+    const C shift = shift_with(value);
+    total = total + prumo::exp(value - shift);
   }
 
   /// The total under another maximum, which is not infinite.
@@ -80,7 +86,7 @@ struct softmax_running_statistics {
   KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member, join_scratch<C>& scratch,
                                                               int threads) const {
     const C of_team = join_group(member, scratch, threads, maximum, join_maxima{});
-    return {of_team, join_group(member, scratch, threads, total_under(finite_maximum(of_team)), join_sums{})};
+    return {of_team, join_group(member, scratch, threads, total_under(softmax_shift(of_team)), join_sums{})};
   }
 };
 
@@ -171,7 +177,7 @@ class softmax_long_rows_kernel {
       softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
           problem_, row, 0, problem_.columns, member.team_rank());
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
-      stretch.write(finite_maximum(statistics.maximum), Formula::row_factor(statistics.total), true);
+      stretch.write(softmax_shift(statistics.maximum), Formula::row_factor(statistics.total), true);
     }
   }
 
@@ -245,7 +251,7 @@ class softmax_write_kernel {
       const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + own.row * cut_.segments);
       softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
           problem_, own.row, own.begin, own.count, member.team_rank());
-      stretch.write(finite_maximum(of_row.maximum), Formula::row_factor(of_row.total), false);
+      stretch.write(softmax_shift(of_row.maximum), Formula::row_factor(of_row.total), false);
     }
   }
 
@@ -262,18 +268,14 @@ class softmax_write_kernel {
       PRUMO_UNROLL
       for (int i = 0; i < at_once; ++i) {
         const std::int64_t which = first + static_cast<std::int64_t>(i) * most_threads;
-        loaded[i] =
-            which < cut_.segments ? segments[which] : softmax_statistics<C>{-Kokkos::Experimental::infinity_v<C>, C(0)};
+        loaded[i] = which < cut_.segments ? segments[which] : softmax_statistics<C>{softmax_lowest<C>(), C(0)};
       }
-      C maximum = own.maximum;
+      C maximum = loaded[0].maximum;
       PRUMO_UNROLL
-      for (int i = 0; i < at_once; ++i) maximum = Kokkos::fmax(maximum, loaded[i].maximum);
-      const C shift = finite_maximum(maximum);
-      C total = own.total_under(shift);
+      for (int i = 1; i < at_once; ++i) maximum = Kokkos::fmax(maximum, loaded[i].maximum);
+      const C shift = own.shift_with(maximum);
       PRUMO_UNROLL
-      for (int i = 0; i < at_once; ++i) total = total + loaded[i].total * prumo::exp(loaded[i].maximum - shift);
-      own.maximum = maximum;
-      own.total = total;
+      for (int i = 0; i < at_once; ++i) own.total = own.total + loaded[i].total * prumo::exp(loaded[i].maximum - shift);
     }
     return own.join_team(member, scratch, most_threads);
   }

@@ -4,6 +4,7 @@
 /// \file
 /// The maximum and the sum of exponentials of a stretch of a row, on a host.
 
+#include "softmax_formula.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 namespace prumo::detail {
@@ -29,11 +29,6 @@ C softmax_larger(C a, C b) {
   } else {
     return prumo::maximum(a, b);
   }
-}
-
-template <class C>
-C softmax_lowest() {
-  return C(-std::numeric_limits<plain_scalar_t<C>>::infinity());
 }
 
 /// The largest of value(0) ... value(length - 1), or -infinity.

@@ -40,7 +40,7 @@ class softmax_short_rows_kernel {
       softmax_share<T, Packs, InPacks> share;
       share.load_from(problem_.source + row * problem_.source_row_stride, count, problem_.source_column_stride, lane,
                       group());
-      const C shift = finite_maximum(join_group(member, scratch, group(), share.largest(), join_maxima{}));
+      const C shift = softmax_shift(join_group(member, scratch, group(), share.largest(), join_maxima{}));
       const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
       const C total = join_group(member, scratch, group(), own, join_sums{});
       share.template finish_kept<Formula>(shift, Formula::row_factor(total));
@@ -119,7 +119,7 @@ class softmax_tile_kernel {
       const int own_count = own_row < rows_here ? columns_ : 0;
       softmax_share<T, packs, false> share;
       share.load_from(tile + own_row * columns_, own_count, 1, lane, group_);
-      const C shift = finite_maximum(join_neighbours(group_, share.largest(), join_maxima{}));
+      const C shift = softmax_shift(join_neighbours(group_, share.largest(), join_maxima{}));
       const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
       const C total = join_neighbours(group_, own, join_sums{});
       share.template finish_kept<Formula>(shift, Formula::row_factor(total));
