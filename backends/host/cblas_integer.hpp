@@ -2,7 +2,8 @@
 #pragma once
 
 /// \file
-/// The types of the BLAS that prumo was built with, and whether numbers fit into its integers.
+/// The types of the BLAS that prumo was built with: those of its arguments and of the arrays that it multiplies, and
+/// whether numbers fit into its integers.
 
 #include <cblas.h>
 
@@ -10,6 +11,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace prumo::backend {
 
@@ -24,6 +26,10 @@ using blas_integer = integer_of<decltype(cblas_sgemm)>::type;
 // The enumerations' own names differ between libraries.
 using blas_order = decltype(CblasRowMajor);
 using blas_transpose = decltype(CblasNoTrans);
+
+/// Whether this BLAS has products of arrays of T.
+template <class T>
+inline constexpr bool has_product = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 inline blas_integer narrowed(std::int64_t value) { return static_cast<blas_integer>(value); }
 

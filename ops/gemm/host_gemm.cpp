@@ -5,7 +5,6 @@
 #include "openmp_threads.hpp"
 
 #include <array>
-#include <type_traits>
 
 #if defined(PRUMO_HAS_CBLAS)
 #include "cblas_integer.hpp"
@@ -15,9 +14,6 @@ namespace prumo::backend {
 
 #if defined(PRUMO_HAS_CBLAS)
 namespace {
-
-template <class T>
-inline constexpr bool has_product = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, blas_integer m, blas_integer n,
               blas_integer k, float alpha, const float* a, blas_integer lda, const float* b, blas_integer ldb,

@@ -5,7 +5,6 @@
 #include "openmp_threads.hpp"
 
 #include <array>
-#include <type_traits>
 
 #if defined(PRUMO_HAS_CBLAS)
 #include "cblas_integer.hpp"
@@ -15,9 +14,6 @@ namespace prumo::backend {
 
 #if defined(PRUMO_HAS_CBLAS)
 namespace {
-
-template <class T>
-inline constexpr bool has_product = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 void multiply(blas_transpose transposed, const blas_vector_form<float>& form, const gemv_problem<float>& p) {
   cblas_sgemv(CblasColMajor, transposed, narrowed(form.rows), narrowed(form.columns), p.alpha, p.a.data,
