@@ -100,9 +100,9 @@ struct gelu_case final : elementwise_case<gelu_case<Exec>, Exec, 1> {
         2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>) * x[0] * (1 + 0.044715L * x[0] * x[0]);
     return x[0] / (1 + std::exp(-inner));
   }
-  /// Both factors of y Q(y) or x sigmoid(v) are within a few units in the last place, and what is left of |x| is
-  /// rounded once more: within 4 u |x|, u the unit roundoff, which is 2 epsilon |x|. docs/accuracy.md measures it over
-  /// all arguments.
+  /// Both factors of y Q(y) or x sigmoid(v) are within a few units in the last place, and the rest of |x| is rounded
+  /// once more. So the error is at most 4 u |x|, where u is the unit roundoff; that is 2 epsilon |x|. docs/accuracy.md
+  /// has the errors measured over all arguments.
   static long double bound(const long double* x, const specification& choice, long double exact) {
     return stored_bound(choice.type, exact, 4 * unit_roundoff(compute_type(choice.type)) * std::fabs(x[0]));
   }

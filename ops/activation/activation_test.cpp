@@ -81,7 +81,7 @@ TYPED_TEST(activation, gelu_at_the_edges) {
   expect_edges_of_gelu<TypeParam>(gelu_by_tanh_of);
 }
 
-/// Far from zero on the left x Phi(x) is small, and yet right to a few places: by the textbook's 1 + erf it would be 0.
+/// Far below zero x Phi(x) is small, and still accurate. The textbook's 1 + erf would give 0.
 TEST(gelu, does_not_cancel_for_negative_arguments) {
   for (const double x : {-3.0, -6.0, -9.0, -12.0}) {
     const double exact = 0.5 * x * std::erfc(-x * std::sqrt(0.5));

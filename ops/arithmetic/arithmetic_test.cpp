@@ -103,7 +103,7 @@ TEST(axpby, layouts_may_differ) {
   }
 }
 
-/// Arrays that are not read are checked all the same: whether a call is right does not hang on its factors.
+/// Arrays that are not read are checked all the same, so that an error does not depend on the factors.
 TEST(axpby, refuses_unequal_extents_and_partial_overlap_whatever_the_factors) {
   const space instance;
   const vector<float> x("x", 10), z("z", 11);

@@ -38,7 +38,7 @@ struct cast_case : elementwise_case<cast_case<Exec, To>, Exec, 1> {
     return {};
   }
   static long double exact(const long double* x, const specification&) { return x[0]; }
-  /// Rounded once; not at all where the target has room.
+  /// Rounded once, or not at all if the target has enough digits.
   static long double bound(const long double*, const specification& choice, long double exact) {
     const bool has_room = with_type(choice.type, []<class T>(T) {
       return scalar_traits<T>::significand_bits <= scalar_traits<To>::significand_bits;

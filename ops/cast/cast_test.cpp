@@ -76,7 +76,7 @@ void expect_single_rounding() {
     const double middle =
         (static_cast<double>(static_cast<float>(low)) + static_cast<double>(static_cast<float>(high))) / 2;
     const To even = bits % 2 == 0 ? low : high;
-    // Just beside the tie a float is the tie itself: whoever rounds twice goes to the even neighbour each time.
+    // As a float, a number just beside the tie is the tie. Rounding twice would always give the even neighbour.
     numbers.insert(numbers.end(), {middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300), -middle,
                                    -std::nextafter(middle, 1e300)});
     const float down = static_cast<float>(low), up = static_cast<float>(high), tie = static_cast<float>(even);

@@ -9,8 +9,8 @@
 namespace prumo::cases {
 namespace {
 
-// The bounds are those of <prumo/math.hpp>; of exp, log and rsqrt widened to what the vendors of GPUs promise of
-// theirs.
+// The bounds are those of <prumo/math.hpp>. For exp, log and rsqrt they are wider, as GPU vendors promise for their
+// functions.
 
 template <class Exec>
 struct exp_case final : elementwise_case<exp_case<Exec>, Exec, 1> {

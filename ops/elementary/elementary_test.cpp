@@ -23,7 +23,7 @@ constexpr auto log_of = [](const auto& space, const auto& x, const auto& y) { lo
 constexpr auto sqrt_of = [](const auto& space, const auto& x, const auto& y) { sqrt(space, x, y); };
 constexpr auto rsqrt_of = [](const auto& space, const auto& x, const auto& y) { rsqrt(space, x, y); };
 
-/// `result` lies within `ulps` of T's compute type, and T's own rounding, of the exact value.
+/// Whether `result` is within `ulps` units of T's compute type, and T's own rounding, of the exact value.
 template <class T>
 void expect_close(compute_t<T> result, long double exact, double ulps) {
   const long double bound = cases::rounded_bound(scalar_traits<T>::type, exact, ulps);
@@ -55,7 +55,7 @@ TYPED_TEST(elementary, exp_at_the_edges) {
   EXPECT_EQ(applied<TypeParam>(exp_of, smallest<TypeParam>()), C(1));
   EXPECT_EQ(applied<TypeParam>(exp_of, largest<TypeParam>()), this->infinity);
   EXPECT_EQ(applied<TypeParam>(exp_of, -largest<TypeParam>()), C(0));
-  // The last argument with a finite result, within what the type can tell apart, and results that are subnormal.
+  // The last argument of the type with a finite result, and results that are subnormal.
   const auto last = static_cast<C>(static_cast<TypeParam>(std::log(largest<TypeParam>()) * C(0.998)));
   expect_close<TypeParam>(applied<TypeParam>(exp_of, last), std::exp(static_cast<long double>(last)), 2);
   const auto tiny = static_cast<C>(static_cast<TypeParam>(std::log(smallest<TypeParam>()) * C(0.98)));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The kernels of gather_rows: a group of a device's threads, or a host's thread, copies a stretch of a row.
+/// The kernels of gather_rows. A group of a device's threads, or a host's thread, copies a stretch of a row.
 
 #include "gather_problem.hpp"
 #include <prumo/detail/compiler.hpp>
@@ -15,8 +15,8 @@
 
 namespace prumo::detail {
 
-/// InPacks: rows can be loaded and stored 16 bytes at a time, as words of registers: elements of two bytes would be
-/// taken apart.
+/// InPacks: rows can be loaded and stored 16 bytes at a time. They are held as words of registers, because the compiler
+/// would handle elements of two bytes one by one.
 template <class Word, class Index, bool InPacks>
 class gather_device_kernel {
   using unit = std::conditional_t<InPacks, device_pack<std::uint32_t>, Word>;
@@ -29,8 +29,7 @@ class gather_device_kernel {
 
   explicit gather_device_kernel(const gather_problem<Word, Index>& problem)
       : problem_(problem), units_(problem.columns / unit_words) {
-    // A row is cut into stretches of what a team copies at once; shorter rows have only the threads that they keep
-    // busy.
+    // A row is cut into stretches that a team copies at once. Shorter rows have only as many threads as they need.
     constexpr std::int64_t most = std::int64_t{most_threads} * loads_at_once;
     stretches_ = std::max<std::int64_t>(1, (units_ + most - 1) / most);
     group_ = group_threads((std::min(units_, most) + loads_at_once - 1) / loads_at_once, most_threads);
@@ -114,7 +113,7 @@ class gather_device_kernel {
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Rows, several to a block: each block of streamed stores ends in a fence that waits for memory.
+/// A block has several rows, because each block of streamed stores ends in a fence that waits for memory.
 template <class Word, class Index>
 class gather_host_kernel {
  public:
@@ -148,8 +147,8 @@ class gather_host_kernel {
   }
 
  private:
-  /// Rows come from anywhere: the processor cannot guess the next ones, but the indices tell. So many bytes are asked
-  /// for before they are needed, of a row at most a page: from there on the processor sees that it is read in order.
+  /// The processor cannot guess which rows come next, but the indices say it. So this number of bytes is prefetched,
+  /// but at most a page of each row: from there on the processor sees that the row is read in order.
   static constexpr std::int64_t bytes_ahead = 16384, bytes_of_row = 4096;
   static constexpr std::int64_t line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
 
@@ -171,7 +170,7 @@ class gather_host_kernel {
 
   void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end) const {
     const std::int64_t chosen = index_of(row);
-    // Copies: words may alias anything, and so the members.
+    // These are copies, because words may alias anything, also the members.
     const std::int64_t source_step = problem_.source_column_stride, target_step = problem_.target_column_stride;
     Word* const to = problem_.target + row * problem_.target_row_stride;
     if (!is_row(chosen)) {

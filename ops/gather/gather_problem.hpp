@@ -9,8 +9,8 @@
 
 namespace prumo::detail {
 
-/// target(i, c) = source(index[i], c), or `missing` where index[i] is no row; words are moved as they are, strides are
-/// in words.
+/// target(i, c) = source(index[i], c), or `missing` if index[i] is no row. Words are moved as they are. Strides are in
+/// words.
 template <class Word, class Index>
 struct gather_problem {
   const Word* source = nullptr;

@@ -2,7 +2,8 @@
 #pragma once
 
 /// \file
-/// A product as every BLAS takes it: lines of memory with a leading dimension, and operands that are transposed or not.
+/// A product in the form for every BLAS: lines of memory with a leading dimension, and operands that are transposed or
+/// not.
 
 #include "gemm_problem.hpp"
 
@@ -14,23 +15,23 @@
 
 namespace prumo::backend {
 
-/// An operand beside a row-major C. A library that thinks in columns sees every matrix here transposed, C too: it
+/// An operand of a product with a row-major C. A column-major library sees every matrix transposed, C included. So it
 /// computes C' = B' A' with the same leading dimensions and the same transposes.
 struct blas_operand {
   bool transposed = false;
   std::int64_t leading_dimension = 1;
 };
 
-/// What candidates prepare that hand a product to a library.
+/// What candidates prepare if they pass a product to a library.
 template <class T>
 struct blas_form {
-  gemm_problem<T> problem;  ///< of a row-major C: as given, or its transpose
+  gemm_problem<T> problem;  ///< with a row-major C: the given problem, or its transpose
   blas_operand a;
   blas_operand b;
   std::int64_t leading_dimension_of_c = 1;
   bool is_turned = false;  ///< the problem is the transpose: its A is the caller's B
 
-  /// The integers that a library's own integer type has to hold.
+  /// The integers that must fit into the library's integer type.
   std::array<std::pair<std::string_view, std::int64_t>, 6> integers() const {
     return {{{"m", problem.m},
              {"n", problem.n},
@@ -43,11 +44,11 @@ struct blas_form {
 
 namespace blas {
 
-/// The leading dimension of a matrix whose rows are the memory's lines; none where it cannot be said so.
+/// The leading dimension of a matrix whose rows are lines of memory; none if its rows are no such lines.
 template <class T>
 std::optional<std::int64_t> leading_dimension(const gemm_matrix<T>& matrix, std::int64_t rows, std::int64_t columns) {
   if (columns > 1 && matrix.column_stride != 1) return std::nullopt;
-  if (rows <= 1) return std::max<std::int64_t>(1, columns);  // the one row has no next: its stride says nothing
+  if (rows <= 1) return std::max<std::int64_t>(1, columns);  // the stride of a single row means nothing
   if (matrix.row_stride < std::max<std::int64_t>(1, columns)) return std::nullopt;
   return matrix.row_stride;
 }
@@ -68,7 +69,7 @@ std::string strides_refused(std::string_view name, const gemm_matrix<T>& matrix)
 
 }  // namespace blas
 
-/// Fills the form of a problem; where there is none, says why.
+/// Fills the form of a problem. If there is none, returns why.
 template <class T>
 std::string to_blas_form(const gemm_problem<T>& given, blas_form<T>& form) {
   const auto straight = blas::leading_dimension(given.c, given.m, given.n);

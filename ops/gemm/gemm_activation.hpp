@@ -29,13 +29,13 @@ KOKKOS_FORCEINLINE_FUNCTION C activated(activation_function function, C x) {
   return x;
 }
 
-/// value = act(value) for `count` values on the host, in vector registers. Compiled once a compute type.
+/// value = act(value) for `count` values on the host, in vector registers. Compiled once for each compute type.
 template <class C>
 void activate(activation_function function, C* values, std::int64_t count);
 
 }  // namespace PRUMO_INSTRUCTION_SET
 
-/// What activate() counts for one value.
+/// The operations that activate() counts for one value.
 flop_counts activation_counts(activation_function function);
 
 }  // namespace prumo::backend

@@ -10,7 +10,7 @@
 namespace prumo::cases {
 namespace {
 
-/// Units for f8 take operands that are contiguous along the sums.
+/// Units for f8 need operands that are contiguous along the sums.
 double trans_a_of(dtype type, array_layout layout) {
   return type == dtype::f8_e4m3 && layout == array_layout::left ? 1 : 0;
 }
@@ -69,7 +69,7 @@ class product_case final : public operation_case<Exec> {
     if (!IsBatched) {
       side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
       while (side * side > elements) --side;
-      // What cuBLASLt takes: lines of 16 bytes.
+      // cuBLASLt needs lines of 16 bytes.
       if (type == dtype::f8_e4m3 && side > 16) side -= side % 16;
     }
     shape extents;
@@ -166,7 +166,7 @@ class product_case final : public operation_case<Exec> {
  private:
   static constexpr space_kind space = prumo::detail::space_kind_of<Exec>::value;
   static constexpr const char* name = IsBatched ? "batched_gemm" : "gemm";
-  /// Of matrices that are small as users' are: elements, blocks of a preconditioner, heads of attention.
+  /// The matrices are as small as those of users: elements, blocks of a preconditioner, heads of attention.
   static constexpr std::int64_t batched_extent = 32;
 
   template <class T>

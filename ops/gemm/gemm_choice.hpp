@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// A choice of the cases of products, in the operation's own words.
+/// Translates a choice of the cases of products to arguments of the operation.
 
 #include "gemm_problem.hpp"
 #include <prumo/case/operation_case.hpp>
@@ -55,8 +55,8 @@ struct gemm_choice {
   }
 };
 
-/// The problem of a choice in row-major arrays at the given addresses. The matrices of a batch are stacked: the
-/// next matrix begins after the last row of the one before.
+/// The problem of a choice in row-major arrays at these addresses. The matrices of a batch are stacked: each begins
+/// after the last row of the one before.
 template <class T>
 backend::gemm_problem<T> problem_of(const gemm_choice& what, const T* a, const T* b, T* c, const T* bias) {
   using parameter_type = typename backend::gemm_problem<T>::parameter_type;
@@ -80,7 +80,7 @@ backend::gemm_problem<T> problem_of(const gemm_choice& what, const T* a, const T
   return problem;
 }
 
-/// Matrices of `rows` rows each, stacked in an array: a matrix where there is one, else a batch.
+/// Matrices of `rows` rows each, stacked in an array: a single matrix, or a batch.
 template <bool IsBatched>
 array_ref stacked(void* data, dtype type, memory_kind memory, std::int64_t batch, std::int64_t rows,
                   std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
@@ -91,7 +91,7 @@ array_ref stacked(void* data, dtype type, memory_kind memory, std::int64_t batch
   }
 }
 
-/// The arguments of a call of a choice: in the arrays of a case while it runs, or in nobody's memory.
+/// The arguments of a choice's call. They are the arrays of a case while it runs, or arrays without memory.
 template <bool IsBatched>
 struct gemm_operands {
   array_ref a, b, c, bias;

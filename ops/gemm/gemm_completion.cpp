@@ -11,7 +11,7 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// A completion on the host: a stretch of a row of C an iteration.
+/// A completion on the host. An iteration handles a stretch of a row of C.
 template <class R>
 class gemm_completion_host_kernel {
   using C = compute_t<R>;
@@ -42,7 +42,7 @@ class gemm_completion_host_kernel {
   }
 
  private:
-  /// P + beta C, whose operations are those that alpha, beta and P ask for.
+  /// P + beta C, with only the operations that alpha, beta and P need.
   void load(std::int64_t entry, const R* c, C* values, std::int64_t count) const {
     const C beta = C(what_.beta);
     const std::int64_t step = what_.c.column_stride;
@@ -66,8 +66,8 @@ class gemm_completion_host_kernel {
   std::int64_t stretches_;
 };
 
-/// A completion on a device: four neighbouring entries of a row of C an iteration, so that the divisions which find
-/// them are shared.
+/// A completion on a device. An iteration handles four neighbouring entries of a row of C, so that they share the
+/// divisions that find them.
 template <class R>
 class gemm_completion_device_kernel {
   using C = compute_t<R>;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// What is left to do after a library's product: one pass over C that adds beta C where the library would round twice,
-/// the bias, and calls the activation.
+/// The work that is left after a library's product: one pass over C. It adds beta C, if the library would round twice,
+/// adds the bias, and calls the activation.
 
 #include "gemm_problem.hpp"
 
@@ -23,7 +23,7 @@ struct gemm_completion {
   bool has_bias = false;
   gemm_matrix<const R> bias;
   activation_function activation = activation_function::none;
-  const compute_t<R>* product = nullptr;  ///< P, row by row and without gaps; none: P is zero
+  const compute_t<R>* product = nullptr;  ///< P, row by row and without gaps; null if P is zero
 
   /// C stays as it is.
   constexpr bool is_nothing() const {
@@ -40,26 +40,26 @@ struct gemm_completion {
   }
 };
 
-/// C = act(beta C + bias), which is all of a problem that multiplies nothing.
+/// C = act(beta C + bias), for problems that multiply nothing.
 template <class T>
 constexpr gemm_completion<product_result_t<T>> scaling_of(const gemm_problem<T>& problem) {
   return {problem.m, problem.n,        problem.batch, problem.beta,
           problem.c, problem.has_bias, problem.bias,  problem.activation};
 }
 
-/// Whether a library has to leave its product in f32 for C to be rounded once: libraries round a 16-bit product before
-/// they add beta C, some of them, and a pass that follows would read what was rounded.
+/// Whether a library must leave its product in f32, so that C is rounded only once. Some libraries round a 16-bit
+/// product before they add beta C, and a pass after the product would read rounded numbers.
 template <class T>
 constexpr bool needs_f32_result(const gemm_problem<T>& problem) {
   return sizeof(product_result_t<T>) == 2 && (problem.beta != 0 || problem.has_epilogue());
 }
 
-/// Computes the completion at once on the calling thread, for R counted<float> and counted<double>.
+/// Computes the completion on the calling thread, for R counted<float> and counted<double>.
 template <class R>
 void run_canonical_completion(const gemm_completion<R>& completion);
 
-/// Enqueues what is left of a problem with a row-major C after a library wrote `result`: C itself, or in f32 where
-/// needs_f32_result().
+/// Enqueues the rest of a problem with a row-major C after a library wrote `result`. That is C itself, or the product
+/// in f32 if needs_f32_result().
 template <class Exec, class T>
 void complete_product(context<Exec>& ctx, const gemm_problem<T>& problem, const void* result) {
   using R = product_result_t<T>;

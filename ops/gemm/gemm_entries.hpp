@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What happens to the sums of a matrix product on their way to C.
+/// How the sums of a matrix product become entries of C.
 
 #include "gemm_activation.hpp"
 #include "gemm_problem.hpp"
@@ -43,7 +43,7 @@ KOKKOS_FORCEINLINE_FUNCTION C scaled_entry(C alpha, C beta, C sum, const T& entr
   }
 }
 
-/// Writes one entry of C, where the form is known at run time.
+/// Writes one entry of C. The form is known at run time.
 template <class T, class C = compute_t<T>>
 KOKKOS_FORCEINLINE_FUNCTION void write_entry_by(scaled_form form, C alpha, C beta, C sum, T& entry) {
   using enum scaled_form;
@@ -57,7 +57,7 @@ KOKKOS_FORCEINLINE_FUNCTION void write_entry_by(scaled_form form, C alpha, C bet
   }
 }
 
-/// Calls `function` with the form as a constant; host only.
+/// Calls `function` with the form as a constant. Host only.
 template <class Function>
 void with_form(scaled_form form, const Function& function) {
   using enum scaled_form;
@@ -71,7 +71,8 @@ void with_form(scaled_form form, const Function& function) {
   }
 }
 
-/// values[j] = act(values[j] + bias) for entries of a row of C from (row, column) on, on the host. No bias: null.
+/// values[j] = act(values[j] + bias) for entries of a row of C from (row, column) on, on the host. Without a bias it is
+/// null.
 template <class R, class C = compute_t<R>>
 void finish_entries(const gemm_matrix<const R>* bias, activation_function activation, std::int64_t row,
                     std::int64_t column, C* values, std::int64_t count) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// A product as vendors' libraries are asked for it, and the plans of those that propose algorithms: cuBLASLt and
-/// hipBLASLt. DataType and ComputeType are a library's own names of types.
+/// A product for vendors' libraries, and the plans of libraries that propose algorithms: cuBLASLt and hipBLASLt.
+/// DataType and ComputeType are a library's own names of types.
 
 #include "blas_form.hpp"
 #include "gemm_completion.hpp"
@@ -14,7 +14,7 @@
 
 namespace prumo::backend {
 
-/// How a library calls a product of some type in some mode.
+/// A library's names for a product of some type in some mode.
 template <class DataType, class ComputeType>
 struct gemm_library_types {
   DataType element;
@@ -36,7 +36,7 @@ struct gemm_library_result {
   const void* beta;  ///< on the host, of the scale type
 };
 
-/// C itself, of type `own`, or `f32` in the context's workspace where C has to be completed from there.
+/// C itself, of type `own`, or `f32` in the context's workspace if C is then completed from there.
 template <class Exec, class T, class DataType>
 gemm_library_result<DataType> library_result_of(context<Exec>& ctx, const blas_form<T>& form, DataType own,
                                                 DataType f32) {
@@ -68,15 +68,15 @@ gemm_plan_shape plan_shape_of(const blas_form<T>& form) {
           {form.a.transposed, form.b.transposed}};
 }
 
-/// What a library does to the sums before it writes them.
+/// What a library does with the sums before it writes them.
 struct gemm_plan_epilogue {
   activation_function activation = activation_function::none;
-  int bias_alignment = 0;  ///< of the bias along the memory's lines of C; 0: none
+  int bias_alignment = 0;  ///< of the bias along the lines of C in memory; 0: no bias
 
   bool operator==(const gemm_plan_epilogue&) const = default;
 };
 
-/// Everything that a library's choice of an algorithm depends on.
+/// Everything that affects a library's choice of an algorithm.
 template <class DataType, class ComputeType>
 struct gemm_plan_key {
   gemm_library_types<DataType, ComputeType> types;
@@ -84,23 +84,24 @@ struct gemm_plan_key {
   gemm_plan_shape shape;
   bool reads_c;
   int alignments[3];
-  int most_algorithms;  ///< how many the library is asked for
+  int most_algorithms;  ///< the number that the library is asked for
   gemm_plan_epilogue epilogue;
 
   bool operator==(const gemm_plan_key&) const = default;
 };
 
-/// The largest power of two up to 256, which is what devices' allocations are aligned to, that divides an address.
+/// The largest power of two that divides an address, but at most 256, which is the alignment of allocations on devices.
 inline int alignment_of(const void* address) {
   const auto bits = reinterpret_cast<std::uintptr_t>(address) | 256;
   return static_cast<int>(bits & (~bits + 1));
 }
 
-/// Whether libraries that propose algorithms may compute the epilogue of a problem with a row-major C along with the
-/// product. Their bias has a value for each row of a column-major C, which are the columns here, without gaps. They
-/// round a 16-bit product before they add a bias to it (seen on an H200 with cuBLASLt of CUDA 13.0: an error of 17
-/// times the bound of one rounding), so a 16-bit C gets a relu at most. Their gelu is none of the two here: nobody says
-/// how exact it is, and an instruction of NVIDIA's for tanh is off by up to 2^-11 (PTX ISA, tanh.approx.f32).
+/// Whether libraries that propose algorithms may compute the epilogue of a problem with a row-major C together with the
+/// product. Their bias has a value for each row of a column-major C, without gaps; these rows are our columns. They
+/// round a 16-bit product before they add a bias to it, so for a 16-bit C they may only compute relu. (On an H200,
+/// cuBLASLt of CUDA 13.0 had an error of 17 times the bound of one rounding.) Their gelu is neither of the two here.
+/// Its accuracy is not documented, and NVIDIA's instruction for tanh has an error of up to 2^-11 (PTX ISA,
+/// tanh.approx.f32).
 template <class T>
 constexpr bool can_fuse_epilogue(const gemm_problem<T>& problem) {
   if (!problem.has_epilogue()) return false;
@@ -139,14 +140,15 @@ struct gemm_plan_operands {
   const void* bias = nullptr;
 };
 
-/// The plans of the products that a context has computed, the latest first: asking a library for algorithms takes
-/// tens of microseconds, more than a small product. A Plan has a `key` and is made of it and what `find` is given.
+/// The plans of the products that a context has computed, the latest first. They are kept because asking a library for
+/// algorithms takes tens of microseconds, which is more than a small product. A Plan has a `key`, and is made from it
+/// and the arguments of `find`.
 template <class Plan>
 class recent_plans {
  public:
   static constexpr std::size_t most_plans = 64;
 
-  /// Makes the plan where there is none yet.
+  /// Makes the plan if there is none yet.
   template <class Key, class... More>
   Plan& find(const Key& key, const More&... more) {
     for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The matrix product as implementations see it: a plain problem, and a list of candidates for each execution
-/// space. `prumo/gemm.hpp` is the operation.
+/// The matrix product for implementations: a plain problem, and a list of candidates for each execution space.
+/// `prumo/gemm.hpp` is the operation.
 
 #include <prumo/backend/candidate.hpp>
 #include <prumo/context.hpp>
@@ -30,11 +30,12 @@ struct gemm_matrix {
 };
 
 /// C = act(alpha A B + beta C + bias) for each matrix of a batch: A is m x k, B is k x n, C is m x n, with transposes
-/// already resolved into strides. C is apart from A, B and the bias. beta == 0 says that C is not read, alpha == 0 that
-/// A and B are not.
+/// already resolved into strides. C does not overlap A, B and the bias. With beta == 0 C is not read, and with alpha ==
+/// 0 A and B are not read.
 template <class T>
 struct gemm_problem {
-  /// What alpha and beta are: the compute type, f32 for the narrower types; plain where T counts.
+  /// The type of alpha and beta: the compute type, which is f32 for the narrower types. It does not count, even if T
+  /// does.
   using parameter_type = plain_scalar_t<compute_t<T>>;
 
   std::int64_t m = 0;

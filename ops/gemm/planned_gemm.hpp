@@ -4,7 +4,7 @@
 /// \file
 /// Products through a library that proposes algorithms, and the choice of the fastest of them by trial.
 ///
-/// Library, a struct, tells what is the vendor's own:
+/// Library is a struct that describes the vendor's library:
 ///
 ///     execution_space, plans        plans: handle(), find(key, workspace bytes) -> plan, an attachment of the context
 ///     f32                           the library's name of the type
@@ -12,11 +12,11 @@
 ///     workspace_of(ctx)             an object with `data` and `bytes`
 ///     stream_of(instance), is_captured(instance), make_clock(instance, marks)
 ///     make_current(instance)        makes the instance's device current for a scope
-///     run_otherwise<T>(ctx, form)   the vendor's other library, which takes every form that this one is given; throws
-///                                   unsupported_error where it has no product of T
+///     run_otherwise<T>(ctx, form)   the vendor's other library, which can compute every form that this one gets;
+///                                   throws unsupported_error if it has no product of T
 ///
-/// A plan has algorithms(), best first as the library thinks, run(handle, algorithm, operands, workspace, stream), and
-/// `fastest`, an optional place among them.
+/// A plan has algorithms(), with the library's best one first, run(handle, algorithm, operands, workspace, stream), and
+/// `fastest`, an optional place among the algorithms.
 
 #include "gemm_plan.hpp"
 #include <prumo/backend/device_clock.hpp>
@@ -30,11 +30,11 @@
 
 namespace prumo::backend {
 
-/// Algorithms that a tuned product chooses from, the vendor's other library apart. cuBLASLt's heuristic knows no more
-/// for most problems.
+/// The number of algorithms that a tuned product chooses from, beside the vendor's other library. For most problems
+/// cuBLASLt's heuristic has no more.
 inline constexpr int most_tuned_algorithms = 32;
 
-/// A product on its way to the library, whose epilogue the library computes where it is `fused`.
+/// A product for the library. If it is `fused`, the library also computes the epilogue.
 template <class Library, class T>
 class planned_product {
  public:
@@ -87,8 +87,8 @@ class planned_product {
   plan_type& plan_;
 };
 
-/// Calls `use(product)` with the product as the library computes it best: with its epilogue where it may and proposes
-/// algorithms for that, else without.
+/// Calls `use(product)`. The product has its epilogue if the library may compute it and proposes algorithms for that,
+/// and has no epilogue otherwise.
 template <class Library, class T, class Use>
 void with_planned_product(context<typename Library::execution_space>& ctx, const blas_form<T>& form,
                           int most_algorithms, const Use& use) {
@@ -100,7 +100,7 @@ void with_planned_product(context<typename Library::execution_space>& ctx, const
   use(product);
 }
 
-/// Memory of C's size and alignment, so that trials do not add to what beta keeps of C.
+/// Memory with C's size and alignment for trials, because with beta they would add to C again and again.
 template <class Exec, class T>
 Kokkos::View<std::byte*, typename Exec::memory_space> result_for_trials(const Exec& instance,
                                                                         const gemm_problem<T>& problem) {
@@ -113,7 +113,8 @@ Kokkos::View<std::byte*, typename Exec::memory_space> result_for_trials(const Ex
       static_cast<std::size_t>(elements) * sizeof(*c.data) + alignment);
 }
 
-/// Seconds of one product: the best of `times`, after `warm_ups` that do not count. Infinite where the library refuses.
+/// The seconds of one product: the best of `times` calls, after `warm_ups` calls that do not count. Infinite if the
+/// library refuses.
 template <class Run>
 double seconds_of(device_clock& clock, int warm_ups, int times, const Run& run) {
   double best = std::numeric_limits<double>::infinity();
@@ -133,8 +134,8 @@ double seconds_of(device_clock& clock, int warm_ups, int times, const Run& run) 
   return best;
 }
 
-/// Which of `count` takes the least time, by `seconds(which, warm_ups, times)`. Each is tried once, the best few more
-/// often, so that a product of tenths of a second takes seconds to tune and not a minute.
+/// Which of `count` algorithms takes the least time, measured by `seconds(which, warm_ups, times)`. Each is tried once,
+/// and the best few more often. So tuning a product of tenths of a second takes seconds and not a minute.
 template <class Seconds>
 std::size_t find_fastest(std::size_t count, const Seconds& seconds) {
   struct trial {
@@ -154,7 +155,7 @@ std::size_t find_fastest(std::size_t count, const Seconds& seconds) {
   return std::ranges::min_element(trials, {}, &trial::seconds)->which;
 }
 
-/// The place of what computes the product fastest; the one after the last algorithm is the vendor's other library.
+/// The place of the fastest algorithm. The place after the last algorithm is the vendor's other library.
 template <class Library, class T>
 std::size_t find_fastest_algorithm(context<typename Library::execution_space>& ctx, const blas_form<T>& given) {
   blas_form<T> form = given;
@@ -180,7 +181,7 @@ std::size_t find_fastest_algorithm(context<typename Library::execution_space>& c
   return fastest;
 }
 
-/// By what the library proposes first, and by the vendor's other library where it proposes nothing.
+/// Runs the library's first proposal, or the vendor's other library if there is no proposal.
 template <class Library, class T>
 void run_first_proposal(context<typename Library::execution_space>& ctx, const blas_form<T>& form) {
   const auto device = Library::make_current(ctx.instance());
@@ -190,9 +191,9 @@ void run_first_proposal(context<typename Library::execution_space>& ctx, const b
   });
 }
 
-/// By the fastest of what the library proposes and of what the vendor's other library takes. The first product of a
-/// problem in a context measures them all, which waits for the device, tenths of a second and more; where the instance
-/// is being captured in a graph and nothing was measured before, it is run_first_proposal().
+/// Runs the fastest of the library's proposals and the vendor's other library. The first product of a problem in a
+/// context measures them all, which waits for the device and takes tenths of a second or more. If nothing was measured
+/// before and the instance is being captured in a graph, this is run_first_proposal().
 template <class Library, class T>
 void run_fastest(context<typename Library::execution_space>& ctx, const blas_form<T>& form) {
   const auto device = Library::make_current(ctx.instance());

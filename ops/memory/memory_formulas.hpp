@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What the kernels of fill and copy do with each element: a number, or the word that it is moved as.
+/// What the kernels of fill and copy do with each element, which is a number or a word.
 
 #include <Kokkos_Macros.hpp>
 

@@ -25,7 +25,7 @@ class memory_types : public testing::Test {};
 using all_types = testing::Types<float, double, f16, bf16>;
 TYPED_TEST_SUITE(memory_types, all_types);
 
-/// Any bits: every number of 16 bits where there are enough rows, of others mostly NaN with payloads of any kind.
+/// Arbitrary bits. With enough rows they are all numbers of 16 bits. For larger types most are NaN with any payload.
 template <class T>
 T element_of_bits(std::size_t index) {
   const std::uint64_t bits = (index + 1) * 0x9e3779b97f4a7c15u;  // of the golden ratio: no two alike, and well spread

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Fused multiply-adds out of registers: the ceiling of everything that computes.
+/// Fused multiply-adds in registers: the ceiling of arithmetic.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/vector_register.hpp>
@@ -13,7 +13,7 @@
 
 namespace prumo::probe {
 
-/// Independent chains of a row. Every host's vectors divide it, with enough of them in flight.
+/// The number of independent chains of a row. It is a multiple of the vectors in flight on every host.
 inline constexpr std::int64_t fma_chains = 192;
 
 /// The recurrence a <- a * factor + summand. The factor is near -1: a chain keeps its magnitude for tens of
@@ -22,21 +22,20 @@ inline constexpr std::int64_t fma_chains = 192;
 inline constexpr double fma_factor = -(1 - 0x1p-16);
 inline constexpr double fma_summand = 0.375;
 
-/// What chains of a row begin with, apart from one another: the row's input plus so much times the chain's
-/// number.
+/// The distance between the starts of chains of a row: a chain starts with the row's input plus its number times this.
 inline constexpr double fma_offset = 0x1p-8;
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// How many vectors are in flight. Twelve hide six cycles on two pipes and leave registers for the operands where there
-/// are sixteen; NEON processors have up to four pipes, and thirty-two registers.
+/// The number of vectors in flight. Twelve hide six cycles on two pipes, and of sixteen registers they leave some for
+/// the operands. NEON processors have up to four pipes and thirty-two registers.
 #if defined(__ARM_NEON) && defined(__aarch64__)
 inline constexpr int vectors_in_flight = 24;
 #else
 inline constexpr int vectors_in_flight = 12;
 #endif
 
-/// A number of vectors, each a member of its own: compilers tend to leave an array of accumulators in memory.
+/// Several vectors, each a separate member, because compilers tend to leave an array of accumulators in memory.
 template <class Vector, int Count>
 struct fma_registers {
   Vector first;
@@ -66,7 +65,7 @@ struct fma_registers<Vector, 0> {
   void multiply_add(const Vector&, const Vector&) {}
 };
 
-/// results[block] = the sum over the block's chains of where `iterations` steps take them.
+/// results[block] = the sum of the block's chains after `iterations` steps.
 template <bool OnHost, class T>
 struct fma_chains_kernel;
 

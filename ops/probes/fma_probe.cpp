@@ -13,7 +13,7 @@ namespace prumo::cases {
 
 namespace {
 
-/// Steps that take a host some half a millisecond and a device one: long against a launch, short against a
+/// The number of steps. They take a host half a millisecond and a device one: long beside a launch, and short beside a
 /// request.
 template <class Exec>
 constexpr std::int64_t default_iterations = is_host_space<Exec> ? 65536 : 8192;
@@ -25,8 +25,8 @@ std::int64_t default_rows() {
   return is_host_space<Exec> ? 4 * threads : std::max<std::int64_t>(1, threads / 12);
 }
 
-/// Where the recurrence is after this many steps: fixed + factor^steps (start - fixed). Linear in the start, so
-/// that the sum over chains follows from the mean of their starts.
+/// The value of the recurrence after this number of steps: fixed + factor^steps (start - fixed). It is linear in the
+/// start, so the sum over chains follows from the mean of their starts.
 struct chain_after {
   explicit chain_after(std::int64_t steps)
       : fixed(static_cast<long double>(probe::fma_summand) / (1 - static_cast<long double>(probe::fma_factor))),
@@ -37,7 +37,7 @@ struct chain_after {
   long double power;
 };
 
-/// Chains that one result is the sum of.
+/// The number of chains in the sum of one result.
 template <class Exec>
 constexpr std::int64_t chains_per_result = probe::fma_chains_kernel<is_host_space<Exec>, float>::chains_per_block;
 template <class Exec>
@@ -91,7 +91,7 @@ template <class Exec>
 cost fma_probe_case<Exec>::model(dtype type, const shape& extents, const parameters&) const {
   const auto rows = static_cast<double>(extents.at("rows"));
   const double chains = rows * static_cast<double>(probe::fma_chains);
-  // A fused multiply-add a step and one to begin with, and the sum of the chains.
+  // A fused multiply-add for each step and one at the beginning, and the sum of the chains.
   return {rows * static_cast<double>((1 + results_per_row<Exec>)*static_cast<std::int64_t>(dtype_size(type))),
           chains * (2 * static_cast<double>(extents.at("iterations") + 1) + 1), chains};
 }
@@ -129,10 +129,9 @@ void fma_probe_case<Exec>::reference(const specification& choice, const input_va
   const chain_after after(iterations);
   const auto row_start = static_cast<long double>(inputs.at(0, part));
   constexpr auto chains = static_cast<long double>(chains_per_result<Exec>);
-  // Each step multiplies what went wrong before by less than one and adds a rounding, or two without a fused
-  // form, of a value within |start| + 2 |fixed|: at most as many roundings as steps, and no more than 2^16
-  // count, since sum |factor|^k = 2^16. One more comes from the start, and as many as there are chains from
-  // their sum.
+  // Each step multiplies the earlier error by less than one. It adds a rounding, or two without a fused multiply-add,
+  // of a value within |start| + 2 |fixed|. There are at most as many roundings as steps, and at most 2^16 of them
+  // count, because sum |factor|^k = 2^16. The start adds one more, and the sum of the chains one for each chain.
   const double roundings = 2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16)) + 1;
   const long double largest = std::fabs(row_start) + 1 + 2 * std::fabs(after.fixed);
   const long double bound = chains * gamma(choice.type, roundings + static_cast<double>(chains)) * largest;

@@ -2,14 +2,14 @@
 #pragma once
 
 /// \file
-/// The probe `fma`: what the vector units do when nothing else holds them up.
+/// The probe `fma`: the speed of the vector units if nothing else limits them.
 
 #include <prumo/case/operation_case.hpp>
 #include <prumo/spaces.hpp>
 
 namespace prumo::cases {
 
-/// Not sized by the bytes of an array: its work is the axis `iterations`.
+/// Its size is not the bytes of an array, but the axis `iterations`.
 template <class Exec>
 struct fma_probe_case final : operation_case<Exec> {
   case_info info() const override;

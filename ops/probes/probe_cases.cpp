@@ -44,7 +44,7 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
     return x[0] + as_computed(choice.type, choice.values.at("alpha")) * x[1];
   }
 
-  /// Two roundings where there is no fused multiply-add, of values as large as the terms: they may cancel.
+  /// Without a fused multiply-add there are two roundings, of values as large as the terms, because these may cancel.
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
     const std::size_t before = out.size();
@@ -127,8 +127,7 @@ struct read_case final : operation_case<Exec> {
         magnitude += static_cast<long double>(std::fabs(number));
       }
     }
-    // No element takes part in more additions than its part has elements; the order does not matter to this
-    // bound.
+    // An element takes part in at most as many additions as its part has elements. This bound holds for any order.
     const auto depth = static_cast<double>(longest_part(n) + 64);
     out.push_back({1, part, sum, gamma(choice.type, depth) * magnitude});
   }
@@ -143,7 +142,7 @@ struct read_case final : operation_case<Exec> {
     return counts;
   }
 
-  /// Of the host's kernel, as everywhere: an addition for each element, and for the lanes joined at the end.
+  /// Counted as in the host's kernel: an addition for each element, and the additions that join the lanes at the end.
   flop_counts count_closed_form(const specification& choice) const override {
     const std::int64_t n = choice.shape.at("n");
     const std::int64_t joined =
@@ -189,7 +188,7 @@ struct read_case final : operation_case<Exec> {
   }
 };
 
-/// Work that is next to none: what is left is the launch, by Kokkos' own policy, as a user would write it.
+/// Next to no work, so that the time is that of the launch by Kokkos' own policy, as a user would write it.
 template <class T>
 struct launch_kernel {
   T* results;
@@ -211,7 +210,7 @@ struct launch_case final : operation_case<Exec> {
     return result;
   }
 
-  /// Not sized by the bytes of an array.
+  /// Its size is not the bytes of an array.
   shape resolve(dtype type, std::int64_t, const shape& given) const override {
     return resolve_vector("launch", type, fallback * static_cast<std::int64_t>(dtype_size(type)), given);
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Reading an array as fast as a space can: the ceiling of everything that reads much and writes little.
+/// Reads an array as fast as a space can: the ceiling of operations that read much and write little.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/lanes.hpp>
@@ -14,13 +14,14 @@
 
 namespace prumo::probe {
 
-/// How an array of n elements is shared out, by its length alone. The parts' sums are the probe's output: a
-/// tiny one, which keeps the reading from being optimised away and lets it be verified.
+/// How an array of n elements is shared out. It depends on the length alone. The sums of the parts are the probe's
+/// output. They are few, and because of them the compiler cannot leave out the reading, and the result can be verified.
 template <bool OnHost>
 struct read_partition {
-  /// Elements that lie together: a stretch for a core's prefetcher on the host, a vector load on a device.
+  /// The number of elements that lie together: a stretch for a core's prefetcher on the host, a vector load on a
+  /// device.
   static constexpr std::int64_t run_length = OnHost ? 4096 : 4;
-  /// Runs that a thread of a device has under way at a time. On the host each run is a part of its own.
+  /// The number of runs that a thread of a device has under way at a time. On the host each run is a part.
   static constexpr int runs_at_once = 8;
 
   /// On a device, a short array gives each of many threads a run or two, because waiting for the first load is all the
@@ -36,7 +37,7 @@ struct read_partition {
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// partial_sums[p] = the sum of part p, on the host: one stretch.
+/// partial_sums[p] = the sum of part p. On the host a part is one stretch.
 template <class T>
 struct read_stretch_kernel {
   const T* source;
@@ -55,11 +56,12 @@ struct read_stretch_kernel {
 
 }  // namespace PRUMO_INSTRUCTION_SET
 
-/// The same on a device: runs p, p + parts, p + 2 parts, ..., so that neighbouring threads read neighbouring
-/// runs; a sum for each place in a run, joined in the order of the places.
+/// The same on a device. A part has the runs p, p + parts, p + 2 parts, ..., so that neighbouring threads read
+/// neighbouring runs. There is a sum for each place in a run, and the sums are joined in the order of the places.
 template <class T>
 struct read_runs_kernel {
-  /// Registers enough for all loads of a thread before the first addition; left alone, nvcc has two under way.
+  /// Allows enough registers for all loads of a thread before the first addition. Otherwise nvcc has only two under
+  /// way.
   using launch_bounds = Kokkos::LaunchBounds<256, 4>;
 
   const T* source;

@@ -2,8 +2,7 @@
 #pragma once
 
 /// \file
-/// The transpose on a device: a tile of a team's passes through its scratch memory, so that both sides are read and
-/// written in whole lines.
+/// The transpose on a device. A team moves a tile through its scratch memory, so that it reads and writes whole lines.
 
 #include "transpose_problem.hpp"
 #include <prumo/detail/team_kernel.hpp>
@@ -21,16 +20,16 @@ class transpose_device_kernel {
   /// A tile's side: rows of at least a line of 128 bytes.
   static constexpr int side = sizeof(Word) == 8 ? 32 : 64;
 
-  /// What lies in a word of scratch memory: an element, or those of two rows that are neighbours in the result. Scratch
-  /// memory is as fast for four bytes as for two.
+  /// A word of scratch memory. It has an element, or two elements of two rows, which are neighbours in the result.
+  /// Scratch memory is as fast for four bytes as for two.
   static constexpr int rows_of_cell = sizeof(Word) == 2 ? 2 : 1;
   using cell = std::conditional_t<rows_of_cell == 2, std::uint32_t, Word>;
   static constexpr int pack_cells = pack_elements / rows_of_cell;
-  /// The padding lets both the packs of rows and those of columns fall on different banks of four bytes; packs of two
-  /// banks' width want a gap in the middle of a row besides.
+  /// With this padding, the packs of rows and the packs of columns lie in different banks of four bytes. Packs with the
+  /// width of two banks also need a gap in the middle of a row.
   static constexpr int gap = rows_of_cell == 2 ? 4 : 0;
   static constexpr int padded = side + gap + 1;
-  /// Likewise of rows of elements, where there are no packs.
+  /// The same for rows of elements, if there are no packs.
   static constexpr int padded_words = side + rows_of_cell;
   static constexpr int scratch_cells = side / rows_of_cell * std::max(padded, padded_words);
 
@@ -38,7 +37,7 @@ class transpose_device_kernel {
   static constexpr int packs_of_line = 8;
 
  public:
-  /// The fastest of those tried on an H200: 128 to 512 threads, 4096 to 16384 elements a tile, tiles of 1 by 2 and 2
+  /// The fastest choice on an H200, of 128 to 512 threads, 4096 to 16384 elements in a tile, and tiles of 1 by 2 and 2
   /// by 1.
   static constexpr int most_threads = sizeof(Word) == 4 ? 512 : 256;
   static constexpr int resident_teams = sizeof(Word) == 4 ? 3 : 6;
@@ -58,7 +57,7 @@ class transpose_device_kernel {
     cell* const tile = team_scratch_array<cell>(member, scratch_cells);
     const int thread = member.team_rank();
     for (std::int64_t which = member.league_rank(); which < tiles_; which += member.league_size()) {
-      if (which >= member.league_size()) member.team_barrier();  // this tile must not overtake the last one's readers
+      if (which >= member.league_size()) member.team_barrier();  // the last tile may still be read
       const auto [row, column] = corner_of(which);
       const int rows = problem_.rows - row < side ? static_cast<int>(problem_.rows - row) : side;
       const int columns = problem_.columns - column < side ? static_cast<int>(problem_.columns - column) : side;
@@ -89,9 +88,9 @@ class transpose_device_kernel {
     std::int64_t row;
     std::int64_t column;
   };
-  /// The first element of a tile. Tiles lie one below the other, so that neighbouring teams write neighbouring memory:
-  /// writing scattered lines costs more than reading them. Tiles are fewer than 2^32: a division of 64 bits takes as
-  /// long as moving some of them.
+  /// The first element of a tile. Consecutive tiles lie one below the other, so that neighbouring teams write
+  /// neighbouring memory, because writing scattered lines is slower than reading them. There are fewer than 2^32 tiles,
+  /// because a division of 64 bits would take as long as moving some of them.
   KOKKOS_FORCEINLINE_FUNCTION corner corner_of(std::int64_t which) const {
     const auto tile = static_cast<std::uint32_t>(which);
     const auto down = static_cast<std::uint32_t>(tiles_down_);
@@ -99,8 +98,8 @@ class transpose_device_kernel {
     return {static_cast<std::int64_t>(tile - across * down) * side, static_cast<std::int64_t>(across) * side};
   }
 
-  /// Where pack number `which` of a thread lies in a tile: eight threads take a line, the next eight the next row,
-  /// which scatters the words of neighbouring threads over all banks.
+  /// Where pack number `which` of a thread lies in a tile. Eight threads take a line and the next eight the next row,
+  /// so that the words of neighbouring threads lie in all banks.
   struct place {
     int line;
     int at;

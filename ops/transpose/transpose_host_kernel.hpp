@@ -2,14 +2,15 @@
 #pragma once
 
 /// \file
-/// The transpose on the host. What bounds it is not the exchange of words but how memory is asked for; the shapes below
-/// follow from that:
-/// - writing whole lines past the caches is equally fast wherever they go, as long as their pages are known to the
-///   processor (its translation buffers): a *band* of rows gives each row of the target several lines at a time, and
-///   a *strip* of columns is so narrow that bands below one another find the pages of the one before;
-/// - reading is as fast as copying only while the lines of a row are asked for early, several at a time. The processor
-///   cannot guess the order, so each *tile* asks for the next one;
-/// - rows a power of two apart share sets of the nearest cache: their lines are copied before they are taken apart.
+/// The transpose on the host. It is not limited by the exchange of words but by how memory is accessed. The shapes
+/// below follow from that:
+/// - Whole lines are written past the caches. That is equally fast for any address, as long as the page is in the
+///   processor's translation buffers. A *band* of rows gives each row of the target several lines at a time. A *strip*
+///   of columns is so narrow that the next band finds the pages of the one before.
+/// - Reading is only as fast as copying if several lines of a row are prefetched early. The processor cannot guess the
+///   order, so each *tile* prefetches the next one.
+/// - Rows that are a power of two apart share sets of the nearest cache, so their lines are copied before they are
+///   taken apart.
 
 #include "transpose_problem.hpp"
 #include <prumo/detail/host/line_square.hpp>
@@ -27,7 +28,7 @@ class transpose_host_kernel {
   static constexpr std::int64_t lines = 4;            ///< of a row of a tile
   static constexpr std::int64_t tile = line * lines;
   static constexpr std::int64_t band = sizeof(Word) == 8 ? 8 * line : 4 * line;
-  static constexpr std::int64_t pitch = band + line;  ///< of rows of the target that are held
+  static constexpr std::int64_t pitch = band + line;  ///< between rows of the target in the buffer
   /// A page: the processor does not read ahead beyond one.
   static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(4096 / sizeof(Word));
 
@@ -41,7 +42,7 @@ class transpose_host_kernel {
     while (strip_ > tile && bands_ * strips() < workers * blocks_per_worker) strip_ /= 2;
   }
 
-  /// Neighbouring ones are below one another.
+  /// Consecutive blocks lie one below the other.
   std::int64_t blocks() const { return bands_ * strips(); }
 
   void operator()(std::int64_t block) const {
@@ -85,23 +86,23 @@ class transpose_host_kernel {
     return problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
   }
 
-  /// Asks for a part of a tile.
+  /// Prefetches a part of a tile.
   void prefetch([[maybe_unused]] next_tile next, [[maybe_unused]] std::int64_t part,
                 [[maybe_unused]] std::int64_t parts) const {
 #if defined(__GNUC__)
-    // Rows above a band whose lines are shifted were asked for as those below the one before.
+    // If lines are shifted, the rows above this band were prefetched as rows below the one before.
     const std::int64_t first = next.row + (shifted_ ? line : 0);
     const std::int64_t end = std::min(problem_.rows, first + (part + 1) * band / parts);
     for (std::int64_t row = first + part * band / parts; row < end; ++row) {
-      // Into the second cache: the nearest one cannot hold the lines of rows a power of two apart.
+      // Into the second cache, because the nearest one cannot hold the lines of rows that are a power of two apart.
       const Word* const at = source_at(row, next.column);
       for (std::int64_t across = 0; across < lines; ++across) __builtin_prefetch(at + across * line, 0, 2);
     }
 #endif
   }
 
-  /// The beginnings of rows, one behind the other: rows a power of two apart share sets of the nearest cache, and every
-  /// line is needed several times.
+  /// Copies the beginnings of rows, one after the other. Rows that are a power of two apart share sets of the nearest
+  /// cache, and every line is needed several times.
   void gather(std::int64_t row, std::int64_t column, std::int64_t rows, Word* held) const {
     const Word* source = source_at(row, column);
     for (std::int64_t r = 0; r < rows; ++r, source += problem_.source_row_stride) {
@@ -128,11 +129,12 @@ class transpose_host_kernel {
     }
   }
 
-  /// Tiles at the edges, and those of targets whose rows begin anywhere. Lines are still written whole: a row of the
-  /// target takes, from its first line's beginning, what rows of the source give below the band, which are near.
+  /// Tiles at the edges, and tiles of targets whose rows begin within a line. Whole lines are written here, too. In
+  /// each row of the target the tile begins where a line begins, and it ends with rows of the source below the band,
+  /// which are near.
   void any_tile(std::int64_t row, std::int64_t column, std::int64_t columns, next_tile next) const {
-    // Two lines wide: what is read back, at other boundaries than it was written at, has left the queue of stores by
-    // then, where it would wait for the lines that go to memory.
+    // It is two lines wide. What is read back, at other boundaries than it was written at, has then left the queue of
+    // stores. In the queue it would wait for the lines that go to memory.
     constexpr std::int64_t group = 2 * line;
     alignas(streaming_unit) Word held[group * pitch];
     const std::int64_t reach = std::min(problem_.rows - row, shifted_ ? pitch : band);
@@ -151,7 +153,7 @@ class transpose_host_kernel {
     }
   }
 
-  /// held[c * pitch + r]: a line of columns at most, `across` the tile's.
+  /// held[c * pitch + r]. There is at most a line of columns; `across` is the number of this line in the tile.
   void turn(std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns, Word* held, next_tile next,
             std::int64_t across) const {
     constexpr std::int64_t parts = pitch / line;
@@ -178,10 +180,10 @@ class transpose_host_kernel {
     }
   }
 
-  /// Squares, so that the lines of both sides stay in the cache between their uses.
+  /// In squares, so that the lines of both sides stay in the cache between their uses.
   void single_words(std::int64_t row, std::int64_t column, std::int64_t columns) const {
     const std::int64_t row_end = std::min(problem_.rows, row + band), column_end = column + columns;
-    // Copies: words may alias anything, and so the members.
+    // These are copies, because words may alias anything, also the members.
     const std::int64_t source_step = problem_.source_row_stride, target_step = problem_.target_column_stride;
     for (std::int64_t r0 = row; r0 < row_end; r0 += line) {
       for (std::int64_t c0 = column; c0 < column_end; c0 += line) {
@@ -200,7 +202,7 @@ class transpose_host_kernel {
   std::int64_t strip_ = widest_strip;
   bool streaming_;
   bool in_rows_;
-  bool shifted_;  ///< whole lines are to be written, and the target's rows do not begin at them
+  bool shifted_;  ///< whole lines must be written, and the target's rows do not begin at lines
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -23,8 +23,9 @@ struct transpose_problem {
   std::int64_t target_column_stride = 1;
   std::size_t working_set = 0;
 
-  /// Lets columns be what lies closer together in the source, and tells whether it is rows in the target: if not,
-  /// source and target lie alike in memory, and a copy is all there is to do.
+  /// Exchanges rows and columns if needed, so that the elements of a row of the source lie closer together than those
+  /// of a column. Returns whether this is different in the target. If it is not, both have the same order in memory,
+  /// and a copy is enough.
   bool turn_to_source() {
     if (columns <= 1 || (rows > 1 && source_row_stride < source_column_stride)) {
       std::swap(rows, columns);

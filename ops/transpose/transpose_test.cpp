@@ -66,8 +66,8 @@ TYPED_TEST(transpose_types, parts_of_matrices) {
   }
 }
 
-/// Written past the caches on a host: tiles that are whole and are not, targets whose rows begin within a cache line,
-/// each at another word or all at the same, and more than one strip of columns.
+/// Transposes that are written past the caches on a host: whole and partial tiles, targets whose rows begin within a
+/// cache line, at different words or all at the same one, and more than one strip of columns.
 TYPED_TEST(transpose_types, streamed) {
   using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
   constexpr std::size_t much = std::size_t{1} << 40;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Element-wise activation functions of neural networks. Arguments, aliasing and errors as in <prumo/arithmetic.hpp>;
-/// largest errors as in <prumo/math.hpp>.
+/// Element-wise activation functions of neural networks. Arguments, aliasing and exceptions are as in
+/// <prumo/arithmetic.hpp>, and the largest errors are as in <prumo/math.hpp>.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>
@@ -15,8 +15,8 @@ namespace prumo {
 
 /// The two formulas that are called gelu.
 enum class gelu_form : std::uint8_t {
-  erf,   ///< x Phi(x) = x/2 (1 + erf(x / sqrt(2))), Phi the cumulative function of the normal distribution
-  tanh,  ///< the approximation x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), off by up to 0.0005
+  erf,   ///< x Phi(x) = x/2 (1 + erf(x / sqrt(2))); Phi: the normal distribution's cumulative function
+  tanh,  ///< the approximation x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), within 0.0005
 };
 
 /// y = 1 / (1 + e^-x), element by element.
@@ -35,7 +35,7 @@ void tanh(const Space& space, const X& x, const Y& y) {
   tanh(instance_ref(space), array_ref(x), array_ref(y));
 }
 
-/// y = max(x, 0), element by element, as IEEE 754-2019 maximum: NaN gives NaN, -0 gives 0.
+/// y = max(x, 0), element by element, like maximum in IEEE 754-2019: NaN gives NaN, and -0 gives 0.
 void relu(instance_ref space, const array_ref& x, const array_ref& y);
 template <class Space, class X, class Y>
 void relu(const Space& space, const X& x, const Y& y) {
@@ -43,8 +43,8 @@ void relu(const Space& space, const X& x, const Y& y) {
   relu(instance_ref(space), array_ref(x), array_ref(y));
 }
 
-/// y = x Phi(x), element by element, or its approximation by tanh. NaN gives NaN, infinity itself; -0 and -infinity
-/// give -0, as x Phi(x) tends to.
+/// y = x Phi(x), element by element, or its approximation by tanh. NaN gives NaN, and infinity gives infinity. -0 and
+/// -infinity give -0, which is the limit of x Phi(x).
 void gelu(instance_ref space, const array_ref& x, const array_ref& y, gelu_form form = gelu_form::erf);
 template <class Space, class X, class Y>
 void gelu(const Space& space, const X& x, const Y& y, gelu_form form = gelu_form::erf) {

@@ -10,12 +10,13 @@
 
 namespace prumo {
 
-/// y = x in the type of y, element by element, rounded once to nearest, ties to even, whatever the two types are.
-/// What the type of y cannot hold becomes infinity, or zero of the same sign; NaN gives a quiet NaN.
+/// y = x in the type of y, element by element. Between any two types it is rounded once, to nearest, ties to even.
+/// Numbers that are too large or too small for the type of y become infinity or zero of the same sign. NaN gives a
+/// quiet NaN.
 ///
-/// Takes a context or a bare execution space instance and arrays of equal extents, of any layout and strides, of float,
-/// double, f16 or bf16 each; an input may broadcast to the output, as arithmetic.hpp explains. The output may be the
-/// input where they have the same type (and then nothing changes); any other overlap throws alias_error, other extents
+/// Takes a context or an execution space instance, and arrays of equal extents with any layout and strides. Each may be
+/// float, double, f16 or bf16. The input may broadcast to the output, as arithmetic.hpp explains. If both have the same
+/// type, the output may be the input; then nothing changes. Any other overlap throws alias_error, and other extents
 /// throw shape_error. Asynchronous.
 void cast(instance_ref space, const array_ref& x, const array_ref& y);
 template <class Space, class X, class Y>

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Element-wise elementary functions. Arguments, aliasing and errors as in <prumo/arithmetic.hpp>; largest errors as in
-/// <prumo/math.hpp>. NaN gives NaN; subnormal numbers are taken and given as they are.
+/// Element-wise elementary functions. Arguments, aliasing and exceptions are as in <prumo/arithmetic.hpp>, and the
+/// largest errors are as in <prumo/math.hpp>. NaN gives NaN. Subnormal arguments and results are not flushed to zero.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Rows of a matrix by index: embedding tables, permutations, batches out of a data set.
+/// Rows of a matrix by index, for embedding tables, permutations and batches of a data set.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>
@@ -12,10 +12,11 @@ namespace prumo {
 
 /// y(i, c) = x(index(i), c) for every i and c.
 ///
-/// x: [n x columns], y: [rows x columns] of any layouts and strides and of the same value type; index: [rows], of
-/// std::int64_t or std::int32_t, in any order, repeated as you like. y may overlap neither. An index that is negative
-/// or not below n reads nothing: its row of y becomes NaN, as a kernel cannot throw; check with `isnan` where indices
-/// come from outside. Asynchronous. Throws argument_error, shape_error and alias_error.
+/// x: [n x columns] and y: [rows x columns] have the same value type and any layouts and strides. index: [rows] has
+/// elements of std::int64_t or std::int32_t, in any order, and they may repeat. y may overlap neither x nor index. If
+/// an index is negative or not below n, nothing is read, and its row of y becomes NaN, because a kernel cannot throw.
+/// If indices come from outside, check the result with `isnan`. Asynchronous. Throws argument_error, shape_error and
+/// alias_error.
 void gather_rows(instance_ref space, const array_ref& x, const array_ref& index, const array_ref& y);
 template <class Space, class X, class Index, class Y>
 void gather_rows(const Space& space, const X& x, const Index& index, const Y& y) {

@@ -41,7 +41,7 @@ struct cublaslt {
   }
 };
 
-/// Empty where cuBLASLt multiplies the problem's f8 on the instance's device.
+/// Why cuBLASLt cannot multiply the problem's f8 on the instance's device; empty if it can.
 std::string prepare_f8(const Kokkos::Cuda& instance, const gemm_problem<f8_e4m3>& problem, blas_form<f8_e4m3>& form) {
   const cudaDeviceProp& device = instance.cuda_device_prop();
   std::string reason = why_not_f8_device({device.major, device.minor});

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// What products of f8 cuBLASLt takes.
+/// Which products of f8 cuBLASLt can compute.
 
 #include "gemm_plan.hpp"
 #include <prumo/detail/device/compute_capability.hpp>
@@ -11,16 +11,16 @@
 
 namespace prumo::backend::cuda {
 
-/// Empty where a device of that capability has units for products of f8.
+/// Why a device of this capability cannot multiply f8; empty if it can.
 std::string why_not_f8_device(prumo::detail::compute_capability capability);
 
-/// Empty where cuBLASLt multiplies f8 that lies so. Both operands must be contiguous along the sums (what NVIDIA calls
-/// the TN format), and lines of all matrices must begin at multiples of 16 bytes: "cublasLtMatmul()" in the cuBLAS
-/// documentation, on FP8 kernels, and "Tensor Core Usage" there. `is_turned`: the shape is that of the transposed
-/// product, so that its A is the caller's B; `result_bytes` are those of an entry of C.
+/// Why cuBLASLt cannot multiply f8 of this shape; empty if it can. Both operands must be contiguous along the sums,
+/// which NVIDIA calls the TN format. Lines of all matrices must begin at multiples of 16 bytes (cuBLAS documentation,
+/// "cublasLtMatmul()" on FP8 kernels, and "Tensor Core Usage"). `is_turned` says that the shape is that of the
+/// transposed product, so that its A is the caller's B. `result_bytes` are the bytes of an entry of C.
 std::string why_not_f8_shape(const gemm_plan_shape& shape, bool is_turned, int result_bytes);
 
-/// Empty where operands at addresses of these alignments, of A, B and C in bytes, can be read so.
+/// Why operands with these alignments, of A, B and C in bytes, cannot be used; empty if they can.
 std::string why_not_f8_alignments(const int (&alignments)[3]);
 
 }  // namespace prumo::backend::cuda

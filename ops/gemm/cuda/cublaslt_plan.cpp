@@ -26,12 +26,12 @@ matmul_operation::matmul_operation(const plan_key& key) {
   set(CUBLASLT_MATMUL_DESC_TRANSA, key.shape.transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB, key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N);
   if (key.types.accumulates_fast) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-  // The rows of the library's column-major result are the columns of ours: its bias is one along the columns.
+  // The rows of the library's column-major result are our columns, so its bias is our bias of the columns.
   std::uint32_t epilogue = 0;
   if (key.epilogue.activation == activation_function::relu) epilogue |= CUBLASLT_EPILOGUE_RELU;
   if (key.epilogue.bias_alignment != 0) {
     epilogue |= CUBLASLT_EPILOGUE_BIAS;
-    // The heuristic reads the alignment off the address and nothing behind it; the real one comes before each run.
+    // The heuristic only needs the alignment of the address. The real address is set before each run.
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<std::uintptr_t>(key.epilogue.bias_alignment));
   }
   if (epilogue != 0) set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
@@ -69,7 +69,7 @@ void matmul_plan::ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_b
     cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value));
   };
   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
-  // A sum that is split is put together in the compute type, never in a 16-bit C.
+  // The parts of a split sum are added in the compute type, never in a 16-bit C.
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, static_cast<std::uint32_t>(key.alignments[1]));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, static_cast<std::uint32_t>(key.alignments[0]));

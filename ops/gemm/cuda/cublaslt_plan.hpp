@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Products as cuBLASLt knows them: descriptors, and the algorithms that its heuristic proposes.
+/// Products for cuBLASLt: descriptors, and the algorithms that its heuristic proposes.
 
 #include "cublas_handle.hpp"
 #include "gemm_plan.hpp"
@@ -45,17 +45,19 @@ class matmul_operation {
   prumo::detail::owned_handle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
 };
 
-/// An algorithm of the library; with vectors of its own type alone nvcc 13.0 fails with an internal error.
+/// An algorithm of the library. It is a struct because nvcc 13.0 fails with an internal error on vectors of the
+/// library's own type.
 struct matmul_algorithm {
   cublasLtMatmulAlgo_t value;
 };
 
-/// A problem's descriptors and what can compute it. Columns for rows: C' = B' A', so the first operand is B.
+/// A problem's descriptors and the algorithms that can compute it. The library is column-major and computes C' = B' A',
+/// so the first operand is B.
 class matmul_plan {
  public:
   matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes);
 
-  /// Best first, as the heuristic thinks.
+  /// The heuristic's best algorithm comes first.
   const std::vector<matmul_algorithm>& algorithms() const { return algorithms_; }
 
   void run(cublasLtHandle_t handle, const matmul_algorithm& algorithm, const gemm_plan_operands& of,
@@ -63,11 +65,11 @@ class matmul_plan {
 
   const plan_key key;
 
-  /// What measuring found fastest; the place after the last algorithm is cublasGemmEx(). Absent: not measured.
+  /// The fastest algorithm, as measured. The place after the last algorithm is cublasGemmEx(). Absent if not measured.
   std::optional<std::size_t> fastest;
 
  private:
-  /// rows x columns is what the operation sees; memory holds its transpose where it is transposed.
+  /// The operation sees rows x columns. If the matrix is transposed, memory has its transpose.
   static matrix_layout layout_of(const plan_key& key, std::int64_t rows, std::int64_t columns, int which);
   void ask_heuristic(cublasLtHandle_t handle, std::size_t workspace_bytes);
 
@@ -85,7 +87,7 @@ class cublaslt_plans {
 
   cublasLtHandle_t handle() const { return handle_; }
 
-  /// Makes the plan where there is none yet.
+  /// Makes the plan if there is none yet.
   matmul_plan& find(const plan_key& key, std::size_t workspace_bytes) {
     return plans_.find(key, handle_, workspace_bytes);
   }

@@ -41,9 +41,9 @@ void enqueue_tiles_on_device(context<Exec>& ctx, const gemm_problem<T>& problem,
   }
   const large_tiles kernel(problem, product);
   const middle_tiles finer(problem, product);
-  // Large tiles read less, but there must be enough of them to give each multiprocessor one or two: of its 2048
-  // threads, mostly, a team takes an eighth. A large one is four of the others: much more than that many would be
-  // empty.
+  // Large tiles read less. But there must be enough of them to give each multiprocessor one or two teams, which mostly
+  // take an eighth of its 2048 threads. A large tile covers four of the others. If four times its number is much more
+  // than the number of the others, large tiles would be partly empty.
   const bool are_many = kernel.blocks() * large_tiles::most_threads * 6 >= concurrency_of(ctx.instance());
   if (are_many && 4 * kernel.blocks() * 2 <= finer.blocks() * 3) {
     detail::launch_teams(ctx.instance(), label, kernel);
@@ -52,7 +52,7 @@ void enqueue_tiles_on_device(context<Exec>& ctx, const gemm_problem<T>& problem,
   }
 }
 
-/// The tiles' registers are for sums: what an epilogue computes is a pass of its own.
+/// The registers of tiles are needed for sums, so an epilogue is a separate pass.
 template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
   if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
@@ -76,7 +76,7 @@ struct serial_member {
   static constexpr void team_barrier() {}
 };
 
-/// Of alpha A B + beta C for one entry of C, the product apart.
+/// The operations of alpha A B + beta C for one entry of C, without those of the product.
 flop_counts scaling_counts(bool multiplies, double alpha, double beta) {
   flop_counts counts;
   if (!multiplies) {
@@ -99,7 +99,7 @@ flop_counts scaling_counts(bool multiplies, double alpha, double beta) {
 template <class Exec, class T>
 gemm_candidate<Exec, T> portable_gemm_candidate() {
   if constexpr (!scalar<T>) {
-    // f8 is there for the rate of units for matrix products, which the portable kernel does not use.
+    // f8 only makes sense with units for matrix products, which the portable kernel does not use.
     return {"portable",
             [](const Exec&, const gemm_problem<T>&, blas_form<T>&) {
               return std::string(scalar_traits<T>::name) +

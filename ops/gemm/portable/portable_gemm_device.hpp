@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The matrix product on a device: a team's threads share tiles of A and B in scratch memory, each holds a
+/// The matrix product on a device. The threads of a team share tiles of A and B in scratch memory, and each holds a
 /// block of sums in registers.
 
 #include "gemm_entries.hpp"
@@ -13,10 +13,11 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C = alpha A B + beta C for k > 0, or P = alpha A B in the compute type for a pass that follows. A team of Across x
-/// Across threads computes a square tile of C, each of them PerThread x PerThread entries: blocks of four rows by four
-/// columns, since scratch memory is read in packs of four. While the products of one step are summed up, the elements
-/// of the next one are on their way to registers, and scratch memory holds both, so that a step costs one barrier.
+/// C = alpha A B + beta C for k > 0, or P = alpha A B in the compute type for a later pass. A team of Across x Across
+/// threads computes a square tile of C, and each thread PerThread x PerThread entries of it. These are blocks of four
+/// rows by four columns, because scratch memory is read in packs of four. While the products of one step are added, the
+/// elements of the next step are loaded into registers. Scratch memory has both steps, so that a step needs one
+/// barrier.
 template <class T, int PerThread, int Across = 16>
 class portable_gemm_device_kernel {
   using C = compute_t<T>;
@@ -29,19 +30,19 @@ class portable_gemm_device_kernel {
   static_assert(Across % 8 == 0, "a warp is a block of four threads by eight");
   static constexpr int tile = threads_across * PerThread;
   static constexpr int threads = threads_across * threads_across;
-  /// So deep that each thread brings one pack of A and one of B a step.
+  /// The depth of a step: each thread loads one pack of A and one of B.
   static constexpr int step = threads * pack_elements / tile;
-  /// A pack more a row keeps transposing stores apart in the banks of scratch memory.
+  /// With one more pack in a row, transposing stores go to different banks of scratch memory.
   static constexpr int pitch = tile + pack_elements;
   static constexpr int buffer_elements = step * pitch;
 
  public:
   static constexpr int tile_extent = tile;
   static constexpr int most_threads = threads;
-  /// Left alone, compilers keep so much in registers that a multiprocessor holds one team, and waits with it.
+  /// Without this limit, compilers use so many registers that only one team fits on a multiprocessor, which then waits.
   static constexpr int resident_teams = (sizeof(C) * PerThread > 32 ? 1 : 2) * (256 / threads);
 
-  /// `product`: where P goes, row by row and without gaps; none: the sums go to C.
+  /// `product` is the memory for P, row by row and without gaps. Without it the sums go to C.
   explicit portable_gemm_device_kernel(const gemm_problem<T>& problem, C* product = nullptr)
       : problem_(problem),
         product_(product),
@@ -67,7 +68,7 @@ class portable_gemm_device_kernel {
   }
 
  private:
-  /// How an operand is read: its width is along rows of A or columns of B, its depth along the sums.
+  /// How an operand is read. Its width is along rows of A or columns of B, and its depth is along the sums.
   struct operand {
     operand(const T* data, std::int64_t along_width, std::int64_t along_depth, std::int64_t batch_stride)
         : width_stride(along_width),
@@ -85,7 +86,7 @@ class portable_gemm_device_kernel {
 
     std::int64_t width_stride;
     std::int64_t depth_stride;
-    bool by_depth;  ///< a pack's elements follow each other along the depth, else along the width
+    bool by_depth;  ///< the elements of a pack follow each other along the depth; otherwise along the width
     bool packs;     ///< a pack can be loaded at once
   };
 
@@ -159,7 +160,7 @@ class portable_gemm_device_kernel {
         write_result{C(problem_.alpha), C(problem_.beta), form_, c, problem_.c.row_stride, problem_.c.column_stride});
   }
 
-  /// A thread's pack of a tile that has `width` x `depth` elements from here on; zeros beyond.
+  /// A thread's pack of a tile with `width` x `depth` elements. Beyond these it has zeros.
   KOKKOS_FORCEINLINE_FUNCTION pack fetch(const operand& of, const place& at, const T* from, std::int64_t width,
                                          std::int64_t depth) const {
     const int wide = of.by_depth ? 1 : pack_elements;
@@ -207,7 +208,7 @@ class portable_gemm_device_kernel {
     }
   }
 
-  /// A thread's rows or columns: packs that are as far apart as all threads across take.
+  /// A thread's rows or columns. They are packs, whose distance is that of all packs of the threads across.
   KOKKOS_FORCEINLINE_FUNCTION static void read(const C* shared, C (&values)[PerThread]) {
     PRUMO_UNROLL
     for (int block = 0; block < PerThread / pack_elements; ++block) {

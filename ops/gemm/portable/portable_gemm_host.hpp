@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The matrix product on host cores, in the structure of Goto and van de Geijn, "Anatomy of high-performance
+/// The matrix product on host cores, with the structure of Goto and van de Geijn, "Anatomy of high-performance
 /// matrix multiplication", ACM TOMS 34 (2008): blocks of A and B are copied into slivers that the innermost
 /// loop reads in order, and a block of sums stays in registers over the length of a sliver.
 
@@ -47,8 +47,8 @@ constexpr std::int64_t divide_up(std::int64_t dividend, std::int64_t divisor) {
 }
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return divide_up(value, unit) * unit; }
 
-/// The largest macro-tile: slivers of B beside one of A in a 32 KiB first-level cache, the blocks of A, B and
-/// sums in about 1 MiB of second level.
+/// The largest macro-tile. Slivers of B and one of A fit into a first-level cache of 32 KiB, and the blocks of A, B and
+/// sums into about 1 MiB of the second level.
 template <class C>
 constexpr host_tiling largest_host_tiling() {
   using tile = register_tile<C>;
@@ -56,8 +56,8 @@ constexpr host_tiling largest_host_tiling() {
   return {round_up(240, tile::rows), round_up(wide, tile::columns), 256};
 }
 
-/// Tiles for `workers` teams: the cheapest by the slowest team's work, copying included, among the largest
-/// and its halves, evened out over the matrix.
+/// The tiles for `workers` teams. Of the largest tile and its halves, this takes the one with the least work for the
+/// slowest team, copying included. Then it makes the tiles equally large over the matrix.
 template <class C>
 host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
                                std::int64_t workers) {
@@ -71,7 +71,7 @@ host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, s
       candidate.rows = round_up(divide_up(m, divide_up(m, rows)), tile::rows);
       candidate.columns = round_up(divide_up(n, divide_up(n, columns)), tile::columns);
       const std::int64_t tiles = divide_up(m, candidate.rows) * divide_up(n, candidate.columns) * batch;
-      // Copying an element costs about as much as 16 multiply-adds of a vectorised loop.
+      // Copying an element takes about as long as 16 multiply-adds of a vectorised loop.
       const auto area = static_cast<double>(candidate.rows * candidate.columns);
       const auto edges = static_cast<double>(candidate.rows + candidate.columns);
       const double cost = static_cast<double>(divide_up(tiles, workers)) * (area + 16 * edges);
@@ -85,10 +85,9 @@ host_tiling choose_host_tiling(std::int64_t m, std::int64_t n, std::int64_t k, s
   return best;
 }
 
-/// C = act(alpha A B + beta C + bias) for k > 0. Each team works on macro-tiles of its own, in a stretch of the
-/// workspace of its own. The count of operations does not depend on the tiles where register_tile is not vectorised, as
-/// for counted scalars; vector registers also compute the padding of tiles at the edges, which no count
-/// includes.
+/// C = act(alpha A B + beta C + bias) for k > 0. Each team has its own macro-tiles and its own part of the workspace.
+/// With counted scalars register_tile is not vectorised, and the count of operations does not depend on the tiles.
+/// Vector registers also compute the padding of tiles at the edges, which is not counted.
 template <class T>
 class portable_gemm_host_kernel {
   using C = compute_t<T>;
@@ -106,7 +105,7 @@ class portable_gemm_host_kernel {
 
   std::int64_t tiles() const { return row_tiles_ * column_tiles_ * problem_.batch; }
 
-  /// Bytes of workspace a team.
+  /// The bytes of workspace for each team.
   static std::size_t workspace_bytes(const host_tiling& tiling) {
     const std::int64_t elements = block_of_a(tiling) + tiling.columns * tiling.depth + tiling.rows * tiling.columns;
     return static_cast<std::size_t>(round_up(elements * static_cast<std::int64_t>(sizeof(C)), 4096)) + 256;
@@ -135,7 +134,7 @@ class portable_gemm_host_kernel {
     T* c;
   };
 
-  /// Elements of the block of A, so that what follows it is aligned for vector registers.
+  /// The number of elements for the block of A, so that the next block is aligned for vector registers.
   static constexpr std::int64_t block_of_a(const host_tiling& tiling) {
     return round_up(tiling.rows * tiling.depth, 64);
   }
@@ -201,7 +200,8 @@ class portable_gemm_host_kernel {
     }
   }
 
-  /// Few rows at a time: rows that are a power of two apart share the sets of the first-level cache.
+  /// The number of rows at a time. It is small, because rows that are a power of two apart share sets of the
+  /// first-level cache.
   template <int Width>
   static void pack_across(C* out, const T* in, std::int64_t depth, std::int64_t along, std::int64_t deep) {
     constexpr int group = Width % 4 == 0 ? 4 : 2;
@@ -253,7 +253,7 @@ class portable_gemm_host_kernel {
     });
   }
 
-  /// The same with bias and activation, which take the sums' place before they are rounded to T.
+  /// The same with bias and activation, which are computed before the sums are rounded to T.
   void write_finished(C* sums, T* c, std::int64_t first_row, int rows, std::int64_t first_column, int columns) const {
     const C alpha = C(problem_.alpha);
     const C beta = C(problem_.beta);
@@ -301,8 +301,8 @@ class portable_gemm_host_kernel {
     }
   }
 
-  /// Calls function(row, vector) for each register, written out: an index that is known only at run time
-  /// would send all sums to memory, and a pragma to unroll is lost on the way through a compiler for devices.
+  /// Calls function(row, vector) for each register, without a loop. An index that is known only at run time would move
+  /// all sums to memory, and compilers for devices lose pragmas that unroll loops.
   template <class Function>
   static void for_each_register(const Function& function) {
     [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {

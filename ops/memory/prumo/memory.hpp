@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Filling and copying. Arguments, aliasing and errors as in <prumo/arithmetic.hpp>; no fence, unlike
-/// Kokkos::deep_copy without an instance, and any layouts may meet.
+/// Filling and copying. Arguments, aliasing and exceptions are as in <prumo/arithmetic.hpp>. There is no fence, unlike
+/// in Kokkos::deep_copy without an instance, and the two arrays may have any layouts.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>

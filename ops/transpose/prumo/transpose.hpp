@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The transpose of a matrix, from one place in memory to another.
+/// The transpose of a matrix, out of place.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>
@@ -12,9 +12,8 @@ namespace prumo {
 
 /// y(c, r) = x(r, c), every element.
 ///
-/// x: [rows x columns], y: [columns x rows], of any layouts and strides and of the same value type. x and y may not
-/// overlap: a transpose in place is not offered. Asynchronous. Throws
-/// argument_error, shape_error and alias_error.
+/// x: [rows x columns] and y: [columns x rows] have the same value type and any layouts and strides. They may not
+/// overlap, because there is no transpose in place. Asynchronous. Throws argument_error, shape_error and alias_error.
 void transpose(instance_ref space, const array_ref& x, const array_ref& y);
 template <class Space, class X, class Y>
 void transpose(const Space& space, const X& x, const Y& y) {

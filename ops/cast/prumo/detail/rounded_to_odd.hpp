@@ -10,9 +10,9 @@
 
 namespace prumo::detail {
 
-/// A float from which rounding to f16 or bf16 gives what rounding the double itself would: to odd, that is, truncated,
-/// with the last bit set where anything was lost. Rounded to nearest, the float could be a tie that the double is not
-/// (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Trans. Comput. 57, 2008).
+/// A float that rounds to the same f16 or bf16 as the double. It is rounded to odd: truncated, and its last bit is set
+/// if anything was lost. If it were rounded to nearest, the float could be a tie although the double is none (Boldo and
+/// Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Trans. Comput. 57, 2008).
 KOKKOS_FORCEINLINE_FUNCTION float rounded_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const auto widened = static_cast<double>(nearest);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Filling for operations that sometimes have nothing else to do.
+/// Fills arrays for operations that sometimes have nothing else to do.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>
