@@ -25,11 +25,11 @@ struct softmax_device_partition {
   /// The packs of a thread: as few as keep a row within threads that exchange registers, which need no barrier; the
   /// most where it is longer than that.
   static int packs_for(std::int64_t columns) {
+    const std::int64_t packs = (columns + pack_elements - 1) / pack_elements;
     int each = 1;
-    while (each < most_packs && std::int64_t{each} * pack_elements * exchange_threads < columns) each *= 2;
+    while (each < most_packs && std::int64_t{each} * exchange_threads < packs) each *= 2;
     return each;
   }
-  /// The threads of a row.
   static int group_for(std::int64_t columns, int packs) {
     const std::int64_t elements = static_cast<std::int64_t>(packs) * pack_elements;
     return group_threads((columns + elements - 1) / elements, most_threads);
@@ -37,29 +37,28 @@ struct softmax_device_partition {
 };
 
 /// A thread's share of a stretch of a row, in registers: packs of neighbouring elements where they can be loaded so,
-/// else single elements. Number `first` of the stretch is the share's first, and `step` further is the next. Beyond the
-/// stretch's end it holds -infinity, which adds nothing. Indices are short: a stretch fits into a team's registers, and
-/// wide ones would take registers of their own.
+/// else single elements a group's width apart. Beyond the stretch's end it holds -infinity, which adds nothing. Indices
+/// are short: a stretch fits into a team's registers, and wide ones would take registers of their own.
 template <class T, int Packs, bool InPacks>
 struct softmax_share {
   using C = compute_t<T>;
   static constexpr int pack_elements = device_pack_elements<T>;
   C values[Packs * pack_elements];
 
-  KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, int count, std::int64_t stride, int first, int step) {
+  KOKKOS_FORCEINLINE_FUNCTION void load_from(const T* source, int count, std::int64_t stride, int lane, int group) {
     constexpr C nothing = softmax_lowest<C>();
     if constexpr (InPacks) {
       // The stretch's length is a multiple of a pack's.
-      const auto* const own = reinterpret_cast<const device_pack<T>*>(source) + first;
-      const int pack_count = count / pack_elements - first;
+      const auto* const first = reinterpret_cast<const device_pack<T>*>(source) + lane;
+      const int pack_count = count / pack_elements - lane;
       device_pack<T> packs[Packs];
       // All loads before the first use. What is not loaded is set: left alone, it would be what the registers held, and
       // compilers keep registers for that.
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
-        const int place = pack * step;
+        const int place = pack * group;
         if (place < pack_count) {
-          packs[pack] = own[place];
+          packs[pack] = first[place];
         } else {
           PRUMO_UNROLL
           for (int i = 0; i < pack_elements; ++i) packs[pack].values[i] = static_cast<T>(nothing);
@@ -73,7 +72,7 @@ struct softmax_share {
       T loaded[Packs * pack_elements];
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        int index = element * step + first;
+        int index = element * group + lane;
         PRUMO_COMPUTE_FROM_HERE(index);
         loaded[element] = index < count ? source[index * stride] : static_cast<T>(nothing);
       }
@@ -83,25 +82,25 @@ struct softmax_share {
   }
 
   /// Writes what the formula makes of the values and of what is known of their row.
-  KOKKOS_FORCEINLINE_FUNCTION void store_to(T* target, int count, std::int64_t stride, int first, int step) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store_to(T* target, int count, std::int64_t stride, int lane, int group) const {
     if constexpr (InPacks) {
-      auto* const own = reinterpret_cast<device_pack<T>*>(target) + first;
-      const int pack_count = count / pack_elements - first;
+      auto* const first = reinterpret_cast<device_pack<T>*>(target) + lane;
+      const int pack_count = count / pack_elements - lane;
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
-        const int place = pack * step;
+        const int place = pack * group;
         if (place >= pack_count) continue;
         device_pack<T> result;
         PRUMO_UNROLL
         for (int i = 0; i < pack_elements; ++i) {
           result.values[i] = static_cast<T>(values[pack * pack_elements + i]);
         }
-        own[place] = result;
+        first[place] = result;
       }
     } else {
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        int index = element * step + first;
+        int index = element * group + lane;
         PRUMO_COMPUTE_FROM_HERE(index);
         if (index < count) target[index * stride] = static_cast<T>(values[element]);
       }

@@ -32,28 +32,29 @@ void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem)
   static const std::string label = softmax_label<Formula>("rows");
   using partition = softmax_device_partition<T>;
   constexpr int usual = partition::usual_threads;
-  constexpr int most = partition::most_packs;
-  const auto launch = [&]<int Packs, int MostThreads, class Group>(Group group) {
-    launch_teams(ctx.instance(), label,
-                 softmax_short_rows_kernel<T, Formula, Packs, InPacks, MostThreads, Group>(problem, group));
-  };
   const int packs = partition::packs_for(problem.columns);
-  if (packs == 1) {
-    return launch.template operator()<1, usual>(any_group(partition::group_for(problem.columns, 1), usual));
+  const int group = partition::group_for(problem.columns, packs);
+  const auto launch = [&]<int Packs, int Threads, int Group>() {
+    launch_teams(ctx.instance(), label,
+                 softmax_short_rows_kernel<T, Formula, Packs, InPacks, Threads, Group>(problem, group));
+  };
+  constexpr int most = partition::most_packs;
+  constexpr int many = partition::most_threads;
+  switch (group) {
+    case 1024: return launch.template operator()<most, many, 1024>();
+    case 512: return launch.template operator()<most, many, 512>();
+    case 256: return launch.template operator()<most, usual, 256>();
+    case 128: return launch.template operator()<most, usual, 128>();
+    case 64: return launch.template operator()<most, usual, 64>();
+    default: break;
   }
-  if constexpr (InPacks) {
-    if (problem.columns <= std::int64_t{packs} * partition::pack_elements * exchange_threads) {
-      constexpr group_of<exchange_threads, usual> group;
-      if (packs == 2) return launch.template operator()<2, usual>(group);
-      if (packs == 4) return launch.template operator()<4, usual>(group);
-      return launch.template operator()<most, usual>(group);
-    }
+  // More than one pack a thread means that a row has all threads that exchange registers.
+  switch (packs) {
+    case 1: return launch.template operator()<1, usual, 0>();
+    case 2: return launch.template operator()<2, usual, exchange_threads>();
+    case 4: return launch.template operator()<4, usual, exchange_threads>();
+    default: return launch.template operator()<most, usual, exchange_threads>();
   }
-  // All others share a kernel. It leaves a thread as many registers as one for teams of the usual size would: four of
-  // these are as large as the largest team.
-  const int group = partition::group_for(problem.columns, most);
-  const int threads = group <= usual ? usual : partition::most_threads;
-  launch.template operator()<most, partition::most_threads>(any_group(group, threads));
 }
 
 template <class Formula, bool InPacks, class Exec, class T>

@@ -5,55 +5,55 @@
 /// The kernels of softmax on a device for rows that fit into the registers of a team: read once and written once.
 
 #include "softmax_device_share.hpp"
-#include <prumo/detail/device/thread_groups.hpp>
 
 namespace prumo::detail {
 
-/// Rows that fit into the registers of a team: read once, written once. A group of threads takes a row.
-///
-/// Each exchange_threads threads of a group take a stretch of the row, so that a thread's packs lie this many packs
-/// apart, however large the group is. The compiler knows the distance, and makes it part of the instructions instead of
-/// keeping offsets in registers. In smaller groups single elements lie as many apart as the group has threads.
-template <class T, class Formula, int Packs, bool InPacks, int MostThreads, class Group>
+/// Rows that fit into the registers of a team: read once, written once. Group is the number of threads a row where it
+/// is known when this is compiled, else 0: offsets are then part of the instructions instead of in registers.
+template <class T, class Formula, int Packs, bool InPacks, int Threads, int Group = 0>
 class softmax_short_rows_kernel {
   using C = compute_t<T>;
-  static constexpr int loads = InPacks ? Packs : Packs * device_pack_elements<T>;
 
  public:
-  static constexpr int most_threads = MostThreads;
-  static constexpr int resident_teams = most_threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
+  static constexpr int most_threads = Threads;
+  static constexpr int resident_teams = Threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
 
-  softmax_short_rows_kernel(const softmax_problem<T>& problem, Group group) : problem_(problem), group_(group) {}
+  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), given_group_(group) {}
 
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
-  std::int64_t blocks_per_team() const { return group_.of_team(); }
-  int team_threads() const { return group_.threads() * group_.of_team(); }
-  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
+  std::int64_t blocks_per_team() const { return Threads / group(); }
+  int team_threads() const { return Threads; }
+  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(Threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
-    for_items_of_groups(member, group_, problem_.rows, [&](std::int64_t row, int lane) {
-      const int group = group_.threads();
-      const int step = InPacks || group > exchange_threads ? exchange_threads : group;
-      const int neighbour = lane & (exchange_threads - 1);
-      const int first = (lane - neighbour) * loads + neighbour;
+    join_scratch<C> scratch;
+    if constexpr (Group == 0 || Group > exchange_threads) scratch = team_join_scratch<C>(member, Threads);
+    const int groups = Threads / group();
+    const int lane = member.team_rank() & (group() - 1);
+    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
+    // All threads of a team go round equally often: they meet at barriers.
+    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * groups; begin < problem_.rows;
+         begin += step) {
+      const std::int64_t row = begin + member.team_rank() / group();
       const int count = row < problem_.rows ? static_cast<int>(problem_.columns) : 0;
       softmax_share<T, Packs, InPacks> share;
-      share.load_from(problem_.source + row * problem_.source_row_stride, count, problem_.source_column_stride, first,
-                      step);
-      const C shift = softmax_shift(join_group(member, scratch, group, share.largest(), join_maxima{}));
+      share.load_from(problem_.source + row * problem_.source_row_stride, count, problem_.source_column_stride, lane,
+                      group());
+      const C shift = softmax_shift(join_group(member, scratch, group(), share.largest(), join_maxima{}));
       const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
-      const C total = join_group(member, scratch, group, own, join_sums{});
+      const C total = join_group(member, scratch, group(), own, join_sums{});
       share.template finish_kept<Formula>(shift, Formula::row_factor(total));
-      share.store_to(problem_.target + row * problem_.target_row_stride, count, problem_.target_column_stride, first,
-                     step);
-    });
+      share.store_to(problem_.target + row * problem_.target_row_stride, count, problem_.target_column_stride, lane,
+                     group());
+    }
   }
 
  private:
+  KOKKOS_FORCEINLINE_FUNCTION constexpr int group() const { return Group > 0 ? Group : given_group_; }
+
   softmax_problem<T> problem_;
-  Group group_;
+  int given_group_;
 };
 
 /// Short rows that lie one behind the other, of lengths that packs do not fit: a team's rows together are whole packs,
@@ -88,25 +88,24 @@ class softmax_tile_kernel {
         target_(problem.target),
         rows_(problem.rows),
         columns_(static_cast<int>(problem.columns)),
-        group_(group_threads((problem.columns + most_elements - 1) / most_elements, exchange_threads), most_threads) {}
+        group_(group_threads((problem.columns + most_elements - 1) / most_elements, exchange_threads)) {}
 
   std::int64_t blocks() const { return columns_ == 0 ? 0 : rows_; }
-  std::int64_t blocks_per_team() const { return group_.of_team(); }
+  std::int64_t blocks_per_team() const { return most_threads / group_; }
   int team_threads() const { return most_threads; }
   std::size_t scratch_bytes() const {
     // Up to another pack goes into its alignment.
-    return static_cast<std::size_t>(group_.of_team() * columns_) * sizeof(T) + sizeof(pack);
+    return static_cast<std::size_t>(most_threads / group_ * columns_) * sizeof(T) + sizeof(pack);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    const int rows_at_once = group_.of_team();
+    const int rows_at_once = most_threads / group_;
     T* const tile = static_cast<T*>(member.team_scratch(0).get_shmem_aligned(
         static_cast<std::size_t>(rows_at_once * columns_) * sizeof(T), sizeof(pack)));
     const int thread = member.team_rank();
-    const int group = group_.threads();
-    const int lane = group_.lane_of(thread);
-    const int own_row = group_.number_of(thread);
+    const int lane = thread & (group_ - 1);
+    const int own_row = thread / group_;
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * rows_at_once;
     // rows_at_once is a multiple of a pack's elements, so every tile begins with a pack.
     for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * rows_at_once; begin < rows_;
@@ -119,12 +118,12 @@ class softmax_tile_kernel {
 
       const int own_count = own_row < rows_here ? columns_ : 0;
       softmax_share<T, packs, false> share;
-      share.load_from(tile + own_row * columns_, own_count, 1, lane, group);
-      const C shift = softmax_shift(join_neighbours(group, share.largest(), join_maxima{}));
+      share.load_from(tile + own_row * columns_, own_count, 1, lane, group_);
+      const C shift = softmax_shift(join_neighbours(group_, share.largest(), join_maxima{}));
       const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
-      const C total = join_neighbours(group, own, join_sums{});
+      const C total = join_neighbours(group_, own, join_sums{});
       share.template finish_kept<Formula>(shift, Formula::row_factor(total));
-      share.store_to(tile + own_row * columns_, own_count, 1, lane, group);
+      share.store_to(tile + own_row * columns_, own_count, 1, lane, group_);
       member.team_barrier();
 
       copy_tile(tile, target_ + begin * columns_, count, thread);
@@ -158,7 +157,7 @@ class softmax_tile_kernel {
   T* target_;
   std::int64_t rows_;
   int columns_;
-  any_group group_;
+  int group_;
 };
 
 }  // namespace prumo::detail

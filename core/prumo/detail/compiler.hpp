@@ -52,11 +52,8 @@ using c_array = T[static_cast<std::size_t>(Count)];
 
 /// Between the steps of an unrolled loop on a device: what follows from the int is computed after this place. AMD's
 /// compiler computes all the addresses of such a loop before its first step, far beyond the registers that there are.
-/// NVIDIA's keeps what it computed for a loop of loads until the stores of the same places.
 #if defined(__AMDGCN__)
 #define PRUMO_COMPUTE_FROM_HERE(integer) asm volatile("" : "+v"(integer))
-#elif defined(__CUDA_ARCH__)
-#define PRUMO_COMPUTE_FROM_HERE(integer) asm volatile("" : "+r"(integer))
 #else
 #define PRUMO_COMPUTE_FROM_HERE(integer) static_cast<void>(integer)
 #endif
