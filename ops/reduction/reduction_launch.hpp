@@ -224,11 +224,11 @@ class reduction_launcher {
                                                                                           problem, group));
     };
     if (threads == exchange_threads) {
-      launch(reduction_group<exchange_threads>());
+      launch(group_of<exchange_threads>());
     } else if (threads == exchange_threads / 2) {
-      launch(reduction_group<exchange_threads / 2>());
+      launch(group_of<exchange_threads / 2>());
     } else {
-      launch(any_group(threads, reduction_tuning::team_threads));
+      launch(any_group::of(threads));
     }
   }
 

@@ -63,7 +63,7 @@ class axes_reduction_device_kernel : public reduction_team<Policy> {
         length_(shares.length),
         items_(result_count_ * shares.segments),
         by_results_(result_count_),
-        group_(shares.threads, most_threads) {}
+        group_(any_group::of(shares.threads)) {}
 
   std::int64_t blocks() const { return items_; }
   std::int64_t blocks_per_team() const { return group_.of_team(); }
@@ -71,7 +71,13 @@ class axes_reduction_device_kernel : public reduction_team<Policy> {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     join_scratch<accumulator> scratch = team_join_scratch<accumulator>(member, most_threads);
-    for_items_of_groups(member, group_, items_, [&](std::int64_t item, int lane) {
+    const int lane = group_.lane_of(member.team_rank());
+    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * group_.of_team();
+    // All threads of a team go round equally often: they meet at barriers.
+    PRUMO_KEEP_LOOP
+    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * group_.of_team(); begin < items_;
+         begin += step) {
+      const std::int64_t item = begin + group_.number_of(member.team_rank());
       const bool is_there = item < items_;
       const int segment = is_there ? by_results_.quotient(static_cast<int>(item)) : 0;
       const int which = is_there ? static_cast<int>(item) - segment * result_count_ : 0;
@@ -79,13 +85,13 @@ class axes_reduction_device_kernel : public reduction_team<Policy> {
       kept_.find(which, place);
       const accumulator own = is_there ? share_of(source_ + place[0], segment, lane) : policy_.identity();
       const accumulator total = join_group(member, scratch, group_.threads(), own, combine_on_device<Policy>{policy_});
-      if (!is_there || lane != 0) return;
+      if (!is_there || lane != 0) continue;
       if (partial_ != nullptr) {
         partial_[item] = total;
       } else {
         results_[place[1]] = policy_.finish(total, count_);
       }
-    });
+    }
   }
 
  private:

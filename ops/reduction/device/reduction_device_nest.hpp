@@ -32,7 +32,7 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
     piece_ = std::clamp<std::int64_t>(columns, 1, segment);
     pieces_ = (columns + piece_ - 1) / piece_;
     items_ = total == 0 ? 0 : total / columns * pieces_;
-    group_ = any_group(device_group<stored>(piece_), most_threads);
+    group_ = any_group::of(device_group<stored>(piece_));
     const std::int64_t groups = group_.of_team();
     teams_ = std::max<std::int64_t>(1, std::min((items_ + groups - 1) / groups, (total + segment - 1) / segment));
   }
@@ -99,7 +99,7 @@ class nest_reduction_device_kernel : public reduction_team<Policy> {
   std::int64_t items_;
   std::int64_t teams_;
   published_word* words_ = nullptr;
-  any_group group_{1, most_threads};
+  any_group group_;
 };
 
 }  // namespace prumo::detail

@@ -8,7 +8,6 @@
 #include "reduction_device_share.hpp"
 
 #include <cstdint>
-#include <utility>
 
 namespace prumo::detail {
 
@@ -18,7 +17,7 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
   using team = reduction_team<Policy>;
   using typename team::accumulator;
   using stored = typename Policy::stored;
-  using share = share_of_stretch<Policy, decltype(std::declval<const Group&>().threads())>;
+  using share = share_of_stretch<Policy, decltype(Group().threads())>;
   using pack = device_pack<stored>;
   static constexpr int pack_elements = device_pack_elements<stored>;
 
@@ -39,14 +38,20 @@ class row_reduction_device_kernel : public reduction_team<Policy> {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     join_scratch<accumulator> scratch = team_join_scratch<accumulator>(member, most_threads);
-    for_items_of_groups(member, group_, problem_.rows, [&](std::int64_t row, int lane) {
+    const int lane = group_.lane_of(member.team_rank());
+    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * group_.of_team();
+    // All threads of a team go round equally often: they meet at barriers.
+    PRUMO_KEEP_LOOP
+    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * group_.of_team(); begin < problem_.rows;
+         begin += step) {
+      const std::int64_t row = begin + group_.number_of(member.team_rank());
       const bool is_there = row < problem_.rows;
       const accumulator own = is_there ? share_of(row, lane) : policy_.identity();
       const accumulator total = join_group(member, scratch, group_.threads(), own, combine_on_device<Policy>{policy_});
       if (is_there && lane == 0) {
         problem_.results[row * problem_.result_stride] = policy_.finish(total, problem_.columns);
       }
-    });
+    }
   }
 
  private:

@@ -5,7 +5,6 @@
 /// What the reductions of a device have in common: how work is shared out among segments, teams and groups of threads.
 
 #include "reduction_device_policy.hpp"
-#include <prumo/detail/device/thread_groups.hpp>
 #include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
@@ -66,10 +65,43 @@ int row_group(std::int64_t rows, std::int64_t columns) {
   return is_too_much && threads > 1 ? threads / 2 : threads;
 }
 
-/// This many threads of a team that take a stretch together, as the compiler knows.
+/// Threads of a team that take a stretch together: a power of two, so that threads come to their first loads after few
+/// instructions.
+class any_group {
+ public:
+  static any_group of(int threads) {
+    any_group result;
+    while ((1 << result.shift_) < threads) ++result.shift_;
+    return result;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int threads() const { return 1 << shift_; }
+  KOKKOS_FORCEINLINE_FUNCTION int of_team() const { return reduction_tuning::team_threads >> shift_; }
+  KOKKOS_FORCEINLINE_FUNCTION int number_of(int thread) const { return thread >> shift_; }
+  KOKKOS_FORCEINLINE_FUNCTION int lane_of(int thread) const { return thread & (threads() - 1); }
+
+ private:
+  int shift_ = 0;
+};
+
+/// So many threads as the compiler knows, which spares each half of its instructions before the first load.
 template <int Threads>
-using reduction_group = group_of<Threads, reduction_tuning::team_threads>;
-using whole_team = reduction_group<reduction_tuning::team_threads>;
+class group_of {
+ public:
+  /// A type of its own: what std::integral_constant converts itself with is no function of a device.
+  struct size {
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return Threads; }
+  };
+  KOKKOS_FORCEINLINE_FUNCTION static size threads() { return {}; }
+  KOKKOS_FORCEINLINE_FUNCTION static int of_team() { return reduction_tuning::team_threads / Threads; }
+  KOKKOS_FORCEINLINE_FUNCTION static int number_of(int thread) {
+    return static_cast<int>(static_cast<unsigned>(thread) / Threads);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static int lane_of(int thread) {
+    return static_cast<int>(static_cast<unsigned>(thread) % Threads);
+  }
+};
+using whole_team = group_of<reduction_tuning::team_threads>;
 
 /// What kernels of teams have in common.
 template <class Policy>
