@@ -10,12 +10,14 @@
 /// The instructions that AVX512_BF16 has are not used: they take subnormal numbers for zeros.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/vector_shuffle.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -112,22 +114,20 @@ struct vector_narrowing<bf16> : conversion_vectors {
 
   static void convert(const float* from, bf16* to) {
     // The upper half of every 32-bit word.
-    typedef short both_halves __attribute__((vector_size(2 * count)));
     const auto first = reinterpret_cast<both_halves>(rounded(from));
     const auto second = reinterpret_cast<both_halves>(rounded(from + count / 2));
-#if defined(__clang__)
-    const both_halves upper =
-        __builtin_shufflevector(first, second, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37,
-                                39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
-#else
-    const both_halves upper =
-        __builtin_shuffle(first, second, both_halves{1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
-                                                     33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63});
-#endif
+    const both_halves upper = odd_ones(first, second, std::make_index_sequence<count>());
     std::memcpy(static_cast<void*>(to), &upper, sizeof(upper));
   }
 
  private:
+  using both_halves = vector_of<short, 2 * count>;
+
+  template <std::size_t... At>
+  static both_halves odd_ones(both_halves a, both_halves b, std::index_sequence<At...>) {
+    return shuffle<short>(a, b, std::index_sequence<(2 * At + 1)...>());
+  }
+
   /// With the numbers in the upper halves.
   static words rounded(const float* from) {
     const floats values = load(from);

@@ -72,6 +72,11 @@ template <class Vector>
 
 #else
 inline constexpr bool has_streaming_stores = false;
+
+template <class Vector>
+void stream_vector(Vector* to, Vector value) {
+  std::memcpy(to, &value, sizeof(value));
+}
 #endif
 
 /// Copies `bytes` (a multiple of streaming_unit) from an aligned buffer to aligned memory, past the caches.
