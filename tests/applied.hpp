@@ -4,6 +4,7 @@
 /// \file
 /// An element-wise operation applied to chosen numbers: special values, the edges of a type.
 
+#include "all_scalars.hpp"
 #include <prumo/types.hpp>
 
 #include <gtest/gtest.h>
@@ -70,7 +71,5 @@ compute_t<T> largest() {
     return std::numeric_limits<T>::max();
   }
 }
-
-using all_scalars = testing::Types<float, double, f16, bf16>;
 
 }  // namespace prumo::tests

@@ -6,8 +6,8 @@
 #include <prumo/transpose.hpp>  // before gemm.hpp, whose enum was called transpose, too: nothing compiled in this order
 // clang-format on
 
+#include "filling.hpp"
 #include "gemm_problem.hpp"
-#include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
@@ -42,9 +42,7 @@ View filled(const View& view, float value) {
 /// 0, 1, 2, ... times `step`.
 vector ramp(std::size_t count, float step) {
   const vector result("bias", count);
-  const auto copy = tests::host_copy(result);
-  for (std::size_t i = 0; i < count; ++i) copy(i) = step * static_cast<float>(i);
-  tests::write_back(result, copy);
+  tests::set_elements(result, [&](std::size_t i) { return step * static_cast<float>(i); });
   return result;
 }
 

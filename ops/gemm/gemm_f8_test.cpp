@@ -2,13 +2,12 @@
 // Products of f8: on devices that have them, and how the others refuse. What is added to each test of the other types
 // is where the operands lie and what C's type is.
 
-#include "host_copy.hpp"
+#include "filling.hpp"
 #include "message_of.hpp"
 #include "registered_cases.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/gemm.hpp>
-#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <gmock/gmock.h>
@@ -25,22 +24,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
+using tests::set_uniform;
 using space = Kokkos::DefaultExecutionSpace;
 using host = Kokkos::DefaultHostExecutionSpace;
 
 template <class T, class Space = space>
 using rows_of = Kokkos::View<T**, Kokkos::LayoutRight, Space>;
-
-template <class View>
-void fill(const View& matrix, std::uint64_t stream) {
-  const auto copy = tests::host_copy(matrix);
-  for (std::size_t i = 0; i < matrix.extent(0); ++i) {
-    for (std::size_t j = 0; j < matrix.extent(1); ++j) {
-      copy(i, j) = random::uniform<typename View::value_type>(7, stream, i * matrix.extent(1) + j);
-    }
-  }
-  tests::write_back(matrix, copy);
-}
 
 /// alpha A B' + beta old, where sums of products are so short that no unit loses a bit of them: the factors and one
 /// rounding to bf16 are left.
@@ -128,8 +117,8 @@ TEST_F(gemm_f8_device, every_implementation_factor_and_mode) {
   for (const auto& [m, n, k] : {std::array<std::size_t, 3>{16, 16, 16}, {37, 40, 48}, {1, 8, 256}, {300, 136, 112}}) {
     const rows_of<f8_e4m3> a("a", m, k);
     const rows_of<f8_e4m3> b("b", n, k);
-    fill(a, 1);
-    fill(b, 2);
+    set_uniform(a, 1);
+    set_uniform(b, 2);
     for (const std::string_view implementation : {"", "cublasLt", "tuned"}) {
       for (const gemm_mode mode : {gemm_mode::strict, gemm_mode::fast_accumulation}) {
         for (const float alpha : {1.0f, -0.5f}) {
@@ -150,8 +139,8 @@ TEST_F(gemm_f8_device, column_major_matrices_and_padding) {
   constexpr std::size_t m = 64, n = 48, k = 80;
   const rows_of<f8_e4m3> a("a", m, k);
   const rows_of<f8_e4m3> b("b", n, k);
-  fill(a, 1);
-  fill(b, 2);
+  set_uniform(a, 1);
+  set_uniform(b, 2);
   // The same memory, seen as columns of A' and B.
   const Kokkos::View<f8_e4m3**, Kokkos::LayoutLeft, space, Kokkos::MemoryUnmanaged> a_columns(a.data(), k, m);
   const Kokkos::View<f8_e4m3**, Kokkos::LayoutLeft, space, Kokkos::MemoryUnmanaged> b_columns(b.data(), k, n);
@@ -173,8 +162,8 @@ TEST_F(gemm_f8_device, batches) {
     return Kokkos::subview(of, which, Kokkos::ALL, Kokkos::ALL);
   };
   for (std::size_t which = 0; which < batch; ++which) {
-    fill(matrix(a, which), which);
-    fill(matrix(b, which), 10 + which);
+    set_uniform(matrix(a, which), which);
+    set_uniform(matrix(b, which), 10 + which);
   }
   multiply(transposition::no, transposition::yes, 1, a, b, 0, c);
   for (std::size_t which = 0; which < batch; ++which) {

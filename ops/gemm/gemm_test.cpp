@@ -2,9 +2,9 @@
 // What the case's general test does not reach: operands of different layouts, NaN in what may not be read,
 // batches. Every implementation is called by name.
 
-#include "host_copy.hpp"
+#include "all_scalars.hpp"
+#include "filling.hpp"
 #include <prumo/gemm.hpp>
-#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <gtest/gtest.h>
@@ -20,43 +20,11 @@ namespace {
 
 using space = Kokkos::DefaultExecutionSpace;
 
-template <class T>
-using strided_matrix = Kokkos::View<T**, Kokkos::LayoutStride, space>;
-
-enum class placing { right, left, padded_right, padded_left, strided };
+using tests::place;
+using tests::placing;
+using tests::set_uniform;
 constexpr placing all_placings[] = {placing::right, placing::left, placing::padded_right, placing::padded_left,
                                     placing::strided};
-
-/// A matrix with a buffer of its own, placed as asked, every element of the buffer NaN.
-template <class T>
-strided_matrix<T> place(std::size_t rows, std::size_t columns, placing how) {
-  const std::size_t row_strides[] = {columns, 1, columns + 3, 1, 2 * columns + 5};
-  const std::size_t column_strides[] = {1, rows, 1, rows + 2, 2};
-  const auto index = static_cast<std::size_t>(how);
-  const Kokkos::LayoutStride layout(rows, std::max<std::size_t>(1, row_strides[index]), columns,
-                                    std::max<std::size_t>(1, column_strides[index]));
-  const strided_matrix<T> matrix("matrix", layout);
-  Kokkos::View<T*, space, Kokkos::MemoryUnmanaged> whole(matrix.data(), matrix.span());
-  Kokkos::deep_copy(whole, static_cast<T>(std::numeric_limits<float>::quiet_NaN()));
-  return matrix;
-}
-
-/// Writes values of a stream of the generator.
-template <class View>
-void fill(const View& matrix, std::uint64_t stream) {
-  using T = typename View::value_type;
-  const auto copy = tests::host_copy(matrix);
-  for (std::size_t i = 0; i < matrix.extent(0); ++i) {
-    for (std::size_t j = 0; j < matrix.extent(1); ++j)
-      copy(i, j) = random::uniform<T>(7, stream, i * matrix.extent(1) + j);
-  }
-  tests::write_back(matrix, copy);
-}
-
-template <class View>
-auto on_host(const View& matrix) {
-  return tests::host_copy(matrix);
-}
 
 template <class T>
 double value(const T& stored) {
@@ -70,9 +38,9 @@ transposition as_transposition(bool yes) { return yes ? transposition::yes : tra
 template <class T, class A, class B, class C>
 void expect_product(bool trans_a, bool trans_b, double alpha, const A& a, const B& b, double beta, double old,
                     const C& c, const std::string& what) {
-  const auto left = on_host(a);
-  const auto right = on_host(b);
-  const auto result = on_host(c);
+  const auto left = tests::host_copy(a);
+  const auto right = tests::host_copy(b);
+  const auto result = tests::host_copy(c);
   const std::size_t k = trans_a ? a.extent(0) : a.extent(1);
   const double u = unit_roundoff<compute_t<T>>();
   for (std::size_t i = 0; i < c.extent(0); ++i) {
@@ -120,8 +88,7 @@ class gemm_typed : public testing::Test {
   }
 };
 
-using types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(gemm_typed, types);
+TYPED_TEST_SUITE(gemm_typed, tests::all_scalars);
 
 TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
   using T = TypeParam;
@@ -131,7 +98,7 @@ TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
   // A library may have kernels for some devices only; the first is the one that takes what the others do not.
   std::set<std::string_view> at_home{"portable", this->implementations.front()};
   const auto plain = place<T>(m, m, placing::right);
-  fill(plain, 1);
+  set_uniform(plain, 1);
   for (const std::string_view implementation : this->implementations) {
     const auto c = place<T>(m, m, placing::right);
     if (this->run(implementation, false, false, 1, plain, plain, 0, c)) at_home.insert(implementation);
@@ -144,8 +111,8 @@ TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
           for (const bool trans_b : {false, true}) {
             const auto a = place<T>(trans_a ? k : m, trans_a ? m : k, pa);
             const auto b = place<T>(trans_b ? n : k, trans_b ? k : n, pb);
-            fill(a, 1);
-            fill(b, 2);
+            set_uniform(a, 1);
+            set_uniform(b, 2);
             for (const std::string_view implementation : this->implementations) {
               const auto c = place<T>(m, n, pc);  // NaN, which beta = 0 may not read
               const bool ran = this->run(implementation, trans_a, trans_b, 0.5, a, b, 0, c);
@@ -172,14 +139,14 @@ TYPED_TEST(gemm_typed, what_lies_between_the_elements_stays) {
   using T = TypeParam;
   const auto a = place<T>(13, 8, placing::right);
   const auto b = place<T>(8, 21, placing::right);
-  fill(a, 1);
-  fill(b, 2);
+  set_uniform(a, 1);
+  set_uniform(b, 2);
   for (const placing how : {placing::padded_right, placing::padded_left, placing::strided}) {
     for (const std::string_view implementation : this->implementations) {
       const auto c = place<T>(13, 21, how);
       if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
       const Kokkos::View<T*, space, Kokkos::MemoryUnmanaged> whole(c.data(), c.span());
-      const auto memory = on_host(whole);
+      const auto memory = tests::host_copy(whole);
       std::size_t untouched = 0;
       for (std::size_t i = 0; i < memory.extent(0); ++i) untouched += std::isnan(value(memory(i)));
       EXPECT_EQ(untouched, memory.extent(0) - 13 * 21) << implementation;
@@ -192,8 +159,8 @@ TYPED_TEST(gemm_typed, every_alpha_and_beta) {
   for (const std::size_t k : {std::size_t{5}, std::size_t{600}}) {
     const auto a = place<T>(50, k, placing::right);
     const auto b = place<T>(k, 70, placing::left);
-    fill(a, 1);
-    fill(b, 2);
+    set_uniform(a, 1);
+    set_uniform(b, 2);
     for (const double alpha : {1.0, -0.5, 0.0}) {
       for (const double beta : {1.0, 0.25, 0.0}) {
         for (const std::string_view implementation : this->implementations) {
@@ -217,7 +184,7 @@ TYPED_TEST(gemm_typed, alpha_zero_does_not_read_a_or_b) {
       const auto c = place<T>(9, 11, placing::left);
       if (beta != 0) Kokkos::deep_copy(c, static_cast<T>(3.0f));
       ASSERT_TRUE(this->run(implementation, false, false, 0, a, b, beta, c));
-      const auto result = on_host(c);
+      const auto result = tests::host_copy(c);
       for (std::size_t i = 0; i < 9; ++i) {
         for (std::size_t j = 0; j < 11; ++j) ASSERT_EQ(value(result(i, j)), 3 * beta) << implementation;
       }
@@ -229,16 +196,16 @@ TYPED_TEST(gemm_typed, nan_in_the_inputs_reaches_its_row_and_column_only) {
   using T = TypeParam;
   const auto a = place<T>(14, 9, placing::right);
   const auto b = place<T>(9, 34, placing::right);
-  fill(a, 1);
-  fill(b, 2);
-  const auto copy = on_host(a);
+  set_uniform(a, 1);
+  set_uniform(b, 2);
+  const auto copy = tests::host_copy(a);
   copy(3, 4) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
   copy(13, 0) = static_cast<T>(std::numeric_limits<float>::infinity());
   tests::write_back(a, copy);
   for (const std::string_view implementation : this->implementations) {
     const auto c = place<T>(14, 34, placing::right);
     if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
-    const auto result = on_host(c);
+    const auto result = tests::host_copy(c);
     for (std::size_t i = 0; i < 14; ++i) {
       for (std::size_t j = 0; j < 34; ++j) {
         EXPECT_EQ(std::isnan(value(result(i, j))), i == 3) << implementation;
@@ -255,10 +222,10 @@ TYPED_TEST(gemm_typed, empty_extents) {
     Kokkos::deep_copy(c, static_cast<T>(2.0f));
     ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right),
                           place<T>(0, 6, placing::right), 0.5, c));
-    EXPECT_EQ(value(on_host(c)(3, 5)), 1.0);
+    EXPECT_EQ(value(tests::host_copy(c)(3, 5)), 1.0);
     ASSERT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 0, placing::right),
                           place<T>(0, 6, placing::right), 0, c));
-    EXPECT_EQ(value(on_host(c)(3, 5)), 0.0);
+    EXPECT_EQ(value(tests::host_copy(c)(3, 5)), 0.0);
     EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(0, 5, placing::right),
                           place<T>(5, 6, placing::left), 0, place<T>(0, 6, placing::right)));
     EXPECT_TRUE(this->run(implementation, false, false, 1, place<T>(4, 5, placing::right),
@@ -277,11 +244,11 @@ TYPED_TEST(gemm_typed, batches) {
   const Kokkos::View<T***, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> shared(
       shared_matrix.data(), Kokkos::LayoutStride(batch, 0, 6, 19, 19, 1));
   for (std::size_t which = 0; which < batch; ++which) {
-    fill(Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL), which);
-    fill(Kokkos::subview(left, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
-    fill(Kokkos::subview(right, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
+    set_uniform(Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL), which);
+    set_uniform(Kokkos::subview(left, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
+    set_uniform(Kokkos::subview(right, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
   }
-  fill(shared_matrix, 30);
+  set_uniform(shared_matrix, 30);
   const auto check = [&](const auto& b) {
     for (const std::string_view implementation : this->implementations) {
       const Kokkos::View<T***, Kokkos::LayoutRight, space> c("c", batch, 17, 19);
@@ -303,8 +270,8 @@ TYPED_TEST(gemm_typed, const_and_unmanaged_views) {
   using T = TypeParam;
   const Kokkos::View<T**, Kokkos::LayoutRight, space> a("a", 3, 4);
   const Kokkos::View<T**, Kokkos::LayoutRight, space> b("b", 4, 5);
-  fill(a, 1);
-  fill(b, 2);
+  set_uniform(a, 1);
+  set_uniform(b, 2);
   const Kokkos::View<T[3][5], Kokkos::LayoutLeft, space> c("c");
   gemm(this->ctx, transposition::no, transposition::no, 1, Kokkos::View<const T**, Kokkos::LayoutRight, space>(a),
        Kokkos::View<const T**, Kokkos::LayoutRight, space, Kokkos::MemoryUnmanaged>(b), 0, c);

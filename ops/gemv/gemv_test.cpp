@@ -2,10 +2,10 @@
 // What the case's general test does not reach: operands of different layouts, NaN in what may not be read or in the
 // inputs, what is refused. Every implementation is called by name.
 
-#include "host_copy.hpp"
+#include "all_scalars.hpp"
+#include "filling.hpp"
 #include "message_of.hpp"
 #include <prumo/gemv.hpp>
-#include <prumo/philox.hpp>
 #include <prumo/spaces.hpp>
 
 #include <gmock/gmock.h>
@@ -24,53 +24,18 @@ using testing::HasSubstr;
 using space = Kokkos::DefaultExecutionSpace;
 
 template <class T>
-using strided_matrix = Kokkos::View<T**, Kokkos::LayoutStride, space>;
-template <class T>
 using strided_vector = Kokkos::View<T*, Kokkos::LayoutStride, space>;
 
-enum class placing { right, left, padded_right, padded_left, strided, strided_left };
+using tests::filled_with_nan;
+using tests::place;
+using tests::placing;
+using tests::set_uniform;
 constexpr placing all_placings[] = {placing::right,       placing::left,    placing::padded_right,
                                     placing::padded_left, placing::strided, placing::strided_left};
-
-/// A view with a buffer of its own, every element of the buffer NaN.
-template <class View>
-View filled_with_nan(const View& view) {
-  using T = typename View::value_type;
-  const Kokkos::View<T*, space, Kokkos::MemoryUnmanaged> whole(view.data(), view.span());
-  Kokkos::deep_copy(whole, static_cast<T>(std::numeric_limits<float>::quiet_NaN()));
-  return view;
-}
-
-template <class T>
-strided_matrix<T> place(std::size_t rows, std::size_t columns, placing how) {
-  const std::size_t row_strides[] = {columns, 1, columns + 3, 1, 2 * columns + 5, 2};
-  const std::size_t column_strides[] = {1, rows, 1, rows + 2, 2, 2 * rows + 5};
-  const auto index = static_cast<std::size_t>(how);
-  return filled_with_nan(
-      strided_matrix<T>("matrix", Kokkos::LayoutStride(rows, std::max<std::size_t>(1, row_strides[index]), columns,
-                                                       std::max<std::size_t>(1, column_strides[index]))));
-}
 
 template <class T>
 strided_vector<T> place(std::size_t entries, std::size_t stride) {
   return filled_with_nan(strided_vector<T>("vector", Kokkos::LayoutStride(entries, stride)));
-}
-
-/// Writes values of a stream of the generator.
-template <class View>
-void fill(const View& view, std::uint64_t stream) {
-  using T = typename View::value_type;
-  const auto copy = tests::host_copy(view);
-  if constexpr (View::rank() == 1) {
-    for (std::size_t i = 0; i < view.extent(0); ++i) copy(i) = random::uniform<T>(7, stream, i);
-  } else {
-    for (std::size_t i = 0; i < view.extent(0); ++i) {
-      for (std::size_t j = 0; j < view.extent(1); ++j) {
-        copy(i, j) = random::uniform<T>(7, stream, i * view.extent(1) + j);
-      }
-    }
-  }
-  tests::write_back(view, copy);
 }
 
 template <class T>
@@ -125,8 +90,7 @@ class gemv_typed : public testing::Test {
   }
 };
 
-using types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(gemv_typed, types);
+TYPED_TEST_SUITE(gemv_typed, tests::all_scalars);
 
 TYPED_TEST(gemv_typed, operands_of_every_layout_together) {
   using T = TypeParam;
@@ -135,10 +99,10 @@ TYPED_TEST(gemv_typed, operands_of_every_layout_together) {
     for (const placing how : all_placings) {
       for (const bool transposed : {false, true}) {
         const auto a = place<T>(transposed ? n : m, transposed ? m : n, how);
-        fill(a, 1);
+        set_uniform(a, 1);
         for (const std::size_t x_stride : {1, 3}) {
           const auto x = place<T>(n, x_stride);
-          fill(x, 2);
+          set_uniform(x, 2);
           for (const std::size_t y_stride : {1, 2}) {
             for (const std::string_view implementation : this->implementations) {
               const auto y = place<T>(m, y_stride);  // NaN, which beta = 0 may not read
@@ -166,8 +130,8 @@ TYPED_TEST(gemv_typed, what_lies_between_the_entries_stays) {
   using T = TypeParam;
   const auto a = place<T>(21, 13, placing::right);
   const auto x = place<T>(13, 1);
-  fill(a, 1);
-  fill(x, 2);
+  set_uniform(a, 1);
+  set_uniform(x, 2);
   for (const std::string_view implementation : this->implementations) {
     const auto y = place<T>(21, 3);
     if (!this->run(implementation, false, 1, a, x, 0, y)) continue;
@@ -184,8 +148,8 @@ TYPED_TEST(gemv_typed, every_alpha_and_beta_over_short_and_long_rows) {
     for (const placing how : {placing::right, placing::left}) {
       const auto a = place<T>(m, n, how);
       const auto x = place<T>(n, 1);
-      fill(a, 1);
-      fill(x, 2);
+      set_uniform(a, 1);
+      set_uniform(x, 2);
       for (const double alpha : {1.0, -0.5, 0.0}) {
         for (const double beta : {1.0, 0.25, 0.0}) {
           for (const std::string_view implementation : this->implementations) {
@@ -221,8 +185,8 @@ TYPED_TEST(gemv_typed, nan_and_infinity_in_a_reach_their_entries_only) {
   for (const placing how : {placing::right, placing::left}) {
     const auto a = place<T>(101, 39, how);
     const auto x = place<T>(39, 1);
-    fill(a, 1);
-    fill(x, 2);
+    set_uniform(a, 1);
+    set_uniform(x, 2);
     const auto copy = tests::host_copy(a);
     copy(3, 4) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
     copy(100, 38) = static_cast<T>(std::numeric_limits<float>::infinity());
@@ -275,7 +239,7 @@ TYPED_TEST(gemv_typed, empty_extents) {
 TYPED_TEST(gemv_typed, one_number_for_all_of_x) {
   using T = TypeParam;
   const auto a = place<T>(30, 20, placing::right);
-  fill(a, 1);
+  set_uniform(a, 1);
   const Kokkos::View<T, space> single("single");
   Kokkos::deep_copy(single, static_cast<T>(0.5f));
   const Kokkos::View<T*, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> x(single.data(),

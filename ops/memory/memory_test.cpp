@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the cases do not reach: every bit of what is moved, layouts that differ, refusals.
 
-#include "host_copy.hpp"
+#include "all_scalars.hpp"
+#include "filling.hpp"
+#include "message_of.hpp"
 #include <prumo/detail/word.hpp>
 #include <prumo/error.hpp>
 #include <prumo/memory.hpp>
@@ -12,18 +14,21 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <utility>
 
 namespace prumo {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using tests::column_major;
+using tests::row_major;
 using exec = Kokkos::DefaultExecutionSpace;
 
 template <class T>
 class memory_types : public testing::Test {};
-using all_types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(memory_types, all_types);
+TYPED_TEST_SUITE(memory_types, tests::all_scalars);
 
 /// Arbitrary bits. With enough rows they are all numbers of 16 bits. For larger types most are NaN with any payload.
 template <class T>
@@ -41,13 +46,8 @@ auto bits_of(T number) {
 
 template <class View>
 void put_any_bits(const View& view) {
-  const auto mirror = tests::host_copy(view);
-  for (std::size_t i = 0; i < view.extent(0); ++i) {
-    for (std::size_t j = 0; j < view.extent(1); ++j) {
-      mirror(i, j) = element_of_bits<typename View::value_type>(i * view.extent(1) + j);
-    }
-  }
-  tests::write_back(view, mirror);
+  std::size_t index = 0;
+  tests::set_elements(view, [&](auto...) { return element_of_bits<typename View::value_type>(index++); });
 }
 
 /// found(i, j) is expected(i, j), or expected(j, i), in every bit.
@@ -56,27 +56,23 @@ void expect_same_bits(const Expected& expected, const Found& found, bool transpo
   const auto all_expected = tests::host_copy(expected);
   const auto all_found = tests::host_copy(found);
   std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < found.extent(0); ++i) {
-    for (std::size_t j = 0; j < found.extent(1); ++j) {
-      const auto right = transposed ? all_expected(j, i) : all_expected(i, j);
-      wrong += bits_of(all_found(i, j)) == bits_of(right) ? 0 : 1;
-    }
-  }
+  tests::for_each_index(found, [&](auto i, auto j) {
+    const auto right = transposed ? all_expected(j, i) : all_expected(i, j);
+    wrong += bits_of(all_found(i, j)) == bits_of(right) ? 0 : 1;
+  });
   EXPECT_EQ(wrong, 0);
 }
 
 TYPED_TEST(memory_types, copies_keep_every_bit) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
-  using left = Kokkos::View<TypeParam**, Kokkos::LayoutLeft, exec>;
   context<exec> ctx;
-  const right x("x", 257, 256);
+  const row_major<TypeParam> x("x", 257, 256);
   put_any_bits(x);
-  const right alike("alike", 257, 256);
+  const row_major<TypeParam> alike("alike", 257, 256);
   copy(ctx, x, alike);
-  const left other("other", 257, 256);
+  const column_major<TypeParam> other("other", 257, 256);
   copy(ctx, x, other);
   const auto part = Kokkos::subview(x, std::pair{1, 200}, std::pair{3, 254});
-  const right of_part("of part", 199, 251);
+  const row_major<TypeParam> of_part("of part", 199, 251);
   copy(ctx, part, of_part);
   copy(ctx, x, x);
   ctx.fence();
@@ -86,11 +82,9 @@ TYPED_TEST(memory_types, copies_keep_every_bit) {
 }
 
 TYPED_TEST(memory_types, transposes_that_are_copies_keep_every_bit) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
-  using left = Kokkos::View<TypeParam**, Kokkos::LayoutLeft, exec>;
   context<exec> ctx;
-  const right x("x", 257, 256), y("y", 256, 257);
-  const left alike("alike", 256, 257);
+  const row_major<TypeParam> x("x", 257, 256), y("y", 256, 257);
+  const column_major<TypeParam> alike("alike", 256, 257);
   put_any_bits(x);
   transpose(ctx, x, alike);
   transpose(ctx, x, y);
@@ -100,11 +94,10 @@ TYPED_TEST(memory_types, transposes_that_are_copies_keep_every_bit) {
 }
 
 TYPED_TEST(memory_types, fills_with_the_number_that_the_type_has) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
   using C = compute_t<TypeParam>;
   context<exec> ctx;
   for (const C value : {C(0.1), C(-0.0), C(1e-41), std::numeric_limits<C>::infinity()}) {
-    const right whole("whole", 67, 65);
+    const row_major<TypeParam> whole("whole", 67, 65);
     put_any_bits(whole);
     const auto part = Kokkos::subview(whole, Kokkos::ALL, std::pair{1, 64});
     fill(ctx, value, part);
@@ -122,15 +115,8 @@ TEST(memory, refuses_shapes_and_overlap) {
   using vector = Kokkos::View<f16*, exec>;
   context<exec> ctx;
   const vector x("my x", 10), y("my y", 9);
-  std::string message = "nothing was thrown";
-  try {
-    copy(ctx, x, y);
-  } catch (const shape_error& caught) {
-    message = caught.what();
-  }
-  EXPECT_THAT(message, testing::StartsWith("prumo::copy: "));
-  EXPECT_THAT(message, testing::HasSubstr("'my x': f16 [10]"));
-  EXPECT_THAT(message, testing::HasSubstr("'my y': f16 [9]"));
+  EXPECT_THAT(tests::message_of<shape_error>([&] { copy(ctx, x, y); }),
+              AllOf(StartsWith("prumo::copy: "), HasSubstr("'my x': f16 [10]"), HasSubstr("'my y': f16 [9]")));
   EXPECT_THROW(copy(ctx, Kokkos::subview(x, std::pair{0, 9}), Kokkos::subview(x, std::pair{1, 10})), alias_error);
 }
 

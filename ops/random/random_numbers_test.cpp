@@ -2,6 +2,7 @@
 // Distributions by their moments and by Kolmogorov and Smirnov's distance, sequences that go on, layouts, refusals.
 // Seeds are fixed, so a test that passes once passes always; the bounds are those of 5 standard deviations.
 
+#include "all_scalars.hpp"
 #include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/error.hpp>
@@ -82,8 +83,7 @@ class random_numbers : public testing::Test {
   /// The distance between uniform numbers of [0, 1).
   static constexpr double spacing = roundoff;
 };
-using all_types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(random_numbers, all_types);
+TYPED_TEST_SUITE(random_numbers, tests::all_scalars);
 
 TYPED_TEST(random_numbers, uniform_moments) {
   const auto numbers = uniform_numbers<TypeParam>({11, 3, 0}, 0, 1);

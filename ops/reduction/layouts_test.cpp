@@ -2,7 +2,7 @@
 // Arrays of higher rank in any order, rows of any shape and alignment, and shapes that are refused.
 
 #include "all_reductions.hpp"
-#include "host_copy.hpp"
+#include "filling.hpp"
 
 #include <gmock/gmock.h>
 
@@ -28,26 +28,21 @@ TYPED_TEST_SUITE(reductions_of_layouts, reduced_types);
 template <class View>
 void expect_all_found(context<space>& ctx, const View& x, const std::string& what) {
   using T = typename View::non_const_value_type;
-  const auto host = tests::host_copy(x);
   double sum = 0;
   std::int64_t index = 0;
   std::int64_t highest = -1, lowest = -1;
   const auto count = static_cast<std::int64_t>(x.size());
-  for (std::size_t i = 0; i < x.extent(0); ++i) {
-    for (std::size_t j = 0; j < x.extent(1); ++j) {
-      for (std::size_t k = 0; k < x.extent(2); ++k, ++index) {
-        const double number = index == 2 * count / 3 || index == count - 1 ? 9
-                              : index == count / 5                         ? -9
-                              : index % 2 == 0                             ? 0
-                                                                           : 1;
-        host(i, j, k) = static_cast<T>(static_cast<compute_t<T>>(number));
-        sum += number;
-        if (number == 9 && highest < 0) highest = index;
-        if (number == -9) lowest = index;
-      }
-    }
-  }
-  tests::write_back(x, host);
+  tests::set_elements(x, [&](auto...) {
+    const double number = index == 2 * count / 3 || index == count - 1 ? 9
+                          : index == count / 5                         ? -9
+                          : index % 2 == 0                             ? 0
+                                                                       : 1;
+    sum += number;
+    if (number == 9 && highest < 0) highest = index;
+    if (number == -9) lowest = index;
+    ++index;
+    return static_cast<T>(static_cast<compute_t<T>>(number));
+  });
   const all_reductions found(ctx, x);
   EXPECT_EQ(found.argmax, highest) << what;
   EXPECT_EQ(found.argmin, lowest) << what;
@@ -89,14 +84,10 @@ TYPED_TEST(reductions_of_layouts, rows_of_any_shape_and_alignment) {
         const Kokkos::LayoutStride layout(rows, column_major ? 1 : columns, columns, column_major ? rows : 1);
         const Kokkos::View<TypeParam**, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> x(memory.data() + offset,
                                                                                                 layout);
-        const auto host = tests::host_copy(x);
-        for (std::size_t row = 0; row < rows; ++row) {
-          for (std::size_t column = 0; column < columns; ++column) {
-            const double number = column == (row * 7) % columns ? 5 : column % 2 == row % 2 ? 1 : -1;
-            host(row, column) = static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number));
-          }
-        }
-        tests::write_back(x, host);
+        const auto host = tests::set_elements(x, [columns = columns](std::size_t row, std::size_t column) {
+          const double number = column == (row * 7) % columns ? 5 : column % 2 == row % 2 ? 1 : -1;
+          return static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number));
+        });
         const Kokkos::View<TypeParam*, space> sums("sums", rows), largest("largest", rows);
         const Kokkos::View<std::int64_t*, space> places("places", rows);
         sum_rows(this->ctx_, x, sums);

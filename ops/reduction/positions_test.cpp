@@ -3,7 +3,8 @@
 // elements by their bits.
 
 #include "all_reductions.hpp"
-#include "host_copy.hpp"
+#include "all_scalars.hpp"
+#include "filling.hpp"
 #include <prumo/memory.hpp>
 #include <prumo/reduction.hpp>
 
@@ -24,19 +25,14 @@ using exec = Kokkos::DefaultExecutionSpace;
 
 template <class T>
 class positions : public testing::Test {};
-using all_types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(positions, all_types);
+TYPED_TEST_SUITE(positions, tests::all_scalars);
 
 /// argmax and argmin of rows that are all the same.
 template <class T>
 void expect_positions(const std::vector<T>& values, std::int64_t largest, std::int64_t smallest) {
   context<exec> ctx;
-  const Kokkos::View<T**, Kokkos::LayoutRight, exec> x("x", 3, values.size());
-  const auto source = tests::host_copy(x);
-  for (std::size_t r = 0; r < 3; ++r) {
-    for (std::size_t c = 0; c < values.size(); ++c) source(r, c) = values[c];
-  }
-  tests::write_back(x, source);
+  const tests::row_major<T> x("x", 3, values.size());
+  tests::set_elements(x, [&](std::size_t, std::size_t c) { return values[c]; });
   const Kokkos::View<std::int64_t*, exec> by_row("by_row", 3);
   for (const auto& [smallest_wanted, expected] : {std::pair{false, largest}, std::pair{true, smallest}}) {
     if (smallest_wanted) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: layouts that differ, parts of matrices, bits that no arithmetic makes, refusals.
 
-#include "host_copy.hpp"
+#include "all_scalars.hpp"
+#include "filling.hpp"
 #include "message_of.hpp"
 #include <prumo/error.hpp>
 #include <prumo/transpose.hpp>
@@ -11,57 +12,54 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
+#include <utility>
 
 namespace prumo {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using tests::column_major;
+using tests::row_major;
 using exec = Kokkos::DefaultExecutionSpace;
 
 template <class T>
 class transpose_types : public testing::Test {};
-using all_types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(transpose_types, all_types);
+TYPED_TEST_SUITE(transpose_types, tests::all_scalars);
 
 template <class X, class Y>
 void expect_transposed(const X& x, const Y& y, std::size_t working_set = 0) {
   context<exec> ctx;
   ctx.set_working_set(working_set);
-  const auto source = tests::host_copy(x);
-  for (std::size_t r = 0; r < x.extent(0); ++r) {
-    for (std::size_t c = 0; c < x.extent(1); ++c) {
-      source(r, c) = typename X::value_type(static_cast<float>((r * 131 + c * 7) % 1021) - 500.0f);
-    }
-  }
-  tests::write_back(x, source);
+  const auto source = tests::set_elements(x, [](std::size_t r, std::size_t c) {
+    return typename X::value_type(static_cast<float>((r * 131 + c * 7) % 1021) - 500.0f);
+  });
   transpose(ctx, x, y);
   ctx.fence();
   const auto result = tests::host_copy(y);
   std::int64_t wrong = 0;
-  for (std::size_t r = 0; r < x.extent(0); ++r) {
-    for (std::size_t c = 0; c < x.extent(1); ++c) wrong += result(c, r) != source(r, c) ? 1 : 0;
-  }
+  tests::for_each_index(x, [&](auto r, auto c) { wrong += result(c, r) != source(r, c) ? 1 : 0; });
   EXPECT_EQ(wrong, 0) << x.extent(0) << " x " << x.extent(1);
 }
 
 TYPED_TEST(transpose_types, any_two_layouts) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
-  using left = Kokkos::View<TypeParam**, Kokkos::LayoutLeft, exec>;
   for (const auto& [rows, columns] : {std::pair{1, 1}, std::pair{1, 77}, std::pair{77, 1}, std::pair{64, 64},
                                       std::pair{128, 256}, std::pair{130, 67}, std::pair{511, 72}}) {
-    expect_transposed(right("x", rows, columns), right("y", columns, rows));
-    expect_transposed(right("x", rows, columns), left("y", columns, rows));
-    expect_transposed(left("x", rows, columns), right("y", columns, rows));
-    expect_transposed(left("x", rows, columns), left("y", columns, rows));
+    expect_transposed(row_major<TypeParam>("x", rows, columns), row_major<TypeParam>("y", columns, rows));
+    expect_transposed(row_major<TypeParam>("x", rows, columns), column_major<TypeParam>("y", columns, rows));
+    expect_transposed(column_major<TypeParam>("x", rows, columns), row_major<TypeParam>("y", columns, rows));
+    expect_transposed(column_major<TypeParam>("x", rows, columns), column_major<TypeParam>("y", columns, rows));
   }
 }
 
 /// Rows that begin at a pack and end within one, and rows that do not.
 TYPED_TEST(transpose_types, parts_of_matrices) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
   for (const int begin : {0, 3, 8}) {
-    const auto x = Kokkos::subview(right("x", 160, 240), std::pair{0, 131}, std::pair{begin, begin + 149});
-    const auto y = Kokkos::subview(right("y", 160, 240), std::pair{0, 149}, std::pair{begin, begin + 131});
+    const auto x =
+        Kokkos::subview(row_major<TypeParam>("x", 160, 240), std::pair{0, 131}, std::pair{begin, begin + 149});
+    const auto y =
+        Kokkos::subview(row_major<TypeParam>("y", 160, 240), std::pair{0, 149}, std::pair{begin, begin + 131});
     expect_transposed(x, y);
   }
 }
@@ -69,14 +67,13 @@ TYPED_TEST(transpose_types, parts_of_matrices) {
 /// Transposes that are written past the caches on a host: whole and partial tiles, targets whose rows begin within a
 /// cache line, at different words or all at the same one, and more than one strip of columns.
 TYPED_TEST(transpose_types, streamed) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
   constexpr std::size_t much = std::size_t{1} << 40;
   for (const auto& [rows, columns] : {std::pair{1, 1}, std::pair{33, 15}, std::pair{128, 256}, std::pair{384, 130},
                                       std::pair{257, 321}, std::pair{131, 2300}, std::pair{1031, 67}}) {
     for (const int begin : {0, 1, 8}) {
       for (const int beside : {0, 5, 64}) {
-        const right whole("y", columns, begin + rows + beside);
-        expect_transposed(right("x", rows, columns),
+        const row_major<TypeParam> whole("y", columns, begin + rows + beside);
+        expect_transposed(row_major<TypeParam>("x", rows, columns),
                           Kokkos::subview(whole, std::pair{0, columns}, std::pair{begin, begin + rows}), much);
         const auto copy = tests::host_copy(whole);
         std::int64_t touched = 0;
@@ -93,28 +90,24 @@ TYPED_TEST(transpose_types, streamed) {
 }
 
 TYPED_TEST(transpose_types, what_lies_beside_the_output_stays) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
   context<exec> ctx;
-  const right x("x", 50, 60), whole("whole", 70, 80);
+  const row_major<TypeParam> x("x", 50, 60), whole("whole", 70, 80);
   Kokkos::deep_copy(whole, TypeParam(7.0f));
   ctx.set_working_set(std::size_t{1} << 40);  // streamed, on a host
   transpose(ctx, x, Kokkos::subview(whole, std::pair{4, 64}, std::pair{8, 58}));
   ctx.fence();
   const auto result = tests::host_copy(whole);
   std::int64_t wrong = 0;
-  for (std::size_t r = 0; r < 70; ++r) {
-    for (std::size_t c = 0; c < 80; ++c) {
-      const bool inside = r >= 4 && r < 64 && c >= 8 && c < 58;
-      wrong += static_cast<float>(result(r, c)) != (inside ? 0.0f : 7.0f) ? 1 : 0;
-    }
-  }
+  tests::for_each_index(whole, [&](auto r, auto c) {
+    const bool inside = r >= 4 && r < 64 && c >= 8 && c < 58;
+    wrong += static_cast<float>(result(r, c)) != (inside ? 0.0f : 7.0f) ? 1 : 0;
+  });
   EXPECT_EQ(wrong, 0);
 }
 
 TYPED_TEST(transpose_types, infinities_nan_and_the_sign_of_zero_are_moved) {
-  using right = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec>;
   context<exec> ctx;
-  const right x("x", 64, 64), y("y", 64, 64);
+  const row_major<TypeParam> x("x", 64, 64), y("y", 64, 64);
   const auto source = tests::host_copy(x);
   source(1, 2) = TypeParam(std::numeric_limits<float>::quiet_NaN());
   source(3, 4) = TypeParam(-std::numeric_limits<float>::infinity());
@@ -129,22 +122,19 @@ TYPED_TEST(transpose_types, infinities_nan_and_the_sign_of_zero_are_moved) {
 }
 
 TEST(transpose, refuses_shapes_and_overlap) {
-  using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
   context<exec> ctx;
-  const matrix x("my x", 4, 6), y("my y", 4, 6), square("square", 5, 5);
-  const std::string message = tests::message_of<shape_error>([&] { transpose(ctx, x, y); });
-  EXPECT_THAT(message, testing::StartsWith("prumo::transpose: "));
-  EXPECT_THAT(message, testing::HasSubstr("y with the rows of x as its columns"));
-  EXPECT_THAT(message, testing::HasSubstr("'my y': f32 [4 x 6]"));
+  const row_major<float> x("my x", 4, 6), y("my y", 4, 6), square("square", 5, 5);
+  EXPECT_THAT(tests::message_of<shape_error>([&] { transpose(ctx, x, y); }),
+              AllOf(StartsWith("prumo::transpose: "), HasSubstr("y with the rows of x as its columns"),
+                    HasSubstr("'my y': f32 [4 x 6]")));
   EXPECT_THROW(transpose(ctx, square, square), alias_error);
-  EXPECT_THROW(transpose(ctx, x, matrix("y", 6, 5)), shape_error);
+  EXPECT_THROW(transpose(ctx, x, row_major<float>("y", 6, 5)), shape_error);
 }
 
 TEST(transpose, nothing_to_do) {
-  using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
   context<exec> ctx;
-  transpose(ctx, matrix("x", 0, 7), matrix("y", 7, 0));
-  transpose(ctx, matrix("x", 7, 0), matrix("y", 0, 7));
+  transpose(ctx, row_major<float>("x", 0, 7), row_major<float>("y", 7, 0));
+  transpose(ctx, row_major<float>("x", 7, 0), row_major<float>("y", 0, 7));
   ctx.fence();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Inputs that are repeated along dimensions of the output, in transform; and how nests of loops are cut and numbered.
 
+#include "all_scalars.hpp"
 #include "host_copy.hpp"
 #include "message_of.hpp"
 #include <prumo/error.hpp>
@@ -76,8 +77,7 @@ void expect_weighted_sum(const X& x, const Y& y, const Z& z) {
 
 template <class T>
 class broadcasts : public testing::Test {};
-using all_types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(broadcasts, all_types);
+TYPED_TEST_SUITE(broadcasts, tests::all_scalars);
 
 /// Every way to repeat an input along dimensions of a cube, for rows that are whole packs and rows that are not.
 template <class T, class Layout>

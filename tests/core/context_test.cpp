@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "message_of.hpp"
 #include <prumo/context.hpp>
 
 #include <gmock/gmock.h>
@@ -22,13 +23,8 @@ TEST(context, workspace_grows_and_is_reused) {
 
 TEST(context, a_workspace_that_cannot_be_had_is_an_error_that_tells_its_size) {
   context<exec> ctx;
-  try {
-    ctx.workspace(std::size_t{1} << 60);
-    FAIL() << "no error";
-  } catch (const memory_error& error) {
-    EXPECT_NE(std::string(error.what()).find("a workspace of 1152921504606846976 bytes in "), std::string::npos)
-        << error.what();
-  }
+  EXPECT_THAT(tests::message_of<memory_error>([&] { ctx.workspace(std::size_t{1} << 60); }),
+              testing::HasSubstr("a workspace of 1152921504606846976 bytes in "));
 }
 
 TEST(context, a_workspace_that_cannot_grow_leaves_a_context_that_works) {

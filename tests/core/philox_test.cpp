@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "all_scalars.hpp"
 #include <prumo/philox.hpp>
 
 #include <gtest/gtest.h>
@@ -24,8 +25,7 @@ TEST(random, philox_gives_the_published_known_answers) {
 
 template <class T>
 class random_types : public testing::Test {};
-using all_types = testing::Types<float, double, f16, bf16>;
-TYPED_TEST_SUITE(random_types, all_types);
+TYPED_TEST_SUITE(random_types, tests::all_scalars);
 
 TYPED_TEST(random_types, values_are_odd_multiples_of_the_last_place_in_the_open_interval) {
   const double grid = std::ldexp(1.0, -scalar_traits<TypeParam>::significand_bits);

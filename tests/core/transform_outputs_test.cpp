@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Formulas with several outputs.
 
-#include "host_copy.hpp"
+#include "filling.hpp"
 #include "message_of.hpp"
 #include <prumo/error.hpp>
 #include <prumo/transform.hpp>
@@ -107,14 +107,8 @@ TEST(several_outputs, types_and_lengths_may_be_any) {
       const auto y = make(bf16()), c = make(bf16());
       const auto b = make(0.0);
       const auto d = make(0.0f);
-      const auto x_host = tests::host_copy(x);
-      const auto y_host = tests::host_copy(y);
-      for (std::size_t i = 0; i < length; ++i) {
-        x_host(i) = static_cast<f16>(static_cast<float>(i % 60));
-        y_host(i) = static_cast<bf16>(static_cast<float>(i % 40));
-      }
-      tests::write_back(x, x_host);
-      tests::write_back(y, y_host);
+      tests::set_elements(x, [](std::size_t i) { return static_cast<f16>(static_cast<float>(i % 60)); });
+      tests::set_elements(y, [](std::size_t i) { return static_cast<bf16>(static_cast<float>(i % 40)); });
       for (const bool streams : {false, true}) {
         if (streams) {
           transform(streaming, multiples{}, x, y, a, b, c, d);
@@ -148,12 +142,8 @@ TEST(several_outputs, layouts_differ_and_inputs_broadcast) {
   const Kokkos::View<float**, Kokkos::LayoutRight, memory> rows("rows", 50, 1), sums("sums", 50, 70);
   const Kokkos::View<float*, memory> columns("columns", 70);
   const Kokkos::View<float**, Kokkos::LayoutLeft, memory> products("products", 50, 70);
-  const auto rows_host = tests::host_copy(rows);
-  const auto columns_host = tests::host_copy(columns);
-  for (std::size_t i = 0; i < 50; ++i) rows_host(i, 0) = static_cast<float>(i);
-  for (std::size_t j = 0; j < 70; ++j) columns_host(j) = static_cast<float>(j * 3);
-  tests::write_back(rows, rows_host);
-  tests::write_back(columns, columns_host);
+  tests::set_elements(rows, [](std::size_t i, std::size_t) { return static_cast<float>(i); });
+  tests::set_elements(columns, [](std::size_t j) { return static_cast<float>(j * 3); });
   transform(instance, ramp{}, rows, columns, sums, products);
   instance.fence();
   const auto found_sums = tests::host_copy(sums);
