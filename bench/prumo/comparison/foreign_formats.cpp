@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/foreign_formats.hpp"
 
+#include "results/result_fields.hpp"
 #include "results/results_file.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -33,6 +35,14 @@ void set_foreign_time(json& result, double seconds) {
     result["reason"] = std::isfinite(seconds) ? fmt::format("its file says that it took {} s", seconds)
                                               : std::string("its file has no time for it");
   }
+}
+
+void require_version_1(const std::string& format, const json& version, const std::string& name) {
+  const auto number = number_of(version);
+  if (!number || *number == 1) return;
+  throw results_error(results_error::cause::input,
+                      fmt::format("{}: is {} JSON of version {}, but this prumo reads version 1; use a newer prumo",
+                                  sanitize(name), format, *number));
 }
 
 }  // namespace prumo::bench

@@ -20,6 +20,10 @@ namespace prumo::bench {
 /// Marks a foreign result as measured, or as failed where its time is not finite and positive. Seconds.
 void set_foreign_time(nlohmann::json& result, double seconds);
 
+/// \param version of the format of a document, where it tells one; `name` is the document's
+/// \throws results_error for a version that is not 1
+void require_version_1(const std::string& format, const nlohmann::json& version, const std::string& name);
+
 /// True for what Google Benchmark writes with --benchmark_out (fields `context` and `benchmarks`).
 [[nodiscard]] bool is_google_benchmark(const nlohmann::json& document);
 

@@ -4,9 +4,6 @@
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
 #include "statistics/statistics.hpp"
-#include "terminal/text.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -149,15 +146,10 @@ bool is_google_benchmark(const json& document) {
 
 comparison_source read_google_benchmark(const json& document, const std::string& name) {
   const json& context = field(document, "/context");
-  if (const auto version = number_of(field(context, "/json_schema_version")); version && *version != 1) {
-    throw results_error(
-        results_error::cause::input,
-        fmt::format("{}: is Google Benchmark JSON of version {}, but this prumo reads version 1; use a newer prumo",
-                    sanitize(name), *version));
-  }
   comparison_source source;
   source.name = name;
   source.format = "Google Benchmark";
+  require_version_1(source.format, field(context, "/json_schema_version"), name);
   read_context(context, source);
   std::vector<std::string> order;
   std::map<std::string, benchmark_entry> entries;

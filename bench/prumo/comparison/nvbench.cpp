@@ -3,7 +3,6 @@
 #include "comparison/foreign_formats.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
-#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -142,16 +141,10 @@ bool is_nvbench(const json& document) {
 }
 
 comparison_source read_nvbench(const json& document, const std::string& name, const std::string& folder) {
-  const auto major = number_of(field(document, "/meta/version/json/major"));
-  if (major && *major != 1) {
-    throw results_error(
-        results_error::cause::input,
-        fmt::format("{}: is nvbench JSON of version {}, but this prumo reads version 1; use a newer prumo",
-                    sanitize(name), *major));
-  }
   comparison_source source;
   source.name = name;
   source.format = "nvbench";
+  require_version_1(source.format, field(document, "/meta/version/json/major"), name);
   source.run = {{"command", field(document, "/meta/argv")},
                 {"versions", {{"nvbench", field(document, "/meta/version/nvbench/string")}}}};
   std::unordered_map<std::string, std::size_t> places;

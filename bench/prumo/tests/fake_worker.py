@@ -21,17 +21,17 @@ as long, the second F2 times. --starts is the file in which the processes of all
 Without --features it is of before there were features; with them it answers the requests among them alone. With --newer it
 says things that no front-end of today knows: a case of another kind, and a further field in each answer.
 
-WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
-WHAT is die, kill, hang, slow, garbage, not_an_object, wrong_id, no_ok, nan, negative, missing, missing_cases, endless, silent_close,
-wrong, liar, bad_count, bad_facts, unavailable, or error:KIND. With --once, faults happen only while FILE does not exist; the first creates it.
+fake_faults.py tells what WHERE and WHAT of a fault are. With --once, faults happen only while FILE does not exist; the first
+creates it.
 """
 import argparse
 import json
 import math
 import os
-import signal
 import sys
 import time
+
+from fake_faults import Faults, play
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2}
 LAUNCH = 2e-6
@@ -83,7 +83,7 @@ class Worker:
         for case in self.cases:
             case["parameters"] = [it for it in case["parameters"] if it["name"] not in options.without_parameters]
         self.prepared = {}
-        self.requests = {}
+        self.faults = Faults(options.faults, options.once)
         self.next_case = 1
         self.draws = 0
         self.factor_of_start = self.count_start()
@@ -263,80 +263,10 @@ class Worker:
         del self.prepared[request["case"]]
         return {}
 
-    # --- faults --------------------------------------------------------------------------------------------------
     def op_of(self, request):
         if "op" in request:
             return request["op"]
         return self.prepared.get(request.get("case"), {}).get("op", "")
-
-    def fault_for(self, request):
-        if self.options.once and os.path.exists(self.options.once):
-            return None
-        name, op = request["request"], self.op_of(request)
-        for where, what in self.options.faults:
-            place, _, number = where.partition("#")
-            wanted, _, wanted_op = place.partition(":")
-            key = (name, wanted_op)
-            if wanted != name or (wanted_op and wanted_op != op):
-                continue
-            self.requests[key] = self.requests.get(key, 0) + 1
-            if number and int(number) != self.requests[key]:
-                continue
-            if self.options.once:
-                open(self.options.once, "w").close()
-            return what
-        return None
-
-    def misbehave(self, what, request, answer):
-        """What to send instead of `answer`, already serialised; None: the answer as it is."""
-        if what == "die":
-            print("the fake worker was told to die", file=sys.stderr, flush=True)
-            os._exit(7)
-        if what == "unavailable":
-            print("there is no driver for the device", file=sys.stderr, flush=True)
-            os._exit(3)
-        if what == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if what == "hang":
-            time.sleep(3600)
-        if what == "slow":
-            time.sleep(0.3)
-            return None
-        if what == "garbage":
-            return "Intel MKL WARNING: this is no JSON"
-        if what == "not_an_object":
-            return "[1, 2]"
-        if what == "wrong_id":
-            return json.dumps(dict(answer, id=answer["id"] + 1000))
-        if what == "no_ok":
-            return json.dumps({k: v for k, v in answer.items() if k != "ok"})
-        if what == "nan":
-            return json.dumps(dict(answer, samples=[float("nan")]))
-        if what == "negative":
-            return json.dumps(dict(answer, samples=[1e-3, -1e-3]))
-        if what == "missing_cases":
-            return json.dumps({k: v for k, v in answer.items() if k != "cases"})
-        if what == "missing":
-            return json.dumps({"id": answer["id"], "ok": True})
-        if what == "wrong":
-            return json.dumps(dict(answer, verified=False, error=3.5, message="entry 17 is 2, expected 1"))
-        if what == "bad_count":
-            return json.dumps(dict(answer, counted={"total": 5, "source": "a guess"}))
-        if what == "bad_facts":
-            return json.dumps(dict(answer, device=dict(answer["device"], peaks=[{"unit": "horse"}])))
-        if what == "liar":
-            return json.dumps(dict(answer, verified=True, error=3.5))
-        if what == "endless":
-            sys.stdout.write("x" * (20 << 20))
-            sys.stdout.flush()
-            time.sleep(3600)
-        if what == "silent_close":
-            os.close(1)
-            time.sleep(3600)
-        if what.startswith("error:"):
-            return json.dumps({"id": answer["id"], "ok": False,
-                               "error": {"kind": what[6:], "message": "as the test asked"}})
-        raise SystemExit(f"unknown fault {what}")
 
     # --- the loop ------------------------------------------------------------------------------------------------
     def answer(self, request):
@@ -352,7 +282,7 @@ class Worker:
     def serve(self):
         for line in sys.stdin:
             request = json.loads(line)
-            what = self.fault_for(request)
+            what = self.faults.fault_for(request["request"], self.op_of(request))
             try:
                 answer = self.answer(request)
             except Refusal as refusal:
@@ -366,7 +296,7 @@ class Worker:
                     log.write(f"{request['request']} {' '.join(case)} {budget}{long}".strip() + "\n")
             if self.options.delay and request["request"] == "sample":
                 time.sleep(self.options.delay)
-            text = (what and self.misbehave(what, request, answer)) or json.dumps(answer)
+            text = (what and play(what, answer)) or json.dumps(answer)
             print(text, flush=True)
             if request["request"] == "quit":
                 return

@@ -29,8 +29,7 @@ class other_build {
   explicit other_build(const std::string& options = {}) {
     fs::create_directories(folder_.file("bin"));
     const std::string program = folder_.file("bin/prumo-worker-fake");
-    write_file(program, std::string("#!/bin/sh\nexec '") + PRUMO_PYTHON + "' '" + PRUMO_FAKE_WORKER + "' " + options +
-                            " \"$@\"\n");
+    write_file(program, "#!/bin/sh\nexec " + fake_worker_command(options) + " \"$@\"\n");
     fs::permissions(program, fs::perms::owner_all);
   }
   [[nodiscard]] std::string path() const { return folder_.file(""); }

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string worker(const std::string& name, const std::string& options) {
-  return name + "='" + PRUMO_PYTHON + "' '" + PRUMO_FAKE_WORKER + "' --noise 0 " + options;
+  return name + '=' + fake_worker_command("--noise 0 " + options);
 }
 
 /// A host of 20 GB/s and 200 GFLOP/s, and a GPU that is `speed` times as fast with 5 us for each call beside it.

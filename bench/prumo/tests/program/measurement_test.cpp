@@ -17,10 +17,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 json measure(const std::vector<std::string>& words, const std::string& worker = {}) {
-  const program_result result =
-      run_prumo(joined(joined({"bench", "-o", "-", "--no-probe"}, words), fake_worker_words(worker)));
-  if (result.out.empty()) throw std::runtime_error(result.err);
-  return json::parse(result.out);
+  return bench_with_fake_worker(joined({"--no-probe"}, words), worker);
 }
 
 std::vector<std::string> logged(const std::string& path, const std::string& request) {

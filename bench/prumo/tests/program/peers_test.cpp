@@ -26,8 +26,7 @@ using words = std::vector<std::string>;
 class peers : public testing::Test {
  public:
   peers() {
-    const std::string fake = joined_words(fake_worker().command);
-    make_script("prumo-worker-thing", "exec " + fake + " --backend thing-cpu --devices 2");
+    make_script("prumo-worker-thing", "exec " + fake_worker_command("--backend thing-cpu --devices 2"));
     make_script("prumo-worker-gone", "echo 'gone is not installed: install gone' >&2\nexit 3");
     make_script("python", "echo \"$2: not installed: pip install it\" >&2\nexit 3");
     ::setenv("PRUMO_TEST_WORKER_PATH", folder_.file("").c_str(), 1);
@@ -39,12 +38,6 @@ class peers : public testing::Test {
   }
 
  protected:
-  static std::string joined_words(const words& all) {
-    std::string text;
-    for (const std::string& it : all) text += (text.empty() ? "'" : " '") + it + "'";
-    return text;
-  }
-
   void make_script(const std::string& name, const std::string& lines) const {
     write_file(folder_.file(name), "#!/bin/sh\n" + lines + "\n");
     fs::permissions(folder_.file(name), fs::perms::owner_all);
@@ -52,8 +45,7 @@ class peers : public testing::Test {
 
   /// A short bench of the scripted worker `openmp:0` and of what `more` asks for.
   program_result bench(const words& more) const {
-    const words own = {"--no-search", "--worker",
-                       "openmp=" + joined_words(joined(fake_worker().command, {"--backend", "openmp"}))};
+    const words own = {"--no-search", "--worker", "openmp=" + fake_worker_command("--backend openmp")};
     return run_prumo(joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB", "-o", path()}, own), more));
   }
   [[nodiscard]] std::string path() const { return folder_.file("r.json"); }

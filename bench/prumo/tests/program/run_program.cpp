@@ -75,8 +75,19 @@ program_result run_prumo(const std::vector<std::string>& words) {
   return background_program(joined({PRUMO_PROGRAM}, words)).wait();
 }
 
+std::string fake_worker_command(const std::string& options) {
+  return std::string("'") + PRUMO_PYTHON + "' '" + PRUMO_FAKE_WORKER + "' " + options;
+}
+
 std::vector<std::string> fake_worker_words(const std::string& options) {
-  return {"--no-search", "--worker", std::string("fake='") + PRUMO_PYTHON + "' '" + PRUMO_FAKE_WORKER + "' " + options};
+  return {"--no-search", "--worker", "fake=" + fake_worker_command(options)};
+}
+
+nlohmann::json bench_with_fake_worker(const std::vector<std::string>& words, const std::string& worker_options) {
+  const program_result result =
+      run_prumo(joined(joined({"bench", "-o", "-"}, words), fake_worker_words(worker_options)));
+  if (result.out.empty()) throw std::runtime_error(result.err);
+  return nlohmann::json::parse(result.out);
 }
 
 std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more) {

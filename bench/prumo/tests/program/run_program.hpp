@@ -41,8 +41,14 @@ class background_program {
 /// Runs `prumo` with these words.
 program_result run_prumo(const std::vector<std::string>& words);
 
+/// The shell's command for the scripted worker.
+std::string fake_worker_command(const std::string& options);
+
 /// The words that make `prumo` use the scripted worker, and only that one.
 std::vector<std::string> fake_worker_words(const std::string& options = {});
+
+/// What `prumo bench` writes with these words and the scripted worker.
+nlohmann::json bench_with_fake_worker(const std::vector<std::string>& words, const std::string& worker_options);
 
 /// `words` followed by `more`.
 std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more);

@@ -22,14 +22,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using words = std::vector<std::string>;
 
-std::string fake_command(const std::string& options) {
-  return std::string("'") + PRUMO_PYTHON + "' '" + PRUMO_FAKE_WORKER + "' " + options;
-}
-
 /// A short bench of a scripted worker `openmp:0` with the options `own` of its own.
 words bench(const words& more, const std::string& own = {}) {
   return joined({"bench", "--op", "add", "--size", "2MB", "--no-search", "--worker",
-                 "openmp=" + fake_command("--backend openmp " + own)},
+                 "openmp=" + fake_worker_command("--backend openmp " + own)},
                 more);
 }
 
@@ -136,9 +132,9 @@ TEST_F(threads, the_plan_lists_them) {
 }
 
 TEST_F(threads, a_gpu_beside_the_host_is_measured_once) {
-  const json document = measured(
-      {"--threads", "1,2", "--no-probe", "--data", "resident", "--worker", "cuda=" + fake_command("--backend cuda")},
-      "--domains 2");
+  const json document = measured({"--threads", "1,2", "--no-probe", "--data", "resident", "--worker",
+                                  "cuda=" + fake_worker_command("--backend cuda")},
+                                 "--domains 2");
   std::multiset<std::string> rows;
   for (const json& it : document.at("results"))
     rows.insert(it.at("device").get<std::string>() + it.at("threads").dump());
@@ -147,8 +143,8 @@ TEST_F(threads, a_gpu_beside_the_host_is_measured_once) {
 
 TEST_F(threads, peers_are_confined_or_say_that_they_cannot) {
   const json document =
-      measured({"--threads", "1", "--no-probe", "--worker", "able=" + fake_command("--backend able-cpu"), "--worker",
-                "stubborn=" + fake_command("--backend stubborn-cpu --threads 4")});
+      measured({"--threads", "1", "--no-probe", "--worker", "able=" + fake_worker_command("--backend able-cpu"),
+                "--worker", "stubborn=" + fake_worker_command("--backend stubborn-cpu --threads 4")});
   std::map<std::string, json> results;
   for (const json& it : document.at("results")) results[it.at("device").get<std::string>()] = it;
   EXPECT_EQ(results.at("openmp:0").at("status"), "ok");
@@ -168,7 +164,7 @@ TEST_F(threads, a_number_with_which_a_worker_does_not_start_is_a_row_that_tells)
   const temporary_folder folder;
   const std::string script = folder.file("worker");
   write_file(script, "#!/bin/sh\n[ \"$OMP_NUM_THREADS\" = 2 ] && { echo 'two are too many' >&2; exit 7; }\nexec " +
-                         fake_command("--backend openmp --domains 4") + "\n");
+                         fake_worker_command("--backend openmp --domains 4") + "\n");
   fs::permissions(script, fs::perms::owner_all);
   const program_result result = run_prumo({"bench", "--op", "add", "--size", "2MB", "--no-search", "--worker",
                                            "openmp=" + script, "--threads", "1,2,4", "--no-probe", "-o", path()});
@@ -185,7 +181,7 @@ TEST_F(threads, two_builds_are_compared_with_each_number) {
   const temporary_folder other;
   fs::create_directories(other.file("bin"));
   const std::string program = other.file("bin/prumo-worker-openmp");
-  write_file(program, "#!/bin/sh\nexec " + fake_command("--backend openmp --domains 2") + "\n");
+  write_file(program, "#!/bin/sh\nexec " + fake_worker_command("--backend openmp --domains 2") + "\n");
   fs::permissions(program, fs::perms::owner_all);
   const program_result result =
       run_prumo(bench({"--threads", "1,2", "--no-probe", "--against", other.file(""), "-o", path()}, "--domains 2"));
@@ -236,11 +232,11 @@ TEST_F(threads, what_cannot_be_is_refused_with_what_to_do) {
   EXPECT_THAT(refused({"--threads", "64"}, 3),
               HasSubstr("--threads 64: only 4 hardware threads on 2 cores may be used here; choose no more"));
   EXPECT_THAT(
-      refused({"--threads", "1", "--device", "cuda:0", "--worker", "cuda=" + fake_command("--backend cuda")}, 2),
+      refused({"--threads", "1", "--device", "cuda:0", "--worker", "cuda=" + fake_worker_command("--backend cuda")}, 2),
       HasSubstr("cuda:0 is no device of the host; add openmp:0 to --device, or leave --threads out"));
   EXPECT_THAT(refused({"--threads", "1", "--suite", "theano-2017"}, 2), HasSubstr("--suite"));
-  const program_result peers_only =
-      run_prumo({"bench", "--threads", "1", "--op", "add", "--no-search", "--worker", "thing=" + fake_command("")});
+  const program_result peers_only = run_prumo(
+      {"bench", "--threads", "1", "--op", "add", "--no-search", "--worker", "thing=" + fake_worker_command("")});
   EXPECT_EQ(peers_only.code, 3);
   EXPECT_THAT(peers_only.err,
               HasSubstr("prumo's own worker for the host, which knows the processors, and there is none"));
