@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The fields of every message, each listed once. `fields` is a reader, a writer or a describer: it is told the name of
-/// a field, the member that holds it and what values are allowed.
+/// The fields of every message, each listed once. `fields` is a reader, a writer or a describer. Each call gives it the
+/// name of a field, the member that holds the value, and the allowed values.
 ///
 /// - required(): the field has to be there and must not be null.
 /// - optional(): a field that is absent or null leaves the member as it is. A member that holds nothing is written as

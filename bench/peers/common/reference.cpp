@@ -86,10 +86,11 @@ expected_entry reference::elementwise(std::int64_t index) const {
   return {value, stored_bound(type_, value, bound)};
 }
 
-/// The bound of a sum: an addition whose result is s is off by u |s| at most. In whatever order n independent numbers
-/// of mean 0 and variance 1/3 are added, the squares of all partial sums add up to n^2 / 6 at most on average, when
-/// they are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
-/// (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less.
+/// The bound of a sum. An addition with the result s has an error of at most u |s|. The numbers are independent, with a
+/// mean of 0 and a variance of 1/3. The squares of the partial sums of n numbers add up to n^2 / 6 on average if the
+/// numbers are added one by one, and to less in any other order. Errors of random sign pass 8 standard deviations,
+/// 8 u sqrt(sum s^2), once in 10^13 sums (Hoeffding). With four times the average for the sum of squares, this is 7 n
+/// u. For few numbers gamma_n sum |x| is the smaller bound.
 expected_entry reference::reduced(std::int64_t begin, std::int64_t count) const {
   const dtype computed = compute_type(type_);
   long double total = 0;
@@ -121,10 +122,13 @@ expected_entry reference::reduced(std::int64_t begin, std::int64_t count) const 
   return {total, stored_bound(type_, total, bound)};
 }
 
-/// The bound: x - max is rounded once, which exp turns into a relative error of u |x - max|; exp itself is within
-/// `ulps`, 2 `ulps` u. The terms of the sum carry the same at the largest distance, and the sum its own additions; the
-/// quotient takes two more roundings. The logarithm is within `ulps`, too; x - max, which may be taken apart, and the
-/// difference are rounded. What takes max + log(total) away at once rounds that sum: no more, as max is below 1.
+/// The bound of softmax. x - max is rounded once, and exp makes a relative error of u |x - max| of that. exp itself
+/// adds `ulps` units in the last place, 2 `ulps` u. Each term of the sum has these errors too, at most those of the
+/// largest distance, and the additions have their own. The quotient is rounded twice more.
+///
+/// The bound of log_softmax. The logarithm is within `ulps`. x - max and the last difference are rounded. An
+/// implementation may subtract max + log(total) in one step; it rounds that sum instead, whose error is no larger,
+/// because max is below 1.
 expected_entry reference::softmax(std::int64_t index) {
   const std::int64_t row = index / it_.n;
   if (row != cached_.row) {

@@ -14,10 +14,10 @@ struct context_difference {
   std::vector<std::string> values;  ///< one a side; what the files of one side do not agree on is joined by ` / `
 };
 
-/// What differs between the circumstances of the sides, the most telling first: machine, power and throttling,
-/// versions, compiler and flags, driver and libraries, threads, environment, clocks, system. What is not known on one
-/// side is no difference. Clocks that were measured count from 2 % on. Of devices beside each other only what could be
-/// chosen otherwise is told: not that another device has other clocks.
+/// How the circumstances of the sides differ, the most important first: machine, power and throttling, versions,
+/// compiler and flags, driver and libraries, threads, environment, clocks, system. A value that one side does not know
+/// is no difference. Measured clocks differ if they are more than 2 % apart. Where the sides are different devices,
+/// only what a user can choose is listed, so their clocks are not.
 [[nodiscard]] std::vector<context_difference> context_differences(const comparison& of);
 
 /// The device of a side for people: `AMD EPYC, 2 threads, on node7`.

@@ -36,11 +36,10 @@ class results_error : public std::runtime_error {
 /// `stop` one of `settled`, `budget`, `interrupted`.
 [[nodiscard]] nlohmann::json blank_result();
 
-/// What joins a case across files, machines and implementations: op, dtype, shape, layout, parameters,
-/// compute_mode, data, host_memory, cache and, where they were chosen, threads of `result`, but neither device nor
-/// implementation. The same
-/// case gives the same text whatever the order of fields or the spelling of numbers (1 and 1.0):
-/// `gemm/f32/k=2048,m=2048,n=2048/right/alpha=1,beta=0/strict/resident/-/cold`.
+/// The text by which a case is found in other files, on other machines and with other implementations. It has op,
+/// dtype, shape, layout, parameters, compute_mode, data, host_memory and cache of `result`, and its threads if they
+/// were chosen, but neither device nor implementation. A case has one text, whatever the order of fields or the
+/// spelling of numbers (1 and 1.0): `gemm/f32/k=2048,m=2048,n=2048/right/alpha=1,beta=0/strict/resident/-/cold`.
 /// \throws nlohmann::json::exception where `result` lacks one of these fields.
 [[nodiscard]] std::string result_key(const nlohmann::json& result);
 

@@ -12,14 +12,15 @@ struct variance_estimate {
   double degrees = 0;  ///< of freedom, above zero
 };
 
-/// Lets variances of many cases that share their machine support each other: empirical Bayes with a scaled inverse
-/// chi-squared prior whose scale and degrees d0 come from all variances together (Smyth, Statistical Applications in
-/// Genetics and Molecular Biology 3, 2004, equations of section 6.2). Each becomes (d0 s0^2 + d s^2) / (d0 + d) with
-/// the harmonic sum of d0 + d and of all degrees together: the prior is an estimate, too, which matters for few cases.
+/// Moderates the variances of many cases that share their machine by empirical Bayes: a scaled inverse chi-squared
+/// prior is estimated from all variances, its scale s0^2 and its degrees of freedom d0 (Smyth, Statistical Applications
+/// in Genetics and Molecular Biology 3, 2004, section 6.2). A variance s^2 of d degrees becomes (d0 s0^2 + d s^2) / (d0
+/// + d). Its degrees become the harmonic sum of d0 + d and the degrees of all variances together, because the prior is
+/// an estimate itself. That matters where there are few cases.
 ///
-/// A case whose variance is much larger than the others' is not drawn down to them: those that Holm's test at 1 % finds
-/// too large are left out of the prior and keep what is their own; this is the aim of Phipson, Lee, Majewski, Alexander
-/// and Smyth, Annals of Applied Statistics 10 (2016), by simpler means. A single case stays as it is.
+/// Variances that Holm's test at 1 % finds too large for the prior do not enter it and stay as they are. Phipson, Lee,
+/// Majewski, Alexander and Smyth (Annals of Applied Statistics 10, 2016) reach the same aim with a richer model. A
+/// single case stays as it is.
 /// \return the moderated estimates, in order
 [[nodiscard]] std::vector<variance_estimate> moderate_variances(std::span<const variance_estimate> variances);
 

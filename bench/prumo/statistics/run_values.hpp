@@ -32,11 +32,10 @@ struct process_run {
 
 /// How two runs that were measured in turns differ: the logarithm of the time after over the time before, by rounds.
 ///
-/// In each round that both have samples of, the logarithms of their medians differ by what differs between the two and
-/// by what the machine did within that round, some hundredths of a second; what it did from round to round is gone.
-/// The value is the mean of the middle half of these differences (the interquartile mean, of which a burst in every
-/// fourth round says nothing), its variance follows from the winsorized variance (Tukey and McLaughlin, Sankhya A 25,
-/// 1963).
+/// Each round in which both were measured gives one difference: that of the logarithms of their medians. A round takes
+/// some hundredths of a second, so slower changes of the machine's speed are the same for both and cancel. The value is
+/// the interquartile mean of the differences, which a burst of load in every fourth round does not move. Its variance
+/// follows from the winsorized variance (Tukey and McLaughlin, Sankhya A 25, 1963).
 /// \return absent for fewer than `fewest_rounds` rounds
 [[nodiscard]] std::optional<run_value> difference_by_rounds(const process_run& before, const process_run& after);
 

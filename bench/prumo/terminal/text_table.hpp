@@ -9,9 +9,10 @@
 
 namespace prumo::bench {
 
-/// A table of sanitised cells with aligned columns. Where the style does not ask for whole cells and the table is too
-/// wide, the last column is wrapped onto further lines, details are left out, columns of text (aligned left) are
-/// shortened, and at last all are; a line below the table then says so.
+/// A table of sanitised cells with aligned columns. A table that is too wide is made to fit, unless the style asks for
+/// whole cells. These steps follow each other until it fits: the last column is wrapped onto further lines, details are
+/// left out, columns of text (aligned left) are shortened, all columns are shortened. A line below the table then says
+/// what is missing.
 class text_table {
  public:
   enum class align { left, right };

@@ -2,12 +2,12 @@
 #pragma once
 
 /// \file
-/// Stretches of 16-bit numbers to float and back on a host, by the instructions that its vector units have for that.
-/// Compilers know those of f16 as instructions of single numbers only, and vectorise the arithmetic of
-/// <prumo/types.hpp> instead: some twenty operations a number, by which 16-bit arrays would take longer than those of
-/// twice their size. Of bf16 they make the widening well; to round to it masks need half the operations.
+/// Converts stretches of 16-bit numbers to float and back on a host, with the conversion instructions of its vector
+/// units. Compilers use the instructions for f16 for single numbers only. For stretches they vectorise the arithmetic
+/// of <prumo/types.hpp>, some twenty operations a number, and 16-bit arrays would take longer than arrays of twice
+/// their size. Compilers widen bf16 well. To round to bf16, masks need half the operations of what compilers make.
 ///
-/// The instructions that AVX512_BF16 has are not used: they take subnormal numbers for zeros.
+/// The instructions of AVX512_BF16 are not used, because they take subnormal numbers for zeros.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/vector_shuffle.hpp>

@@ -28,18 +28,16 @@ constexpr flop_counts one(flop_kind kind) {
 ///
 /// `Derived` gives
 /// - `case_info info() const`, made with elementwise_info();
-/// - `static void call(instance_ref, const parameters&, inputs..., output)`, which calls the operation; inputs and
-/// output
-///   are `const array_ref&`;
+/// - `static void call(instance_ref, const parameters&, inputs..., output)`, which calls the operation with
+///   `const array_ref&`s;
 /// - `template <class C> static auto formula(const parameters&)`, the function object of the kernel; or
-///   `static flop_counts count_call(const specification&)` where it depends on the parameters which one runs;
+///   `static flop_counts count_call(const specification&)` if the parameters decide which formula runs;
 /// - `static long double exact(const long double* inputs, const specification&)`;
 /// - `static constexpr double ulps`, the largest error in the compute type in units in the last place; or
-///   `static long double bound(inputs, const specification&, long double exact)` where the bound is none of that form;
-/// - where the count is to be pinned: `static constexpr flop_counts per_element()`, or of the parameters, the
-/// operations
-///   of one element counted by hand. A count that is not the kernel's is an error wherever it is used. Without it the
-///   kernel is run on one element;
+///   `static long double bound(inputs, const specification&, long double exact)` if the bound has another form;
+/// - optionally `static constexpr flop_counts per_element()`, or the same with the parameters as an argument: the
+///   operations of one element, counted by hand. A count that differs from the kernel's is an error wherever it is
+///   used. Without it the kernel is run on one element;
 /// - where it differs: `domain`, which numbers the inputs hold; `output_of<T>`, the type of the output;
 ///   `inputs_read(const parameters&)`.
 template <class Derived, class Exec, std::size_t Inputs>
