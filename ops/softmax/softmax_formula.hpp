@@ -16,6 +16,7 @@
 namespace prumo::detail {
 
 /// The maximum of nothing.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION constexpr C softmax_lowest() {
   return C(-Kokkos::Experimental::infinity_v<plain_scalar_t<C>>);
