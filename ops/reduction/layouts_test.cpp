@@ -84,8 +84,8 @@ TYPED_TEST(reductions_of_layouts, rows_of_any_shape_and_alignment) {
         const Kokkos::LayoutStride layout(rows, column_major ? 1 : columns, columns, column_major ? rows : 1);
         const Kokkos::View<TypeParam**, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> x(memory.data() + offset,
                                                                                                 layout);
-        const auto host = tests::set_elements(x, [columns = columns](std::size_t row, std::size_t column) {
-          const double number = column == (row * 7) % columns ? 5 : column % 2 == row % 2 ? 1 : -1;
+        const auto host = tests::set_elements(x, [width = columns](std::size_t row, std::size_t column) {
+          const double number = column == (row * 7) % width ? 5 : column % 2 == row % 2 ? 1 : -1;
           return static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number));
         });
         const Kokkos::View<TypeParam*, space> sums("sums", rows), largest("largest", rows);
