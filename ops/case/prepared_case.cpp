@@ -148,18 +148,13 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);
   const double part_cost = std::max(1.0, operation_.reference_part_cost(choice_.shape, choice_.values));
-  kept_reference own;
-  kept_reference& known = kept != nullptr ? *kept : own;
-  if (kept != nullptr) known.resize(static_cast<std::size_t>(parts));
-  // Threads share the parts out, so that each entry of `known` belongs to one of them.
+  if (kept != nullptr) kept->resize(static_cast<std::size_t>(parts));
   const auto reference = [&](std::int64_t part, std::vector<reference_entry>& entries) {
-    const auto place = static_cast<std::size_t>(part);
-    if (place < known.size() && !known[place].empty()) {
-      entries = known[place];
-      return;
-    }
-    operation_.reference(choice_, input_values(choice_), part, entries);
-    if (place < known.size()) known[place] = entries;
+    if (kept == nullptr) return operation_.reference(choice_, input_values(choice_), part, entries);
+    // Threads share the parts out, so that no other one looks at this entry.
+    std::vector<reference_entry>& known = (*kept)[static_cast<std::size_t>(part)];
+    if (known.empty()) operation_.reference(choice_, input_values(choice_), part, known);
+    entries = known;
   };
   return detail::compare(outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
 }
