@@ -36,7 +36,7 @@ std::optional<double> plausible_mhz(std::vector<double> hertz) {
   return megahertz >= 500 && megahertz <= 7000 ? std::optional(megahertz) : std::nullopt;
 }
 
-/// The number of rounds that take as long as `chain_blocks` blocks of the chain, about.
+/// How many rounds take about as long as `chain_blocks` blocks of the chain.
 std::int64_t rounds_for(const fma_kernel& kernel, double chain_blocks) {
   const double cycles = static_cast<double>(chain_rounds * chain_length) * chain_blocks;
   return std::max<std::int64_t>(1,

@@ -49,7 +49,8 @@ std::optional<bool> numa_balancing(const system_files& files);
 /// A size of /proc/meminfo (`MemTotal`), in bytes.
 std::optional<std::int64_t> memory_field(std::string_view proc_meminfo, std::string_view name);
 
-/// The memory of the machine, and what a process could still get. If the files do not say, the system is called.
+/// The bytes of the machine's memory, and the bytes that a process can still allocate. If /proc/meminfo cannot be read,
+/// the operating system is asked.
 std::optional<std::int64_t> memory_total(const system_files& files);
 std::optional<std::int64_t> memory_available(const system_files& files);
 

@@ -22,7 +22,7 @@ class thread_scalings {
   /// `results` of a document. They must outlive this object.
   explicit thread_scalings(const nlohmann::json& results);
 
-  /// True if numbers of threads were chosen at all.
+  /// Whether the run chose numbers of threads.
   [[nodiscard]] bool any() const { return !fewest_.empty(); }
 
   /// Absent if no number was chosen, or if the result or the one with the fewest threads has no time.

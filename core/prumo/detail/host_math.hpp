@@ -67,8 +67,9 @@ KOKKOS_FORCEINLINE_FUNCTION T power_of_two(T shifted) {
 ///
 /// With a fused multiply-add, the last step has an error of half a unit in the last place. The earlier steps and r
 /// itself add less than half a unit. Over all arguments of exp the sum was measured to be 0.91, so exp is one of the
-/// two numbers next to the exact one. Without a fused multiply-add each step would round twice. Therefore what 1 + r
-/// loses, which is an exact number (Dekker 1971), is added to the rest of the polynomial, a tenth of the whole.
+/// two numbers next to the exact one. Without a fused multiply-add each step would round twice. The rounding
+/// error of 1 + r is itself a number of type T (Dekker 1971). It is added to the rest of the polynomial, which is a
+/// tenth of the whole.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T exp_of_reduced(T r) {
   constexpr exp_series<T> series;

@@ -51,8 +51,8 @@ struct matmul_algorithm {
   cublasLtMatmulAlgo_t value;
 };
 
-/// A problem's descriptors and the algorithms that can compute it. The library is column-major and computes C' = B' A',
-/// so the first operand is B.
+/// The descriptors of a problem and the algorithms that can compute it. The library is column-major and computes
+/// C' = B' A'. Its first operand is B.
 class matmul_plan {
  public:
   matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes);

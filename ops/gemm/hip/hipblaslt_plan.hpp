@@ -47,7 +47,8 @@ class matmul_operation {
   prumo::detail::owned_handle<hipblasLtMatmulDesc_t, hipblasLtMatmulDescDestroy> operation_;
 };
 
-/// A problem's descriptors and what can compute it. Columns for rows: C' = B' A', so the first operand is B.
+/// The descriptors of a problem and the algorithms that can compute it. The library is column-major and computes
+/// C' = B' A'. Its first operand is B.
 class matmul_plan {
  public:
   matmul_plan(const plan_key& of, hipblasLtHandle_t handle, std::size_t workspace_bytes);
