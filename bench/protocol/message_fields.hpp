@@ -205,6 +205,7 @@ void list_fields(auto& fields, is<sample_answer> auto& it) {
   fields.optional("transfer", it.transfer);
   fields.optional("clock_mhz", it.clock_mhz, at_least(0));
   fields.optional("energy_j", it.energy_j, at_least(0));
+  fields.omitted("power_w", it.power_w, at_least(0));
   fields.optional("temperature_c", it.temperature_c);
   fields.optional("throttle", it.throttle);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace prumo::protocol {
 namespace {
@@ -57,17 +58,18 @@ timed_interval sampler::interval(std::uint64_t calls) {
   return measured;
 }
 
-void sampler::calibrate(sample_times& times) {
+void sampler::calibrate() {
+  if (batch_ > 0) return;
   batch_ = 1;
   const timed_interval first = interval(1);
-  if (length_of(first) >= long_first_call) return add(times, first);
+  if (length_of(first) >= long_first_call) return add(calibrated_, first);
   const std::uint64_t largest_batch = calls_.most_calls();
   while (batch_ < largest_batch) {
     const timed_interval measured = interval(batch_);
     const double elapsed = length_of(measured);
     if (elapsed >= least_interval_) {
       batch_ = whole_calls(static_cast<double>(batch_) * margin * least_interval_ / elapsed, largest_batch);
-      if (elapsed >= long_call) add(times, measured);
+      if (elapsed >= long_call) add(calibrated_, measured);
       return;
     }
     // If the interval is much too short, the estimate is poor, so the batch grows at most tenfold at once.
@@ -88,11 +90,11 @@ void sampler::add(sample_times& times, const timed_interval& measured) {
 
 sample_times sampler::sample(double seconds) {
   constexpr std::uint64_t most_samples = 1 << 20;
-  sample_times times;
+  calibrate();
+  sample_times times = std::exchange(calibrated_, {});
   // Nothing may be allocated between intervals, because that may return memory to the system or cause page faults.
   const std::uint64_t expected = whole_calls(seconds / least_interval_ + 8, most_samples);
   for (auto* list : {&times.wall, &times.device, &times.h2d, &times.d2h}) list->reserve(expected);
-  if (batch_ == 0) calibrate(times);
   double shortest = 1e300;
   while (times.wall.empty() || (times.seconds < seconds && times.wall.size() < expected)) {
     const timed_interval measured = interval(batch_);

@@ -19,6 +19,7 @@
 #include <prumo/serving/surroundings.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -148,8 +149,12 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
     open_case& sampled = find_open(request.case_id);
+    const bool is_calibrated = sampled.measured.is_calibrated();
+    sampled.measured.calibrate();
     const machine::device_reading before = machine::read_telemetry(instance_);
+    const auto begun = std::chrono::steady_clock::now();
     protocol::sample_times times = sampled.measured.sample(request.seconds);
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     const machine::device_reading after = machine::read_telemetry(instance_);
     protocol::sample_answer answer;
     answer.samples = times.device.empty() ? times.wall : std::move(times.device);
@@ -163,8 +168,10 @@ class worker_handler final : public protocol::request_handler {
     answer.temperature_c = after.temperature_c;
     answer.throttle = after.throttle;
     append(answer.throttle, before.throttle);
-    if (before.energy_j && after.energy_j && times.seconds >= least_energy_seconds) {
+    // Samples of the calibration were taken before the first reading, so this answer cannot tell their energy.
+    if (is_calibrated && before.energy_j && after.energy_j && elapsed >= least_energy_seconds) {
       answer.energy_j = *after.energy_j - *before.energy_j;
+      answer.power_w = *answer.energy_j / elapsed;
     }
     return answer;
   }
@@ -216,8 +223,9 @@ class worker_handler final : public protocol::request_handler {
     }
   };
 
-  /// The energy of shorter measurements is not known, because counters of energy advance in steps (telemetry.hpp).
-  static constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 0.5;
+  /// The energy of shorter measurements is not known, because counters of energy advance in steps (telemetry.hpp). These
+  /// are ten steps of a GPU's counter and twenty of a processor's.
+  static constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 1;
 
   static void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
     for (const std::string& it : more) {

@@ -2,6 +2,8 @@
 #include "cases/case_record.hpp"
 
 #include "results/result_fields.hpp"
+#include "results/time_interval.hpp"
+#include "statistics/median_interval.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -98,7 +100,10 @@ json case_record::finish(stop_reason why) const {
   result["reason"] = nullptr;
   result["time_s"] = {{"median", summary.median}, {"p25", summary.p25},     {"p75", summary.p75},
                       {"samples", samples_},      {"stop", to_string(why)}, {"clock", clock_}};
-  if (!rounds_.empty()) result["time_s"]["rounds"] = json::array({rounds_});
+  if (!rounds_.empty()) {
+    result["time_s"]["rounds"] = json::array({rounds_});
+    result["time_s"]["interval"] = interval_entry(interval_by_rounds(samples_, rounds_), summary.median);
+  }
   result["wall_s"] = !wall_.empty() ? median_or_null(wall_) : clock_ == "wall" ? json(summary.median) : json();
   if (transferred_) {
     result["transfer"] = {{"h2d_s", median_or_null(h2d_)},
@@ -108,7 +113,8 @@ json case_record::finish(stop_reason why) const {
   }
   result["clock_mhz"] = median_or_null(clocks_mhz_);
   result["temperature_c"] = or_null(temperature_c_);
-  if (energy_calls_ > 0) result["energy_j"] = energy_j_ / energy_calls_;
+  // The counters of GPUs advance in steps that are longer than a turn, so their energy is that of the sustained state.
+  result["energy_j"] = energy_calls_ > 0 ? json(energy_j_ / energy_calls_) : field(result, "/states/sustained/energy_j");
   if (!throttle_.empty()) {
     result["warnings"].push_back(fmt::format("the device was throttled: {}", fmt::join(throttle_, ", ")));
   }

@@ -34,6 +34,12 @@ class case_record {
   void add_sample(const protocol::sample_answer& sample);
   /// Ends a round. All cases of a batch go through the rounds together.
   void end_round();
+  /// What the case does in the state `burst` or `sustained`; docs/results.md has the fields.
+  void set_power_state(const std::string& name, nlohmann::json state) {
+    result_["states"][name] = std::move(state);
+  }
+  /// What a reader of the figures must know.
+  void warn(const std::string& warning) { result_["warnings"].push_back(warning); }
   void set_counted(nlohmann::json counted) { result_["flops"]["counted"] = std::move(counted); }
 
   /// The case ends without a time. `status` is `skipped`, `unsupported` or `failed`.
@@ -45,7 +51,8 @@ class case_record {
   [[nodiscard]] bool verified_wrong() const { return wrong_; }
   [[nodiscard]] bool compared() const { return compared_; }
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
-  [[nodiscard]] bool has_energy() const { return energy_calls_ > 0; }
+  /// The number of samples of each round.
+  [[nodiscard]] const std::vector<std::size_t>& rounds() const { return rounds_; }
 
   /// The finished entry of a case with samples.
   [[nodiscard]] nlohmann::json finish(stop_reason why) const;

@@ -104,13 +104,26 @@ void live_case::sample(double seconds, bool discards) {
     interval_seconds_ = intervals / static_cast<double>(answer.samples.size());
     if (discards && can_discard_settling(elapsed, seconds)) return;
     record_.add_sample(answer);
-    ++rounds_;
     sampled_seconds_ += std::min(elapsed, intervals);
   });
 }
 
+std::optional<protocol::sample_answer> live_case::look(double seconds) {
+  std::string why;
+  try {
+    ensure_prepared();
+    return client_.sample(prepared_->case_id, seconds, slow_seconds_);
+  } catch (const request_refused& refusal) {
+    why = refusal.what();
+  } catch (const worker_failure& failure) {
+    why = failure.what();
+  }
+  record_.warn("burst and sustained were not measured: " + why);
+  return std::nullopt;
+}
+
 void live_case::check_stop() {
-  if (!open() || !is_measured_enough(record_.samples(), sampled_seconds_, rounds_, rule_)) return;
+  if (!open() || !is_measured_enough(record_.samples(), record_.rounds(), sampled_seconds_, rule_)) return;
   done_ = true;
   why_ = stop_reason::settled;
 }

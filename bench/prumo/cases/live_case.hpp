@@ -34,6 +34,10 @@ class live_case {
   /// the machine may not have settled yet.
   void sample(double seconds, bool discards);
 
+  /// Samples for this time that do not count for the case: what it does in another state of the machine. Absent if the
+  /// worker failed; the case keeps its own samples then, and gets a warning.
+  [[nodiscard]] std::optional<protocol::sample_answer> look(double seconds);
+
   /// The case is settled if its samples satisfy the stopping rule.
   void check_stop();
   /// No further samples.
@@ -72,7 +76,6 @@ class live_case {
   stopping_rule rule_;
   std::optional<protocol::prepare_answer> prepared_;
   int generation_ = 0;
-  std::size_t rounds_ = 0;
   double sampled_seconds_ = 0;
   double last_seconds_ = 0;
   double interval_seconds_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "measure/group_measurement.hpp"
 
+#include "measure/power_states.hpp"
 #include "statistics/stopping.hpp"
 #include "terminal/interrupt.hpp"
 
@@ -181,17 +182,27 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
   }
 }
 
-/// One long look at each case that has time left, or for which it was kept.
-void group_measurer::measure_energy(const group_setting& setting, batch& now) {
+bool group_measurer::owes_power_states(const planned_case& which, const measure_options& options) const {
+  if (options.states == state_choice::all) return true;
+  return options.states == state_choice::largest && which.is_largest_kernel &&
+         has_transfers(fleet_.devices()[which.device].summary);
+}
+
+/// Each case that has time left, or for which time was kept, in the states `burst` and `sustained`. Peers are measured
+/// in them like prumo, whether or not they tell their clock and energy.
+void group_measurer::measure_states(const group_setting& setting, batch& now) {
+  if (setting.options.states == state_choice::none) return;
   for (member* it : now.cases) {
     const case_record& record = it->measured.record();
-    if (!has_transfers(it->measured.device().summary) || !may_tell_energy(it->planned->device)) continue;
-    if (record.ended() || record.samples().empty() || record.has_energy()) continue;
-    const bool kept = setting.keeps_energy_time && it->planned->is_largest_kernel;
-    if (!kept && setting.case_seconds - it->measured.sampled_seconds() < energy_look_seconds) continue;
-    if (seconds_until(setting.deadline) < energy_look_seconds) continue;
-    it->measured.sample(energy_look_seconds, false);
-    if (!record.has_energy()) without_energy_.insert(it->planned->device);
+    if (record.ended() || record.samples().empty()) continue;
+    const bool owed = owes_power_states(*it->planned, setting.options);
+    if (setting.options.states != state_choice::all) {
+      if (!has_transfers(it->measured.device().summary)) continue;
+      const double spare = setting.case_seconds - it->measured.sampled_seconds();
+      if (!(owed && setting.keeps_state_time) && spare < power_states_seconds) continue;
+    }
+    if (seconds_until(setting.deadline) < power_states_seconds) continue;
+    measure_power_states(it->measured, setting.deadline);
   }
 }
 
@@ -210,7 +221,10 @@ void group_measurer::measure_batch(const planned_group& group, const group_setti
   }
   step("");
   sample_in_turns(group, setting, now);
-  if (group.process_run == 0) measure_energy(setting, now);
+  if (group.process_run == 0) {
+    step(": burst and sustained");
+    measure_states(setting, now);
+  }
   for (const member* it : now.cases) times_.learn_call(group, *it->planned, it->measured.samples());
   for (const live_probe* it : now.probes) {
     times_.learn_call(it->group, it->group.cases.front(), it->measured.samples());

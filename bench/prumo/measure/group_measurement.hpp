@@ -15,21 +15,17 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace prumo::bench {
-
-/// How long a GPU is measured without a break for its energy, because its counter advances in steps longer than a turn.
-inline constexpr double energy_look_seconds = 0.75;
 
 /// What is needed beside the plan to measure a group.
 struct group_setting {
   measure_options options;
   steady_time deadline;           ///< of the run; each case gets one sample at least
   double case_seconds = 10;       ///< the time for a case after its first sample
-  bool keeps_energy_time = true;  ///< a planned_case::is_largest_kernel may use energy_look_seconds more
+  bool keeps_state_time = true;  ///< a planned_case::is_largest_kernel may use power_states_seconds more
   std::function<void(const std::string&)> on_step;  ///< called with what runs now
 };
 
@@ -46,8 +42,8 @@ class group_measurer {
   /// \return one entry a case of `group`, in order \throws interrupted
   [[nodiscard]] std::vector<measured_case> measure(const planned_group& group, const group_setting& setting);
 
-  /// False for a device that was asked and reported no energy.
-  [[nodiscard]] bool may_tell_energy(std::size_t device) const { return !without_energy_.contains(device); }
+  /// True if the states `burst` and `sustained` are to be measured of the case: time is reserved for them.
+  [[nodiscard]] bool owes_power_states(const planned_case& which, const measure_options& options) const;
 
  private:
   /// A case of the group while it is measured.
@@ -64,14 +60,13 @@ class group_measurer {
   void verify(const planned_group& group, const group_setting& setting, batch& now);
   nlohmann::json counted_flops(const planned_group& group, const group_setting& setting, batch& now);
   void measure_batch(const planned_group& group, const group_setting& setting, batch& now);
-  void measure_energy(const group_setting& setting, batch& now);
+  void measure_states(const group_setting& setting, batch& now);
   void sample_in_turns(const planned_group& group, const group_setting& setting, batch& now);
 
   worker_fleet& fleet_;
   time_model& times_;
   ceiling_store& ceilings_;
   std::map<std::string, nlohmann::json> counted_;
-  std::set<std::size_t> without_energy_;  ///< devices that reported no energy although they were asked long enough
 };
 
 }  // namespace prumo::bench

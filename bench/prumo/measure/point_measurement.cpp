@@ -11,8 +11,9 @@
 namespace prumo::bench {
 namespace {
 
-measure_options without_probes(measure_options options) {
+measure_options times_alone(measure_options options) {
   options.probe_ceilings = false;
+  options.states = state_choice::none;
   return options;
 }
 
@@ -22,7 +23,7 @@ point_measurer::point_measurer(worker_fleet& fleet, results_writer& writer, meas
                                std::function<void(const std::string&)> on_step)
     : fleet_(fleet),
       writer_(writer),
-      options_(without_probes(options)),
+      options_(times_alone(options)),
       on_step_(std::move(on_step)),
       times_(fleet),
       ceilings_(fleet, options_),

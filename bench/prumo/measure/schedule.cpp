@@ -2,6 +2,7 @@
 #include "measure/schedule.hpp"
 
 #include "measure/finished_results.hpp"
+#include "measure/power_states.hpp"
 #include "measure/time_shares.hpp"
 #include "results/process_runs.hpp"
 #include "terminal/interrupt.hpp"
@@ -178,16 +179,16 @@ void scheduler::tell_overlong(double seconds) {
              format_duration(seconds), format_duration(options_.budget_seconds));
 }
 
-/// What looks for energy will take that the first process run owes to the largest kernels.
-double scheduler::energy_seconds(std::span<const planned_group> groups) const {
-  std::ptrdiff_t looks = 0;
+/// What the states of power will take that the first process run owes.
+double scheduler::power_state_seconds(std::span<const planned_group> groups) const {
+  std::ptrdiff_t owed = 0;
   for (const planned_group& group : groups) {
     if (group.process_run > 0) break;
-    looks += std::ranges::count_if(group.cases, [&](const planned_case& it) {
-      return it.is_largest_kernel && !it.outcome && measurer_.may_tell_energy(it.device);
+    owed += std::ranges::count_if(group.cases, [&](const planned_case& it) {
+      return !it.outcome && measurer_.owes_power_states(it, options_);
     });
   }
-  return static_cast<double>(looks) * energy_look_seconds;
+  return static_cast<double>(owed) * power_states_seconds;
 }
 
 /// What each case of the current group may use beside the necessary. Leaves out what there is no time for.
@@ -211,10 +212,10 @@ void scheduler::share_time(std::vector<planned_group>& groups, std::size_t curre
   }
   constexpr double caution = 1.25;  // estimates err, and what is given away now will be missing at the end
   double spare = std::max(left - caution * all.least_sum, std::min(modest, left - all.least_sum));
-  constexpr double energy_share = 0.5;
-  const double energy = energy_seconds(rest);
-  setting.keeps_energy_time = energy <= energy_share * spare;
-  if (setting.keeps_energy_time) spare -= energy;
+  constexpr double state_share = 0.5;
+  const double of_states = power_state_seconds(rest);
+  setting.keeps_state_time = options_.states == state_choice::all || of_states <= state_share * spare;
+  if (setting.keeps_state_time) spare -= of_states;
   double most = options_.case_limit_seconds;
   if (options_.process_runs > 1) {
     // The runs are compared with each other: each gets as much as the others, so that all are equally exact. What a

@@ -33,7 +33,7 @@ struct run_outcome {
 ///
 /// With several process runs all groups are measured by each of them, one run after the other. The order of two builds
 /// alternates (A B, B A, A B), in starting as well as within a group. Cases are verified and counted, ceilings and
-/// energy measured in the first run only.
+/// states of power measured in the first run only.
 class scheduler {
  public:
   /// `started` is when the program began: the budget counts from there.
@@ -54,7 +54,7 @@ class scheduler {
   [[nodiscard]] needs needs_of(std::span<const planned_group> groups);
   void leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all);
   void tell_overlong(double seconds);
-  [[nodiscard]] double energy_seconds(std::span<const planned_group> groups) const;
+  [[nodiscard]] double power_state_seconds(std::span<const planned_group> groups) const;
   void share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen, group_setting& setting);
   void store(const planned_group& group, std::vector<measured_case> results);
   void store_devices();

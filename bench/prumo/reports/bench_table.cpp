@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -19,6 +20,27 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
+
+/// How long a call takes in a state of power, and what the device did: `1.65 ms at 1485 MHz and 698 W, power cap`.
+std::string state_text(const json& state, const text_style& style) {
+  std::string text = seconds_cell(field(state, "/median"), style);
+  const auto clock = number_of(field(state, "/clock_mhz"));
+  const auto power = number_of(field(state, "/power_w"));
+  if (clock) text += fmt::format(" at {:.0f} MHz", *clock);
+  if (power) text += fmt::format("{} {:.0f} W", clock ? " and" : " at", *power);
+  for (const json& reason : field(state, "/throttle")) text += ", " + text_of(reason);
+  return text;
+}
+
+/// A note on a case whose time depends on how long the device works, or an empty text.
+std::string states_note(const json& result, const text_style& style) {
+  const auto burst = number_of(field(result, "/states/burst/median"));
+  const auto sustained = number_of(field(result, "/states/sustained/median"));
+  constexpr double notable = 0.02;
+  if (!burst || !sustained || std::abs(*sustained - *burst) < notable * *burst) return {};
+  return fmt::format("burst after idling {}; sustained {}", state_text(field(result, "/states/burst"), style),
+                     state_text(field(result, "/states/sustained"), style));
+}
 
 /// Whether it was verified, or why there is no figure; references to the notes of its warnings.
 text_table::cell check_of(const json& result, footnotes& notes, const text_style& style) {
@@ -40,6 +62,7 @@ text_table::cell check_of(const json& result, footnotes& notes, const text_style
     cell.text += ' ' + notes.add(text_of(warning));
     cell.how = emphasis::bad;
   }
+  if (const std::string note = states_note(result, style); !note.empty()) cell.text += ' ' + notes.add(note);
   return cell;
 }
 
@@ -194,7 +217,7 @@ std::string bench_table(const json& document, const text_style& style) {
   out += paragraph(summary_line(results), style, emphasis::heading);
   const auto explain = [&](const std::string& text) { out += paragraph(text, style, emphasis::muted); };
   explain(fmt::format(
-      "time: median {} half the interquartile range. % of roofline: the time that the ceilings measured "
+      "time: median {} half of its 95% interval; n: number of samples, if they are few. % of roofline: the time that the ceilings measured "
       "here allow, over the time taken. % of peak: share of the theoretical peak. check: whether the result "
       "agreed with a reference in this run.",
       style.unicode ? "±" : "+-"));

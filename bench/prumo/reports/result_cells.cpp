@@ -52,13 +52,16 @@ std::string rate_cell(const json& result) {
 
 std::string spread_cell(const json& result, const text_style& style) {
   const auto median = number_of(field(result, "/time_s/median"));
-  const auto p25 = number_of(field(result, "/time_s/p25"));
-  const auto p75 = number_of(field(result, "/time_s/p75"));
-  if (!median || !p25 || !p75 || !(*median > 0)) return {};
-  const std::string sign = style.unicode ? "±" : "+-";
-  const json& samples = field(result, "/time_s/samples");
-  if (samples.size() < 2) return sign + "?";
-  return sign + fmt::format("{:.1f}%", 50 * (*p75 - *p25) / *median);
+  if (!median || !(*median > 0)) return {};
+  const auto low = number_of(field(result, "/time_s/interval/low"));
+  const auto high = number_of(field(result, "/time_s/interval/high"));
+  constexpr double few_samples = 10;
+  const double all = static_cast<double>(field(result, "/time_s/samples").size());
+  const double count = number_of(field(result, "/time_s/samples_measured")).value_or(all);
+  std::string cell;
+  if (low && high) cell = fmt::format("{}{:.1f}%", style.unicode ? "±" : "+-", 50 * (*high - *low) / *median);
+  if (cell.empty() || count < few_samples) cell += fmt::format("{}n={:.0f}", cell.empty() ? "" : " ", count);
+  return cell;
 }
 
 std::string seconds_cell(const json& value, const text_style& style) {

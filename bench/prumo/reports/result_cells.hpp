@@ -25,7 +25,8 @@ namespace prumo::bench {
 /// The rate in flops if arithmetic counts, or else in bytes, or else in elements.
 [[nodiscard]] std::string rate_cell(const nlohmann::json& result);
 
-/// Half the inter-quartile range relative to the median; `±?` for a single sample.
+/// Half of the interval of the median, over the median. Also the number of samples where they are few, or where there
+/// is no interval.
 [[nodiscard]] std::string spread_cell(const nlohmann::json& result, const text_style& style);
 
 /// A number of seconds with its unit.

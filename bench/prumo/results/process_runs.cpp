@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/process_runs.hpp"
 
+#include "results/time_interval.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -59,6 +60,7 @@ void append_times(json& result, const json& later, std::vector<std::size_t> runs
   time["p75"] = summary.p75;
   time["samples"] = std::move(samples);
   time["runs"] = std::move(runs);
+  time["interval"] = interval_of_runs(time);
   if (time.at("stop") != later.at("time_s").at("stop")) time["stop"] = "budget";
   scale(result["rates"], earlier_median / summary.median);
   scale(result["percent"], earlier_median / summary.median);
@@ -100,6 +102,7 @@ json join_process_runs(const json* known, json later, std::size_t run) {
         time["rounds"] = std::move(rounds);
       }
       later["time_s"]["runs"] = std::move(runs);
+      later["time_s"]["interval"] = interval_of_runs(later["time_s"]);
       if (known != nullptr) warn_of_failed_run(later, run - std::min<std::size_t>(run, 1), *known);
     }
     return later;

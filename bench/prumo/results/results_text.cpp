@@ -183,7 +183,7 @@ json load_results(const std::string& path) { return parse_results(read_text(path
 std::string dump_result_line(const json& result) {
   ordered_json ordered = in_order(result, field_names(blank_fields()));
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
-    ordered["time_s"] = in_order(*time, {"median", "p25", "p75", "samples", "runs", "stop", "clock"});
+    ordered["time_s"] = in_order(*time, {"median", "interval", "p25", "p75", "samples", "runs", "stop", "clock"});
   }
   return text_of(ordered);
 }

@@ -50,8 +50,4 @@ sample_summary summarize(std::span<const double> samples) {
   return summary;
 }
 
-bool is_settled(const sample_summary& summary, double target, std::size_t minimum_count) {
-  return summary.count >= minimum_count && summary.relative_iqr && *summary.relative_iqr <= target;
-}
-
 }  // namespace prumo::bench

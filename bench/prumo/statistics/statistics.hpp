@@ -16,7 +16,7 @@ struct sample_summary {
   double minimum = 0;
   double maximum = 0;
   /// (p75 - p25) / median; absent with fewer than two samples or a median of zero: one sample says nothing
-  /// about spread and must not satisfy a stopping rule.
+  /// about spread.
   std::optional<double> relative_iqr;
 };
 
@@ -29,9 +29,5 @@ struct sample_summary {
 /// Median, quartiles and extremes by the definition of quantile().
 /// \throws std::invalid_argument without samples or with a sample that is not finite.
 [[nodiscard]] sample_summary summarize(std::span<const double> samples);
-
-/// True where the relative inter-quartile range of at least `minimum_count` samples is at most `target` (a
-/// fraction).
-[[nodiscard]] bool is_settled(const sample_summary& summary, double target, std::size_t minimum_count);
 
 }  // namespace prumo::bench

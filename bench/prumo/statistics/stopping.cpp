@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "statistics/stopping.hpp"
 
+#include "statistics/median_interval.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
 
 namespace prumo::bench {
 
 std::string_view to_string(stop_reason reason) { return reason == stop_reason::settled ? "settled" : "budget"; }
 
-bool is_measured_enough(std::span<const double> samples, double measured_seconds, std::size_t rounds,
+bool is_measured_enough(std::span<const double> samples, std::span<const std::size_t> rounds, double measured_seconds,
                         const stopping_rule& rule) {
-  if (samples.empty() || measured_seconds < rule.minimum_seconds || rounds < rule.minimum_rounds) return false;
-  return is_settled(summarize(samples), rule.target_noise, rule.minimum_samples);
+  if (samples.size() < rule.minimum_samples || measured_seconds < rule.minimum_seconds) return false;
+  const std::vector<double> medians = medians_of_rounds(samples, rounds);
+  if (medians.size() < rule.minimum_rounds) return false;
+  const std::optional<median_interval> interval = interval_of_median(medians);
+  const double median = summarize(samples).median;
+  if (!interval || !(median > 0) || interval->high - interval->low > 2 * rule.target_noise * median) return false;
+  const std::span<const double> all = medians;
+  const double early = summarize(all.first(all.size() / 2)).median;
+  const double late = summarize(all.last(all.size() / 2)).median;
+  return std::abs(late - early) <= 2 * rule.target_noise * median;
 }
 
 double standard_noise_target(std::string_view backend) {

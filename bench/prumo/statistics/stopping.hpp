@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "statistics/run_values.hpp"
+
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -9,25 +11,30 @@ namespace prumo::bench {
 
 /// When a case has been measured long enough.
 struct stopping_rule {
-  double target_noise = 0.02;  ///< relative inter-quartile range
+  double target_noise = 0.01;  ///< half of the interval of the median, over the median
   std::size_t minimum_samples = 10;
-  double minimum_seconds = 0.1;    ///< of measuring time
-  std::size_t minimum_rounds = 3;  ///< rounds of the samples, because the next moment may differ from this one
+  double minimum_seconds = 0.1;  ///< of measuring time
+  /// Rounds of the samples, because the next moment may differ from this one. Two builds are compared by their rounds.
+  std::size_t minimum_rounds = fewest_rounds;
 };
 
 /// Why measuring a case ended; as in the results file.
 enum class stop_reason {
-  settled,  ///< the spread is under the target
+  settled,  ///< the median is known as exactly as was asked for
   budget    ///< its time was spent
 };
 
 [[nodiscard]] std::string_view to_string(stop_reason reason);
 
-/// True if `samples`, taken in `measured_seconds` and `rounds`, satisfy the rule.
-[[nodiscard]] bool is_measured_enough(std::span<const double> samples, double measured_seconds, std::size_t rounds,
-                                      const stopping_rule& rule);
+/// True if samples that took `measured_seconds` satisfy the rule. `rounds` has the number of samples of each round.
+///
+/// What is judged is how exactly the median is known (interval_by_rounds()), and not how much the samples spread: a
+/// median of many noisy samples is exact. The times must not have a trend either: the median of the later half of the
+/// rounds may differ from that of the earlier half by twice the target, which chance does in one of twenty cases.
+[[nodiscard]] bool is_measured_enough(std::span<const double> samples, std::span<const std::size_t> rounds,
+                                      double measured_seconds, const stopping_rule& rule);
 
-/// The noise target of a backend, a fraction: GPUs hold their clock better than CPUs.
+/// The target of a backend for stopping_rule::target_noise: GPUs hold their clock better than CPUs.
 [[nodiscard]] double standard_noise_target(std::string_view backend);
 
 /// How many seconds to spend on settling and on each request of a case.

@@ -3,9 +3,12 @@
 """A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
-                   [--speed FACTOR] [--no-energy] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+                   [--speed FACTOR] [--no-energy] [--power-limit FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
                    [--always-recorded] [--protocol N] [--features NAME,...] [--newer]
+
+With --power-limit, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
+device is at its power limit then.
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
 counter. Calls that it launches one by one take 4 us at least, and 0.5 us more where they are not the probe's. With
@@ -38,6 +41,7 @@ LAUNCH = 2e-6
 SINGLE_LAUNCH, SINGLE_CALL = 4e-6, 4.5e-6
 LINK = {"pinned": 2e10, "pageable": 5e9}  # bytes a second
 MAX_CLOCK, CLOCK = 1980.0, 1485.0  # MHz of the GPU; the second under load
+LIMITED_CLOCK = 1200.0  # at its power limit
 
 
 def make_cases(gpu):
@@ -243,6 +247,9 @@ class Worker:
         for op, factor in self.options.disturb:
             if op == case["op"] and case["samples"] % 2 == 0:
                 times = [t * float(factor) for t in times]
+        limited = self.options.power_limit > 1 and request["seconds"] >= 0.2
+        if limited:
+            times = [t * self.options.power_limit for t in times]
         batch = max(1, math.ceil(1e-3 / case["seconds"]))
         if self.host:
             return {"samples": times, "wall": times, "batch": batch, "transfer": None, "clock_mhz": None,
@@ -254,9 +261,10 @@ class Worker:
             transfer = {"h2d": [inputs / rate] * 5, "d2h": [output / rate] * 5, "h2d_bytes": inputs, "d2h_bytes": output}
             times = [t + (inputs + output) / rate for t in times]
         # 0.5 J a call, of a counter that advances in long steps; the temperature rises.
-        energy = 0.5 * batch * len(times) if request["seconds"] >= 0.5 and not self.options.no_energy else None
+        energy = 0.5 * batch * len(times) if request["seconds"] >= 1 and not self.options.no_energy else None
         return {"samples": times, "wall": [t + 5e-6 for t in times], "batch": batch, "transfer": transfer,
-                "clock_mhz": CLOCK, "energy_j": energy, "temperature_c": 50.0 + case["samples"],
+                "clock_mhz": LIMITED_CLOCK if limited else CLOCK, "energy_j": energy,
+                "power_w": energy and energy / (batch * sum(times)), "temperature_c": 50.0 + case["samples"],
                 "throttle": [self.options.throttle] if self.options.throttle else []}
 
     def release(self, request):
@@ -313,6 +321,7 @@ def main():
     parser.add_argument("--noise", type=float, default=0.001)
     parser.add_argument("--speed", type=float, default=1, help="the factor by which it is faster than usual, launches excepted")
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
+    parser.add_argument("--power-limit", type=float, default=1.0, help="how much longer calls take in long requests")
     parser.add_argument("--no-energy", action="store_true", help="the GPU has no counter of energy")
     parser.add_argument("--throttle", help="why the GPU slows itself down")
     parser.add_argument("--disturb", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),

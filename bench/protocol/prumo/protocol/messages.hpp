@@ -212,6 +212,7 @@ struct sample_answer {
   std::optional<transfer_times> transfer;
   std::optional<double> clock_mhz;
   std::optional<double> energy_j;  ///< of the device while all samples were taken
+  std::optional<double> power_w;   ///< mean power of the device in that time
   std::optional<double> temperature_c;
   std::vector<std::string> throttle;
 };

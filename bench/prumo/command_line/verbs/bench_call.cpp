@@ -35,7 +35,7 @@ class bench_call : public verb_call {
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
-  std::string suite_, count_limit_, output_, csv_, against_, gate_;
+  std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_;
   std::size_t process_runs_ = 0;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false, tune_ = false;
 };
@@ -88,6 +88,11 @@ void bench_call::add_options(CLI::App& app) {
   CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
   app.add_flag("--full", full_, "every operation, type, layout, size and mode")->excludes(quick)->group("How long");
   measuring_.add_to(app, "2min");
+  app.add_option("--power-states", power_states_,
+                 "which cases are also measured as a burst after idling and as sustained work: largest (default: the "
+                 "largest size of each operation, on GPUs), all, none")
+      ->type_name("CHOICE")
+      ->group("How");
   app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
   app.add_option("--count-limit", count_limit_,
                  "largest number of operations for which flops are counted by running the kernel; beyond it, its "
@@ -153,6 +158,12 @@ measure_options bench_call::read_measure() const {
   measuring_.read_into(measure);
   if (!count_limit_.empty()) {
     measure.count_limit = read_assignments("--count-limit", {"N=" + count_limit_}, false).at("N");
+  }
+  if (!power_states_.empty()) {
+    check_choice("--power-states", power_states_, {"none", "largest", "all"});
+    measure.states = power_states_ == "none"  ? state_choice::none
+                     : power_states_ == "all" ? state_choice::all
+                                              : state_choice::largest;
   }
   measure.probe_ceilings = !no_probe_;
   return measure;

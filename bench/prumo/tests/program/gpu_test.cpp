@@ -54,23 +54,14 @@ TEST(gpu, clock_energy_temperature_and_throttling_are_told) {
   EXPECT_THAT(result.at("warnings").dump(), HasSubstr("the device was throttled: power cap"));
 }
 
-TEST(gpu, without_a_counter_of_energy_it_is_asked_for_it_once) {
-  const temporary_folder folder;
-  const json document =
-      measure({"--op", "add,mul", "--size", "2MB", "--data", "resident"}, "--no-energy --log " + folder.file("log"));
-  for (const json& result : document.at("results")) EXPECT_TRUE(result.at("energy_j").is_null());
-  const std::string log = read_file(folder.file("log"));
-  const auto first = log.find(" long\n");
-  ASSERT_NE(first, std::string::npos);
-  EXPECT_EQ(log.find(" long\n", first + 1), std::string::npos);
-}
-
-TEST(gpu, time_for_energy_is_kept_for_the_largest_size_of_an_operation) {
+TEST(gpu, time_for_the_states_of_power_is_kept_for_the_largest_size_of_an_operation) {
   const json document = measure({"--op", "add", "--size", "4MB,16MB,2MB,8MB", "--data", "resident", "--case-limit",
                                  "500ms", "--time-budget", "20s"});
   for (const json& result : document.at("results")) {
     ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
-    EXPECT_EQ(result.at("energy_j").is_null(), result.at("bytes_per_array") != 16 * mebibyte) << result.dump();
+    const bool largest = result.at("bytes_per_array") == 16 * mebibyte;
+    EXPECT_EQ(result.contains("states"), largest) << result.dump();
+    EXPECT_EQ(result.at("energy_j").is_null(), !largest);
   }
 }
 

@@ -2,27 +2,69 @@
 #include "statistics/stopping.hpp"
 
 #include "measure/time_shares.hpp"
+#include "statistics/median_interval.hpp"
+#include "statistics/run_values.hpp"
 #include "terminal/nearest_name.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <vector>
 
 namespace prumo::bench {
 namespace {
 
-TEST(stopping, needs_samples_time_and_quiet) {
-  const stopping_rule rule{0.02, 5, 0.1, 3};
-  const std::vector<double> quiet(5, 1.0);
-  const std::vector<double> noisy{1.0, 1.5, 1.0, 1.5, 1.0, 1.5};
-  EXPECT_TRUE(is_measured_enough(quiet, 0.1, 3, rule));
-  EXPECT_FALSE(is_measured_enough(quiet, 0.05, 3, rule)) << "too little time";
-  EXPECT_FALSE(is_measured_enough(std::vector<double>(4, 1.0), 1, 3, rule)) << "too few samples";
-  EXPECT_FALSE(is_measured_enough(noisy, 1, 3, rule)) << "too much spread";
-  EXPECT_FALSE(is_measured_enough({}, 1, 3, rule));
-  EXPECT_FALSE(is_measured_enough(quiet, 1, 2, rule)) << "all at one moment";
+using rounds = std::vector<std::size_t>;
+
+TEST(stopping, needs_samples_time_and_rounds) {
+  const stopping_rule rule{0.01, 16, 0.1, 8};
+  const std::vector<double> quiet(16, 1.0);
+  const rounds eight(8, 2);
+  EXPECT_TRUE(is_measured_enough(quiet, eight, 0.1, rule));
+  EXPECT_FALSE(is_measured_enough(quiet, eight, 0.05, rule)) << "too little time";
+  EXPECT_FALSE(is_measured_enough(std::vector<double>(15, 1.0), eight, 1, rule)) << "too few samples";
+  EXPECT_FALSE(is_measured_enough({}, {}, 1, rule));
+  EXPECT_FALSE(is_measured_enough(quiet, rounds(4, 4), 1, rule)) << "all at a few moments";
+  EXPECT_FALSE(is_measured_enough(quiet, rounds{2, 2, 2, 2, 2, 2, 2, 0, 0}, 1, rule)) << "rounds without a turn";
+}
+
+/// Samples of 20 rounds whose medians are 1 and, in every second round, 1 + `jump`.
+std::vector<double> alternating(double jump, double spread) {
+  std::vector<double> samples;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 11; ++i) samples.push_back(1 + (round % 2) * jump + spread * (i - 5) / 5);
+  }
+  return samples;
+}
+
+TEST(stopping, judges_how_exactly_the_median_is_known) {
+  const rounds twenty(20, 11);
+  const stopping_rule rule{0.01, 10, 0.1, 8};
+  // Half of the samples lie 10 % and more apart, and each round has the same median.
+  EXPECT_TRUE(is_measured_enough(alternating(0, 0.2), twenty, 1, rule));
+  EXPECT_FALSE(is_measured_enough(alternating(0.03, 0), twenty, 1, rule)) << "the median is known to 1.5 % only";
+  EXPECT_TRUE(is_measured_enough(alternating(0.015, 0), twenty, 1, rule));
+}
+
+TEST(stopping, waits_while_the_times_have_a_trend) {
+  const stopping_rule rule{0.01, 10, 0.1, 8};
+  std::vector<double> rising;
+  for (int round = 0; round < 40; ++round) rising.push_back(round < 15 ? 1.0 : 1.03);
+  // The interval is narrow, because most rounds agree.
+  std::vector<double> settled(40, 1.03);
+  std::fill_n(settled.begin(), 12, 1.0);
+  EXPECT_TRUE(interval_by_rounds(settled, rounds(40, 1)));
+  EXPECT_FALSE(is_measured_enough(settled, rounds(40, 1), 1, rule));
+  EXPECT_FALSE(is_measured_enough(rising, rounds(40, 1), 1, rule));
+  EXPECT_TRUE(is_measured_enough(std::vector<double>(40, 1.03), rounds(40, 1), 1, rule));
+}
+
+TEST(stopping, has_the_rounds_that_two_builds_are_compared_by) {
+  EXPECT_EQ(stopping_rule{}.minimum_rounds, fewest_rounds);
+  EXPECT_GE(fewest_rounds, fewest_interval_values) << "or no interval would be known";
 }
 
 TEST(stopping, asks_more_of_gpus) {

@@ -42,7 +42,6 @@ TEST(summarize, of_one_sample_knows_no_spread) {
   EXPECT_EQ(summary.p25, 2.5);
   EXPECT_EQ(summary.p75, 2.5);
   EXPECT_FALSE(summary.relative_iqr);
-  EXPECT_FALSE(is_settled(summary, 1, 1));
 }
 
 TEST(summarize, of_many_samples) {
@@ -68,14 +67,6 @@ TEST(summarize, of_equal_samples_has_exactly_their_value) {
 TEST(summarize, of_zeros_has_no_relative_spread) {
   const std::vector<double> samples = {0, 0, 0};
   EXPECT_FALSE(summarize(samples).relative_iqr);
-}
-
-TEST(is_settled, wants_both_the_spread_and_the_count) {
-  const std::vector<double> samples = {1.00, 1.00, 1.01, 1.01};
-  const sample_summary summary = summarize(samples);
-  EXPECT_TRUE(is_settled(summary, 0.02, 4));
-  EXPECT_FALSE(is_settled(summary, 0.02, 5));
-  EXPECT_FALSE(is_settled(summary, 0.005, 4));
 }
 
 }  // namespace

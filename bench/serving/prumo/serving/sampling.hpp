@@ -56,12 +56,18 @@ class sampler {
   /// Intervals are made as long as `least_interval` seconds.
   sampler(timed_calls& calls, std::size_t copies, double least_interval = 1e-3);
 
-  /// Measures for about this many seconds, at least one interval.
+  /// Finds out how many calls make an interval, unless that is known. What follows this measures nothing else.
+  void calibrate();
+
+  /// True after calibrate(), or after the first samples.
+  bool is_calibrated() const { return batch_ > 0; }
+
+  /// Measures for about this many seconds, at least one interval. Calls of the calibration that were long enough are
+  /// samples, too.
   sample_times sample(double seconds);
 
  private:
   timed_interval interval(std::uint64_t calls);
-  void calibrate(sample_times& times);
   static void add(sample_times& times, const timed_interval& measured);
 
   timed_calls& calls_;
@@ -69,6 +75,7 @@ class sampler {
   double least_interval_;
   std::size_t next_copy_ = 0;
   std::uint64_t batch_ = 0;  ///< 0: not calibrated yet
+  sample_times calibrated_;  ///< samples of the calibration that no answer has had yet
 };
 
 /// The number of copies of arrays of `footprint` bytes, so that calls do not find their data in a cache of

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "measure/power_states.hpp"
+
+#include "cases/power_state.hpp"
+#include "statistics/statistics.hpp"
+#include "terminal/interrupt.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr int bursts = 4;
+constexpr double idle_seconds = 0.2;
+constexpr double burst_seconds = 0.015;
+
+constexpr double slice_seconds = 0.25;
+constexpr double longest_warming = 5;
+constexpr std::size_t steady_slices = 3;
+constexpr double steady_change = 0.005;  ///< of the medians and clocks of these slices
+constexpr double look_seconds = 1;       ///< ten steps of a GPU's energy counter
+
+void idle(double seconds) {
+  pollfd asked_to_stop{interrupt_descriptor(), POLLIN, 0};
+  (void)::poll(&asked_to_stop, 1, static_cast<int>(seconds * 1e3));
+  throw_if_interrupted();
+}
+
+json measure_burst(live_case& which) {
+  power_state_record record;
+  for (int burst = 0; burst < bursts; ++burst) {
+    idle(idle_seconds);
+    const auto answer = which.look(burst_seconds);
+    if (!answer) return {};
+    record.add(*answer);
+  }
+  return record.to_json();
+}
+
+/// True if the last slices differ by no more than `steady_change`. A number that is not known does not change.
+bool is_steady(const std::vector<double>& slices) {
+  if (slices.size() < steady_slices) return false;
+  const auto [low, high] = std::minmax_element(slices.end() - steady_slices, slices.end());
+  return *high - *low <= steady_change * *high;
+}
+
+json measure_sustained(live_case& which, steady_time deadline) {
+  std::vector<double> medians;
+  std::vector<double> clocks;
+  const auto begun = std::chrono::steady_clock::now();
+  bool steady = false;
+  while (!steady && seconds_since(begun) < longest_warming && seconds_until(deadline) > look_seconds) {
+    throw_if_interrupted();
+    const auto answer = which.look(slice_seconds);
+    if (!answer) return {};
+    medians.push_back(summarize(answer->samples).median);
+    clocks.push_back(answer->clock_mhz.value_or(0));
+    steady = is_steady(medians) && is_steady(clocks);
+  }
+  const double warmed = seconds_since(begun);
+  throw_if_interrupted();
+  const auto answer = which.look(look_seconds);
+  if (!answer) return {};
+  power_state_record record;
+  record.add(*answer);
+  json state = record.to_json();
+  state["steady"] = steady;
+  state["seconds_before"] = warmed;
+  return state;
+}
+
+}  // namespace
+
+void measure_power_states(live_case& which, steady_time deadline) {
+  // The burst comes first, before the device is warm.
+  for (const char* name : {"burst", "sustained"}) {
+    json state = name == std::string_view("burst") ? measure_burst(which) : measure_sustained(which, deadline);
+    if (state.is_null()) return;
+    which.record().set_power_state(name, std::move(state));
+  }
+}
+
+}  // namespace prumo::bench
