@@ -39,7 +39,26 @@ std::string compute_name(const json& peak) {
   return clock.empty() ? name : fmt::format("{} ({})", name, clock);
 }
 
+/// The roof that a result's share was computed from.
+std::optional<roofline> own_roof(const json& result) {
+  const auto memory = number_of(field(result, "/roof/memory"));
+  const auto compute = number_of(field(result, "/roof/compute"));
+  if (!memory || !compute) return std::nullopt;
+  return roofline{text_of(result.at("dtype")),
+                  text_of(result.at("cache")),
+                  text_of(field(result, "/roof/memory_probe")),
+                  compute_probe_of(result),
+                  number_of(field(result, "/bytes_per_array")),
+                  *memory,
+                  *compute};
+}
+
 }  // namespace
+
+std::string compute_probe_of(const json& result) {
+  std::string from = text_of(field(result, "/roof/compute_from"));
+  return from.empty() ? "fma" : from;
+}
 
 double roofline::at(double intensity) const { return std::min(compute, intensity * memory); }
 
@@ -95,18 +114,24 @@ const roofline* main_roof(const std::vector<roofline>& roofs, const std::string&
   return best;
 }
 
-std::vector<roofline_point> points_of(const json& document, const json& device) {
+std::vector<roofline_point> points_of(const json& document, const json& device,
+                                      const std::vector<std::string>& dtypes) {
   std::vector<roofline_point> points;
   for (const json& result : document.at("results")) {
     const auto seconds = number_of(field(result, "/time_s/median"));
-    const auto flops = number_of(field(result, "/flops/model"));
-    const auto bytes = number_of(field(result, "/bytes"));
-    if (result.at("device") != device.at("id") || result.at("status") != "ok") continue;
-    if (result.at("data") != "resident") continue;
+    if (result.at("device") != device.at("id") || result.at("status") != "ok" || !seconds || *seconds <= 0) continue;
     const json& threads = field(result, "/threads");
     if (threads.is_number() && threads != field(device, "/threads")) continue;
-    if (!seconds || !flops || !bytes || *flops <= 0 || *bytes <= 0) continue;
-    points.push_back({text_of(result.at("op")), text_of(result.at("dtype")), *flops / *bytes, *flops / *seconds});
+    if (!is_wanted(dtypes, text_of(result.at("dtype")))) continue;
+    roofline_point point{&result, 0, 0, own_roof(result)};
+    const double flops = number_of(field(result, "/flops/model")).value_or(0);
+    const double bytes = number_of(field(result, "/bytes")).value_or(0);
+    // The copies of transferred data are no traffic of the device's memory.
+    if (result.at("data") == "resident" && bytes > 0) {
+      point.intensity = flops / bytes;
+      point.rate = flops / *seconds;
+    }
+    points.push_back(std::move(point));
   }
   return points;
 }

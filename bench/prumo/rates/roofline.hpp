@@ -39,16 +39,25 @@ struct roofline {
 [[nodiscard]] const roofline* main_roof(const std::vector<roofline>& roofs, const std::string& dtype,
                                         const std::string& cache);
 
-/// A measured operation: its algorithmic flops over its bytes, and over its time.
+/// A measured result and the ceilings that its share was computed from (`roof` and `percent.roofline` in the file). Its
+/// share is rate / min(compute, intensity x memory), so points and their own roofs agree with the file.
 struct roofline_point {
-  std::string op;
-  std::string dtype;
-  double intensity = 0;  ///< flops per byte
-  double rate = 0;       ///< flop/s
+  const nlohmann::json* result = nullptr;  ///< in the document; valid as long as that is
+  double intensity = 0;                    ///< algorithmic flops over bytes; 0 if the flops or bytes are unknown
+  double rate = 0;                         ///< algorithmic flops over the time, flop/s; 0 if the flops are unknown
+  std::optional<roofline> roof;            ///< its own; absent if the file has no roof of memory and arithmetic for it
+
+  /// True if it has a place in a plot of rate over intensity.
+  [[nodiscard]] bool can_be_drawn() const { return intensity > 0 && rate > 0; }
 };
 
-/// The points of a device's entry in a results document: resident results with a time whose flops and bytes are known.
-[[nodiscard]] std::vector<roofline_point> points_of(const nlohmann::json& document, const nlohmann::json& device);
+/// What a result's ceiling of arithmetic comes from. Files of earlier versions do not say it; there it is `fma`.
+[[nodiscard]] std::string compute_probe_of(const nlohmann::json& result);
+
+/// The points of a device's entry in a results document: the results that have a time, in the order of the document.
+/// `dtypes` are the types, all if it is empty.
+[[nodiscard]] std::vector<roofline_point> points_of(const nlohmann::json& document, const nlohmann::json& device,
+                                                    const std::vector<std::string>& dtypes);
 
 /// As `rooflines` of a device in the results file (docs/results.md).
 [[nodiscard]] nlohmann::json rooflines_json(const std::vector<roofline>& roofs);

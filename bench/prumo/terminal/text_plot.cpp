@@ -130,6 +130,30 @@ std::string ticks_line(const log_axis& axis, int width, std::string (*text)(doub
   return line;
 }
 
+/// The marks and labels below a plot, on as many lines as they need.
+std::string legend_of(const std::vector<plot_series>& series, std::size_t margin, const text_style& style) {
+  constexpr std::size_t gap = 3;   // blanks between entries
+  constexpr std::size_t mark = 2;  // columns of a mark and the blank behind it
+  const std::size_t width = std::max(static_cast<std::size_t>(style.width), margin + mark) - margin;
+  std::string legend;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (series[i].points.empty()) continue;
+    const std::string label = fit(sanitize(series[i].label), width - mark, style.unicode);
+    const std::size_t columns = mark + display_width(label);
+    const bool starts_a_line = used == 0 || used + gap + columns > width;
+    if (starts_a_line) {
+      legend += (used == 0 ? "" : "\n") + std::string(margin, ' ');
+      used = columns;
+    } else {
+      legend += std::string(gap, ' ');
+      used += gap + columns;
+    }
+    legend += field_of_cells::mark_of(i, true, style) + ' ' + label;
+  }
+  return legend + '\n';
+}
+
 }  // namespace
 
 bool is_plot_wanted() { return ::isatty(STDOUT_FILENO) == 1; }
@@ -184,13 +208,7 @@ std::string log_log_plot(const std::vector<plot_series>& series, const plot_fram
   }
   const std::string margin(label_width + 2, ' ');
   out += margin + ticks_line(across, width, x_text, style) + '\n';
-  std::string legend;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    if (series[i].points.empty()) continue;
-    legend += fmt::format("{}{} {}", legend.empty() ? "" : "   ", field_of_cells::mark_of(i, true, style),
-                          sanitize(series[i].label));
-  }
-  out += margin + with_micro(frame.x_title, style) + '\n' + margin + legend + '\n';
+  out += margin + with_micro(frame.x_title, style) + '\n' + legend_of(series, label_width + 2, style);
   return out;
 }
 

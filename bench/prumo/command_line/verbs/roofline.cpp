@@ -93,7 +93,7 @@ exit_code run_roofline(const roofline_options& options) {
 class roofline_call : public verb_call {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("files", options_.files, "results files, whose operations are put below their devices' roofs")
+    app.add_option("files", options_.files, "results files, whose results are shown below their own roofs")
         ->type_name("FILE...");
     workers_.add_to(app);
     add_words(app, "--dtype", dtypes_, "types (default: f32 and f64; of files: all)", "LIST")->group("What");
@@ -133,7 +133,7 @@ const verb roofline_verb{
   prumo roofline                      measure this machine's ceilings
   prumo roofline --dtype f32 --device openmp:0 -o roofs.json
   prumo bench -o r.json && prumo roofline r.json
-                                      each operation as a point; nothing is measured again
+                                      each result below the ceilings that the file has for it
   prumo roofline --json | jq '.devices[].rooflines'
 
 Exit codes: 0 done; 2 wrong usage or input; 3 no such device; 130 interrupted.)",

@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -52,6 +53,55 @@ TEST(roofline, of_a_file_needs_no_worker) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("triad"), HasSubstr("vector (measured)"), HasSubstr("flops per byte")));
   EXPECT_THAT(result.out, AllOf(HasSubstr("0.0833 FLOP/B"), HasSubstr("FLOP/B")));
   EXPECT_THAT(result.out, AllOf(HasSubstr(" add"), HasSubstr(" gemm"), HasSubstr("● triad, cold")));
+}
+
+/// A file in which results have roofs of their own: a sum by `read`, an add in the cache, a product on a tensor unit.
+std::string file_of_various_roofs(const temporary_folder& folder) {
+  const std::string path = measured_file(folder);
+  json document = json::parse(read_file(path));
+  json& results = document.at("results");
+  json& add = results.at(0);
+  json& gemm = results.at(1);
+  EXPECT_EQ(add.at("op"), "add");
+  EXPECT_EQ(gemm.at("op"), "gemm");
+  json hot = add;
+  hot["cache"] = "hot";
+  hot["roof"]["memory"] = 3 * add["roof"]["memory"].get<double>();
+  hot["time_s"]["median"] = add["time_s"]["median"].get<double>() / 3;
+  hot["percent"]["roofline"] = 97.3;
+  json tensor = gemm;
+  tensor["compute_mode"] = "fast_tf32";
+  tensor["roof"]["compute"] = 9 * gemm["roof"]["compute"].get<double>();
+  tensor["roof"]["compute_from"] = "matrix";
+  tensor["time_s"]["median"] = gemm["time_s"]["median"].get<double>() / 8.83;
+  tensor["percent"]["roofline"] = 88.6;
+  json unknown = tensor;
+  unknown["implementation"] = "portable";
+  unknown["roof"]["compute"] = nullptr;
+  unknown["percent"]["roofline"] = nullptr;
+  for (json* it : {&hot, &tensor, &unknown}) results.push_back(*it);
+  write_file(path, document.dump());
+  return path;
+}
+
+TEST(roofline, shares_are_those_of_the_file) {
+  const temporary_folder folder;
+  const program_result result = run_prumo(joined({"roofline", file_of_various_roofs(folder)}, no_worker));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("hot  .* triad 60\\.0 GB/s .* 97\\.3%\n"));
+  EXPECT_THAT(result.out, ContainsRegex("fast_tf32 .* library .* matrix 1\\.80 TFLOP/s .* 88\\.6%\n"));
+  EXPECT_THAT(result.out, ContainsRegex("fast_tf32 .* portable .* n/a\n"));
+  EXPECT_THAT(result.out, Not(ContainsRegex("(29[0-9]|88[0-9]) ?%")));
+}
+
+TEST(roofline, plots_keep_cache_states_apart_and_tell_the_share_of_each_point) {
+  const temporary_folder folder;
+  const program_result result =
+      run_prumo(joined({"roofline", file_of_various_roofs(folder), "--plot", "always"}, no_worker));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("fake:0 f32, cold, 2MiB"), HasSubstr("fake:0 f32, hot, 2MiB")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("add 97.3 %"), HasSubstr("gemm fast_tf32 library 88.6 %")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("triad, hot, 2MiB | fma"), HasSubstr("triad, cold, 2MiB | matrix")));
 }
 
 TEST(roofline, without_a_terminal_there_is_no_plot) {
