@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fma_probe.hpp"
-#include "read_kernel.hpp"
+#include "memory_probes.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/elementwise.hpp>
@@ -61,129 +61,6 @@ struct triad_case final : elementwise_case<triad_case<Exec>, Exec, 2> {
       const long double terms =
           static_cast<long double>(std::fabs(x[at])) + alpha * static_cast<long double>(std::fabs(y[at]));
       entry.bound = stored_bound(choice.type, entry.value, gamma(computed, 2) * terms);
-    }
-  }
-};
-
-template <class Exec>
-struct read_case final : operation_case<Exec> {
-  static constexpr bool on_host = is_host_space<Exec>;
-  using partition = probe::read_partition<on_host>;
-
-  case_info info() const override {
-    case_info result;
-    result.op = "read";
-    result.description = "reads x once: the ceiling of memory for what writes little";
-    result.axes = {{"n", "elements of x", 0}};
-    result.types = {dtype::f32, dtype::f64};
-    result.layouts = {array_layout::right};
-    result.is_probe = true;
-    return result;
-  }
-
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_vector("read", type, bytes_per_array, given);
-  }
-
-  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
-    const std::int64_t n = extents.at("n");
-    return {{"x", array_role::input, {n}}, {"output", array_role::output, {partition::parts(n)}}};
-  }
-
-  cost model(dtype type, const shape& extents, const parameters&) const override {
-    const std::int64_t n = extents.at("n");
-    const auto bytes = static_cast<double>(n + partition::parts(n)) * static_cast<double>(dtype_size(type));
-    return {bytes, static_cast<double>(n), static_cast<double>(n)};
-  }
-
-  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
-    if (choice.type == dtype::f64) {
-      launch<double>(ctx, choice, arrays);
-    } else {
-      launch<float>(ctx, choice, arrays);
-    }
-  }
-
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return partition::parts(extents.at("n"));
-  }
-
-  double reference_part_cost(const shape& extents, const parameters&) const override {
-    return 20.0 * static_cast<double>(longest_part(extents.at("n")));
-  }
-
-  void reference(const specification& choice, const input_values& inputs, std::int64_t part,
-                 std::vector<reference_entry>& out) const override {
-    const std::int64_t n = choice.shape.at("n");
-    long double sum = 0;
-    long double magnitude = 0;
-    std::vector<double> numbers;
-    for (std::int64_t begin = part * partition::run_length; begin < n;
-         begin += partition::parts(n) * partition::run_length) {
-      numbers.resize(static_cast<std::size_t>(std::min(partition::run_length, n - begin)));
-      inputs.read(0, begin, numbers);
-      for (const double number : numbers) {
-        sum += static_cast<long double>(number);
-        magnitude += static_cast<long double>(std::fabs(number));
-      }
-    }
-    // An element takes part in at most as many additions as its part has elements. This bound holds for any order.
-    const auto depth = static_cast<double>(longest_part(n) + 64);
-    out.push_back({1, part, sum, gamma(choice.type, depth) * magnitude});
-  }
-
-  flop_counts count_kernel(const specification& choice) const override {
-    flop_counts counts;
-    if (choice.type == dtype::f64) {
-      count_with<double>(choice, counts);
-    } else {
-      count_with<float>(choice, counts);
-    }
-    return counts;
-  }
-
-  /// Counted as in the host's kernel: an addition for each element, and the additions that join the lanes at the end.
-  flop_counts count_closed_form(const specification& choice) const override {
-    const std::int64_t n = choice.shape.at("n");
-    const std::int64_t joined =
-        choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
-    flop_counts counts;
-    counts[flop_kind::add] = static_cast<std::uint64_t>(n + probe::read_partition<true>::parts(n) * (joined - 1));
-    return counts;
-  }
-
- private:
-  static std::int64_t longest_part(std::int64_t n) {
-    const std::int64_t parts = std::max<std::int64_t>(1, partition::parts(n));
-    const std::int64_t runs = (n + partition::run_length - 1) / partition::run_length;
-    return (runs + parts - 1) / parts * partition::run_length;
-  }
-
-  template <class T>
-  static void launch(context<Exec>& ctx, const specification& choice, case_arrays arrays) {
-    static const std::string label = "prumo::probe::read";
-    using kernel = std::conditional_t<on_host, probe::read_stretch_kernel<T>, probe::read_runs_kernel<T>>;
-    prumo::detail::launch_blocks(ctx.instance(), label,
-                                 kernel{arrays[0].as<const T>(), choice.shape.at("n"), arrays[1].as<T>()});
-  }
-
-  /// A part at a time in bounded memory.
-  template <class T>
-  static void count_with(const specification& choice, flop_counts& counts) {
-    using counting = counted<T>;
-    constexpr std::int64_t length = probe::read_partition<true>::run_length;
-    const std::int64_t n = choice.shape.at("n");
-    const input_values inputs(choice);
-    std::vector<double> numbers;
-    std::vector<counting> source(static_cast<std::size_t>(length));
-    for (std::int64_t begin = 0; begin < n; begin += length) {
-      numbers.resize(static_cast<std::size_t>(std::min(length, n - begin)));
-      inputs.read(0, begin, numbers);
-      std::transform(numbers.begin(), numbers.end(), source.begin(),
-                     [](double number) { return counting(static_cast<T>(number)); });
-      counting partial_sum;
-      const counting_scope scope(counts);
-      probe::read_stretch_kernel<counting>{source.data(), std::ssize(numbers), &partial_sum}(0);
     }
   }
 };
@@ -253,5 +130,5 @@ struct launch_case final : operation_case<Exec> {
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(probes, prumo::cases::triad_case, prumo::cases::read_case, prumo::cases::fma_probe_case,
-                     prumo::cases::launch_case)
+PRUMO_REGISTER_CASES(probes, prumo::cases::triad_case, prumo::cases::read_case, prumo::cases::write_case,
+                     prumo::cases::fma_probe_case, prumo::cases::launch_case)

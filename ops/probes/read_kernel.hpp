@@ -2,114 +2,166 @@
 #pragma once
 
 /// \file
-/// Reads an array as fast as a space can: the ceiling of operations that read much and write little.
+/// Reads an array as fast as a space can: the ceiling of operations that read much and write little. The sums of the
+/// parts of the array are the probe's output. They are few, and because of them the compiler cannot leave out the
+/// reading, and the result can be verified.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/lanes.hpp>
+#include <prumo/detail/team_kernel.hpp>
 #include <prumo/spaces.hpp>
 #include <prumo/types.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 namespace prumo::probe {
 
-/// How an array of n elements is shared out. It depends on the length alone. The sums of the parts are the probe's
-/// output. They are few, and because of them the compiler cannot leave out the reading, and the result can be verified.
-template <bool OnHost>
-struct read_partition {
-  /// The number of elements that lie together: a stretch for a core's prefetcher on the host, a vector load on a
-  /// device.
-  static constexpr std::int64_t run_length = OnHost ? 4096 : 4;
-  /// The number of runs that a thread of a device has under way at a time. On the host each run is a part.
-  static constexpr int runs_at_once = 8;
+/// The elements of a part on a host: a stretch for a core's prefetcher.
+inline constexpr std::int64_t read_stretch = 4096;
 
-  /// On a device, a short array gives each of many threads a run or two, because waiting for the first load is all the
-  /// time. A long array uses the number of threads that a large device runs at once with the registers that
-  /// runs_at_once take; with more threads, the last ones would run alone. Both were measured on an H200.
-  KOKKOS_FUNCTION static std::int64_t parts(std::int64_t n) {
-    constexpr std::int64_t long_array = std::int64_t{1} << 20, threads = std::int64_t{1} << 17;
-    const std::int64_t runs = (n + run_length - 1) / run_length;
-    const std::int64_t most = OnHost ? runs : runs < long_array ? 2 * threads : threads;
-    return runs < most ? runs : most;
-  }
-};
+/// The number of parts of n elements on a host.
+inline std::int64_t read_stretches(std::int64_t n) { return (n + read_stretch - 1) / read_stretch; }
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// partial_sums[p] = the sum of part p. On the host a part is one stretch.
+/// partial_sums[p] = the sum of stretch p.
 template <class T>
 struct read_stretch_kernel {
   const T* source;
   std::int64_t n;
   T* partial_sums;
 
-  std::int64_t blocks() const { return read_partition<true>::parts(n); }
+  std::int64_t blocks() const { return read_stretches(n); }
 
   void operator()(std::int64_t part) const {
-    constexpr std::int64_t length = read_partition<true>::run_length;
-    const T* const first = source + part * length;
-    partial_sums[part] = detail::reduce_lanes(std::min(length, n - part * length), T(0), detail::add_values{},
-                                              [=](std::int64_t index) { return first[index]; });
+    const T* const first = source + part * read_stretch;
+    partial_sums[part] = detail::reduce_lanes(std::min(read_stretch, n - part * read_stretch), T(0),
+                                              detail::add_values{}, [=](std::int64_t index) { return first[index]; });
   }
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
 
-/// The same on a device. A part has the runs p, p + parts, p + 2 parts, ..., so that neighbouring threads read
-/// neighbouring runs. There is a sum for each place in a run, and the sums are joined in the order of the places.
-template <class T>
-struct read_runs_kernel {
-  /// Allows enough registers for all loads of a thread before the first addition. Otherwise nvcc has only two under
-  /// way.
-  using launch_bounds = Kokkos::LaunchBounds<256, 4>;
+/// The ways in which a device's threads can share an array. Which of them is the fastest depends on the size and on the
+/// cache state, so the ceiling is the fastest of all. They are the ways of prumo's reductions and one more.
+enum class read_way : std::uint8_t {
+  tiles,     ///< a team takes one round of loads and ends, as in sums of short rows
+  segments,  ///< all teams run at once and each takes a long stretch, as in sums of arrays
+  rounds     ///< all teams run at once, and each round of loads goes across the whole array
+};
+inline constexpr std::string_view read_way_names[] = {"tiles", "segments", "rounds"};
 
-  const T* source;
-  std::int64_t n;
-  T* partial_sums;
+/// How an array is shared out to teams of threads. All numbers are packs of 16 bytes unless they say otherwise. It
+/// depends on the length alone.
+struct read_shares {
+  static constexpr int team_threads = 256;
+  /// The loads that a thread has under way at a time. With fewer, an H200 reads less from its memory.
+  static constexpr int loads_at_once = 8;
+  static constexpr std::int64_t round = std::int64_t{team_threads} * loads_at_once;
 
-  KOKKOS_FUNCTION std::int64_t blocks() const { return read_partition<false>::parts(n); }
+  std::int64_t packs = 0;        ///< of the array
+  std::int64_t teams = 0;        ///< number of teams
+  std::int64_t team_stride = 0;  ///< from the first pack of a team to that of the next team
+  std::int64_t step = 0;         ///< from one load of a thread to its next one
+  std::int64_t length = 0;       ///< from the first pack of a team to where it ends
 
-  KOKKOS_FUNCTION void operator()(std::int64_t part) const {
-    constexpr int at_once = read_partition<false>::runs_at_once;
-    T sums[length] = {};
-    const std::int64_t step = blocks();
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(source) % sizeof(run) == 0;
-    const std::int64_t whole_runs = is_aligned ? n / length : 0;
-    std::int64_t at = part;
-    PRUMO_KEEP_LOOP
-    for (; whole_runs - at > (at_once - 1) * step; at += at_once * step) {
-      run loaded[at_once];
-      PRUMO_UNROLL
-      for (int which = 0; which < at_once; ++which) loaded[which] = load(at + which * step);
-      PRUMO_UNROLL
-      for (int which = 0; which < at_once; ++which) add(loaded[which], sums);
+  /// 512 teams of 256 threads run at the same time on large devices with the registers that the loads take, and so do
+  /// those of prumo's sums. Of short arrays in rounds twice as many threads have one or two loads each.
+  static read_shares of(read_way way, std::int64_t packs) {
+    constexpr std::int64_t teams_at_once = 512, few_teams = 128, long_array = std::int64_t{1} << 20;
+    const auto teams_of = [&](std::int64_t length) { return std::max<std::int64_t>(1, (packs + length - 1) / length); };
+    if (way == read_way::rounds) {
+      const std::int64_t most = packs < long_array ? 2 * teams_at_once : teams_at_once;
+      const std::int64_t teams = std::min(teams_of(team_threads), most);
+      return {packs, teams, team_threads, teams * team_threads, packs};
     }
+    std::int64_t length = round;
+    if (way == read_way::segments) {
+      if (length / 2 * few_teams >= packs) length /= 2;
+      while (length * teams_at_once < packs) length *= 2;
+    }
+    return {packs, teams_of(length), length, team_threads, length};
+  }
+};
+
+/// The threads whose sums are joined to one entry of the output, which is less than a thousandth of what they read.
+inline constexpr int read_part_threads = detail::exchange_threads;
+
+/// partial_sums[p] = the sum of what threads 32 p ... 32 p + 31 read.
+///
+/// KnowsStep: the step between the loads of a thread is that of tiles and segments. Knowing it spares the threads
+/// instructions.
+template <class T, bool KnowsStep>
+class read_device_kernel {
+ public:
+  /// Allows enough registers for all loads of a thread before the first addition.
+  using launch_bounds = Kokkos::LaunchBounds<read_shares::team_threads, 4>;
+  using pack = detail::device_pack<T>;
+  static constexpr int pack_elements = detail::device_pack_elements<T>;
+
+  read_device_kernel(const T* source, std::int64_t n, const read_shares& shares, T* partial_sums)
+      : source_(source), n_(n), shares_(shares), partial_sums_(partial_sums) {}
+
+  /// Whole teams, so that the threads of a part are all there.
+  KOKKOS_FUNCTION std::int64_t blocks() const { return shares_.teams * read_shares::team_threads; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t thread) const {
+    const T total = detail::join_neighbours(read_part_threads, sum_of(thread), [](T a, T b) { return a + b; });
+    if (thread % read_part_threads == 0) partial_sums_[thread / read_part_threads] = total;
+  }
+
+  /// The sum of what one thread reads.
+  KOKKOS_FUNCTION T sum_of(std::int64_t thread) const {
+    constexpr int loads = read_shares::loads_at_once;
+    const std::int64_t step = KnowsStep ? read_shares::team_threads : shares_.step;
+    const std::int64_t team = thread / read_shares::team_threads;
+    const std::int64_t begin = team * shares_.team_stride;
+    const std::int64_t left = shares_.packs - begin;
+    const std::int64_t length = left < shares_.length ? left : shares_.length;
+    const pack* const first = reinterpret_cast<const pack*>(source_) + begin;
+    const pack* const end = first + length;
+    const pack* at = first + thread % read_shares::team_threads;
+    T sums[pack_elements] = {};
     PRUMO_KEEP_LOOP
-    for (; at < whole_runs; at += step) add(load(at), sums);
-    for (; at * length < n; at += step) {
-      for (int place = 0; place < length && at * length + place < n; ++place) {
-        sums[place] = sums[place] + source[at * length + place];
+    for (; end - at > (loads - 1) * step; at += loads * step) {
+      pack loaded[loads];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads; ++load) loaded[load] = at[load * step];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads; ++load) add(loaded[load], sums);
+    }
+    if (at < end) {
+      // Fewer loads than a round has. All of them are under way before the first addition all the same. The first pack
+      // is there; reading it again costs nothing.
+      pack loaded[loads - 1];
+      PRUMO_UNROLL
+      for (int load = 0; load < loads - 1; ++load) loaded[load] = end - at > load * step ? at[load * step] : *at;
+      PRUMO_UNROLL
+      for (int load = 0; load < loads - 1; ++load) {
+        if (end - at > load * step) add(loaded[load], sums);
       }
     }
+    PRUMO_KEEP_LOOP
+    for (std::int64_t rest = shares_.packs * pack_elements + thread; rest < n_; rest += blocks()) {
+      sums[0] = sums[0] + source_[rest];
+    }
     T total = sums[0];
-    for (int place = 1; place < length; ++place) total = total + sums[place];
-    partial_sums[part] = total;
+    for (int place = 1; place < pack_elements; ++place) total = total + sums[place];
+    return total;
   }
 
  private:
-  static constexpr int length = static_cast<int>(read_partition<false>::run_length);
-  struct alignas(length * sizeof(T)) run {
-    T values[length];
-  };
-
-  KOKKOS_FORCEINLINE_FUNCTION run load(std::int64_t index) const {
-    return *reinterpret_cast<const run*>(source + index * length);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static void add(const run& loaded, T (&sums)[length]) {
+  KOKKOS_FORCEINLINE_FUNCTION static void add(const pack& loaded, T (&sums)[pack_elements]) {
     PRUMO_UNROLL
-    for (int place = 0; place < length; ++place) sums[place] = sums[place] + loaded.values[place];
+    for (int place = 0; place < pack_elements; ++place) sums[place] = sums[place] + loaded.values[place];
   }
+
+  const T* source_;
+  std::int64_t n_;
+  read_shares shares_;
+  T* partial_sums_;
 };
 
 }  // namespace prumo::probe

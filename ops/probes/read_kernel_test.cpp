@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which elements a part of the device's reading probe has, whatever the length and the alignment: its kernel is plain
-// C++ and runs here as it does there.
+// What the threads of the device's reading probe read, whatever the length: that part of its kernel is plain C++ and
+// runs here as it does there.
 
 #include "read_kernel.hpp"
 
@@ -24,26 +24,48 @@ T number_at(std::int64_t index) {
   return static_cast<T>(index * 7 % 23 - 11);
 }
 
-TYPED_TEST(read_runs, every_element_is_in_the_sum_of_its_part) {
-  using partition = read_partition<false>;
-  constexpr std::int64_t longest = (std::int64_t{1} << 24) + 5;
-  std::vector<TypeParam> numbers(longest + 1);
-  for (const std::int64_t offset : {0, 1}) {  // the second: no run is aligned
+TYPED_TEST(read_runs, every_element_is_in_the_sum_of_one_thread) {
+  constexpr int elements = detail::device_pack_elements<TypeParam>;
+  constexpr std::int64_t longest = (std::int64_t{1} << 23) + 5;
+  std::vector<TypeParam> numbers(longest);
+  for (std::int64_t i = 0; i < longest; ++i) numbers[static_cast<std::size_t>(i)] = number_at<TypeParam>(i);
+  for (const read_way way : {read_way::tiles, read_way::segments, read_way::rounds}) {
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{4}, std::int64_t{1003},
                                  std::int64_t{100003}, std::int64_t{(1 << 22) - 1}, std::int64_t{1 << 22}, longest}) {
-      TypeParam* const source = numbers.data() + offset;
-      for (std::int64_t i = 0; i < n; ++i) source[i] = number_at<TypeParam>(i);
-      const std::int64_t parts = partition::parts(n);
-      std::vector<TypeParam> found(static_cast<std::size_t>(parts)), expected(found.size());
-      const read_runs_kernel<TypeParam> kernel{source, n, found.data()};
-      ASSERT_EQ(kernel.blocks(), parts);
-      for (std::int64_t part = 0; part < parts; ++part) kernel(part);
-      for (std::int64_t i = 0; i < n; ++i) {
-        expected[static_cast<std::size_t>(i / partition::run_length % parts)] += number_at<TypeParam>(i);
+      for (const bool is_aligned : {true, false}) {  // without whole packs all elements are read one by one
+        const read_shares shares = read_shares::of(way, is_aligned ? n / elements : 0);
+        const read_device_kernel<TypeParam, false> kernel(numbers.data(), n, shares, nullptr);
+        ASSERT_EQ(kernel.blocks() % read_part_threads, 0);
+        std::int64_t sum = 0, expected = 0;
+        for (std::int64_t thread = 0; thread < kernel.blocks(); ++thread) {
+          sum += static_cast<std::int64_t>(kernel.sum_of(thread));
+        }
+        for (std::int64_t i = 0; i < n; ++i) expected += static_cast<std::int64_t>(number_at<TypeParam>(i));
+        ASSERT_EQ(sum, expected) << read_way_names[static_cast<int>(way)] << ' ' << n << ' ' << is_aligned;
       }
-      ASSERT_EQ(found, expected) << n << " from " << offset;
     }
   }
+}
+
+TYPED_TEST(read_runs, kernels_that_know_their_step_read_the_same) {
+  std::vector<TypeParam> numbers(1 << 20);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_at<TypeParam>(static_cast<std::int64_t>(i));
+  const std::int64_t packs = std::ssize(numbers) / detail::device_pack_elements<TypeParam>;
+  for (const read_way way : {read_way::tiles, read_way::segments}) {
+    const read_shares shares = read_shares::of(way, packs);
+    const read_device_kernel<TypeParam, true> knowing(numbers.data(), std::ssize(numbers), shares, nullptr);
+    const read_device_kernel<TypeParam, false> asking(numbers.data(), std::ssize(numbers), shares, nullptr);
+    for (std::int64_t thread = 0; thread < knowing.blocks(); ++thread) {
+      ASSERT_EQ(knowing.sum_of(thread), asking.sum_of(thread)) << thread;
+    }
+  }
+}
+
+TEST(read_shares, of_512_MiB_are_as_many_teams_as_run_at_once) {
+  const std::int64_t packs = (std::int64_t{512} << 20) / 16;
+  EXPECT_EQ(read_shares::of(read_way::segments, packs).teams, 512);
+  EXPECT_EQ(read_shares::of(read_way::rounds, packs).teams, 512);
+  EXPECT_EQ(read_shares::of(read_way::tiles, packs).teams, packs / read_shares::round);
 }
 
 }  // namespace

@@ -42,16 +42,23 @@ std::string probe_type(const protocol::case_description& probe, const std::strin
   return {};
 }
 
+/// The implementations of a probe that are measured. Those of an operation that serves as a probe are no ways to do the
+/// same as fast as possible, so the first one is taken.
+std::vector<std::string> ways_of(const protocol::case_description& probe) {
+  if (probe.kind != "probe" || probe.implementations.size() < 2) return {std::string()};
+  return probe.implementations;
+}
+
 }  // namespace
 
 std::string ceiling_store::key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
-                                  const planned_case& which) const {
-  if (probe == "launch") return fmt::format("{} {} {}", probe, device.label(), which.dispatch);
+                                  const planned_case& which, const std::string& implementation) const {
+  if (probe == "launch") return fmt::format("{} {} {} {}", probe, implementation, device.label(), which.dispatch);
   const protocol::case_description* described = fleet_.find_case(device, std::string(probe));
   const std::string dtype = described == nullptr ? group.dtype : probe_type(*described, group.dtype);
-  if (!depends_on_size(probe)) return fmt::format("{} {} {}", probe, device.label(), dtype);
-  return fmt::format("{} {} {} {:.0f} {}", probe, device.label(), dtype, group.bytes_per_array.value_or(0),
-                     which.cache);
+  if (!depends_on_size(probe)) return fmt::format("{} {} {} {}", probe, implementation, device.label(), dtype);
+  return fmt::format("{} {} {} {} {:.0f} {}", probe, implementation, device.label(), dtype,
+                     group.bytes_per_array.value_or(0), which.cache);
 }
 
 bool ceiling_store::offers(const fleet_device& device, const char* probe, const std::string& dtype) const {
@@ -79,13 +86,36 @@ std::vector<const char*> ceiling_store::memory_probes(const fleet_device& device
   return own.empty() ? offered({"copy", "triad"}) : own;
 }
 
-probe_need ceiling_store::need_of(const char* probe, std::size_t device, const planned_group& group,
-                                  const planned_case& which) const {
-  // Arithmetic and launches touch no memory worth rotating over; what memory and arithmetic allow is the device's
-  // matter, however calls reach it.
-  return {probe, device, depends_on_size(probe) ? which.cache : "hot",
-          std::string_view(probe) == "launch" ? which.dispatch : "recorded",
-          key_of(probe, fleet_.devices()[device], group, which)};
+std::vector<probe_need> ceiling_store::needs_of(const char* probe, std::size_t device, const planned_group& group,
+                                                const planned_case& which) const {
+  const fleet_device& of = fleet_.devices()[device];
+  if (!offers(of, probe, group.dtype)) return {};
+  std::vector<probe_need> needs;
+  for (const std::string& way : ways_of(*fleet_.find_case(of, probe))) {
+    // Arithmetic and launches touch no memory worth rotating over; what memory and arithmetic allow is the device's
+    // matter, however calls reach it.
+    needs.push_back({probe, device, depends_on_size(probe) ? which.cache : "hot",
+                     std::string_view(probe) == "launch" ? which.dispatch : "recorded",
+                     way.empty() ? std::nullopt : std::optional(way), key_of(probe, of, group, which, way)});
+  }
+  return needs;
+}
+
+std::optional<ceiling_store::value_range> ceiling_store::of_group(const char* probe, const fleet_device& device,
+                                                                  const planned_group& group,
+                                                                  const planned_case& which) const {
+  const protocol::case_description* described = fleet_.find_case(device, probe);
+  if (described == nullptr) return std::nullopt;
+  std::optional<value_range> best;
+  for (const std::string& way : ways_of(*described)) {
+    const auto found = of_group_.find(key_of(probe, device, group, which, way));
+    if (found == of_group_.end()) continue;
+    if (!best) best = found->second;
+    const bool is_time = std::string_view(probe) == "launch";
+    const auto better = [&](double a, double b) { return is_time ? std::min(a, b) : std::max(a, b); };
+    best = value_range{better(best->typical, found->second.typical), better(best->fastest, found->second.fastest)};
+  }
+  return best;
 }
 
 std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
@@ -108,9 +138,9 @@ std::vector<probe_need> ceiling_store::needs(const planned_group& group) const {
     const double compute_seconds = known.fma ? model.flops.value_or(0) / *known.fma : 0;
     const double roof_seconds = std::max(memory_seconds, compute_seconds);
     const auto add = [&](const char* probe) {
-      if (!offers(device, probe, group.dtype)) return;
-      const probe_need need = need_of(probe, it.device, group, it);
-      if (seen.insert(need.key).second) wanted.push_back(need);
+      for (probe_need& need : needs_of(probe, it.device, group, it)) {
+        if (seen.insert(need.key).second) wanted.push_back(std::move(need));
+      }
     };
     if (!memory || memory_seconds >= clearly * roof_seconds) {
       for (const char* probe : memory_probes(device, group)) add(probe);
@@ -138,7 +168,7 @@ const planned_group* ceiling_store::describe(const probe_need& need, const plann
     probe.set_resolved(fleet_.worker(device.worker).resolve(request));
     probe.bytes_per_array = group.bytes_per_array;
     probe.cases.push_back(
-        {need.device, "resident", std::nullopt, need.cache, std::nullopt, std::nullopt, need.dispatch});
+        {need.device, "resident", std::nullopt, need.cache, need.implementation, std::nullopt, need.dispatch});
     return &probe;
   } catch (const request_refused&) {
     return nullptr;
@@ -219,6 +249,7 @@ void ceiling_store::end() {
                             : name == "fma" ? "flop/s"
                                             : "B/s"}};
     if (is_launch) known.entry["dispatch"] = planned.dispatch;
+    if (planned.implementation) known.entry["implementation"] = *planned.implementation;
   }
   store_entries();
 }
@@ -233,7 +264,7 @@ void ceiling_store::measure(std::size_t device, const std::string& dtype, double
   for (const char* probe : every_probe) {
     const protocol::case_description* described = fleet_.find_case(fleet_.devices()[device], probe);
     if (described == nullptr || probe_type(*described, dtype) != dtype) continue;
-    wanted.push_back(need_of(probe, device, group, whole));
+    for (probe_need& need : needs_of(probe, device, group, whole)) wanted.push_back(std::move(need));
   }
   const std::vector<live_probe*> probes = begin(group, wanted);
   for (live_probe* it : probes) it->measured.prepare(false);
@@ -249,14 +280,23 @@ void ceiling_store::measure(std::size_t device, const std::string& dtype, double
   release(true);
 }
 
+/// Of several implementations of a probe, the fastest is the ceiling.
 void ceiling_store::store_entries() {
-  std::map<std::size_t, json> entries;
+  std::map<std::string, json> best;  // by what else entries tell
   for (const auto& [key, known] : known_) {
     json entry = known.entry;
-    const auto device = entry.at("device").get<std::size_t>();
-    entry.erase("device");
+    entry.erase("implementation");
+    const std::string what = entry.dump();
+    entry = known.entry;
     const double median = summarize(known.samples).median;
     entry["value"] = known.work > 0 ? known.work / median : median;
+    const auto [place, is_first] = best.try_emplace(what, entry);
+    if (!is_first && known.work > 0 && entry["value"] > place->second["value"]) place->second = entry;
+  }
+  std::map<std::size_t, json> entries;
+  for (auto& [what, entry] : best) {
+    const auto device = entry.at("device").get<std::size_t>();
+    entry.erase("device");
     entries[device].push_back(std::move(entry));
   }
   for (auto& [device, list] : entries) fleet_.devices()[device].entry["ceilings"] = std::move(list);
@@ -276,8 +316,7 @@ measured_ceilings ceiling_store::find(const planned_group& group, const planned_
     }
   }
   for (const char* probe : every_probe) {
-    const auto own = of_group_.find(key_of(probe, device, group, which));
-    if (own != of_group_.end()) value_of(found, probe) = own->second.typical;
+    if (const auto own = of_group(probe, device, group, which)) value_of(found, probe) = own->typical;
   }
   return found;
 }
@@ -286,8 +325,7 @@ measured_ceilings ceiling_store::find_fastest(const planned_group& group, const 
   const fleet_device& device = fleet_.devices()[which.device];
   measured_ceilings found;
   for (const char* probe : every_probe) {
-    const auto own = of_group_.find(key_of(probe, device, group, which));
-    if (own != of_group_.end()) value_of(found, probe) = own->second.fastest;
+    if (const auto own = of_group(probe, device, group, which)) value_of(found, probe) = own->fastest;
   }
   // A roof that clearly does not bind is not measured with every group.
   const measured_ceilings typical = find(group, which);

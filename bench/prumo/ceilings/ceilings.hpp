@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ struct probe_need {
   std::size_t device = 0;  ///< index in worker_fleet::devices()
   std::string cache;
   std::string dispatch;
-  std::string key;  ///< the same for all needs that one measurement serves
+  std::optional<std::string> implementation;  ///< if the probe has several: they are ways to do the same
+  std::string key;                            ///< the same for all needs that one measurement serves
 };
 
 /// A probe while it is measured in turns with a group's cases.
@@ -35,7 +37,8 @@ struct live_probe {
 
 /// The measured ceilings of the devices. The probes (`copy`, `triad`, `read`, `write`, `fma`, `launch`) that may bound
 /// the cases of a group are measured in turns with these cases, at the same size, type and cache state. So case and
-/// ceiling see the same machine. Probes stay prepared from group to group as long as size and type are the same.
+/// ceiling see the same machine. Probes stay prepared from group to group as long as size and type are the same. If a
+/// probe has several implementations, all are measured, and the fastest is the ceiling.
 class ceiling_store {
  public:
   ceiling_store(worker_fleet& fleet, measure_options options) : fleet_(fleet), options_(options) {}
@@ -70,22 +73,26 @@ class ceiling_store {
   [[nodiscard]] const planned_group* describe(const probe_need& need, const planned_group& group);
 
  private:
+  struct value_range {
+    double typical;
+    double fastest;
+  };
+
   struct known_probe {
     nlohmann::json entry;         ///< of the device's `ceilings`
     double work = 0;              ///< bytes or flops of a call; 0: the time itself is the ceiling
     std::vector<double> samples;  ///< of the whole run
   };
 
-  struct value_range {
-    double typical;
-    double fastest;
-  };
-
   [[nodiscard]] std::vector<live_probe*> begin(const planned_group& group, const std::vector<probe_need>& wanted);
-  [[nodiscard]] probe_need need_of(const char* probe, std::size_t device, const planned_group& group,
-                                   const planned_case& which) const;
+  /// A need for each implementation of the probe; none if the worker does not have the probe for the type.
+  [[nodiscard]] std::vector<probe_need> needs_of(const char* probe, std::size_t device, const planned_group& group,
+                                                 const planned_case& which) const;
   [[nodiscard]] std::string key_of(std::string_view probe, const fleet_device& device, const planned_group& group,
-                                   const planned_case& which) const;
+                                   const planned_case& which, const std::string& implementation) const;
+  /// What the implementations of a probe reached with the group that ended last.
+  [[nodiscard]] std::optional<value_range> of_group(const char* probe, const fleet_device& device,
+                                                    const planned_group& group, const planned_case& which) const;
   [[nodiscard]] bool offers(const fleet_device& device, const char* probe, const std::string& dtype) const;
   [[nodiscard]] std::vector<const char*> memory_probes(const fleet_device& device, const planned_group& group) const;
   void store_entries();

@@ -5,7 +5,7 @@
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--power-limit FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
-                   [--always-recorded] [--protocol N] [--features NAME,...] [--newer]
+                   [--always-recorded] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
 
 With --power-limit, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
 device is at its power limit then.
@@ -23,6 +23,9 @@ as long, the second F2 times. --starts is the file in which the processes of all
 
 Without --features it is of before there were features; with them it answers the requests among them alone. With --newer it
 says things that no front-end of today knows: a case of another kind, and a further field in each answer.
+
+Without --more-probes it has the probes of the first workers alone. With them it can also probe writing, in two ways of which
+the second is twice as fast.
 
 fake_faults.py tells what WHERE and WHAT of a fault are. With --once, faults happen only while FILE does not exist; the first
 creates it.
@@ -44,7 +47,7 @@ MAX_CLOCK, CLOCK = 1980.0, 1485.0  # MHz of the GPU; the second under load
 LIMITED_CLOCK = 1200.0  # at its power limit
 
 
-def make_cases(gpu):
+def make_cases(gpu, more_probes):
     common = {"dtypes": ["f32", "f64"], "layouts": ["right", "left"], "compute_modes": ["strict"], "parameters": []}
     elements = [{"name": "n", "description": "elements"}]
     cases = []
@@ -69,6 +72,9 @@ def make_cases(gpu):
     for op, arrays in (("copy", 2), ("triad", 3), ("read", 2), ("fma", 2), ("launch", 1)):
         cases.append(dict(common, op=op, kind="probe", description="fake " + op, default=False, axes=elements,
                           implementations=["kernel"], arrays=arrays))
+    if more_probes:
+        cases.append(dict(common, op="write", kind="probe", description="fake write", default=False, axes=elements,
+                          implementations=["slow_way", "kernel"], arrays=1))
     return cases
 
 
@@ -83,7 +89,7 @@ class Worker:
         self.options = options
         self.host = options.backend in ("fake", "openmp") or options.backend.endswith("-cpu")
         self.threads = options.threads or int(os.environ.get("OMP_NUM_THREADS", 2))
-        self.cases = make_cases(not self.host)
+        self.cases = make_cases(not self.host, options.more_probes)
         for case in self.cases:
             case["parameters"] = [it for it in case["parameters"] if it["name"] not in options.without_parameters]
         self.prepared = {}
@@ -209,7 +215,7 @@ class Worker:
         number = self.next_case
         self.next_case += 1
         model = resolved["model"]
-        seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * (4 if implementation == "portable" else 1)
+        seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * {"portable": 4, "slow_way": 2}.get(implementation, 1)
         seconds = LAUNCH if case["op"] == "launch" else max(seconds / self.options.speed, LAUNCH)
         single = request.get("dispatch") == "single" and not self.options.always_recorded
         if single and not self.host:
@@ -317,6 +323,7 @@ def main():
     parser.add_argument("--protocol", type=int, default=1)
     parser.add_argument("--features", help="the names in its greeting")
     parser.add_argument("--newer", action="store_true", help="it says more than a front-end of today knows")
+    parser.add_argument("--more-probes", action="store_true", help="it has the probes that came later, too")
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
     parser.add_argument("--speed", type=float, default=1, help="the factor by which it is faster than usual, launches excepted")

@@ -92,6 +92,22 @@ TEST(ceilings, what_writes_only_is_judged_by_the_better_of_copy_and_triad) {
               ::testing::AnyOf("copy", "triad"));
 }
 
+TEST(ceilings, of_several_ways_the_fastest_counts) {
+  const json document = measure({"--op", "fill", "--size", "2MB"}, "--more-probes");
+  const json& result = document.at("results").at(0);
+  EXPECT_EQ(result.at("roof").at("memory_probe"), "write");
+  EXPECT_NEAR(result.at("roof").at("memory").get<double>(), 20e9, 0.2e9);
+  EXPECT_NEAR(result.at("percent").at("roofline").get<double>(), 100, 1);
+  int writes = 0;
+  for (const json& ceiling : document.at("devices").at(0).at("ceilings")) {
+    if (ceiling.at("probe") != "write") continue;
+    ++writes;
+    EXPECT_EQ(ceiling.at("implementation"), "kernel");
+    EXPECT_NEAR(ceiling.at("value").get<double>(), 20e9, 0.2e9);
+  }
+  EXPECT_EQ(writes, 1);
+}
+
 TEST(ceilings, a_call_below_the_launch_floor_is_bound_by_it) {
   const json document = measure({"--op", "add", "--shape", "n=100"});
   const json& result = document.at("results").at(0);

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The probes `read` and `write`: how fast a space reads an array, and how fast it writes one. Each has several
+/// implementations, which are ways to do the same. The ceiling is the fastest of them.
+
+#include "read_kernel.hpp"
+#include <prumo/case/moving_case.hpp>
+#include <prumo/case/rounding.hpp>
+#include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/launch.hpp>
+#include <prumo/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+namespace prumo::cases {
+
+template <class Exec>
+struct read_case final : operation_case<Exec> {
+  static constexpr bool on_host = is_host_space<Exec>;
+
+  case_info info() const override {
+    case_info result;
+    result.op = "read";
+    result.description = "reads x once: the ceiling of memory for what writes little";
+    result.axes = {{"n", "elements of x", 0}};
+    result.types = {dtype::f32, dtype::f64};
+    result.layouts = {array_layout::right};
+    if (!on_host) result.implementations.assign(std::begin(probe::read_way_names), std::end(probe::read_way_names));
+    result.is_probe = true;
+    return result;
+  }
+
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    return resolve_vector("read", type, bytes_per_array, given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    const std::int64_t n = extents.at("n");
+    return {{"x", array_role::input, {n}}, {"output", array_role::output, {most_parts(n)}}};
+  }
+
+  /// The output is left out: it is a thousandth of the input at most, and its length depends on the way.
+  cost model(dtype type, const shape& extents, const parameters&) const override {
+    const auto n = static_cast<double>(extents.at("n"));
+    return {n * static_cast<double>(dtype_size(type)), n, n};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
+    if (choice.type == dtype::f64) {
+      launch<double>(ctx, choice, arrays);
+    } else {
+      launch<float>(ctx, choice, arrays);
+    }
+  }
+
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
+    return most_parts(extents.at("n"));
+  }
+
+  double reference_part_cost(const shape& extents, const parameters&) const override {
+    const std::int64_t n = extents.at("n");
+    return 20.0 * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(1, fewest_parts(n)));
+  }
+
+  void reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    const std::int64_t n = choice.shape.at("n");
+    exact_sum sum;
+    if constexpr (on_host) {
+      const std::int64_t begin = part * probe::read_stretch;
+      sum.add(inputs, begin, std::min(probe::read_stretch, n - begin));
+    } else {
+      const probe::read_shares shares = shares_of(choice);
+      const std::int64_t elements = pack_elements(choice.type);
+      if (part >= parts_of(shares)) return;  // a way of more parts has it
+      const std::int64_t first_thread = part * probe::read_part_threads;
+      const std::int64_t begin = first_thread / probe::read_shares::team_threads * shares.team_stride;
+      const std::int64_t end = std::min(shares.packs, begin + shares.length);
+      for (std::int64_t at = begin + first_thread % probe::read_shares::team_threads; at < end; at += shares.step) {
+        sum.add(inputs, at * elements, std::min<std::int64_t>(probe::read_part_threads, end - at) * elements);
+      }
+      if (part == 0) sum.add(inputs, shares.packs * elements, n - shares.packs * elements);
+    }
+    out.push_back({1, part, sum.value, gamma(choice.type, static_cast<double>(sum.count + 64)) * sum.magnitude});
+  }
+
+  flop_counts count_kernel(const specification& choice) const override {
+    flop_counts counts;
+    if (choice.type == dtype::f64) {
+      count_with<double>(choice, counts);
+    } else {
+      count_with<float>(choice, counts);
+    }
+    return counts;
+  }
+
+  /// Counted as in the host's kernel: an addition for each element, and the additions that join the lanes at the end.
+  flop_counts count_closed_form(const specification& choice) const override {
+    const std::int64_t n = choice.shape.at("n");
+    const std::int64_t joined =
+        choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
+    flop_counts counts;
+    counts[flop_kind::add] = static_cast<std::uint64_t>(n + probe::read_stretches(n) * (joined - 1));
+    return counts;
+  }
+
+ private:
+  static constexpr probe::read_way ways[3] = {probe::read_way::tiles, probe::read_way::segments,
+                                              probe::read_way::rounds};
+
+  /// The sum of an output's entry. Each of its elements takes part in at most as many additions as there are elements,
+  /// whatever their order is, and in the few that join threads or lanes.
+  struct exact_sum {
+    long double value = 0;
+    long double magnitude = 0;
+    std::int64_t count = 0;
+
+    void add(const input_values& inputs, std::int64_t begin, std::int64_t length) {
+      std::vector<double> numbers(static_cast<std::size_t>(std::max<std::int64_t>(0, length)));
+      inputs.read(0, begin, numbers);
+      for (const double number : numbers) {
+        value += static_cast<long double>(number);
+        magnitude += static_cast<long double>(std::fabs(number));
+      }
+      count += std::ssize(numbers);
+    }
+  };
+
+  static std::int64_t pack_elements(dtype type) { return 16 / static_cast<std::int64_t>(dtype_size(type)); }
+
+  static probe::read_shares shares_of(const specification& choice) {
+    const auto* const found = std::ranges::find(probe::read_way_names, choice.implementation);
+    if (found == std::end(probe::read_way_names))
+      throw argument_error("read: there is no way " + choice.implementation);
+    const auto way = static_cast<probe::read_way>(found - std::begin(probe::read_way_names));
+    return probe::read_shares::of(way, choice.shape.at("n") / pack_elements(choice.type));
+  }
+
+  static std::int64_t parts_of(const probe::read_shares& shares) {
+    return shares.teams * (probe::read_shares::team_threads / probe::read_part_threads);
+  }
+
+  /// Bounds of the number of parts, whatever the way and type are.
+  static std::int64_t most_parts(std::int64_t n) {
+    if (on_host || n == 0) return probe::read_stretches(n);
+    std::int64_t most = 0;
+    for (const probe::read_way way : ways) {
+      for (const dtype type : {dtype::f32, dtype::f64}) {
+        most = std::max(most, parts_of(probe::read_shares::of(way, n / pack_elements(type))));
+      }
+    }
+    return most;
+  }
+  static std::int64_t fewest_parts(std::int64_t n) {
+    if (on_host) return probe::read_stretches(n);
+    std::int64_t fewest = most_parts(n);
+    for (const probe::read_way way : ways) {
+      fewest = std::min(fewest, parts_of(probe::read_shares::of(way, n / pack_elements(dtype::f32))));
+    }
+    return fewest;
+  }
+  template <class T>
+  static void launch(context<Exec>& ctx, const specification& choice, case_arrays arrays) {
+    static const std::string label = "prumo::probe::read";
+    const auto* const source = arrays[0].as<const T>();
+    const std::int64_t n = choice.shape.at("n");
+    if (n == 0) return;
+    auto* const partial_sums = arrays[1].as<T>();
+    if constexpr (on_host) {
+      prumo::detail::launch_blocks(ctx.instance(), label, probe::read_stretch_kernel<T>{source, n, partial_sums});
+    } else {
+      const probe::read_shares shares = shares_of(choice);
+      if (shares.step == probe::read_shares::team_threads) {
+        const probe::read_device_kernel<T, true> kernel(source, n, shares, partial_sums);
+        prumo::detail::launch_blocks(ctx.instance(), label, kernel);
+      } else {
+        const probe::read_device_kernel<T, false> kernel(source, n, shares, partial_sums);
+        prumo::detail::launch_blocks(ctx.instance(), label, kernel);
+      }
+    }
+  }
+
+  /// A part at a time in bounded memory.
+  template <class T>
+  static void count_with(const specification& choice, flop_counts& counts) {
+    using counting = counted<T>;
+    constexpr std::int64_t length = probe::read_stretch;
+    const std::int64_t n = choice.shape.at("n");
+    const input_values inputs(choice);
+    std::vector<double> numbers;
+    std::vector<counting> source(static_cast<std::size_t>(length));
+    for (std::int64_t begin = 0; begin < n; begin += length) {
+      numbers.resize(static_cast<std::size_t>(std::min(length, n - begin)));
+      inputs.read(0, begin, numbers);
+      std::transform(numbers.begin(), numbers.end(), source.begin(),
+                     [](double number) { return counting(static_cast<T>(number)); });
+      counting partial_sum;
+      const counting_scope scope(counts);
+      probe::read_stretch_kernel<counting>{source.data(), std::ssize(numbers), &partial_sum}(0);
+    }
+  }
+};
+
+template <class T>
+struct write_formula {
+  KOKKOS_FUNCTION T operator()() const { return T(0.75f); }
+};
+
+/// On a host the ways are stores that go past the caches and stores that do not. On a device a thread stores one pack
+/// of 16 bytes, or four of them.
+template <class Exec>
+struct write_case final : moving_case<Exec> {
+  static constexpr bool on_host = is_host_space<Exec>;
+
+  case_info info() const override {
+    case_info result;
+    result.op = "write";
+    result.description = "writes y once: the ceiling of memory for what reads nothing";
+    result.axes = {{"n", "elements of y", 0}};
+    result.types = {dtype::f32, dtype::f64};
+    result.layouts = {array_layout::right};
+    result.implementations = {first_way, second_way};
+    if (on_host && !prumo::detail::has_streaming_stores) result.implementations.resize(1);
+    result.is_probe = true;
+    return result;
+  }
+
+  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
+    return resolve_vector("write", type, bytes_per_array, given);
+  }
+
+  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
+    return {{"output", array_role::output, {extents.at("n")}}};
+  }
+
+  cost model(dtype type, const shape& extents, const parameters&) const override {
+    const auto n = static_cast<double>(extents.at("n"));
+    return {n * static_cast<double>(dtype_size(type)), 0, n};
+  }
+
+  void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
+    if (choice.type == dtype::f64) {
+      launch<double>(ctx, choice, arrays);
+    } else {
+      launch<float>(ctx, choice, arrays);
+    }
+  }
+
+  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
+  double reference_part_cost(const shape&, const parameters&) const override { return 1; }
+  void reference(const specification&, const input_values&, std::int64_t part,
+                 std::vector<reference_entry>& out) const override {
+    out.push_back({0, part, 0.75L, 0});
+  }
+
+ private:
+  static constexpr const char* first_way = on_host ? "cached" : "single_packs";
+  static constexpr const char* second_way = on_host ? "streamed" : "four_packs";
+
+  template <class T>
+  static void launch(context<Exec>& ctx, const specification& choice, case_arrays arrays) {
+    static const std::string label = "prumo::probe::write";
+    using outputs = prumo::detail::output_pointers<T>;
+    const std::int64_t n = choice.shape.at("n");
+    if (n == 0) return;
+    const outputs to{arrays[0].as<T>()};
+    const bool is_second = choice.implementation == second_way;
+    if constexpr (on_host) {
+      const prumo::detail::contiguous_host_kernel<write_formula<T>, T> kernel(
+          {}, to, {}, n, concurrency_of(ctx.instance()), is_second);
+      prumo::detail::launch_blocks(ctx.instance(), label, kernel);
+    } else {
+      const auto launch_packs = [&]<int Packs> {
+        using kernel = prumo::detail::contiguous_device_kernel<Packs, 256, write_formula<T>, T>;
+        for (std::int64_t begin = 0; begin < n; begin += kernel::most_elements) {
+          prumo::detail::launch_blocks(ctx.instance(), label,
+                                       kernel({}, to.from(begin), {}, std::min(n - begin, kernel::most_elements)));
+        }
+      };
+      if (is_second) {
+        launch_packs.template operator()<4>();
+      } else {
+        launch_packs.template operator()<1>();
+      }
+    }
+  }
+};
+
+}  // namespace prumo::cases
