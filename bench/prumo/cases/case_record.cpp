@@ -128,6 +128,7 @@ void store_rates_and_shares(json& result, const planned_group& group, const json
   input.model = cost_model::from_json(group.model);
   const json& counted = result.at("flops").at("counted");
   if (counted.is_object()) input.counted_flops = counted.at("total").get<double>();
+  input.has_unmeasured_kinds = has_unmeasured_kinds(counted);
   input.roof = memory_roof_of(group);
   const bool resident = result.at("data") == "resident";
   const compute_unit unit = find_compute_unit(peaks, result.value("unit", json(input.model.unit)).get<std::string>(),

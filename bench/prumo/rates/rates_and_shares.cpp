@@ -172,6 +172,14 @@ std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceili
   return found;
 }
 
+bool has_unmeasured_kinds(const json& counted) {
+  static constexpr const char* kinds[] = {"div", "sqrt", "exp", "log", "tanh", "erf", "sin", "cos", "pow"};
+  return counted.is_object() && std::ranges::any_of(kinds, [&](const char* kind) {
+           const auto found = counted.find(kind);
+           return found != counted.end() && number_of(*found).value_or(0) > 0;
+         });
+}
+
 rates_and_shares compute_rates_and_shares(const timed_call& input) {
   rates_and_shares figures;
   if (!(input.seconds > 0) || !std::isfinite(input.seconds)) return figures;
@@ -193,7 +201,7 @@ rates_and_shares compute_rates_and_shares(const timed_call& input) {
   const auto roof = roof_time(input.model, input.ceilings, input.roof);
   if (roof && roof->seconds() > 0) {
     figures.percent_roofline = 100 * roof->seconds() / input.seconds;
-    figures.bound = roof->is_memory() ? "memory" : "compute";
+    figures.bound = !roof->is_memory() ? "compute" : input.has_unmeasured_kinds ? "other" : "memory";
   }
   // The probe of a short call is launched, too: below twice the floor the launch takes longer than the work.
   if (roof && input.ceilings.launch && 2 * *input.ceilings.launch > roof->seconds()) figures.bound = "launch";

@@ -99,6 +99,7 @@ struct timed_call {
   double seconds = 0;
   cost_model model;
   std::optional<double> counted_flops;  ///< total of the counted column
+  bool has_unmeasured_kinds = false;  ///< of what it counts, something has no measured rate; see has_unmeasured_kinds()
   compute_peaks peaks;
   measured_ceilings ceilings;
   measured_ceilings fastest_ceilings;  ///< by the fastest sample of each probe; may be empty
@@ -113,7 +114,7 @@ struct rates_and_shares {
   std::optional<double> percent_peak_max_clock;       ///< of the flop peak at the maximum clock, counted flops
   std::optional<double> percent_peak_measured_clock;  ///< of the flop peak at the clock measured during the run
   std::optional<double> percent_roofline;             ///< time at min(F, I x B) over time measured
-  std::optional<std::string> bound;                   ///< `memory`, `compute` or `launch`
+  std::optional<std::string> bound;                   ///< `memory`, `compute`, `launch` or `other`
   std::optional<memory_ceiling> memory;               ///< the ceilings that percent_roofline was computed from
   std::optional<double> compute;
   std::optional<double> launch;
@@ -123,11 +124,16 @@ struct rates_and_shares {
   void store(nlohmann::json& result) const;
 };
 
+/// Whether counted flops (`flops.counted`) have divisions, square roots or special functions. A tanh counts as one flop
+/// and takes as long as tens of them, so the rate of multiply-adds says nothing about it.
+[[nodiscard]] bool has_unmeasured_kinds(const nlohmann::json& counted);
+
 /// Computes the figures. The roofline's time is the longer of model.flops / fma and model.bytes / bandwidth. It is
 /// absent if a part that the case needs is missing. The time of a launch is not added, because the probe is launched,
 /// too. If the roofline's time is below twice the time of a launch, the bound is `launch`, and the share stays the
-/// same. A theoretical peak is exceeded above 100 %, and a measured ceiling above 102 %. If the probe's fastest sample
-/// is exceeded, too, the figure is called impossible, otherwise the ceiling is called unsteady.
+/// same. If memory seems to be the bound and a counted kind has no measured rate, the bound is `other`. A theoretical
+/// peak is exceeded above 100 %, and a measured ceiling above 102 %. If the probe's fastest sample is exceeded, too,
+/// the figure is called impossible, otherwise the ceiling is called unsteady.
 [[nodiscard]] rates_and_shares compute_rates_and_shares(const timed_call& input);
 
 }  // namespace prumo::bench

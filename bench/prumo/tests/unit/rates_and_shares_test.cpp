@@ -159,6 +159,22 @@ TEST(rates_and_shares, below_the_launch_floor_the_launch_is_the_bound) {
   EXPECT_EQ(compute_rates_and_shares(input).bound, "launch");
 }
 
+TEST(rates_and_shares, memory_is_no_bound_of_what_counts_kinds_without_a_rate) {
+  timed_call input = addition();
+  input.has_unmeasured_kinds = true;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "other");
+  EXPECT_NEAR(*compute_rates_and_shares(input).percent_roofline, 50.331648, 1e-9) << "the share of memory alone";
+  input.model.bytes = 4;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "compute") << "the multiply-adds alone take longer than memory";
+}
+
+TEST(has_unmeasured_kinds, are_divisions_square_roots_and_special_functions) {
+  EXPECT_TRUE(has_unmeasured_kinds(json{{"tanh", 8}, {"total", 8}, {"source", "kernel"}}));
+  EXPECT_TRUE(has_unmeasured_kinds(json{{"add", 8}, {"div", 1}, {"total", 9}}));
+  EXPECT_FALSE(has_unmeasured_kinds(json{{"add", 8}, {"minmax", 8}, {"exp", 0}, {"total", 8}}));
+  EXPECT_FALSE(has_unmeasured_kinds(nullptr));
+}
+
 TEST(rates_and_shares, stores_what_the_schema_wants) {
   json result = blank_result();
   result["warnings"] = {"earlier"};
