@@ -186,6 +186,7 @@ void list_fields(auto& fields, is<count_answer> auto& it) {
 }
 
 void list_fields(auto& fields, is<sample_request> auto& it) {
+  fields.omitted("implementation", it.implementation, filled());
   constexpr double an_hour = 3600;
   fields.required("case", it.case_id, at_least(0));
   fields.required("seconds", it.seconds, between(0, an_hour));

@@ -145,6 +145,7 @@ class worker_handler final : public protocol::request_handler {
     }
     answer.kinds.emplace_back("total", counts.total());
     return answer;
+    answer.implementation = operation.counted_implementation();
   }
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {

@@ -157,6 +157,9 @@ class product_case final : public operation_case<Exec> {
     return gemm_uses_matrix_units(space, choice.type, implementation_name(choice)) ? "tensor" : "vector";
   }
 
+  /// Libraries cannot be run with counting scalars.
+  std::string counted_implementation() const override { return "portable"; }
+
   flop_counts count_kernel(const specification& choice) const override {
     return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
   }

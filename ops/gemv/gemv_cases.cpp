@@ -155,6 +155,9 @@ class gemv_case final : public operation_case<Exec> {
                                            x, what.beta, y, options_of(choice)));
   }
 
+  /// Libraries cannot be run with counting scalars.
+  std::string counted_implementation() const override { return "portable"; }
+
   flop_counts count_kernel(const specification& choice) const override {
     return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
   }

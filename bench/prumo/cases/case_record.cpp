@@ -41,6 +41,8 @@ void case_record::set_verification(const protocol::verify_answer& verification) 
   result_["verified"] = verification.verified;
   result_["error"] = or_null(verification.error);
   result_["error_bound"] = or_null(verification.error_bound);
+  result_["verification"] = {{"method", verification.method.empty() ? json() : json(verification.method)},
+                             {"checked", or_null(verification.checked)}};
   if (verification.verified) return;
   wrong_ = true;
   std::string reason = "the result is wrong";
@@ -50,6 +52,17 @@ void case_record::set_verification(const protocol::verify_answer& verification) 
   }
   if (!verification.message.empty()) reason += "; " + verification.message;
   end("failed", reason);
+}
+
+void case_record::set_counted(json counted) {
+  json& flops = result_["flops"];
+  if (counted.is_object()) {
+    if (const auto whose = counted.find("implementation"); whose != counted.end()) {
+      flops["counted_implementation"] = *whose;
+      counted.erase(whose);
+    }
+  }
+  flops["counted"] = std::move(counted);
 }
 
 void case_record::add_sample(const protocol::sample_answer& sample) {

@@ -40,7 +40,8 @@ class case_record {
   }
   /// What a reader of the figures must know.
   void warn(const std::string& warning) { result_["warnings"].push_back(warning); }
-  void set_counted(nlohmann::json counted) { result_["flops"]["counted"] = std::move(counted); }
+  /// `counted` is what worker_client::count() returned.
+  void set_counted(nlohmann::json counted);
 
   /// The case ends without a time. `status` is `skipped`, `unsupported` or `failed`.
   void end(const std::string& status, const std::string& reason);

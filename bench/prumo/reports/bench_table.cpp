@@ -227,6 +227,15 @@ std::string bench_table(const json& document, const text_style& style) {
         "the numbers of threads. % of roofline: by the ceilings that the same threads reached.");
   }
   const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
+  const auto counted_elsewhere = [](const json& it) {
+    const std::string counted = text_of(field(it, "/flops/counted_implementation"));
+    return !counted.empty() && field(it, "/rates/gflops").is_number() && counted != text_of(field(it, "/implementation"));
+  };
+  if (any(counted_elsewhere)) {
+    explain(
+        "GFLOP/s of a library: the flops that prumo's own kernel of the operation executes, because those of a library "
+        "cannot be counted.");
+  }
   if (any([](const json& it) { return text_of(field(it, "/dispatch")) == "single"; })) {
     explain(
         "single calls: the host launches each of them. beyond launch: how much longer a call takes than an almost "

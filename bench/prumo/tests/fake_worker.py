@@ -241,7 +241,10 @@ class Worker:
         resolved = self.resolve(dict(request, bytes_per_array=None))
         total = resolved["model"]["flops"]
         source = "kernel" if total <= request["limit"] else "closed_form"
-        return {"counted": {"add": total, "total": total, "source": source}}
+        counted = {"counted": {"add": total, "total": total, "source": source}}
+        if request["op"] == "gemm":
+            counted["implementation"] = "portable"
+        return counted
 
     def sample(self, request):
         case = self.prepared[request["case"]]

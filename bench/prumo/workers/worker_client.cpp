@@ -242,11 +242,12 @@ protocol::verify_answer worker_client::verify(std::int64_t case_id, std::optiona
 
 nlohmann::json worker_client::count(const protocol::count_request& what, double expected) {
   const json answer = request("count", what, 2 * patience + slack * expected);
-  std::ignore = checked<protocol::count_answer>("count", answer);
-  const json& counted = answer.at("counted");
+  const auto told = checked<protocol::count_answer>("count", answer);
+  json counted = answer.at("counted");
   if (counted.is_object() && !counted.contains("total")) {
     break_protocol("count", protocol::message_error("the field 'counted.total' is missing"));
   }
+  if (counted.is_object() && told.implementation) counted["implementation"] = *told.implementation;
   return counted;
 }
 

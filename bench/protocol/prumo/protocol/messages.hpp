@@ -187,6 +187,7 @@ struct count_answer {
   std::vector<std::pair<std::string, std::uint64_t>> kinds;
   std::string source;
 };
+  std::optional<std::string> implementation = std::nullopt;  ///< the one whose kernel was counted
 
 struct sample_request {
   std::int64_t case_id = 0;

@@ -37,6 +37,9 @@ TEST(files, results_follow_the_schema) {
   EXPECT_EQ(measured.at("verified"), true);
   EXPECT_EQ(measured.at("bytes_per_array"), 2097152);
   EXPECT_EQ(measured.at("flops").at("counted").at("total"), 524288);
+  EXPECT_EQ(measured.at("verification"), json({{"method", "all"}, {"checked", 100}}));
+  EXPECT_EQ(document.at("results").at(1).at("verification"), json());
+  EXPECT_EQ(measured.at("flops").at("counted_implementation"), json()) << "its worker does not say";
   EXPECT_EQ(measured.at("bytes"), 3 * 2097152);
   EXPECT_NEAR(measured.at("rates").at("gbytes").get<double>(), 20, 0.1);
   EXPECT_NEAR(measured.at("percent").at("roofline").get<double>(), 100, 1);
@@ -51,6 +54,15 @@ TEST(files, results_follow_the_schema) {
   EXPECT_NEAR(measured.at("roof").at("memory").get<double>(), 2e10, 1e8);
   EXPECT_NEAR(measured.at("roof").at("launch_s").get<double>(), 2e-6, 1e-8);
   EXPECT_THAT(read_file(folder.file("r.csv")), HasSubstr("add"));
+}
+
+TEST(files, counted_flops_tell_whose_kernel_was_counted) {
+  const json document = bench_with_fake_worker({"--op", "gemm", "--size", "2MB"}, "");
+  const json& product = document.at("results").at(0);
+  EXPECT_EQ(product.at("implementation"), "library");
+  EXPECT_EQ(product.at("flops").at("counted_implementation"), "portable");
+  EXPECT_FALSE(product.at("flops").at("counted").contains("implementation"))
+      << "an older prumo expects numbers there";
 }
 
 TEST(files, a_dash_is_standard_output_and_the_table_goes_aside) {

@@ -44,6 +44,8 @@ skipped  2 cases  a host device has no transfers: add 2MiB pageable openmp:0, ad
 4 ok (3 verified, 1 WRONG), 2 skipped, 1 failed
 time: median ± half the interquartile range. % of roofline: the time that the ceilings measured here allow, over the
 time taken. % of peak: share of the theoretical peak. check: whether the result agreed with a reference in this run.
+GFLOP/s of a library: the flops that prumo's own kernel of the operation executes, because those of a library cannot be
+counted.
 pinned, pageable: each call copies its inputs from such host memory to the device, and its results back. time: the whole
 call. h2d, d2h: the copies alone. kernel: the rest.
 )");

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -39,7 +41,10 @@ bool is_free(const json::json_pointer& pointer) {
 /// Fields that came to the format later.
 bool may_be_missing(const json::json_pointer& pointer) {
   const std::string path = pointer.to_string();
-  return path.starts_with("/results/") && (path.ends_with("/threads") || path.ends_with("/dispatch"));
+  if (!path.starts_with("/results/")) return false;
+  return std::ranges::any_of(
+      std::array{"/threads", "/dispatch", "/verification", "/counted_implementation", "/run_id", "/measured"},
+      [&](const char* later) { return path.ends_with(later); });
 }
 
 /// Every field of every object, by path.

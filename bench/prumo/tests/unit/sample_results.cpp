@@ -81,11 +81,13 @@ json sample_result(const std::string& op, std::uint64_t bytes_per_array, double 
   result["verified"] = true;
   result["error"] = 0.31;
   result["error_bound"] = 0.5;
+  result["verification"] = {{"method", "all"}, {"checked", elements}};
   result["time_s"] = {{"median", seconds},     {"p25", 0.99 * seconds},
                       {"p75", 1.01 * seconds}, {"samples", {0.98 * seconds, seconds, 1.02 * seconds}},
                       {"stop", "settled"},     {"clock", "wall"}};
   result["wall_s"] = seconds;
   result["flops"]["counted"] = {{"add", elements}, {"total", elements}, {"source", "kernel"}};
+  result["flops"]["counted_implementation"] = "kernel";
   result["flops"]["model"] = elements;
   result["bytes"] = 3 * bytes_per_array;
   result["rates"] = {{"gflops", static_cast<double>(elements) / seconds / 1e9},
@@ -129,6 +131,7 @@ json sample_document() {
   gemm["parameters"] = {{"alpha", 1}, {"beta", 0}, {"trans_a", 0}, {"trans_b", 0}};
   gemm["implementation"] = "openblas";
   gemm["flops"] = {{"counted", {{"fma", 8589934592}, {"total", 17179869184}, {"source", "closed_form"}}},
+                   {"counted_implementation", "portable"},
                    {"hardware", {{"total", nullptr}, {"reason", "this virtual machine has no counters"}}},
                    {"model", 17179869184}};
   gemm["bytes"] = 50331648;

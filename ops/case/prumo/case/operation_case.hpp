@@ -101,6 +101,9 @@ class operation_case {
   /// Whether the flops of this operation can be counted.
   virtual bool countable() const { return true; }
 
+  /// The implementation whose kernel count_kernel() runs, by its name in results.
+  virtual std::string counted_implementation() const { return info().implementations.front(); }
+
   /// Runs the operation's own kernel in its canonical host form with counting scalars, on the case's data.
   virtual flop_counts count_kernel(const specification& choice) const = 0;
 
