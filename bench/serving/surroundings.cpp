@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/protocol/build_identity.hpp>
 #include <prumo/serving/surroundings.hpp>
 
 #include <algorithm>
@@ -41,6 +42,7 @@ std::string prumo_version() { return PRUMO_VERSION_STRING; }
 
 json build_description() {
   json build = {{"type", PRUMO_BUILD_TYPE}, {"flags", PRUMO_BUILD_FLAGS}};
+  if (const std::string id = build_identity(); !id.empty()) build["id"] = id;
   if (!sanitizers.empty()) build["sanitizers"] = std::string(sanitizers);
   return build;
 }

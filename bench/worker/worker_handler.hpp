@@ -144,9 +144,9 @@ class worker_handler final : public protocol::request_handler {
       if (counts[which] > 0) answer.kinds.emplace_back(flop_kind_name(which), counts[which]);
     }
     answer.kinds.emplace_back("total", counts.total());
-    return answer;
     answer.implementation = operation.counted_implementation();
   }
+    return answer;
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
     open_case& sampled = find_open(request.case_id);

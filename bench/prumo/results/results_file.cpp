@@ -4,6 +4,8 @@
 #include "results/result_fields.hpp"
 #include "results/results_schema.hpp"
 #include "results/results_text.hpp"
+#include "results/run_conditions.hpp"
+#include "results/run_record.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
@@ -50,6 +52,22 @@ std::string case_of(std::string_view key, std::string_view device) {
   return fmt::format("{}\n{}", key, device);  // neither has line breaks: keys encode them, ids are words
 }
 
+/// The run that writes to a file now.
+const json& current_run(const json& run) {
+  const auto resumed = run.find("resumed");
+  return resumed != run.end() && !resumed->empty() ? resumed->back() : run;
+}
+
+/// Adds what an older prumo did not write: the conditions of the last run, and the run of each result if there was only
+/// one.
+void complete_older_file(json& document) {
+  json& run = document.at("run");
+  json& last = run.contains("resumed") ? run["resumed"].back() : run;
+  last.emplace("conditions", last_conditions(document));
+  if (run.contains("resumed")) return;
+  for (json& result : document.at("results")) result.emplace("run_id", run.at("id"));
+}
+
 /// Of one id there are several entries where numbers of threads were chosen.
 bool is_same_device(const json& one, const json& other) {
   return one.at("id") == other.at("id") && one.value("threads", json()) == other.value("threads", json());
@@ -71,6 +89,7 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
         fmt::format("'{}' cannot be resumed: name the results file of the interrupted run", sanitize(path)));
   }
   json document = load_results(path);
+  complete_older_file(document);
   results_writer writer;
   writer.path_ = std::move(path);
   writer.run_ = std::move(document.at("run"));
@@ -127,6 +146,8 @@ void results_writer::add(json result) {
       throw results_error(results_error::cause::input, fmt::format("a result without its case: {}", error.what()));
     }
   }
+  result["run_id"] = field(current_run(run_), "/id");
+  result["measured"] = utc_now();
   if (const auto violations = validate_result(result); !violations.empty()) {
     throw results_error(results_error::cause::input,
                         fmt::format("result {} breaks the format {} at {}: {}", text_of(field(result, "/key")),

@@ -80,7 +80,7 @@ class results_writer {
 
   /// Goes on with the file at `path`: its results stay, `run` is appended to `run.resumed` of the file.
   /// Devices of the file are updated by id, new ones appended; one whose name or backend differs is refused
-  /// (another machine's file).
+  /// (another machine's file). Conditions of the runs are the caller's to compare (run_conditions.hpp).
   /// \throws results_error also where there is no such file.
   [[nodiscard]] static results_writer resume(std::string path, nlohmann::json run, nlohmann::json devices);
 
@@ -89,7 +89,7 @@ class results_writer {
   void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
 
   /// Adds a result, or replaces the one of the same key, device and implementation. An empty or absent `key`
-  /// is filled in. Writes the file if the last write is older than the interval (and ten times as long as
+  /// is filled in, and so are `run_id` and `measured`. Writes the file if the last write is older than the interval (and ten times as long as
   /// that write took).
   /// \throws results_error (input) where the result breaks the schema: a bug of the program or a worker that
   /// lies.

@@ -133,7 +133,9 @@ const ordered_json& blank_fields() {
       {"clock_mhz", nullptr},
       {"temperature_c", nullptr},
       {"energy_j", nullptr},
-      {"warnings", ordered_json::array()}};
+      {"warnings", ordered_json::array()},
+      {"run_id", nullptr},
+      {"measured", nullptr}};
   return blank;
 }
 

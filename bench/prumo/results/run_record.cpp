@@ -20,6 +20,8 @@
 #include <sys/sysctl.h>
 #endif
 
+#include <prumo/protocol/build_identity.hpp>
+
 #include <fmt/format.h>
 
 extern "C" char** environ;
@@ -143,6 +145,13 @@ json environment_record() {
   return environment;
 }
 
+std::string new_id() {
+  std::random_device source;
+  return fmt::format("{:08x}{:08x}", source(), source());
+}
+
+}  // namespace
+
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm parts{};
@@ -151,13 +160,6 @@ std::string utc_now() {
   std::strftime(buffer.data(), buffer.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return buffer.data();
 }
-
-std::string new_id() {
-  std::random_device source;
-  return fmt::format("{:08x}{:08x}", source(), source());
-}
-
-}  // namespace
 
 std::string program_version() {
 #if defined(PRUMO_VERSION_STRING)
@@ -169,7 +171,7 @@ std::string program_version() {
 
 json make_run_record(const std::vector<std::string>& command, const json& worker_versions,
                      const std::vector<std::string>& warnings) {
-  json versions = {{"prumo", program_version()}};
+  json versions = {{"prumo", program_version()}, {"prumo build", text_or_null(protocol::build_identity())}};
   versions.update(worker_versions);
   json run = {{"id", new_id()},
               {"started", utc_now()},

@@ -8,6 +8,9 @@
 
 namespace prumo::bench {
 
+/// The time now by ISO 8601: `2026-11-21T10:15:00Z`.
+[[nodiscard]] std::string utc_now();
+
 /// The release of this program.
 [[nodiscard]] std::string program_version();
 

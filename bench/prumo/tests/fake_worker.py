@@ -117,12 +117,15 @@ class Worker:
         newer = [dict(self.cases[0], op="train", kind="pipeline")] if self.options.newer else []
         return {"protocol": self.options.protocol, **features,
                 "worker": {"name": "fake", "version": self.options.version_told, "backend": self.options.backend,
-                           "versions": {"python": "3"}, "build": {"type": "none", "flags": ""}, "pid": os.getpid(),
+                           "versions": {"python": "3", "blas": self.options.blas}, "build": self.build(), "pid": os.getpid(),
                            "environment": self.environment(), "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
                              "name": "A device that is not there", "threads": self.threads if self.host else None}
                             for i in range(self.options.devices)],
                 "cases": self.cases + newer}
+
+    def build(self):
+        return {"type": "none", "flags": "", **({"id": self.options.build} if self.options.build else {})}
 
     def environment(self):
         told = {name: value for name, value in os.environ.items()
@@ -158,6 +161,7 @@ class Worker:
                            "facts": {"memory_bytes": self.options.memory, "memory_available_bytes": None,
                                      "clock_measured_mhz": 3000.0 if self.host else None,
                                      "clock_max_mhz": None if self.host else MAX_CLOCK, "cache_llc_bytes": 4 << 20,
+                                     "driver_version": self.options.driver, "power_limit_w": self.options.power_limit,
                                      "numa_domains": self.numa_domains() if self.host else None},
                            "peaks": peaks}}
 
@@ -343,6 +347,10 @@ def main():
     parser.add_argument("--label", default="fake", help="how this worker is called in the list of starts")
     parser.add_argument("--starts", help="file in which processes are listed as they start")
     parser.add_argument("--by-start", default="1", help="factors of the times of the first, second, ... process")
+    parser.add_argument("--build", help="what tells its build from others")
+    parser.add_argument("--blas", help="the version of its BLAS")
+    parser.add_argument("--driver", help="the version of its driver")
+    parser.add_argument("--power-limit", type=float, help="watts")
     parser.add_argument("--version-told", default="1.2.3", help="the version in its greeting")
     parser.add_argument("--without-parameter", dest="without_parameters", action="append", default=[],
                         help="a parameter that this release has not got yet")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a worker has to know of the machine: memory that is left, caches, the processor, variables that matter."""
 
+import hashlib
 import os
+import pathlib
 
 from prumo_peers.common.protocol import RequestError
 
@@ -92,6 +94,15 @@ def environment_that_matters():
                 "XLA_", "JAX_", "CUPY_", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_", "CUDA_LAUNCH_BLOCKING",
                 "CUDA_MODULE_LOADING", "CUBLAS_", "NVIDIA_TF32_OVERRIDE")
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith(prefixes)}
+
+
+def build_identity():
+    """16 hexadecimal digits that change if the source of a peer changes. Frameworks tell their own versions."""
+    sources = pathlib.Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for file in sorted(sources.rglob("*.py")):
+        digest.update(str(file.relative_to(sources)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def processors():

@@ -10,7 +10,10 @@
 #include "reports/bench_table.hpp"
 #include "reports/suite_report.hpp"
 #include "results/csv.hpp"
+#include "results/process_runs.hpp"
 #include "results/published_figures.hpp"
+#include "results/result_fields.hpp"
+#include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/progress.hpp"
@@ -83,13 +86,43 @@ void check_same_plan(const std::string& path, const json& earlier, const json& r
                                   path, difference, command_of(earlier)));
 }
 
+/// Refuses to mix times of different builds, machines or settings in one file, unless the user allows it.
+void check_same_conditions(const bench_options& options, const json& document, const json& now) {
+  const json before = last_conditions(document);
+  if (!document.at("run").contains("conditions") && field(before, "/prumo_build").is_null()) {
+    print_notes(std::vector{fmt::format("{} does not tell which build measured it, because an older prumo wrote it: a "
+                                        "change of build cannot be noticed",
+                                        options.output)});
+  }
+  std::string changes;
+  for (const condition_change& it : changed_conditions(before, now)) {
+    changes += fmt::format("\n  {}: {} in the file, {} now", it.what, sanitize(it.before), sanitize(it.now));
+  }
+  if (changes.empty()) return;
+  if (options.allow_mixed) {
+    print_notes(std::vector{fmt::format("the results of this run are added to others that were measured under other "
+                                        "conditions; run_id tells them apart:{}",
+                                        changes)});
+    return;
+  }
+  throw program_error(
+      exit_code::wrong_usage,
+      fmt::format("{} cannot be resumed under other conditions, because its times and the new ones could not be "
+                  "compared:{}\nRestore these conditions, or name another file with -o to measure everything anew. "
+                  "With --allow-mixed this run is added all the same: each result then tells the run that measured it",
+                  options.output, changes));
+}
+
 /// Takes cases that an earlier run had no time for out of its file: they are measured now, and their rows would stay
 /// beside the new ones, because they do not tell the implementation.
-void drop_unmeasured(const std::string& path) {
+/// With `mixed`, also those that lack a process run: all process runs of a result have the same conditions.
+void drop_unmeasured(const std::string& path, std::size_t process_runs, bool mixed) {
   json document = load_results(path);
   const std::size_t before = document.at("results").size();
   json kept = json::array();
   for (const json& result : document.at("results")) {
+    const bool incomplete = result.at("status") == "ok" && samples_by_run(result).size() < process_runs;
+    if (mixed && incomplete) continue;
     if (is_final(result) || result.at("status") == "failed") kept.push_back(result);
   }
   if (holds_two_builds(document.at("run"))) {
@@ -194,12 +227,15 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   }
 
   json run = make_run_record(options.command, fleet.worker_versions(), fleet.notes());
+  run["conditions"] = run_conditions(run, fleet.device_entries());
   run["plan"] = plan_record(plan, options, fleet);
   run["warnings"] = notes;
   if (!options.against.empty()) run["against"] = against_record(options);
   if (options.resume) {
-    check_same_plan(options.output, load_results(options.output).at("run"), run["plan"]);
-    drop_unmeasured(options.output);
+    const json document = load_results(options.output);
+    check_same_plan(options.output, document.at("run"), run["plan"]);
+    check_same_conditions(options, document, run["conditions"]);
+    drop_unmeasured(options.output, options.measure.process_runs, options.allow_mixed);
   }
   results_writer writer = options.resume ? results_writer::resume(options.output, run, fleet.device_entries())
                                          : results_writer(options.output, run, fleet.device_entries());

@@ -37,7 +37,7 @@ class bench_call : public verb_call {
       implementations_, compute_modes_, parameters_, references_, threads_;
   std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_;
   std::size_t process_runs_ = 0;
-  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, list_ = false, tune_ = false;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, allow_mixed_ = false, list_ = false, tune_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
@@ -117,7 +117,13 @@ void bench_call::add_options(CLI::App& app) {
   app.add_option("--csv", csv_, "also write the results as CSV, for spreadsheets")->type_name("FILE")->group("Output");
   add_words(app, "--with", references_, "show published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
-  app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")->group("Output");
+  CLI::Option* resume =
+      app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")->group("Output");
+  app.add_flag("--allow-mixed", allow_mixed_,
+               "resume although host, build, libraries, driver, power limit or threads have changed; each result tells "
+               "which run measured it")
+      ->needs(resume)
+      ->group("Output");
   app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
 }
 
@@ -202,6 +208,7 @@ exit_code bench_call::run(std::vector<std::string> command) {
   options.common.workers.against = against_;
   options.gate = read_gate();
   options.resume = resume_;
+  options.allow_mixed = allow_mixed_;
   options.list_only = list_;
   options.command = std::move(command);
   options.suite = suite_;

@@ -9,6 +9,7 @@
 #include "crossover/crossover_report.hpp"
 #include "plan/plan_selection.hpp"
 #include "results/published_figures.hpp"
+#include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/progress.hpp"
@@ -72,8 +73,9 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
     }
     return exit_code::done;
   }
-  results_writer writer(options.output, make_run_record(options.command, fleet.worker_versions(), fleet.notes()),
-                        fleet.device_entries());
+  json run = make_run_record(options.command, fleet.worker_versions(), fleet.notes());
+  run["conditions"] = run_conditions(run, fleet.device_entries());
+  results_writer writer(options.output, std::move(run), fleet.device_entries());
   progress shown;
   shown.start(0);
   point_measurer measurer(fleet, writer, options.measure, [&](const std::string& what) { shown.update(what, 0); });

@@ -14,7 +14,7 @@ namespace prumo::protocol {
 /// The version of prumo that this was built from.
 std::string prumo_version();
 
-/// The build type, and the flags for all kernels.
+/// The build type, the flags for all kernels, and what tells this build from others (build_identity.hpp).
 json build_description();
 
 /// `GCC 16.2.0`
