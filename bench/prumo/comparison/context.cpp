@@ -2,6 +2,7 @@
 #include "comparison/context.hpp"
 
 #include "results/result_fields.hpp"
+#include "results/run_conditions.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -62,11 +63,6 @@ constexpr auto known_facts = std::to_array<known_fact>({
     {"address_space_randomised", "address space randomised", relevance::system},
 });
 
-/// Variables that tell where prumo's files are, not how they run.
-constexpr std::array<std::string_view, 7> idle_variables{"PRUMO_CCACHE",     "PRUMO_ROOT_ID",   "PRUMO_CACHE",
-                                                         "PRUMO_BUILD_DIR",  "PRUMO_ROOT_MARK", "PRUMO_MIRROR",
-                                                         "PRUMO_WORKER_PATH"};
-
 using fact_name = std::pair<relevance, std::string>;
 using fact_values = std::map<fact_name, json>;
 
@@ -87,6 +83,7 @@ void put_facts(fact_values& values, const json& entry, const std::string& prefix
   put(values, relevance::machine, prefix + "device", field(entry, "/name"));
   put(values, relevance::threads, prefix + "threads", field(entry, "/threads"));
   put(values, relevance::version, prefix + "worker", field(entry, "/worker/version"));
+  put(values, relevance::version, prefix + "build", field(entry, "/worker/build/id"));
   put(values, relevance::build, prefix + "build type", field(entry, "/worker/build/type"));
   put(values, relevance::build, prefix + "flags", field(entry, "/worker/build/flags"));
   const json& versions = field(entry, "/worker/versions");
@@ -116,9 +113,7 @@ void put_run(fact_values& values, const json& run) {
   const json& environment = field(run, "/environment");
   if (!environment.is_object()) return;
   for (const auto& [name, value] : environment.items()) {
-    if (std::ranges::find(idle_variables, name) == idle_variables.end()) {
-      put(values, relevance::environment, name, value);
-    }
+    if (!is_idle_variable(name)) put(values, relevance::environment, name, value);
   }
 }
 
@@ -242,7 +237,7 @@ std::vector<context_difference> context_differences(const comparison& of) {
   for (auto& [name, sides] : all) {
     const auto& [rank, title] = name;
     if (!versions && (rank == relevance::machine || rank == relevance::clock || rank == relevance::system ||
-                      rank == relevance::threads || title == "ECC" || title == "power limit (W)")) {
+                      rank == relevance::threads || title == "ECC" || title == "power limit (W)" || title == "build")) {
       continue;
     }
     const json* first = nullptr;

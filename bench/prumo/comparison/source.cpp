@@ -7,6 +7,7 @@
 #include "results/results_file.hpp"
 #include "results/results_schema.hpp"
 #include "results/results_text.hpp"
+#include "results/run_conditions.hpp"
 #include "statistics/statistics.hpp"
 #include "terminal/text.hpp"
 
@@ -124,6 +125,9 @@ comparison_source source_of_results(json document, std::string name) {
   comparison_source source;
   source.name = std::move(name);
   source.format = results_schema_name;
+  if (const std::string mixed = describe_mixed_conditions(document); !mixed.empty()) {
+    source.notes.push_back(fmt::format("{}: {}", source.name, mixed));
+  }
   source.run = std::move(document.at("run"));
   // Entries of one id differ in their numbers of threads; a result for which none was chosen means the first.
   std::unordered_map<std::string, std::size_t> device_places;
