@@ -140,6 +140,7 @@ crossover_workload operation_workload(const std::string& op, const plan_options&
   workload.name = op;
   workload.title = fmt::format("{} ({}, {})", op, common.dtypes.front(), common.caches.front());
   workload.axis = "bytes of one array";
+  workload.dispatch = common.dispatches.front();
   workload.smallest = bytes.smallest > 0 ? bytes.smallest : 4 * kibibyte;
   workload.largest = bytes.largest > 0 ? bytes.largest : 64 * kibibyte * kibibyte;
   workload.round = [](double size) { return 64 * std::max(1.0, std::round(size / 64)); };  // whole elements of any type
@@ -164,7 +165,7 @@ std::vector<ratio_point> crossover_curves::ratios(const crossover_series& challe
   return points;
 }
 
-json crossover_curves::crossings(const std::string& workload) const {
+json crossover_curves::crossings(const crossover_workload& workload) const {
   json list = json::array();
   for (const crossover_series& challenger : series) {
     for (const crossover_series& other : series) {
@@ -176,7 +177,8 @@ json crossover_curves::crossings(const std::string& workload) const {
       }
       json faster;  // unknown without a common size
       if (!points.empty()) faster = points.back().ratio <= 1;
-      list.push_back({{"op", workload},
+      list.push_back({{"op", workload.name},
+                      {"dispatch", workload.dispatch},
                       {"device", challenger.device},
                       {"data", challenger.data},
                       {"other", other.device},

@@ -26,6 +26,7 @@ struct crossover_workload {
   std::function<double(double)> round;
   std::function<std::string(double)> text;  ///< how a size reads
   std::string axis;                         ///< what a size is
+  std::string dispatch = "single";          ///< how calls are launched (docs/protocol.md)
   /// What is measured at a size: one operation, or several whose results `compose` joins.
   std::function<std::vector<plan_options>(double)> parts;
   /// Makes the entries of the whole from those of its parts; empty if there is one part.
@@ -67,7 +68,7 @@ struct crossover_curves {
   [[nodiscard]] static std::vector<ratio_point> ratios(const crossover_series& challenger,
                                                        const crossover_series& other);
   /// Break-even of each challenger against each host, as the results file keeps them (docs/results.md).
-  [[nodiscard]] nlohmann::json crossings(const std::string& workload) const;
+  [[nodiscard]] nlohmann::json crossings(const crossover_workload& workload) const;
 };
 
 /// The time and precision of a search.

@@ -62,6 +62,12 @@ std::string axis_number(double value) { return fmt::format("{:.0f}", value); }
 std::string crossover_table(const crossover_workload& workload, const crossover_curves& curves,
                             const text_style& style) {
   std::string out = paragraph(workload.title, style, emphasis::heading);
+  out += paragraph(workload.dispatch == "single"
+                       ? "calls: the host launches each by itself (--dispatch single), as a program does"
+                       : "calls: short ones of a GPU are recorded once and replayed (--dispatch recorded), which hides "
+                         "the cost of launching them. A program that records nothing breaks even at a larger size, "
+                         "which --dispatch single finds",
+                   style, workload.dispatch == "single" ? emphasis::muted : emphasis::bad);
   out += sizes_table(workload, curves, style) + '\n';
   std::size_t challengers = 0;
   for (const crossover_series& challenger : curves.series) {

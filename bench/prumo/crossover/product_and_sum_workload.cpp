@@ -128,6 +128,7 @@ crossover_workload product_and_sum_workload(const plan_options& common, const si
   workload.name = "matmul_sum";
   workload.title = "(x @ y.T).sum() of two m x k matrices, where k = 3/7 m";
   workload.axis = "rows m";
+  workload.dispatch = common.dispatches.front();
   workload.smallest = rows.smallest > 0 ? rows.smallest : 70;
   workload.largest = rows.largest > 0 ? rows.largest : 7000;
   workload.factor = 2.2;  // the work grows with the third power

@@ -94,7 +94,7 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
       const crossover_curves curves = measure_crossover(workload, fleet, measurer, writer, setting);
       shown.clear();
       std::string report = (i > 0 ? "\n" : "") + crossover_table(workload, curves, style);
-      for (const json& it : curves.crossings(workload.name)) crossings.push_back(it);
+      for (const json& it : curves.crossings(workload)) crossings.push_back(it);
       if (options.plot) report += '\n' + crossover_plot(workload, curves, style);
       if (options.ops.empty()) {
         const std::vector<std::string> lesson{"mps"};
@@ -113,12 +113,8 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
   fleet.quit();
   finish(options, writer, std::move(crossings));
   print_report(
-      fmt::format(
-          "time: median of a call by the wall clock, which is read when the device has finished a batch of calls; "
-          "{}\n",
-          options.plan.dispatches.front() == "single"
-              ? "each is\nlaunched by itself"
-              : "the\nshortest calls of a GPU are replayed as a graph, and cost more with --dispatch single"),
+      "time: median of a call by the wall clock, which is read when the device has finished a batch of calls. Who\nwaits "
+      "for each call separately waits longer on a GPU, too\n",
       options.output);
   return code_of(writer.results());
 }
@@ -168,8 +164,10 @@ class crossover_call : public verb_call {
         ->type_name("STATE")
         ->group("What");
     app.add_option("--dispatch", dispatch_,
-                   "recorded: short calls of a GPU are recorded once and replayed; single: the host launches each "
-                   "call, as programs do (default recorded)")
+                   "single: the host launches each call, as a program does that calls an operation now and then; "
+                   "recorded: short calls of a GPU are recorded once and replayed, as in a program that repeats the "
+                   "same calls in a graph. This hides the cost of launching, so the GPU breaks even earlier (default "
+                   "single)")
         ->type_name("HOW")
         ->group("What");
     measuring_.add_to(app, "1min");
@@ -236,7 +234,7 @@ class crossover_call : public verb_call {
   worker_arguments workers_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, data_, host_memory_;
-  std::string size_, rows_, dtype_ = "f32", cache_ = "hot", dispatch_ = "recorded", plot_ = "auto", output_;
+  std::string size_, rows_, dtype_ = "f32", cache_ = "hot", dispatch_ = "single", plot_ = "auto", output_;
   bool list_ = false;
 };
 
@@ -245,13 +243,15 @@ class crossover_call : public verb_call {
 const verb crossover_verb{
     "crossover", "the size from which a GPU is faster than the CPU, with and without transfers",
     "Searches for the size from which a GPU is faster than the CPU. It first measures a few sizes on every device, "
-    "then bisects where the faster device changes. Without --op, the workload is that of a lesson on GPUs, (x @ "
+    "then bisects where the faster device changes. The host launches each call, as a program does; --dispatch recorded "
+    "answers for a program that replays recorded calls. Without --op, the workload is that of a lesson on GPUs, (x @ "
     "y.T).sum(), between 70 x 30 and 7000 x 3000, and the lesson's published figures stand beside it. Its time is "
     "composed of the times of a product and a sum.",
     R"(Examples:
   prumo crossover                               the lesson's workload, within a minute
   prumo crossover --op gemm,add,sigmoid         break-even of single operations
   prumo crossover --op add --size 1KiB:1GiB --data transferred --host-memory pageable
+  prumo crossover --op add --dispatch recorded  for a program that replays its calls as a graph
   prumo crossover --device all -o r.json        with peers; the points as results
   prumo crossover --plot always | less
 

@@ -46,11 +46,12 @@ json crossing(const json& document, const std::string& data) {
   return {};
 }
 
-TEST(crossover, finds_the_size_at_which_both_take_the_same_time) {
-  const json found = crossing(measure({"--op", "add", "--data", "resident"}, host_and_gpu()), "resident");
+/// 3 s / 20 GB/s on the host. The work of the GPU takes less than its launch and 5 us around it.
+void expect_break_even_of_add(const std::vector<std::string>& words, const std::string& dispatch, double launch) {
+  const json found = crossing(measure(joined({"--op", "add", "--data", "resident"}, words), host_and_gpu()), "resident");
   ASSERT_EQ(found.at("break_even").size(), 1U) << found;
-  // 3 s / 20 GB/s on the host; 2 us for the launch and 5 us around it on the GPU, whose work takes less.
-  const double exact = 7e-6 * 2e10 / 3;
+  EXPECT_EQ(found.at("dispatch"), dispatch);
+  const double exact = (launch + 5e-6) * 2e10 / 3;
   const json& at = found.at("break_even").at(0);
   EXPECT_NEAR(at.at("size").get<double>(), exact, 0.02 * exact);
   EXPECT_LE(at.at("low").get<double>(), exact);
@@ -58,6 +59,22 @@ TEST(crossover, finds_the_size_at_which_both_take_the_same_time) {
   EXPECT_LE(at.at("high").get<double>(), 1.1 * at.at("low").get<double>()) << "searched, not only bracketed";
   EXPECT_EQ(at.at("overtakes"), true);
   EXPECT_EQ(found.at("faster_at_largest"), true);
+}
+
+TEST(crossover, finds_the_size_at_which_both_take_the_same_time) { expect_break_even_of_add({}, "single", 4.5e-6); }
+
+TEST(crossover, recorded_calls_break_even_earlier) {
+  expect_break_even_of_add({"--dispatch", "recorded"}, "recorded", 2e-6);
+}
+
+TEST(crossover, says_how_calls_are_launched) {
+  const program_result usual = crossover({"--op", "add", "--data", "resident"}, host_and_gpu());
+  EXPECT_THAT(usual.out, HasSubstr("calls: the host launches each by itself (--dispatch single)"));
+  const program_result recorded =
+      crossover({"--op", "add", "--data", "resident", "--dispatch", "recorded"}, host_and_gpu());
+  EXPECT_THAT(recorded.out, AllOf(HasSubstr("(--dispatch recorded), which hides the cost of launching"),
+                                  HasSubstr("larger size")));
+  EXPECT_THAT(run_prumo({"crossover", "--help"}).out, HasSubstr("(default single)"));
 }
 
 TEST(crossover, transfers_move_it_away) {
@@ -103,7 +120,8 @@ TEST(crossover, the_lesson_stands_beside_its_four_published_figures) {
     EXPECT_THAT(it.at("warnings").dump(), HasSubstr("composed"));
     EXPECT_EQ(it.at("key"), "matmul_sum/f32/k=3000,m=7000,n=7000/right/-/strict/" + it.at("data").get<std::string>() +
                                 "/" + (it.at("host_memory").is_null() ? "-" : it.at("host_memory").get<std::string>()) +
-                                "/hot");
+                                "/hot" + (it.at("data") == "resident" ? "/dispatch=single" : ""))
+        << "calls with copies are always single";
     if (it.at("device") != "openmp:0") continue;
     const double seconds = 2.0 * 7000 * 7000 * 3000 / 2e11 + 4.0 * 7000 * 7000 / 2e10;
     EXPECT_NEAR(it.at("time_s").at("median").get<double>(), seconds, 1e-3 * seconds);
