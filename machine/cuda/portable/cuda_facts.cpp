@@ -33,6 +33,9 @@ std::string joined(const std::vector<std::string>& names) {
   return list;
 }
 
+/// Percent of the time in which kernels ran, from which on somebody else is at work. Opening a GPU takes less.
+constexpr double noticed_utilization = 10;
+
 std::string watts(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.0f W", value);
@@ -78,6 +81,10 @@ void add_warnings(const cuda_observation& seen, device_facts& facts) {
         (*open.count == 1 ? " other process has the GPU open" : " other processes have the GPU open") +
         (open.may_be_workers ? " (a container does not tell whether they are workers of this run)" : "") +
         ": measurements are right only while the GPU computes nothing for other processes");
+  }
+  if (const double busy = seen.nvml.utilization_percent.value_or(0); !seen.clocks && busy >= noticed_utilization) {
+    warnings.push_back("the GPU was computing for " + std::to_string(static_cast<int>(busy)) +
+                       " % of the last moment, before this worker used it: another program uses it");
   }
   if (seen.nvml.power_limit_w && seen.nvml.power_limit_default_w &&
       *seen.nvml.power_limit_w < 0.99 * *seen.nvml.power_limit_default_w) {
@@ -155,6 +162,7 @@ device_facts assemble_facts(const cuda_observation& seen) {
                   {"temperature_c", nvml.temperature_c},
                   {"throttle", seen.clocks && nvml.throttle ? std::optional(under_load.throttle) : nvml.throttle},
                   {"other_processes", other_processes(seen).count},
+                  {"utilization_percent", nvml.utilization_percent},
                   {"driver_version", nvml.driver_version},
                   {"driver_cuda_version", version_or_unknown(runtime.driver)},
                   {"runtime_cuda_version", version_or_unknown(runtime.runtime)}};

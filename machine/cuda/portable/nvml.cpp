@@ -72,6 +72,12 @@ std::optional<double> temperature(const nvml_functions& call, void* device) {
   return asked.celsius;
 }
 
+std::optional<double> utilization(const nvml_functions& call, void* device) {
+  nvml_utilization shares;
+  if (!succeeds(call.utilization, device, &shares)) return std::nullopt;
+  return shares.gpu;
+}
+
 std::optional<int> links_in_use(const nvml_functions& call, void* device) {
   int active = 0;
   bool told = false;
@@ -181,6 +187,7 @@ nvml_facts nvml_device::facts() const {
   result.power_limit_w = positive(ask(call_->enforced_power_limit, handle_), 1e-3);
   result.power_limit_default_w = positive(ask(call_->default_power_limit, handle_), 1e-3);
   result.temperature_c = temperature(*call_, handle_);
+  result.utilization_percent = utilization(*call_, handle_);
   result.mig = enabled(ask_current(call_->mig_mode, handle_));
   result.nvlinks = links_in_use(*call_, handle_);
   result.processes = processes(*call_, handle_);

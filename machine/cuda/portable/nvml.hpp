@@ -33,6 +33,7 @@ struct nvml_facts {
   std::optional<double> power_limit_w;  ///< the one in force
   std::optional<double> power_limit_default_w;
   std::optional<double> temperature_c;
+  std::optional<double> utilization_percent;  ///< of the time since the driver's last sample, up to a second ago
   std::optional<bool> mig;
   std::optional<int> nvlinks;                        ///< links in use
   std::optional<std::vector<unsigned>> processes;    ///< ids of the processes that have the GPU open for computing

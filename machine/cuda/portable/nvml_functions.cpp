@@ -35,6 +35,7 @@ nvml_functions load_nvml_functions(void* file) {
   load(file, "nvmlDeviceGetTotalEnergyConsumption", call.total_energy);
   load(file, "nvmlDeviceGetTemperature", call.temperature);
   load(file, "nvmlDeviceGetTemperatureV", call.temperature_v1);
+  load(file, "nvmlDeviceGetUtilizationRates", call.utilization);
   load(file, "nvmlDeviceGetMigMode", call.mig_mode);
   load(file, "nvmlDeviceGetNvLinkState", call.nvlink_state);
   load(file, "nvmlDeviceGetComputeRunningProcesses_v3", call.compute_processes);

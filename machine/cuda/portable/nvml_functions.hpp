@@ -26,6 +26,12 @@ struct nvml_temperature {
   int celsius = 0;
 };
 
+/// nvmlUtilization_t, in percent of the time since the driver's last sample, which is up to a second ago.
+struct nvml_utilization {
+  unsigned gpu = 0;     ///< a kernel was running
+  unsigned memory = 0;  ///< the memory was read or written
+};
+
 /// nvmlProcessInfo_v2_t, which version 3 of the question uses, too.
 struct nvml_process {
   unsigned id;
@@ -62,6 +68,7 @@ struct nvml_functions {
   nvml_function<void*, int, unsigned*> temperature;        ///< degrees Celsius
   nvml_function<void*, nvml_temperature*> temperature_v1;
   nvml_function<void*, unsigned*, unsigned*> mig_mode;
+  nvml_function<void*, nvml_utilization*> utilization;
   nvml_function<void*, unsigned, unsigned*> nvlink_state;
   nvml_function<void*, unsigned*, nvml_process*> compute_processes;
   nvml_function<void*, unsigned*, nvml_process*> compute_processes_v2;

@@ -74,6 +74,13 @@ TEST(cuda_facts, warn_of_what_disturbs) {
                                                          "the power limit is 300 W, below the default of 700 W",
                                                          "the clocks are held down by: thermal slowdown"));
   seen = h200();
+  seen.nvml.utilization_percent = 3;  // the worker itself opened it
+  EXPECT_THAT(assemble_facts(seen).warnings, IsEmpty());
+  seen.nvml.utilization_percent = 97;
+  EXPECT_THAT(assemble_facts(seen).warnings,
+              ElementsAre(HasSubstr("the GPU was computing for 97 % of the last moment")));
+  EXPECT_EQ(std::get<double>(extra(assemble_facts(seen), "utilization_percent").value), 97);
+  seen = h200();
   seen.nvml.processes = {4711, 4712};  // both are workers
   seen.family = {4711, 4712};
   EXPECT_THAT(assemble_facts(seen).warnings, IsEmpty());

@@ -94,6 +94,9 @@ PRUMO_FAKE nvmlDeviceGetEccMode(void* device, unsigned* current, unsigned* pendi
   *pending = 0;
   return give(device, current, 1u);
 }
+PRUMO_FAKE nvmlDeviceGetUtilizationRates(void* device, prumo::machine::cuda::nvml_utilization* value) {
+  return give(device, value, prumo::machine::cuda::nvml_utilization{97, 31});
+}
 PRUMO_FAKE nvmlDeviceGetPersistenceMode(void* device, unsigned* value) { return give(device, value, 1u); }
 PRUMO_FAKE nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* value) { return give(device, value, 500000u); }
 PRUMO_FAKE nvmlDeviceGetPowerManagementDefaultLimit(void* device, unsigned* value) {

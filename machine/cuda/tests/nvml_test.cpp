@@ -73,6 +73,7 @@ TEST(nvml, facts_of_a_gpu) {
   EXPECT_EQ(facts.power_limit_w, 500);
   EXPECT_EQ(facts.power_limit_default_w, 700);
   EXPECT_EQ(facts.temperature_c, 41);
+  EXPECT_EQ(facts.utilization_percent, 97);
   EXPECT_EQ(facts.mig, std::nullopt);  // this GPU refuses the question
   EXPECT_EQ(facts.nvlinks, 17);
   EXPECT_EQ(facts.processes, std::vector<unsigned>{1000});
@@ -108,6 +109,7 @@ TEST(nvml, an_old_library_lacks_functions) {
   EXPECT_EQ(facts.processes->size(), 40u);
   EXPECT_EQ(facts.processes->back(), 1039u);
   EXPECT_EQ(facts.temperature_c, 42);
+  EXPECT_EQ(facts.utilization_percent, std::nullopt);
   EXPECT_EQ(facts.throttle, std::vector<std::string>{"thermal slowdown"});
   const device_reading reading = library.find(pci, uuid).read();
   EXPECT_EQ(reading.energy_j, std::nullopt);
@@ -209,6 +211,10 @@ struct plain<T> {
   using type = int;
 };
 template <>
+struct plain<nvmlUtilization_t*> {
+  using type = nvml_utilization*;
+};
+template <>
 struct plain<nvmlEnableState_t*> {
   static_assert(sizeof(nvmlEnableState_t) == sizeof(unsigned));
   using type = unsigned*;
@@ -236,6 +242,8 @@ static_assert(agrees(&nvml_functions::default_power_limit, nvmlDeviceGetPowerMan
 static_assert(agrees(&nvml_functions::power_usage, nvmlDeviceGetPowerUsage));
 static_assert(agrees(&nvml_functions::total_energy, nvmlDeviceGetTotalEnergyConsumption));
 static_assert(agrees(&nvml_functions::temperature, nvmlDeviceGetTemperature));
+static_assert(agrees(&nvml_functions::utilization, nvmlDeviceGetUtilizationRates));
+static_assert(sizeof(nvml_utilization) == sizeof(nvmlUtilization_t));
 #if NVML_API_VERSION >= 13
 static_assert(sizeof(nvml_temperature) == sizeof(nvmlTemperature_v1_t));
 static_assert(nvml_temperature().version == nvmlTemperature_v1);

@@ -26,6 +26,12 @@ void add_warnings(const hip_observation& seen, device_facts& facts) {
   if (!seen.smi_problem.empty()) {
     facts.warnings.push_back("power, temperature and energy of the GPU are not known: " + seen.smi_problem);
   }
+  // Opening a GPU takes less.
+  constexpr double noticed_utilization = 10;
+  if (const double busy = seen.smi.utilization_percent.value_or(0); busy >= noticed_utilization) {
+    facts.warnings.push_back("the GPU was computing for " + std::to_string(std::lround(busy)) +
+                             " % of the last moment: another program uses it");
+  }
   if (seen.smi.power_limit_w && seen.smi.power_limit_default_w &&
       *seen.smi.power_limit_w < 0.99 * *seen.smi.power_limit_default_w) {
     facts.warnings.push_back("the power limit is " + watts(*seen.smi.power_limit_w) + ", below the default of " +
@@ -74,6 +80,7 @@ device_facts assemble_facts(const hip_observation& seen) {
       {"integrated", runtime.integrated},
       {"power_limit_default_w", seen.smi.power_limit_default_w},
       {"temperature_c", seen.smi.temperature_c},
+      {"utilization_percent", seen.smi.utilization_percent},
       {"memory_used_bytes", seen.smi.memory_used_bytes},
       {"driver_version", seen.smi.driver_version},
       {"runtime_hip_version", runtime.runtime ? std::optional(version_text(*runtime.runtime)) : std::nullopt}};

@@ -120,6 +120,7 @@ smi_functions load_smi_functions(void* file) {
   load(file, "rsmi_dev_energy_count_get", call.energy);
   load(file, "rsmi_dev_gpu_clk_freq_get", call.clock);
   load(file, "rsmi_dev_memory_usage_get", call.memory_used);
+  load(file, "rsmi_dev_busy_percent_get", call.busy_percent);
   return call;
 }
 
@@ -186,6 +187,8 @@ smi_facts smi_device::facts() const {
   result.power_limit_default_w = positive(call_->power_cap_default, micro, index_);
   result.temperature_c = temperature(*call_, index_);
   std::uint64_t bytes = 0;
+  std::uint32_t busy = 0;
+  if (succeeds(call_->busy_percent, index_, &busy)) result.utilization_percent = busy;
   if (succeeds(call_->memory_used, index_, smi_memory_vram, &bytes)) {
     result.memory_used_bytes = static_cast<std::int64_t>(bytes);
   }

@@ -24,6 +24,7 @@ struct smi_facts {
   std::optional<double> power_limit_w;     ///< the one in force
   std::optional<double> power_limit_default_w;
   std::optional<double> temperature_c;
+  std::optional<double> utilization_percent;      ///< of the driver's last sampling interval
   std::optional<std::int64_t> memory_used_bytes;  ///< of the device's own memory, by all processes
 };
 

@@ -55,6 +55,7 @@ struct smi_functions {
   smi_function<std::uint32_t, std::uint64_t*, float*, std::uint64_t*> energy;
   smi_function<std::uint32_t, int, smi_frequencies*> clock;
   smi_function<std::uint32_t, int, std::uint64_t*> memory_used;  ///< in bytes
+  smi_function<std::uint32_t, std::uint32_t*> busy_percent;
 };
 
 /// Looks up all of them in a library that dlopen() opened.

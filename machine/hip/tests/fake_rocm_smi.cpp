@@ -100,4 +100,7 @@ PRUMO_FAKE int rsmi_dev_energy_count_get(std::uint32_t device, std::uint64_t* co
 PRUMO_FAKE int rsmi_dev_memory_usage_get(std::uint32_t device, int, std::uint64_t* value) {
   return give(device, value, std::uint64_t{10'000'000});
 }
+PRUMO_FAKE int rsmi_dev_busy_percent_get(std::uint32_t device, std::uint32_t* value) {
+  return give(device, value, std::uint32_t{97});
+}
 #endif

@@ -64,8 +64,10 @@ TEST(rocm_smi, facts_of_a_gpu) {
   EXPECT_DOUBLE_EQ(seen.smi.power_limit_default_w.value(), 560);
   EXPECT_EQ(seen.smi.temperature_c, 48);
   EXPECT_EQ(seen.smi.memory_used_bytes, 10'000'000);
+  EXPECT_EQ(seen.smi.utilization_percent, 97);
   EXPECT_THAT(assemble_facts(seen).warnings,
-              testing::ElementsAre("the power limit is 500 W, below the default of 560 W"));
+              testing::ElementsAre("the GPU was computing for 97 % of the last moment: another program uses it",
+                                   "the power limit is 500 W, below the default of 560 W"));
 }
 
 TEST(rocm_smi, reads_sensors) {
@@ -112,6 +114,7 @@ TEST(rocm_smi, a_device_that_refuses_every_question_is_unknown) {
   EXPECT_EQ(device.problem(), "");
   EXPECT_EQ(device.facts().clock_mhz, std::nullopt);
   EXPECT_EQ(device.facts().memory_used_bytes, std::nullopt);
+  EXPECT_EQ(device.facts().utilization_percent, std::nullopt);
   EXPECT_EQ(device.read().power_w, std::nullopt);
   EXPECT_EQ(device.read().energy_j, std::nullopt);
 }
@@ -193,6 +196,7 @@ static_assert(agrees(&smi_functions::power_cap_default, rsmi_dev_power_cap_defau
 static_assert(agrees(&smi_functions::energy, rsmi_dev_energy_count_get));
 static_assert(agrees(&smi_functions::clock, rsmi_dev_gpu_clk_freq_get));
 static_assert(agrees(&smi_functions::memory_used, rsmi_dev_memory_usage_get));
+static_assert(agrees(&smi_functions::busy_percent, rsmi_dev_busy_percent_get));
 #endif
 
 }  // namespace
