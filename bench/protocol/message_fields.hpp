@@ -99,7 +99,10 @@ void list_fields(auto& fields, is<hello_answer> auto& it) {
   fields.required("cases", it.cases);
 }
 
-void list_fields(auto& fields, is<device_request> auto& it) { fields.required("device", it.device); }
+void list_fields(auto& fields, is<device_request> auto& it) {
+  fields.required("device", it.device);
+  fields.optional("clocks", it.clocks);
+}
 
 void list_fields(auto& fields, is<device_answer> auto& it) {
   fields.nested("device", [&](auto& inner) {
@@ -183,10 +186,10 @@ void list_fields(auto& fields, is<count_answer> auto& it) {
     inner.every_other("source", it.kinds);
     inner.required("source", it.source, filled());
   });
+  fields.omitted("implementation", it.implementation, filled());
 }
 
 void list_fields(auto& fields, is<sample_request> auto& it) {
-  fields.omitted("implementation", it.implementation, filled());
   constexpr double an_hour = 3600;
   fields.required("case", it.case_id, at_least(0));
   fields.required("seconds", it.seconds, between(0, an_hour));

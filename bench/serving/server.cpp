@@ -30,7 +30,7 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
     answer.worker.pid = ::getpid();
     return write_message(answer);
   }
-  if (name == "device") return write_message(handler.device(read_message<device_request>(request).device));
+  if (name == "device") return write_message(handler.device(read_message<device_request>(request)));
   if (name == "resolve") return write_message(handler.resolve(read_message<resolve_request>(request)));
   if (name == "prepare") return write_message(handler.prepare(read_message<prepare_request>(request)));
   if (name == "verify") return write_message(handler.verify(read_message<verify_request>(request)));

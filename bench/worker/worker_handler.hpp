@@ -62,9 +62,10 @@ class worker_handler final : public protocol::request_handler {
     return answer;
   }
 
-  protocol::device_answer device(const std::string& id) override {
-    require_device(id);
-    const machine::device_facts facts = machine::facts_of(instance_, machine::clock_probe::run);
+  protocol::device_answer device(const protocol::device_request& request) override {
+    require_device(request.device);
+    const auto probe = request.clocks ? machine::clock_probe::run : machine::clock_probe::skip;
+    const machine::device_facts facts = machine::facts_of(instance_, probe);
     return describe(facts, machine::peaks_of(instance_, facts), !is_host_space<Exec>);
   }
 
@@ -145,8 +146,8 @@ class worker_handler final : public protocol::request_handler {
     }
     answer.kinds.emplace_back("total", counts.total());
     answer.implementation = operation.counted_implementation();
-  }
     return answer;
+  }
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
     open_case& sampled = find_open(request.case_id);

@@ -65,8 +65,8 @@ protocol::hello_answer peer_handler::hello() {
   return answer;
 }
 
-protocol::device_answer peer_handler::device(const std::string& id) {
-  require_device(id);
+protocol::device_answer peer_handler::device(const protocol::device_request& request) {
+  require_device(request.device);
   protocol::device_answer answer;
   answer.device = device_;
   const auto available = protocol::available_memory_bytes();

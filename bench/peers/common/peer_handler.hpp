@@ -19,7 +19,7 @@ class peer_handler final : public protocol::request_handler {
   explicit peer_handler(framework& computes) : computes_(computes), device_(computes.device()) {}
 
   protocol::hello_answer hello() override;
-  protocol::device_answer device(const std::string& id) override;
+  protocol::device_answer device(const protocol::device_request& request) override;
   protocol::resolve_answer resolve(const protocol::resolve_request& request) override;
   protocol::prepare_answer prepare(const protocol::prepare_request& request) override;
   protocol::verify_answer verify(const protocol::verify_request& request) override;

@@ -229,7 +229,8 @@ std::string bench_table(const json& document, const text_style& style) {
   const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
   const auto counted_elsewhere = [](const json& it) {
     const std::string counted = text_of(field(it, "/flops/counted_implementation"));
-    return !counted.empty() && field(it, "/rates/gflops").is_number() && counted != text_of(field(it, "/implementation"));
+    return !counted.empty() && field(it, "/rates/gflops").is_number() &&
+           counted != text_of(field(it, "/implementation"));
   };
   if (any(counted_elsewhere)) {
     explain(

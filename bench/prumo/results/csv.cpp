@@ -118,7 +118,8 @@ std::string results_csv(const json& document) {
   for (const json& result : document.at("results")) {
     const auto name = device_names.find(result.at("device").get<std::string>());
     const json own = result.value("run_id", json());
-    text += (own.is_string() ? csv_field(own.get_ref<const std::string&>()) : run_id) + ',' + (name == device_names.end() ? std::string() : csv_field(name->second));
+    text += (own.is_string() ? csv_field(own.get_ref<const std::string&>()) : run_id) + ',' +
+            (name == device_names.end() ? std::string() : csv_field(name->second));
     for (const csv_column& column : result_columns) text += ',' + field_of(result, column);
     text += ',' + csv_field(joined(result.at("warnings"))) + "\r\n";
   }

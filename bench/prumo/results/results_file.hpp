@@ -89,10 +89,9 @@ class results_writer {
   void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
 
   /// Adds a result, or replaces the one of the same key, device and implementation. An empty or absent `key`
-  /// is filled in, and so are `run_id` and `measured`. Writes the file if the last write is older than the interval (and ten times as long as
-  /// that write took).
-  /// \throws results_error (input) where the result breaks the schema: a bug of the program or a worker that
-  /// lies.
+  /// is filled in, and so are `run_id` and `measured`. Writes the file if the last write is older than the interval
+  /// (and ten times as long as that write took). \throws results_error (input) where the result breaks the schema: a
+  /// bug of the program or a worker that lies.
   void add(nlohmann::json result);
 
   /// Replaces the device of the same id or appends it (ceilings are known only after probing).

@@ -115,8 +115,9 @@ void add_changes(std::vector<condition_change>& changes, const std::string& pref
     const json one = before.value(name, json());
     const json other = now.value(name, json());
     if (one.is_object() || other.is_object()) {
-      const std::string group = name == "devices" ? "" : name == "environment" || name == "versions" ? prefix
-                                                                                                     : prefix + name + ' ';
+      const std::string group = name == "devices"                             ? ""
+                                : name == "environment" || name == "versions" ? prefix
+                                                                              : prefix + name + ' ';
       add_changes(changes, group, one, other, name == "environment");
     } else if (!is_same(one, other) && (absent_is_unset || (!one.is_null() && !other.is_null()))) {
       changes.push_back({prefix + name, told(one), told(other)});
@@ -136,9 +137,7 @@ std::vector<const json*> runs_of(const json& document) {
 
 }  // namespace
 
-bool is_idle_variable(std::string_view name) {
-  return std::ranges::find(idle_variables, name) != idle_variables.end();
-}
+bool is_idle_variable(std::string_view name) { return std::ranges::find(idle_variables, name) != idle_variables.end(); }
 
 json run_conditions(const json& run, const json& devices) {
   json conditions = picked(conditions_of_runs, run);

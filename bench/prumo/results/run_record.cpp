@@ -120,10 +120,21 @@ json memory_record() {
 json power_record() {
   json power = {{"source", nullptr}, {"governor", nullptr}};
   std::error_code ignored;
+  bool mains = false;  // a charger of any kind: USB, too
+  bool discharging = false;
+  bool charging = false;
   for (const auto& supply : fs::directory_iterator("/sys/class/power_supply", ignored)) {
-    if (first_line(supply.path() / "type") != "Mains") continue;
-    power["source"] = first_line(supply.path() / "online") == "1" ? "mains" : "battery";
+    const fs::path& folder = supply.path();
+    if (first_line(folder / "scope") == "Device") continue;  // the battery of a mouse
+    if (first_line(folder / "type") == "Battery") {
+      const std::string status = first_line(folder / "status");
+      discharging = discharging || status == "Discharging";
+      charging = charging || (!status.empty() && status != "Discharging" && status != "Unknown");
+    } else {
+      mains = mains || first_line(folder / "online") == "1";
+    }
   }
+  if (mains || charging || discharging) power["source"] = mains || !discharging ? "mains" : "battery";
   power["governor"] = text_or_null(first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
   return power;
 }

@@ -215,8 +215,8 @@ json worker_client::request(std::string_view name, const Message& message, doubl
   return exchange(name, options_.time_limit.value_or(limit));
 }
 
-nlohmann::json worker_client::device(const std::string& device) {
-  const json answer = request("device", protocol::device_request{device}, patience);
+nlohmann::json worker_client::device(const std::string& device, bool clocks) {
+  const json answer = request("device", protocol::device_request{device, clocks}, patience);
   std::ignore = checked<protocol::device_answer>("device", answer);
   return answer.at("device");
 }

@@ -102,7 +102,7 @@ class worker_client {
   /// refused, with `unsupported`. `expected` are the seconds that the work may reasonably take; the time limit is a
   /// multiple of it.
   /// \throws request_refused, worker_failure, interrupted
-  nlohmann::json device(const std::string& device);
+  nlohmann::json device(const std::string& device, bool clocks = true);
   protocol::resolve_answer resolve(const protocol::resolve_request& what);
   protocol::prepare_answer prepare(const protocol::prepare_request& what, double expected);
   protocol::verify_answer verify(std::int64_t case_id, std::optional<double> budget, double expected);

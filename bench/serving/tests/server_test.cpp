@@ -16,7 +16,7 @@ class scripted_handler : public request_handler {
     answer.worker.name = "scripted";
     return answer;
   }
-  device_answer device(const std::string&) override { throw std::bad_alloc(); }
+  device_answer device(const device_request&) override { throw std::bad_alloc(); }
   resolve_answer resolve(const resolve_request&) override { throw 7; }
   prepare_answer prepare(const prepare_request&) override {
     throw request_error(error_kind::unsupported, "not \xff here");

@@ -106,6 +106,7 @@ struct hello_answer {
 
 struct device_request {
   std::string device;
+  bool clocks = true;  ///< whether the worker may take up to a second to measure clocks
 };
 
 struct device_answer {
@@ -186,8 +187,8 @@ struct count_request : case_request {
 struct count_answer {
   std::vector<std::pair<std::string, std::uint64_t>> kinds;
   std::string source;
-};
   std::optional<std::string> implementation = std::nullopt;  ///< the one whose kernel was counted
+};
 
 struct sample_request {
   std::int64_t case_id = 0;

@@ -4,6 +4,7 @@
 #include "command_line/verbs/against.hpp"
 #include "command_line/verbs/common.hpp"
 #include "comparison/two_builds.hpp"
+#include "measure/machine_state.hpp"
 #include "measure/schedule.hpp"
 #include "plan/plan.hpp"
 #include "plan/suites.hpp"
@@ -90,9 +91,10 @@ void check_same_plan(const std::string& path, const json& earlier, const json& r
 void check_same_conditions(const bench_options& options, const json& document, const json& now) {
   const json before = last_conditions(document);
   if (!document.at("run").contains("conditions") && field(before, "/prumo_build").is_null()) {
-    print_notes(std::vector{fmt::format("{} does not tell which build measured it, because an older prumo wrote it: a "
-                                        "change of build cannot be noticed",
-                                        options.output)});
+    print_notes(
+        std::vector{fmt::format("{} does not tell which build measured it, because an older prumo wrote it: a "
+                                "change of build cannot be noticed",
+                                options.output)});
   }
   std::string changes;
   for (const condition_change& it : changed_conditions(before, now)) {
@@ -100,9 +102,10 @@ void check_same_conditions(const bench_options& options, const json& document, c
   }
   if (changes.empty()) return;
   if (options.allow_mixed) {
-    print_notes(std::vector{fmt::format("the results of this run are added to others that were measured under other "
-                                        "conditions; run_id tells them apart:{}",
-                                        changes)});
+    print_notes(
+        std::vector{fmt::format("the results of this run are added to others that were measured under other "
+                                "conditions; run_id tells them apart:{}",
+                                changes)});
     return;
   }
   throw program_error(
@@ -150,10 +153,12 @@ void check_files(const bench_options& options) {
 }
 
 /// The document with what is known only at the end.
-json final_document(const results_writer& writer, bool resumed, const json& resources) {
+json final_document(const results_writer& writer, bool resumed, const json& resources, const machine_watch& machine) {
   json document = writer.document();
   json& run = resumed ? document["run"]["resumed"].back() : document["run"];
   run["resources"] = resources;
+  run["state"] = machine.state();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
   return document;
 }
 
@@ -200,10 +205,11 @@ void check_references(const bench_options& options) {
   std::ignore = load_published_sets(name, worker_folders());
 }
 
-exit_code interrupted_end(const bench_options& options, results_writer& writer, bool resumed, double elapsed) {
+exit_code interrupted_end(const bench_options& options, results_writer& writer, double elapsed,
+                          const machine_watch& machine) {
   std::string told = "nothing was finished";
   if (!writer.results().empty()) {
-    write_document(options, final_document(writer, resumed, measure_resources(elapsed)));
+    write_document(options, final_document(writer, options.resume, measure_resources(elapsed), machine));
     told = fmt::format("{} results are finished", writer.results().size());
     if (!options.output.empty() && options.output != "-") {
       told += fmt::format(" in {}; the same command with --resume continues", options.output);
@@ -213,23 +219,27 @@ exit_code interrupted_end(const bench_options& options, results_writer& writer, 
   return exit_code::interrupted;
 }
 
-exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time started) {
+exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time started, machine_watch& machine) {
   const bench_plan plan = options.suite.empty() ? make_plan(options.plan, fleet)
                                                 : make_suite_plan(find_suite(options.suite), options.plan, fleet);
   std::vector<std::string> notes = fleet.notes();
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
   const std::vector<std::string> same = same_program_notes(fleet);
   notes.insert(notes.end(), same.begin(), same.end());
+  if (!options.list_only) {
+    machine.look_at_start(fleet);
+    if (std::string concern = machine.concern_at_start(); !concern.empty()) notes.push_back(std::move(concern));
+  }
   print_notes(notes);
   if (options.list_only) {
     fmt::print("{}", plan_table(plan, fleet, style_for(STDOUT_FILENO)));
     return exit_code::done;
   }
 
-  json run = make_run_record(options.command, fleet.worker_versions(), fleet.notes());
+  json run = make_run_record(options.command, fleet.worker_versions(), notes);
   run["conditions"] = run_conditions(run, fleet.device_entries());
   run["plan"] = plan_record(plan, options, fleet);
-  run["warnings"] = notes;
+  run["state"] = machine.state();
   if (!options.against.empty()) run["against"] = against_record(options);
   if (options.resume) {
     const json document = load_results(options.output);
@@ -244,14 +254,18 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   run_outcome outcome;
   try {
     outcome = schedule.run(plan, !options.plan.sizes.empty() || !options.plan.shape.empty());
+    machine.look_at_end(fleet);
   } catch (const interrupted&) {
     shown.clear();
     fleet.quit();
-    return interrupted_end(options, writer, options.resume, seconds_since(started));
+    machine.finish();
+    return interrupted_end(options, writer, seconds_since(started), machine);
   }
   fleet.quit();
+  machine.finish();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) print_notes(std::vector{concern});
   const json resources = measure_resources(seconds_since(started));
-  const json document = final_document(writer, options.resume, resources);
+  const json document = final_document(writer, options.resume, resources, machine);
   write_document(options, document);
   const bool output_taken = options.output == "-" || options.csv == "-";
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
@@ -269,8 +283,9 @@ exit_code run_bench(const bench_options& options) {
   const steady_time started = std::chrono::steady_clock::now();
   check_references(options);
   check_files(options);
+  machine_watch machine(options.common.workers.launcher.empty());
   return with_fleet(options.common, device_facts::read,
-                    [&](worker_fleet& fleet) { return measure(options, fleet, started); });
+                    [&](worker_fleet& fleet) { return measure(options, fleet, started, machine); });
 }
 
 }  // namespace prumo::bench

@@ -37,7 +37,8 @@ class bench_call : public verb_call {
       implementations_, compute_modes_, parameters_, references_, threads_;
   std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_;
   std::size_t process_runs_ = 0;
-  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, allow_mixed_ = false, list_ = false, tune_ = false;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, allow_mixed_ = false, list_ = false,
+       tune_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {

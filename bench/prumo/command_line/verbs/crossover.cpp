@@ -7,6 +7,7 @@
 #include "command_line/verbs/common.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "crossover/crossover_report.hpp"
+#include "measure/machine_state.hpp"
 #include "plan/plan_selection.hpp"
 #include "results/published_figures.hpp"
 #include "results/run_conditions.hpp"
@@ -58,13 +59,23 @@ exit_code code_of(const std::vector<json>& results) {
   return failed ? exit_code::machine_cannot : exit_code::done;
 }
 
-void finish(const crossover_options& options, const results_writer& writer, json crossings) {
+void finish(const crossover_options& options, const results_writer& writer, json crossings,
+            const machine_watch& machine) {
   json document = writer.document();
   document["run"]["crossovers"] = std::move(crossings);
+  document["run"]["state"] = machine.state();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) {
+    document["run"]["warnings"].push_back(concern);
+    print_notes(std::vector{concern});
+  }
   if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
 }
 
-exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_time started) {
+exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_time started, machine_watch& machine) {
+  if (!options.list_only) {
+    machine.look_at_start(fleet);
+    if (std::string concern = machine.concern_at_start(); !concern.empty()) fleet.add_note(std::move(concern));
+  }
   print_notes(fleet.notes());
   const std::vector<crossover_workload> workloads = workloads_of(options);
   if (options.list_only) {
@@ -103,17 +114,21 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
       }
       print_report(report, options.output);
     }
+    machine.look_at_end(fleet);
   } catch (const interrupted&) {
     shown.clear();
     fleet.quit();
-    if (!writer.results().empty()) finish(options, writer, std::move(crossings));
+    machine.finish();
+    if (!writer.results().empty()) finish(options, writer, std::move(crossings), machine);
     fmt::print(stderr, "prumo: interrupted: {} results are finished\n", writer.results().size());
     return exit_code::interrupted;
   }
   fleet.quit();
-  finish(options, writer, std::move(crossings));
+  machine.finish();
+  finish(options, writer, std::move(crossings), machine);
   print_report(
-      "time: median of a call by the wall clock, which is read when the device has finished a batch of calls. Who\nwaits "
+      "time: median of a call by the wall clock, which is read when the device has finished a batch of calls. "
+      "Who\nwaits "
       "for each call separately waits longer on a GPU, too\n",
       options.output);
   return code_of(writer.results());
@@ -124,8 +139,9 @@ exit_code run_crossover(const crossover_options& options) {
   check_output(options.output);
   if (options.ops.empty())
     std::ignore = load_published_sets(std::vector<std::string>{"mps"}, worker_folders());  // before it is late
+  machine_watch machine(options.common.workers.launcher.empty());
   return with_fleet(options.common, device_facts::read,
-                    [&](worker_fleet& fleet) { return measure(options, fleet, started); });
+                    [&](worker_fleet& fleet) { return measure(options, fleet, started, machine); });
 }
 
 /// `LOW:HIGH` as two numbers. \throws program_error (wrong usage)

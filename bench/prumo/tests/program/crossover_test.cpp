@@ -48,7 +48,8 @@ json crossing(const json& document, const std::string& data) {
 
 /// 3 s / 20 GB/s on the host. The work of the GPU takes less than its launch and 5 us around it.
 void expect_break_even_of_add(const std::vector<std::string>& words, const std::string& dispatch, double launch) {
-  const json found = crossing(measure(joined({"--op", "add", "--data", "resident"}, words), host_and_gpu()), "resident");
+  const json found =
+      crossing(measure(joined({"--op", "add", "--data", "resident"}, words), host_and_gpu()), "resident");
   ASSERT_EQ(found.at("break_even").size(), 1U) << found;
   EXPECT_EQ(found.at("dispatch"), dispatch);
   const double exact = (launch + 5e-6) * 2e10 / 3;
@@ -72,8 +73,8 @@ TEST(crossover, says_how_calls_are_launched) {
   EXPECT_THAT(usual.out, HasSubstr("calls: the host launches each by itself (--dispatch single)"));
   const program_result recorded =
       crossover({"--op", "add", "--data", "resident", "--dispatch", "recorded"}, host_and_gpu());
-  EXPECT_THAT(recorded.out, AllOf(HasSubstr("(--dispatch recorded), which hides the cost of launching"),
-                                  HasSubstr("larger size")));
+  EXPECT_THAT(recorded.out,
+              AllOf(HasSubstr("(--dispatch recorded), which hides the cost of launching"), HasSubstr("larger size")));
   EXPECT_THAT(run_prumo({"crossover", "--help"}).out, HasSubstr("(default single)"));
 }
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -56,13 +57,51 @@ TEST(files, results_follow_the_schema) {
   EXPECT_THAT(read_file(folder.file("r.csv")), HasSubstr("add"));
 }
 
+TEST(files, the_state_of_the_machine_is_kept_from_the_start_to_the_end) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  ASSERT_EQ(run_prumo(bench({"-o", path}, "--power-limit 65")).code, 0);
+  const json state = load_results(path).at("run").at("state");
+  for (const char* when : {"start", "end"}) {
+    EXPECT_EQ(state.at(when).at("devices").at("fake:0").at("power_limit_w"), 65) << when;
+    EXPECT_TRUE(state.at(when).at("time").is_string()) << when;
+    EXPECT_TRUE(state.at(when).contains("host")) << when;
+  }
+  EXPECT_TRUE(state.at("during").contains("host"));
+#if defined(__linux__)
+  EXPECT_GE(state.at("start").at("host").at("processors"), 1);
+#endif
+}
+
+#if defined(__linux__)
+TEST(files, a_busy_machine_is_told_before_anything_is_measured) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const background_program other({"/bin/sh", "-c", "while :; do :; done"});
+  const program_result ran = run_prumo(bench({"-o", path}));
+  other.send_signal(SIGKILL);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("this machine is busy: other programs use "));
+  const json run = load_results(path).at("run");
+  EXPECT_THAT(run.at("warnings").dump(), HasSubstr("this machine is busy"));
+  EXPECT_GT(run.at("state").at("start").at("host").at("used_by_others"), 0.15);
+}
+#endif
+
+TEST(files, the_host_is_not_looked_at_where_a_launcher_may_lead_elsewhere) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const program_result ran = run_prumo(bench({"-o", path, "--launcher", "env"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(load_results(path).at("run").at("state").at("start").at("host").is_null());
+}
+
 TEST(files, counted_flops_tell_whose_kernel_was_counted) {
   const json document = bench_with_fake_worker({"--op", "gemm", "--size", "2MB"}, "");
   const json& product = document.at("results").at(0);
   EXPECT_EQ(product.at("implementation"), "library");
   EXPECT_EQ(product.at("flops").at("counted_implementation"), "portable");
-  EXPECT_FALSE(product.at("flops").at("counted").contains("implementation"))
-      << "an older prumo expects numbers there";
+  EXPECT_FALSE(product.at("flops").at("counted").contains("implementation")) << "an older prumo expects numbers there";
 }
 
 TEST(files, a_dash_is_standard_output_and_the_table_goes_aside) {

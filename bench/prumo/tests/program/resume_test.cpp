@@ -96,20 +96,24 @@ TEST(resume, mixes_where_it_is_allowed_and_compare_tells_it) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   interrupted_run(path);
-  const program_result rest =
-      run_prumo(bench(path, {"--resume", "--allow-mixed"}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"));
+  const program_result rest = run_prumo(
+      bench(path, {"--resume", "--allow-mixed"}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"));
   ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, AllOf(HasSubstr("measured under other conditions"), HasSubstr("build: a1 in the file, b2 now")));
+  EXPECT_THAT(rest.err,
+              AllOf(HasSubstr("measured under other conditions"), HasSubstr("build: a1 in the file, b2 now")));
   const json document = load_results(path);
   const json& results = document.at("results");
   ASSERT_EQ(results.size(), 2U);
   EXPECT_NE(results.at(0).at("run_id"), results.at(1).at("run_id"));
   const program_result compared = run_prumo({"compare", path, path});
-  EXPECT_THAT(compared.err, AllOf(HasSubstr("measured under 2 different conditions (1 and 1 results)"),
-                                  HasSubstr("fake:0 build: a1, then b2"),
-                                  HasSubstr("fake:0 power_limit_w: 700, then 500")));
+  EXPECT_THAT(compared.err,
+              AllOf(HasSubstr("measured under 2 different conditions (1 and 1 results)"),
+                    HasSubstr("fake:0 build: a1, then b2"), HasSubstr("fake:0 power_limit_w: 700, then 500")));
   const std::string table = folder.file("r.csv");
-  ASSERT_EQ(run_prumo(bench(path, {"--resume", "--csv", table}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500")).code, 0);
+  ASSERT_EQ(
+      run_prumo(bench(path, {"--resume", "--csv", table}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"))
+          .code,
+      0);
   EXPECT_THAT(read_file(table), AllOf(HasSubstr(results.at(0).at("run_id").get<std::string>() + ",A device"),
                                       HasSubstr(results.at(1).at("run_id").get<std::string>() + ",A device")));
 }

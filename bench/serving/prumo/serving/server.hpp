@@ -20,7 +20,7 @@ class request_handler {
   virtual ~request_handler() = default;
 
   virtual hello_answer hello() = 0;
-  virtual device_answer device(const std::string& id) = 0;
+  virtual device_answer device(const device_request& request) = 0;
   virtual resolve_answer resolve(const resolve_request& request) = 0;
   virtual prepare_answer prepare(const prepare_request& request) = 0;
   virtual verify_answer verify(const verify_request& request) = 0;
