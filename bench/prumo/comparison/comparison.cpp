@@ -220,7 +220,10 @@ verdict_counts count_verdicts(const comparison& of) {
           case verdict::same: ++counts.same; break;
           case verdict::faster: ++counts.faster; break;
           case verdict::slower: ++counts.slower; break;
-          case verdict::unclear: ++counts.unclear; break;
+          case verdict::unclear:
+            ++counts.unclear;
+            counts.not_slower += outcome.judged->not_slower ? 1 : 0;
+            break;
         }
       }
     }

@@ -102,9 +102,10 @@ void judge_cases(comparison& of, const judge_options& options, bool interleaved 
 /// How many cases had each verdict, over all sides but the base.
 struct verdict_counts {
   std::size_t same = 0, faster = 0, slower = 0, unclear = 0;
-  std::size_t refused = 0;   ///< cannot be compared
-  std::size_t broke = 0;     ///< ran, and right, on the base's side, and failed or wrong here
-  std::size_t unjudged = 0;  ///< compared without a verdict: published figures, or not measured on a side
+  std::size_t not_slower = 0;  ///< of the unclear ones: shown not to be slower by more than the margin
+  std::size_t refused = 0;     ///< cannot be compared
+  std::size_t broke = 0;       ///< ran, and right, on the base's side, and failed or wrong here
+  std::size_t unjudged = 0;    ///< compared without a verdict: published figures, or not measured on a side
 };
 
 [[nodiscard]] verdict_counts count_verdicts(const comparison& of);

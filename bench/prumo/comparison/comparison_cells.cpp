@@ -121,6 +121,7 @@ text_table::cell verdict_cell(const compared_case& it, std::size_t base, std::si
   if (!outcome.refusal.empty()) return {"refused " + notes.add("refused: " + outcome.refusal), emphasis::bad};
   if (!outcome.judged) return {outcome.ratio ? "no verdict" : "", emphasis::muted};
   text_table::cell cell{std::string(to_string(outcome.judged->which))};
+  if (outcome.judged->which == verdict::unclear && outcome.judged->not_slower) cell.text = "not slower";
   switch (outcome.judged->which) {
     case verdict::faster: cell.how = emphasis::good; break;
     case verdict::slower: cell.how = emphasis::bad; break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/comparison_document.hpp"
 
+#include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
 #include "results/csv.hpp"
 #include "results/json_text.hpp"
@@ -70,6 +71,9 @@ ordered_json cell_record(const compared_case& it, std::size_t base, std::size_t 
   record["broke"] = broke(it.cells[base], cell);
   record["spread_assumed"] = outcome.judged ? ordered_json(outcome.judged->spread_assumed) : ordered_json();
   record["from_moments"] = outcome.from_moments;
+  record["not_slower"] = outcome.judged ? ordered_json(rules_out_slower(*outcome.judged)) : ordered_json();
+  record["jump"] =
+      outcome.judged && outcome.judged->jump > 0 ? ordered_json(std::expm1(outcome.judged->jump)) : ordered_json();
   return record;
 }
 
@@ -100,6 +104,21 @@ ordered_json counts_record(const verdict_counts& counts) {
           {"unjudged", counts.unjudged}};
 }
 
+/// What a gate says; null without one.
+ordered_json gate_record(const comparison& of, const comparison_view& view) {
+  if (!view.gated) return nullptr;
+  const gate_report report = report_gate(of, view.judged_with);
+  return {{"outcome", to_string(report.outcome)},
+          {"undecided", report.undecided},
+          {"further_runs", report.further_runs ? ordered_json(*report.further_runs) : ordered_json()}};
+}
+
+/// True, false, or null where a gate knows too little.
+ordered_json gate_passed(const ordered_json& gate) {
+  if (gate.is_null() || gate.at("outcome") == to_string(gate_outcome::inconclusive)) return nullptr;
+  return gate.at("outcome") == to_string(gate_outcome::passed);
+}
+
 /// `"name": [` and a line for each entry.
 std::string list_of_lines(const char* name, const std::vector<std::string>& lines) {
   std::string text = fmt::format("  \"{}\": [", name);
@@ -123,6 +142,7 @@ std::string field_text(const ordered_json& value) {
 std::string dump_comparison(const comparison& of, const comparison_view& view,
                             const std::vector<std::string>& command) {
   const verdict_counts counts = count_verdicts(of);
+  const ordered_json gate = gate_record(of, view);
   const std::vector<std::pair<const char*, ordered_json>> head = {
       {"schema", comparison_schema_name},
       {"command", command},
@@ -132,8 +152,11 @@ std::string dump_comparison(const comparison& of, const comparison_view& view,
       {"judged",
        {{"margin", view.judged_with.margin},
         {"confidence", view.judged_with.confidence},
-        {"assumed_run_spread", view.judged_with.assumed_run_spread}}},
-      {"gate_passed", view.gated ? ordered_json(passes_gate(counts)) : ordered_json()},
+        {"assumed_run_spread", view.judged_with.assumed_run_spread},
+        {"fewest_runs", view.judged_with.plan.fewest},
+        {"most_runs", view.judged_with.plan.most}}},
+      {"gate_passed", gate_passed(gate)},
+      {"gate", gate},
       {"counts", counts_record(counts)},
       {"sides", sides_record(of)},
       {"notes", of.notes}};

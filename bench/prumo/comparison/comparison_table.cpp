@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/comparison_table.hpp"
 
+#include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
 #include "reports/case_columns.hpp"
 #include "reports/result_cells.hpp"
@@ -209,7 +210,8 @@ std::string counts_line(std::size_t cases, const verdict_counts& counts) {
   std::string parts;
   for (const auto& [count, name] :
        {std::pair(counts.same, "same"), std::pair(counts.faster, "faster"), std::pair(counts.slower, "slower"),
-        std::pair(counts.unclear, "unclear"), std::pair(counts.broke, "broke"), std::pair(counts.refused, "refused"),
+        std::pair(counts.not_slower, "not slower"), std::pair(counts.unclear - counts.not_slower, "unclear"),
+        std::pair(counts.broke, "broke"), std::pair(counts.refused, "refused"),
         std::pair(counts.unjudged, "without verdict")}) {
     if (count > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", count, name);
   }
@@ -235,7 +237,9 @@ std::string legend(const comparison& of, const comparison_view& view) {
   if (of.mode == comparison_mode::versions) {
     text = fmt::format(
         "after/before: ratio of the times; above 1 is slower. same: the interval lies within {:.3g} %. slower, faster: "
-        "the ratio is beyond that, and over all cases chance does not explain it.",
+        "the change is larger than that, and over all cases chance does not explain it. not slower: same or faster, "
+        "but the runs do not tell which. unclear: the runs do not "
+        "tell.",
         100 * view.judged_with.margin);
   } else if (view.by == comparison_value::roofline || view.by == comparison_value::peak) {
     text = "to base: ratio of the shares.";
@@ -246,8 +250,10 @@ std::string legend(const comparison& of, const comparison_view& view) {
                        100 * view.judged_with.confidence);
   }
   if (assumed) {
-    text += fmt::format(" A side with fewer than {} process runs is assumed to vary by {:.3g} % between runs.",
-                        fewest_runs, 100 * view.judged_with.assumed_run_spread);
+    text += fmt::format(
+        " A side with fewer than {} process runs has no verdict, and its interval assumes that it varies "
+        "by {:.3g} % between runs.",
+        fewest_runs, 100 * view.judged_with.assumed_run_spread);
   }
   if (from_moments > 0) {
     text += fmt::format(" {} from means and standard deviations, because the files have no samples.",
@@ -259,8 +265,6 @@ std::string legend(const comparison& of, const comparison_view& view) {
 }
 
 }  // namespace
-
-bool passes_gate(const verdict_counts& counts) { return counts.slower == 0 && counts.broke == 0; }
 
 std::string comparison_table(const comparison& of, const comparison_view& view, const text_style& style) {
   std::string out = head(of, style);
@@ -276,14 +280,11 @@ std::string comparison_table(const comparison& of, const comparison_view& view, 
   const verdict_counts counts = count_verdicts(of);
   out += paragraph(counts_line(of.cases.size(), counts), style, emphasis::heading);
   if (view.gated) {
-    const bool passed = passes_gate(counts);
-    std::string text =
-        fmt::format("gate {:.3g} %: {}", 100 * view.judged_with.margin, passed ? "passed" : "NOT passed");
-    if (!passed) text += fmt::format(", {} slower, {} broke", counts.slower, counts.broke);
-    if (counts.unclear > 0) text += fmt::format("; {} unclear: more process runs would decide", counts.unclear);
-    if (!of.lonely.empty()) text += fmt::format("; {} without a partner", of.lonely.size());
-    out += paragraph(text, style, passed ? emphasis::good : emphasis::bad);
+    const gate_report report = report_gate(of, view.judged_with);
+    out += paragraph(gate_line(of, report, view.judged_with), style,
+                     report.outcome == gate_outcome::passed ? emphasis::good : emphasis::bad);
   }
+  if (const std::string line = jumps_line(of); !line.empty()) out += paragraph(line, style);
   out += paragraph(legend(of, view), style, emphasis::muted);
   return out;
 }

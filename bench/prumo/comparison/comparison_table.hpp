@@ -15,15 +15,12 @@ namespace prumo::bench {
 struct comparison_view {
   comparison_value by = comparison_value::time;
   bool all = false;           ///< every difference of the context and every case without a partner
-  bool gated = false;         ///< the margin is a gate: say whether it was passed
+  bool gated = false;         ///< the margin is a gate: say what it answers
   judge_options judged_with;  ///< as given to judge_cases()
 };
 
 /// A judged comparison for people: what is compared, what differs otherwise, a row a case, notes, counts, and how to
 /// read it.
 [[nodiscard]] std::string comparison_table(const comparison& of, const comparison_view& view, const text_style& style);
-
-/// True where the gate holds: no case became slower beyond the margin, and none that ran before failed or went wrong.
-[[nodiscard]] bool passes_gate(const verdict_counts& counts);
 
 }  // namespace prumo::bench

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comparison/two_builds.hpp"
 
+#include "results/result_fields.hpp"
+
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -13,6 +16,15 @@ using nlohmann::json;
 bool holds_two_builds(const json& run) {
   const auto against = run.find("against");
   return against != run.end() && against->is_object() && against->value("suffix", json()).is_string();
+}
+
+run_plan run_plan_of(const json& run) {
+  const auto number = [&](const char* pointer) {
+    const auto value = number_of(field(run, pointer));
+    return value && *value >= 1 ? static_cast<std::size_t>(*value) : std::size_t{0};
+  };
+  const std::size_t fewest = std::max(number("/plan/process_runs"), fewest_runs);
+  return {fewest, std::max(fewest, number("/plan/most_process_runs"))};
 }
 
 two_builds split_builds(const comparison_source& file) {

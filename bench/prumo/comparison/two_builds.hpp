@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comparison/source.hpp"
+#include "statistics/run_plan.hpp"
 
 namespace prumo::bench {
 
@@ -13,6 +14,9 @@ struct two_builds {
 
 /// True for a file of `prumo bench --against`: it has `run.against` (docs/results.md).
 [[nodiscard]] bool holds_two_builds(const nlohmann::json& run);
+
+/// When such a run was judged, by its record (`run.plan`). A file that does not say was judged once.
+[[nodiscard]] run_plan run_plan_of(const nlohmann::json& run);
 
 /// Splits such a file into its two builds, with devices of the same names. Run number i of a case in one build was
 /// measured in turns with run number i in the other. \pre holds_two_builds(file.run)

@@ -247,32 +247,28 @@ void scheduler::store(const planned_group& group, std::vector<measured_case> res
   writer_.end_group();
 }
 
-run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
-  run_outcome outcome;
+/// The process runs from `first` to before `end`. \pre deadline_ is set
+void scheduler::measure_runs(const bench_plan& plan, bool sizes_chosen, std::size_t first, std::size_t end) {
   std::vector<planned_group> groups;
   std::size_t open = 0;
-  for (std::size_t run = 0; run < options_.process_runs; ++run) {
+  for (std::size_t run = first; run < end; ++run) {
     std::size_t of_run = 0;
     for (planned_group& group : open_groups(plan, run)) {
       of_run += group.cases.size();
       groups.push_back(std::move(group));
     }
     open += of_run;
-    if (run == options_.process_runs - 1) outcome.kept = plan.case_count() - of_run;
+    if (run == end - 1) kept_ = plan.case_count() - of_run;
   }
   const bool limited = std::isfinite(options_.budget_seconds);
-  // The end of the program, with the tables, is in the budget too.
-  deadline_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                             std::chrono::duration<double>(limited ? 0.97 * options_.budget_seconds : 3e7));
-
-  progress_.start(plan.case_count() * options_.process_runs);
-  std::size_t done = plan.case_count() * options_.process_runs - open;
+  progress_.start(plan.case_count() * end);
+  std::size_t done = plan.case_count() * end - open;
   group_setting setting;
   setting.options = options_;
   setting.deadline = deadline_;
   setting.on_step = [&](const std::string& what) {
-    const std::string of = fmt::format("run {} of {}: ", process_run_ + 1, options_.process_runs);
-    progress_.update((options_.process_runs > 1 ? of : "") + what, done,
+    const std::string of = fmt::format("run {} of {}: ", process_run_ + 1, end);
+    progress_.update((end > 1 ? of : "") + what, done,
                      limited ? std::optional(std::max(0.0, seconds_until(deadline_))) : std::nullopt);
   };
   for (std::size_t current = 0; current < groups.size(); ++current) {
@@ -287,6 +283,31 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen) {
     }
     done += planned;
   }
+}
+
+run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen,
+                           const std::function<std::size_t(std::size_t)>& next_runs) {
+  const auto seconds = [](double value) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
+  };
+  const bool limited = std::isfinite(options_.budget_seconds);
+  // The end of the program, with the tables, is in the budget too.
+  constexpr double share_of_budget = 0.97;
+  constexpr double no_limit = 3e7;
+  deadline_ = started_ + seconds(limited ? share_of_budget * options_.budget_seconds : no_limit);
+  std::size_t finished = 0;
+  std::size_t end = options_.process_runs;
+  while (end > finished) {
+    if (finished > 0 && limited) {
+      const auto further = static_cast<double>(end - finished);
+      deadline_ = after_seconds(options_.budget_seconds * further / static_cast<double>(options_.process_runs));
+    }
+    measure_runs(plan, sizes_chosen, finished, end);
+    finished = end;
+    if (next_runs) end = next_runs(finished);
+  }
+  run_outcome outcome;
+  outcome.kept = kept_;
   for (const json& result : writer_.results()) {
     if (result.at("status") == "failed") ++(result.at("verified") == false ? outcome.wrong : outcome.failed);
   }

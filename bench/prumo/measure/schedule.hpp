@@ -11,6 +11,7 @@
 #include "workers/worker_fleet.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -33,7 +34,8 @@ struct run_outcome {
 ///
 /// With several process runs all groups are measured by each of them, one run after the other. The order of two builds
 /// alternates (A B, B A, A B), in starting as well as within a group. Cases are verified and counted, ceilings and
-/// states of power measured in the first run only.
+/// states of power measured in the first run only. The budget is that of the first `measure_options::process_runs` runs.
+/// Each further one may take as long as one of these.
 class scheduler {
  public:
   /// `started` is when the program began: the budget counts from there.
@@ -41,13 +43,18 @@ class scheduler {
 
   /// Cases that the writer has from an earlier run are kept. If the budget is too small for a sample of each case, the
   /// longest cases are left out. But if the user chose the sizes (`sizes_chosen`) and a single call of each already
-  /// takes longer than the budget, each gets a sample, and one line says so. \throws interrupted, results_error
-  run_outcome run(const bench_plan& plan, bool sizes_chosen);
+  /// takes longer than the budget, each gets a sample, and one line says so.
+  /// \param next_runs is asked when a number of process runs is finished, and returns up to how many measuring goes on;
+  ///        it ends if that is not more. Absent: `measure_options::process_runs` are all.
+  /// \throws interrupted, results_error
+  run_outcome run(const bench_plan& plan, bool sizes_chosen,
+                  const std::function<std::size_t(std::size_t finished)>& next_runs = {});
 
  private:
   struct needs;
 
   [[nodiscard]] std::vector<planned_group> open_groups(const bench_plan& plan, std::size_t process_run) const;
+  void measure_runs(const bench_plan& plan, bool sizes_chosen, std::size_t first, std::size_t end);
   [[nodiscard]] bool is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const;
   void drop_settled(planned_group& group) const;
   void begin_process_run(std::size_t number);
@@ -70,6 +77,7 @@ class scheduler {
   group_measurer measurer_;
   double called_seconds_ = 0;  ///< one call of each case so far
   bool overlong_ = false;
+  std::size_t kept_ = 0;  ///< cases of the last process run that an earlier run of the program had measured
   std::size_t process_run_ = 0;
   double restart_seconds_ = 0;  ///< the time for starting fresh worker processes
 };

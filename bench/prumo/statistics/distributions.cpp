@@ -37,13 +37,16 @@ double inverse_trigamma(double y) {
   return x;
 }
 
-double student_two_sided(double t, double degrees) {
-  return 2 * cdf(complement(boost::math::students_t(degrees), std::abs(t)));
-}
+double student_upper(double t, double degrees) { return cdf(complement(boost::math::students_t(degrees), t)); }
 
 double student_quantile(double confidence, double degrees) {
   if (!(confidence > 0 && confidence < 1)) throw std::domain_error("a confidence that is not between 0 and 1");
   return quantile(complement(boost::math::students_t(degrees), (1 - confidence) / 2));
+}
+
+double chi_squared_quantile(double probability, double degrees) {
+  if (!(probability > 0 && probability < 1)) throw std::domain_error("a probability that is not between 0 and 1");
+  return quantile(boost::math::chi_squared(degrees), probability);
 }
 
 double fisher_upper(double f, double numerator, double denominator) {

@@ -17,11 +17,14 @@ namespace prumo::bench {
 /// in Genetics and Molecular Biology 3 (2004), appendix).
 [[nodiscard]] double inverse_trigamma(double y);
 
-/// P(|T| > |t|) of Student's t. `degrees` may be infinite: the normal distribution.
-[[nodiscard]] double student_two_sided(double t, double degrees);
+/// P(T > t) of Student's t. `degrees` may be infinite: the normal distribution.
+[[nodiscard]] double student_upper(double t, double degrees);
 
 /// The t > 0 with P(|T| <= t) == `confidence`, between 0 and 1.
 [[nodiscard]] double student_quantile(double confidence, double degrees);
+
+/// The x > 0 that chi-squared of these degrees is below with this probability, between 0 and 1.
+[[nodiscard]] double chi_squared_quantile(double probability, double degrees);
 
 /// P(F > f) of Fisher's F. `denominator` may be infinite: chi-squared over its degrees; `numerator` is finite.
 [[nodiscard]] double fisher_upper(double f, double numerator, double denominator);

@@ -80,7 +80,7 @@ prior fit_prior(std::span<const variance_estimate> variances, const std::vector<
 
 }  // namespace
 
-std::vector<variance_estimate> moderate_variances(std::span<const variance_estimate> variances) {
+std::vector<variance_estimate> moderate_variances(std::span<const variance_estimate> variances, double between_cases) {
   std::vector<variance_estimate> moderated(variances.begin(), variances.end());
   if (variances.size() < 2) return moderated;
   const double typical = typical_variance(variances);
@@ -89,10 +89,15 @@ std::vector<variance_estimate> moderate_variances(std::span<const variance_estim
   const prior common = fit_prior(variances, outlier, typical);
   if (!(common.degrees > 0)) return moderated;
   double pooled_degrees = 0;
+  double pooled_cases = 0;
   for (std::size_t i = 0; i < variances.size(); ++i) {
-    if (!outlier[i]) pooled_degrees += variances[i].degrees;
+    if (outlier[i]) continue;
+    pooled_degrees += variances[i].degrees;
+    ++pooled_cases;
   }
+  pooled_degrees /= 1 + (pooled_cases - 1) * between_cases * between_cases;
   for (std::size_t i = 0; i < variances.size(); ++i) {
+    moderated[i].outlying = outlier[i];
     if (outlier[i]) continue;
     variance_estimate& it = moderated[i];
     it.value = std::isinf(common.degrees)

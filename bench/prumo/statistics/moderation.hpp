@@ -10,6 +10,8 @@ namespace prumo::bench {
 struct variance_estimate {
   double value = 0;    ///< not negative
   double degrees = 0;  ///< of freedom, above zero
+  /// Set by moderate_variances() where the value is too large to be of the same kind as the others.
+  bool outlying = false;
 };
 
 /// Moderates the variances of many cases that share their machine by empirical Bayes: a scaled inverse chi-squared
@@ -21,7 +23,12 @@ struct variance_estimate {
 /// Variances that Holm's test at 1 % finds too large for the prior do not enter it and stay as they are. Phipson, Lee,
 /// Majewski, Alexander and Smyth (Annals of Applied Statistics 10, 2016) reach the same aim with a richer model. A
 /// single case stays as it is.
+///
+/// \param between_cases the correlation rho of the cases within a process run (estimate_dependence()). The degrees of m
+///        variances together are divided by the design effect 1 + (m - 1) rho^2: cases that share their chance say the
+///        same thing.
 /// \return the moderated estimates, in order
-[[nodiscard]] std::vector<variance_estimate> moderate_variances(std::span<const variance_estimate> variances);
+[[nodiscard]] std::vector<variance_estimate> moderate_variances(std::span<const variance_estimate> variances,
+                                                                double between_cases = 0);
 
 }  // namespace prumo::bench

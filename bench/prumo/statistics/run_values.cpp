@@ -100,6 +100,8 @@ std::vector<std::optional<double>> round_medians(const process_run& run) {
     const auto last = first + static_cast<std::ptrdiff_t>(count);
     if (count == 0) {
       medians.emplace_back();
+    } else if (count == 1 && *first > 0 && std::isfinite(*first)) {
+      medians.emplace_back(std::log(*first));
     } else {
       medians.emplace_back(std::log(summarize(std::span(first, last)).median));
     }

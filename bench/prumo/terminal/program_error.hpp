@@ -12,6 +12,7 @@ enum class exit_code : int {
   no = 1,              ///< the answer is no: a verification or a gate failed
   wrong_usage = 2,     ///< an option, a size or an input file is wrong
   machine_cannot = 3,  ///< a device, memory or a permission is missing
+  inconclusive = 4,    ///< a gate knows too little to answer
   interrupted = 130    ///< SIGINT or SIGTERM; the results file is valid
 };
 

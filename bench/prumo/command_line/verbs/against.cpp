@@ -2,6 +2,7 @@
 #include "command_line/verbs/against.hpp"
 
 #include "comparison/comparison.hpp"
+#include "comparison/comparison_gate.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/source.hpp"
 #include "comparison/two_builds.hpp"
@@ -33,6 +34,28 @@ bool is_same_program(const fs::path& a, const fs::path& b) {
   std::ifstream other(b, std::ios::binary);
   using bytes = std::istreambuf_iterator<char>;
   return one && other && std::equal(bytes(one), bytes(), bytes(other), bytes());
+}
+
+judge_options judge_options_of(const bench_options& options) {
+  judge_options judged_with;
+  if (options.gate) judged_with.margin = *options.gate;
+  judged_with.seed = options.measure.seed;
+  judged_with.plan = {options.measure.process_runs,
+                      std::max(options.measure.process_runs, options.measure.most_process_runs)};
+  return judged_with;
+}
+
+/// \param builds must outlive what is returned
+comparison judged_builds(const two_builds& builds, const judge_options& judged_with) {
+  comparison_side before;
+  before.label = "before";
+  before.sources = {&builds.before};
+  comparison_side after;
+  after.label = "after";
+  after.sources = {&builds.after};
+  comparison found = join_versions(std::move(before), std::move(after));
+  judge_cases(found, judged_with, true);
+  return found;
 }
 
 }  // namespace
@@ -77,21 +100,31 @@ json drop_unpaired(const json& document) {
   return kept;
 }
 
+std::size_t next_process_runs(const json& document, const bench_options& options, std::size_t finished) {
+  const judge_options judged_with = judge_options_of(options);
+  if (finished >= judged_with.plan.most) return finished;
+  const two_builds builds = split_builds(source_of_results(document, "this build"));
+  const comparison found = judged_builds(builds, judged_with);
+  const gate_report report = report_gate(found, judged_with);
+  const verdict_counts counts = count_verdicts(found);
+  const bool gate_is_open = report.outcome == gate_outcome::inconclusive && report.noisy > 0;
+  const bool is_open = options.gate ? gate_is_open : counts.unclear > counts.not_slower;
+  if (!is_open) return finished;
+  const std::size_t next = next_look(judged_with.plan, finished);
+  fmt::print(stderr,
+             "prumo: after {} process runs {} of {} cases are open; measuring goes on to run {}, and at most {}\n",
+             finished, options.gate ? report.noisy : counts.unclear - counts.not_slower, found.cases.size(), next,
+             judged_with.plan.most);
+  return next;
+}
+
 build_report report_builds(const json& document, const bench_options& options, const text_style& style) {
-  const auto [before, after] = split_builds(source_of_results(document, "this build"));
-  comparison_side before_side;
-  before_side.label = "before";
-  before_side.sources = {&before};
-  comparison_side after_side;
-  after_side.label = "after";
-  after_side.sources = {&after};
-  comparison found = join_versions(std::move(before_side), std::move(after_side));
+  const two_builds builds = split_builds(source_of_results(document, "this build"));
   comparison_view view;
-  if (options.gate) view.judged_with.margin = *options.gate;
-  view.judged_with.seed = options.measure.seed;
+  view.judged_with = judge_options_of(options);
   view.gated = options.gate.has_value();
-  judge_cases(found, view.judged_with, true);
-  return {comparison_table(found, view, style), passes_gate(count_verdicts(found))};
+  const comparison found = judged_builds(builds, view.judged_with);
+  return {comparison_table(found, view, style), report_gate(found, view.judged_with).outcome};
 }
 
 }  // namespace prumo::bench

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "command_line/options/bench_options.hpp"
+#include "statistics/gate.hpp"
 #include "terminal/text.hpp"
 #include "workers/worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,14 @@ namespace prumo::bench {
 /// The two builds beside each other, with verdicts.
 struct build_report {
   std::string text;
-  bool passed = true;  ///< nothing is slower beyond the margin, and nothing broke
+  gate_outcome gate = gate_outcome::passed;
 };
+
+/// Up to how many process runs measuring goes on when `finished` are there: to the next look at the comparison
+/// (next_look()) while its answer is open, and no further once it is not. With a gate, the answer is the gate's.
+/// Without one, it is open while a case is unclear.
+[[nodiscard]] std::size_t next_process_runs(const nlohmann::json& document, const bench_options& options,
+                                            std::size_t finished);
 
 [[nodiscard]] build_report report_builds(const nlohmann::json& document, const bench_options& options,
                                          const text_style& style);

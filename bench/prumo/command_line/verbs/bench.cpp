@@ -53,7 +53,9 @@ json plan_record(const bench_plan& plan, const bench_options& options, const wor
                  {"fingerprint", fmt::format("{:016x}", hash)},
                  {"seed", options.measure.seed},
                  {"verify", options.measure.verify}};
-  if (options.measure.process_runs > 1) record["process_runs"] = options.measure.process_runs;
+  const measure_options& measure = options.measure;
+  if (measure.process_runs > 1) record["process_runs"] = measure.process_runs;
+  if (measure.most_process_runs > measure.process_runs) record["most_process_runs"] = measure.most_process_runs;
   return record;
 }
 
@@ -253,7 +255,13 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   scheduler schedule(fleet, writer, shown, options.measure, started);
   run_outcome outcome;
   try {
-    outcome = schedule.run(plan, !options.plan.sizes.empty() || !options.plan.shape.empty());
+    const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shape.empty();
+    const auto next_runs = [&](std::size_t finished) {
+      if (options.against.empty()) return finished;
+      shown.clear();
+      return next_process_runs(writer.document(), options, finished);
+    };
+    outcome = schedule.run(plan, sizes_chosen, next_runs);
     machine.look_at_end(fleet);
   } catch (const interrupted&) {
     shown.clear();
@@ -273,8 +281,9 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
       options.against.empty() ? build_report{bench_table(document, style) + published_lines(options, document, style)}
                               : report_builds(document, options, style);
   print_report(report.text + closing_lines(options, document, resources, outcome), output_taken ? "-" : "");
-  if (outcome.wrong > 0 || (options.gate && !report.passed)) return exit_code::no;
-  return outcome.failed > 0 ? exit_code::machine_cannot : exit_code::done;
+  const exit_code of_gate = options.gate ? exit_code_of(report.gate) : exit_code::done;
+  if (outcome.wrong > 0 || of_gate == exit_code::no) return exit_code::no;
+  return outcome.failed > 0 ? exit_code::machine_cannot : of_gate;
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include "command_line/verbs/bench.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "plan/suites.hpp"
-#include "statistics/verdict.hpp"
+#include "statistics/run_plan.hpp"
+#include "terminal/text.hpp"
 #include "workers/thread_sweep.hpp"
 
 #include <CLI/CLI.hpp>
@@ -29,14 +30,13 @@ class bench_call : public verb_call {
   [[nodiscard]] plan_options read_plan() const;
   [[nodiscard]] measure_options read_measure() const;
   [[nodiscard]] std::optional<double> read_gate() const;
-  [[nodiscard]] std::size_t read_process_runs() const;
+  [[nodiscard]] run_plan read_process_runs() const;
 
   worker_arguments workers_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
-  std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_;
-  std::size_t process_runs_ = 0;
+  std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_, process_runs_;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, allow_mixed_ = false, list_ = false,
        tune_ = false;
 };
@@ -105,11 +105,14 @@ void bench_call::add_options(CLI::App& app) {
       ->type_name("OTHER_BUILD")
       ->group("Two builds");
   app.add_option("--runs", process_runs_,
-                 "number of times that everything is measured, each by fresh processes (default 1; with --against 3)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N")
+                 "number of times that everything is measured, each by fresh processes (default 1; with --against 3). "
+                 "With --against 3:17 it begins with 3 and goes on up to 17 while the answer is open (the default with "
+                 "--gate); further runs take time beyond --time-budget")
+      ->type_name("N[:MOST]")
       ->group("Two builds");
-  app.add_option("--gate", gate_, "exit with 1 if this build is slower than the other one by more than this")
+  app.add_option("--gate", gate_,
+                 "exit with 1 if this build is slower than the other one by more than this, and with 4 if the runs do "
+                 "not tell")
       ->type_name("PERCENT")
       ->group("Two builds");
   app.add_option("-o,--output", output_, "write the results (JSON) to this file; - is standard output")
@@ -185,14 +188,34 @@ std::optional<double> bench_call::read_gate() const {
   return read_quantity("--gate", [&] { return parse_percentage(gate_); });
 }
 
-std::size_t bench_call::read_process_runs() const {
-  if (against_.empty()) return std::max<std::size_t>(process_runs_, 1);
-  if (process_runs_ == 0) return fewest_runs;
-  if (process_runs_ < fewest_runs) {
-    throw program_error(exit_code::wrong_usage,
-                        fmt::format("--runs {}: a verdict needs at least {} process runs", process_runs_, fewest_runs));
+run_plan bench_call::read_process_runs() const {
+  constexpr run_plan usual_with_gate{fewest_runs, 17};
+  if (process_runs_.empty()) {
+    if (against_.empty()) return {1, 1};
+    return gate_.empty() ? run_plan{} : usual_with_gate;
   }
-  return process_runs_;
+  const auto refuse = [&](const std::string& why) {
+    throw program_error(exit_code::wrong_usage, fmt::format("--runs {}: {}", sanitize(process_runs_), why));
+  };
+  const auto number = [&](const std::string& text) {
+    constexpr std::size_t most_digits = 4;
+    const bool is_number = !text.empty() && text.size() <= most_digits &&
+                           std::ranges::all_of(text, [](char it) { return it >= '0' && it <= '9'; });
+    if (!is_number || std::stoul(text) == 0) refuse("not a number of runs from 1 on, such as 3, or 3:17");
+    return static_cast<std::size_t>(std::stoul(text));
+  };
+  const std::size_t colon = process_runs_.find(':');
+  run_plan plan;
+  plan.fewest = number(process_runs_.substr(0, colon));
+  plan.most = colon == std::string::npos ? plan.fewest : number(process_runs_.substr(colon + 1));
+  if (plan.most < plan.fewest) refuse("the second number is the most, and may not be below the first one");
+  if (against_.empty() && plan.most > plan.fewest) {
+    refuse("whether measuring goes on depends on a comparison; name the other build with --against OTHER_BUILD");
+  }
+  if (!against_.empty() && plan.fewest < fewest_runs) {
+    refuse(fmt::format("a verdict needs at least {} process runs", fewest_runs));
+  }
+  return plan;
 }
 
 exit_code bench_call::run(std::vector<std::string> command) {
@@ -202,7 +225,9 @@ exit_code bench_call::run(std::vector<std::string> command) {
   check_thread_words(options.common.threads);
   options.plan = read_plan();
   options.measure = read_measure();
-  options.measure.process_runs = read_process_runs();
+  const run_plan runs = read_process_runs();
+  options.measure.process_runs = runs.fewest;
+  options.measure.most_process_runs = runs.most;
   options.output = output_;
   options.csv = csv_;
   options.against = against_;
@@ -245,8 +270,9 @@ const verb bench_verb{
   prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'
   prumo bench --peers torch,numpy               other frameworks beside prumo
 
-Exit codes: 0 done; 1 a result was wrong, or --gate says slower; 2 wrong usage or input; 3 this machine cannot (no device, too little
-memory, a permission, a case that failed); 130 interrupted, the results file is valid.)",
+Exit codes: 0 done; 1 a result was wrong, or --gate says slower; 2 wrong usage or input; 3 this machine cannot (no
+device, too little memory, a permission, a case that failed); 4 --gate is inconclusive: the runs do not tell; 130
+interrupted, the results file is valid.)",
     []() -> std::unique_ptr<verb_call> { return std::make_unique<bench_call>(); }};
 
 }  // namespace prumo::bench

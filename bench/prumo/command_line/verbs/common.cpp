@@ -85,4 +85,13 @@ void print_report(std::string_view text, const std::string& output) {
   std::fflush(to);
 }
 
+exit_code exit_code_of(gate_outcome outcome) {
+  switch (outcome) {
+    case gate_outcome::passed: return exit_code::done;
+    case gate_outcome::failed: return exit_code::no;
+    case gate_outcome::inconclusive: break;
+  }
+  return exit_code::inconclusive;
+}
+
 }  // namespace prumo::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "results/results_file.hpp"
+#include "statistics/gate.hpp"
 #include "terminal/program_error.hpp"
 #include "workers/fleet_options.hpp"
 #include "workers/worker_fleet.hpp"
@@ -40,5 +41,8 @@ void print_notes(std::span<const std::string> notes);
 
 /// Prints text for people: on standard output, or on standard error if the document goes to standard output.
 void print_report(std::string_view text, const std::string& output);
+
+/// 0, 1 or 4.
+[[nodiscard]] exit_code exit_code_of(gate_outcome outcome);
 
 }  // namespace prumo::bench

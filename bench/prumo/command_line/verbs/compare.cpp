@@ -4,6 +4,7 @@
 #include "command_line/verbs/verb.hpp"
 #include "comparison/choice.hpp"
 #include "comparison/comparison_document.hpp"
+#include "comparison/comparison_gate.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/two_builds.hpp"
 #include "results/json_text.hpp"
@@ -102,7 +103,9 @@ void compare_call::add_options(CLI::App& app) {
   app.add_option("--by", by_, "the value to show: time, rate, elements, roofline, peak, energy (default time)")
       ->type_name("VALUE")
       ->group("How");
-  app.add_option("--gate", gate_, "exit with 1 if a case became slower by more than this (for two versions only)")
+  app.add_option("--gate", gate_,
+                 "exit with 1 if a case became slower by more than this, and with 4 if the runs do not tell (for two "
+                 "versions, three process runs of each or more)")
       ->type_name("PERCENT")
       ->group("How");
   app.add_option("-o,--output", output_, "write the comparison (JSON) to this file; - is standard output")
@@ -167,7 +170,7 @@ void compare_call::check_outputs() const {
 }
 
 exit_code compare_call::run(std::vector<std::string> command) {
-  const comparison_view view = read_view();
+  comparison_view view = read_view();
   const row_filters filters = read_filters();
   if (!to_.empty() && (!base_.empty() || each_implementation_ || !references_.empty())) {
     throw program_error(exit_code::wrong_usage,
@@ -183,6 +186,7 @@ exit_code compare_call::run(std::vector<std::string> command) {
   const bool interleaved = sources.size() == 1 && base_.empty() && !each_implementation_ && references_.empty() &&
                            holds_two_builds(sources[0].run);
   if (interleaved) {
+    view.judged_with.plan = run_plan_of(sources.front().run);
     two_builds split = split_builds(sources.front());
     split.before.notes = sources.front().notes;
     sources = {std::move(split.before), std::move(split.after)};
@@ -229,7 +233,7 @@ exit_code compare_call::run(std::vector<std::string> command) {
     fmt::print(stderr, "prumo: none of these cases could be compared; the table says why\n");
     return exit_code::wrong_usage;
   }
-  return view.gated && !passes_gate(counts) ? exit_code::no : exit_code::done;
+  return view.gated ? exit_code_of(report_gate(compared, view.judged_with).outcome) : exit_code::done;
 }
 
 }  // namespace
@@ -240,10 +244,9 @@ const verb compare_verb{
     "ratio of "
     "their times with its interval, and a verdict. Several devices, in one file or many, stand side by side.",
     R"(Examples:
-  prumo compare before.json after.json            two versions: same, faster, slower or unclear
-  prumo compare before.json after.json --gate 3%  exit code 1 if something became slower by more
-  prumo compare a1.json a2.json a3.json --to b1.json b2.json b3.json
-                                                  three process runs of each: verdicts to rely on
+  prumo compare before.json after.json            two versions: ratios and intervals; one run each has no verdict
+  prumo compare a1.json a2.json a3.json --to b1.json b2.json b3.json --gate 3%
+                                                  three process runs of each, as verdicts and gates need them
   prumo compare both.json                         the two builds of `prumo bench --against OLD -o both.json`
   prumo compare laptop.json server.json           devices side by side
   prumo compare r.json --base openmp:0 --by roofline
@@ -256,7 +259,7 @@ const verb compare_verb{
   prumo compare a.json b.json -o c.json --csv c.csv --all
 
 Exit codes: 0 done; 1 the gate was not passed; 2 wrong usage or input, or nothing that can be compared; 3 this machine
-cannot (a file that may not be read or written).)",
+cannot (a file that may not be read or written); 4 the gate is inconclusive: more process runs are needed.)",
     []() -> std::unique_ptr<verb_call> { return std::make_unique<compare_call>(); }};
 
 }  // namespace prumo::bench

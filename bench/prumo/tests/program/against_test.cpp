@@ -2,6 +2,7 @@
 // Two builds measured in turns: verdicts, exit codes, what the file keeps, and what is refused.
 #include "results/results_file.hpp"
 #include "run_program.hpp"
+#include "statistics/run_values.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,10 +114,36 @@ TEST(against, one_slow_process_is_no_slower_build) {
   const temporary_folder folder;
   const other_build other;
   const std::string luck = "--starts " + folder.file("starts") + " --by-start 1,1,1.2";
-  const program_result result = run_prumo(bench(other, {"--gate", "3%"}, luck));
-  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  const program_result result = run_prumo(bench(other, {"--gate", "3%", "--runs", "3"}, luck));
+  EXPECT_EQ(result.code, 4) << result.out << result.err;
   EXPECT_THAT(row_of(result.out, "add"), HasSubstr("unclear"));
-  EXPECT_THAT(result.out, HasSubstr("3 unclear"));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("3 unclear"), HasSubstr("gate 3 %: INCONCLUSIVE; 3 cases may be slower")));
+}
+
+TEST(against, measuring_goes_on_while_the_answer_is_open) {
+  const temporary_folder folder;
+  const other_build other;
+  // The third process is slower by 3 %; after some more it is clear that this was chance.
+  const std::string luck = "--starts " + folder.file("starts") + " --by-start 1,1,1.03,1,1,1,1,1,1,1,1,1,1,1,1,1,1";
+  const std::string path = folder.file("r.json");
+  const program_result result = run_prumo(bench(other, {"--gate", "3%", "-o", path}, luck));
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.err, HasSubstr("after 3 process runs 3 of 3 cases are open; measuring goes on to run 4"));
+  const json document = load_results(path);
+  EXPECT_EQ(document.at("run").at("plan").at("process_runs"), 3);
+  EXPECT_EQ(document.at("run").at("plan").at("most_process_runs"), 17);
+  EXPECT_GT(runs_of(document.at("results").at(0)).size(), 3U);
+  const program_result compared = run_prumo({"compare", path, "--gate", "3%"});
+  EXPECT_EQ(compared.code, 0) << "the file tells when it was judged: " << compared.out;
+}
+
+TEST(against, each_run_has_the_rounds_that_pairing_needs) {
+  const other_build other;
+  const program_result result = run_prumo(bench(other, {"-o", "-"}));
+  const json document = json::parse(result.out);
+  for (const json& it : document.at("results")) {
+    for (const json& rounds : it.at("time_s").at("rounds")) EXPECT_GE(rounds.size(), fewest_rounds) << it.at("key");
+  }
 }
 
 TEST(against, both_builds_are_fresh_processes_in_each_run_and_take_turns_in_starting) {
@@ -261,6 +288,9 @@ TEST(against, refuses_what_cannot_be_compared) {
   EXPECT_THAT(refused({"--gate", "3%"}), HasSubstr("name that one with --against"));
   EXPECT_THAT(refused({"--against", other.path(), "--gate", "3"}), HasSubstr("--gate"));
   EXPECT_THAT(refused({"--against", other.path(), "--runs", "2"}), HasSubstr("at least 3 process runs"));
+  EXPECT_THAT(refused({"--against", other.path(), "--runs", "5:4"}), HasSubstr("may not be below the first one"));
+  EXPECT_THAT(refused({"--runs", "3:9"}), HasSubstr("name the other build with --against"));
+  EXPECT_THAT(refused({"--runs", "many"}), HasSubstr("--runs many: not a number of runs"));
 }
 
 TEST(against, a_time_budget_is_shared_by_all_runs) {

@@ -42,16 +42,45 @@ TEST(compare, two_files_of_a_device_are_two_versions) {
   const std::string after = results(folder, "after.json", 1.5e-3);
   const program_result shown = compare({before, after});
   EXPECT_EQ(shown.code, 0);
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("1.00 ms"), HasSubstr("1.50 ms"), HasSubstr("1.500"), HasSubstr("slower"),
-                               HasSubstr("2 cases compared")));
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("1.00 ms"), HasSubstr("1.50 ms"), HasSubstr("1.500"),
+                               HasSubstr("2 cases compared: 2 unclear")));
   EXPECT_THAT(shown.err, HasSubstr("two versions"));
   EXPECT_THAT(shown.out, Not(HasSubstr("\x1b"))) << "no colour where nobody looks";
-  const program_result gated = compare({before, after, "--gate", "3%"});
-  EXPECT_EQ(gated.code, 1);
-  EXPECT_THAT(gated.out, HasSubstr("gate 3 %: NOT passed, 1 slower, 0 broke"));
-  EXPECT_EQ(compare({before, after, "--gate", "60%"}).code, 0);
-  EXPECT_EQ(compare({after, before, "--gate", "3%"}).code, 0) << "faster passes";
-  EXPECT_EQ(compare({before, after, "--gate", "3%", "--op", "mul"}).code, 0) << "the slower one is left out";
+}
+
+TEST(compare, a_gate_over_one_run_of_each_side_is_inconclusive) {
+  const temporary_folder folder;
+  const std::string before = results(folder, "before.json", 1e-3);
+  const std::string after = results(folder, "after.json", 1.5e-3);
+  const std::string out = folder.file("c.json");
+  const program_result gated = compare({before, after, "--gate", "3%", "-o", out});
+  EXPECT_EQ(gated.code, 4);
+  EXPECT_THAT(gated.out, AllOf(HasSubstr("gate 3 %: INCONCLUSIVE"), HasSubstr("A gate needs 3 process runs or more"),
+                               HasSubstr("prumo bench --against OLD_BUILD --gate 3%")));
+  const json document = json::parse(read_file(out));
+  EXPECT_TRUE(document.at("gate_passed").is_null());
+  EXPECT_EQ(document.at("gate"), (json{{"outcome", "inconclusive"}, {"undecided", 2}, {"further_runs", 2}}));
+}
+
+/// Words for three files of each side, of which the additions take this long.
+std::vector<std::string> three_of_each(const temporary_folder& folder, double before, double after) {
+  std::vector<std::string> words;
+  for (const char* name : {"a1", "a2", "a3"}) words.push_back(results(folder, name, before));
+  words.emplace_back("--to");
+  for (const char* name : {"b1", "b2", "b3"}) words.push_back(results(folder, name, after));
+  return words;
+}
+
+TEST(compare, a_gate_answers_from_three_runs_of_each_side) {
+  const temporary_folder folder;
+  const auto slower = three_of_each(folder, 1e-3, 1.5e-3);
+  const program_result failed = compare(joined(slower, {"--gate", "3%"}));
+  EXPECT_EQ(failed.code, 1) << failed.out;
+  EXPECT_THAT(failed.out, HasSubstr("gate 3 %: NOT passed, 1 slower, 0 broke"));
+  EXPECT_EQ(compare(joined(slower, {"--gate", "60%"})).code, 0);
+  EXPECT_EQ(compare(joined(slower, {"--gate", "3%", "--op", "mul"})).code, 0) << "the slower one is left out";
+  const temporary_folder other;
+  EXPECT_EQ(compare(joined(three_of_each(other, 1.5e-3, 1e-3), {"--gate", "3%"})).code, 0) << "faster passes";
 }
 
 TEST(compare, several_files_a_side_are_process_runs) {
@@ -97,7 +126,8 @@ TEST(compare, writes_a_document_and_a_spreadsheet) {
   const std::string after = results(folder, "after.json", 1e-3);
   const std::string out = folder.file("c.json");
   const std::string csv = folder.file("c.csv");
-  ASSERT_EQ(compare({before, after, "-o", out, "--csv", csv, "--gate", "5%"}).code, 0);
+  const auto files = three_of_each(folder, 1e-3, 1e-3);
+  ASSERT_EQ(compare(joined(files, {"-o", out, "--csv", csv, "--gate", "5%"})).code, 0);
   const json document = json::parse(read_file(out));
   EXPECT_EQ(document.at("schema"), "prumo.comparison/1");
   EXPECT_EQ(document.at("mode"), "versions");
@@ -210,7 +240,8 @@ TEST(compare, ten_thousand_rows_are_compared) {
     write_file(folder.file(name), dump_results(document));
     return folder.file(name);
   };
-  const program_result shown = compare({file("a.json", 0), file("b.json", 3), "--gate", "10%"});
+  const program_result shown = compare({file("a1.json", 0), file("a2.json", 0), file("a3.json", 0), "--to",
+                                        file("b1.json", 3), file("b2.json", 3), file("b3.json", 3), "--gate", "10%"});
   EXPECT_EQ(shown.code, 1);
   EXPECT_THAT(shown.out, AllOf(HasSubstr("10000 cases compared"), HasSubstr("3 slower")));
 }
@@ -232,8 +263,8 @@ TEST(compare, files_of_other_programs_are_compared) {
     return folder.file(name);
   };
   const program_result shown = compare({google("old.json", 2.0), google("new.json", 1.0), "--gate", "3%"});
-  EXPECT_EQ(shown.code, 0);
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("BM_copy"), HasSubstr("faster"), HasSubstr("Google Benchmark")));
+  EXPECT_EQ(shown.code, 4) << "one process run of each";
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("BM_copy"), HasSubstr("0.5"), HasSubstr("Google Benchmark")));
 }
 
 TEST(compare, help_explains_itself) {

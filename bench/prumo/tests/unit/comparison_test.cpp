@@ -4,6 +4,7 @@
 
 #include "comparison/choice.hpp"
 #include "comparison/comparison_cells.hpp"
+#include "comparison/comparison_gate.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/context.hpp"
 #include "results/results_file.hpp"
@@ -69,9 +70,12 @@ TEST(comparison, joins_versions_by_case_device_and_implementation) {
   ASSERT_EQ(of.cases.size(), 2U);
   EXPECT_THAT(of.lonely, IsEmpty());
   const verdict_counts counts = count_verdicts(of);
-  EXPECT_EQ(counts.same + counts.unclear, 1U);
-  EXPECT_EQ(counts.slower, 1U);
-  EXPECT_FALSE(passes_gate(counts));
+  EXPECT_EQ(counts.unclear, 2U) << "one run of each side has no verdict, not even on twice the time";
+  const gate_report gate = report_gate(of, {});
+  EXPECT_EQ(gate.outcome, gate_outcome::inconclusive);
+  EXPECT_EQ(gate.too_few_runs, 2U);
+  EXPECT_EQ(gate.further_runs, 2U);
+  EXPECT_THAT(gate_line(of, gate, {}), HasSubstr("prumo bench --against OLD_BUILD --gate 3%"));
   EXPECT_NEAR(*of.cases.at(1).outcomes.at(1).ratio, 2, 1e-9);
 }
 
@@ -97,6 +101,18 @@ TEST(comparison, runs_of_several_files_of_a_side_are_runs) {
   ASSERT_TRUE(of.cases.front().outcomes.at(1).judged);
   EXPECT_FALSE(of.cases.front().outcomes.at(1).judged->spread_assumed);
   EXPECT_EQ(of.cases.front().outcomes.at(1).judged->which, verdict::slower);
+}
+
+TEST(comparison, a_gate_over_what_was_refused_is_inconclusive) {
+  const json good = sample_result("add", size, 1e-3);
+  const comparison_source a = source_with("a.json", {good});
+  const comparison_source b = source_with("b.json", {with(good, "bytes", 4 * size)});
+  const comparison of = versions(a, b);
+  const gate_report gate = report_gate(of, {});
+  EXPECT_EQ(gate.outcome, gate_outcome::inconclusive);
+  EXPECT_EQ(gate.undecided, 1U);
+  EXPECT_EQ(gate.noisy, 0U) << "more runs would not help";
+  EXPECT_THAT(gate_line(of, gate, {}), HasSubstr("1 refused"));
 }
 
 TEST(comparison, a_run_that_is_on_a_side_twice_counts_once) {
@@ -174,10 +190,10 @@ TEST(comparison, what_failed_is_shown_and_breaks_the_gate) {
   const comparison of = versions(a, b);
   ASSERT_EQ(of.cases.size(), 1U);
   EXPECT_EQ(count_verdicts(of).broke, 1U);
-  EXPECT_FALSE(passes_gate(count_verdicts(of)));
+  EXPECT_EQ(report_gate(of, {}).outcome, gate_outcome::failed);
   const std::string table = comparison_table(of, {}, {});
   EXPECT_THAT(table, HasSubstr("failed: killed by signal 9"));
-  EXPECT_TRUE(passes_gate(count_verdicts(versions(b, a)))) << "what failed before may run now";
+  EXPECT_EQ(report_gate(versions(b, a), {}).outcome, gate_outcome::passed) << "what failed before may run now";
 }
 
 TEST(comparison, what_was_skipped_has_no_partner) {

@@ -33,10 +33,11 @@ TEST(distributions, student_agrees_with_tables) {
   EXPECT_NEAR(student_quantile(0.95, infinite), 1.959963984540054, 1e-9);
   EXPECT_NEAR(student_quantile(0.95, 1e6), 1.959963984540054, 1e-5);
   // Two degrees: a closed form.
-  EXPECT_NEAR(student_two_sided(3, 2), 1 - 3 / std::sqrt(11.0), 1e-12);
-  EXPECT_NEAR(student_two_sided(-3, 2), 1 - 3 / std::sqrt(11.0), 1e-12);
-  EXPECT_EQ(student_two_sided(0, 5), 1);
-  EXPECT_EQ(student_two_sided(infinite, 5), 0);
+  EXPECT_NEAR(student_upper(3, 2), (1 - 3 / std::sqrt(11.0)) / 2, 1e-12);
+  EXPECT_NEAR(student_upper(-3, 2), (1 + 3 / std::sqrt(11.0)) / 2, 1e-12);
+  EXPECT_EQ(student_upper(0, 5), 0.5);
+  EXPECT_NEAR(chi_squared_quantile(0.5, 2), 2 * std::log(2.0), 1e-12);
+  EXPECT_EQ(student_upper(infinite, 5), 0);
 }
 
 TEST(distributions, fisher_agrees_with_tables) {
@@ -52,7 +53,7 @@ TEST(distributions, refuse_what_lies_outside) {
   EXPECT_THROW((void)digamma(0), std::domain_error);
   EXPECT_THROW((void)trigamma(-1), std::domain_error);
   EXPECT_THROW((void)inverse_trigamma(0), std::domain_error);
-  EXPECT_THROW((void)student_two_sided(1, 0), std::domain_error);
+  EXPECT_THROW((void)student_upper(1, 0), std::domain_error);
   EXPECT_THROW((void)student_quantile(1, 3), std::domain_error);
   EXPECT_THROW((void)fisher_upper(-1, 3, 3), std::domain_error);
 }
