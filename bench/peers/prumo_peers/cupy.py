@@ -17,7 +17,9 @@ import cupy  # noqa: E402
 import cupyx  # noqa: E402
 import numpy as np  # noqa: E402
 
-from prumo_peers.common import array_functions  # noqa: E402
+from prumo_peers.common import array_functions, nvml  # noqa: E402
+from prumo_peers.common.array_philox import ArrayLibrary  # noqa: E402
+from prumo_peers.common.comparison import Result  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 _TYPES = {"f32": np.float32, "f64": np.float64}
@@ -38,6 +40,12 @@ def _gelu(x, y, it):
     (_gelu_by_tanh if it["tanh"] else _gelu_by_erf)(x, y)
 
 
+def _telemetry_of(index):
+    """What NVIDIA's management library tells of a GPU."""
+    runtime = cupy.cuda.runtime
+    return None if runtime.is_hip else nvml.telemetry(runtime.deviceGetPCIBusId(index))
+
+
 @functools.lru_cache(maxsize=None)
 def _generator_of(device):
     return cupy.random.default_rng()
@@ -51,6 +59,22 @@ def _random_uniform(y, it):
 def _random_normal(y, it):
     _generator_of(cupy.cuda.runtime.getDevice()).standard_normal(y.shape, y.dtype, out=y)
     _affine(y, y.dtype.type(it["deviation"]), y.dtype.type(it["mean"]), y)
+
+
+def _to_numpy(array):
+    numbers = cupy.asnumpy(array)
+    return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
+
+
+class CuPyResult(Result):
+    """The numbers of an array that stays on its device: entries come to the host as they are asked for."""
+
+    def entries(self, which):
+        return _to_numpy(self._flat[which if isinstance(which, slice) else cupy.asarray(which)])
+
+    @staticmethod
+    def _missing_of(part):
+        return int((part < 0 if part.dtype == np.int64 else cupy.isnan(part)).sum())
 
 
 class EventMarks:
@@ -94,6 +118,7 @@ class CuPy(Framework):
             facts = cupy.cuda.runtime.getDeviceProperties(index)
             found.append(Device(f"cupy:{index}", "cupy", facts["name"].decode(), index, transfers=True,
                                 cache_bytes=facts["l2CacheSize"] or 64 << 20, host_memory=("pinned", "pageable"),
+                                telemetry=_telemetry_of(index),
                                 facts={"memory_bytes": facts["totalGlobalMem"], "cores": facts["multiProcessorCount"],
                                        "compute_capability": f"{facts['major']}.{facts['minor']}"}))
         return found
@@ -119,8 +144,16 @@ class CuPy(Framework):
         self.fence(device)
 
     def numbers(self, array):
-        numbers = cupy.asnumpy(array)
-        return numbers.astype(np.float32) if numbers.dtype == np.float16 else numbers
+        return _to_numpy(array)
+
+    def make(self, device, contents, written=None):
+        array = cupy.empty(contents.extents, _ARRAY_TYPES[contents.dtype]) if written is None else written
+        contents.write(array.reshape(-1), ArrayLibrary(functools.partial(cupy.arange, dtype=np.int64),
+                                                       lambda numbers, dtype: numbers.astype(_TYPES[dtype])))
+        return array
+
+    def result(self, array):
+        return CuPyResult(array)
 
     def duplicate(self, array):
         return array.copy()

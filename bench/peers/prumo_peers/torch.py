@@ -14,12 +14,19 @@ program.require("torch", "numpy torch", ("numpy", "torch"))
 
 import torch  # noqa: E402
 
-from prumo_peers.common import machine, rounding  # noqa: E402
+from prumo_peers.common import machine, nvml, rounding  # noqa: E402
+from prumo_peers.common.array_philox import ArrayLibrary  # noqa: E402
+from prumo_peers.common.comparison import Result  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 from prumo_peers.common.protocol import RequestError  # noqa: E402
 
 _TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
           "f8_e4m3": getattr(torch, "float8_e4m3fn", None), "i64": torch.int64}
+
+
+def _to_numpy(array):
+    wide = array.dtype if array.dtype in (torch.float64, torch.int64) else torch.float32
+    return array.cpu().to(wide).numpy()
 
 
 def _gemm(a, b, c, it):
@@ -33,6 +40,15 @@ def _gemm(a, b, c, it):
 def _has_f8(facts):
     known = hasattr(torch, "_scaled_mm") and _TYPES["f8_e4m3"] is not None
     return known and torch.version.hip is None and (facts.major, facts.minor) >= (8, 9)
+
+
+def _telemetry_of(facts):
+    """What NVIDIA's management library tells of a GPU; None where PyTorch does not say which one it is."""
+    if torch.version.hip is not None or not hasattr(facts, "pci_bus_id"):
+        return None
+    address = f"{getattr(facts, 'pci_domain_id', 0):08x}:{facts.pci_bus_id:02x}:{facts.pci_device_id:02x}.0"
+    uuid = getattr(facts, "uuid", None)
+    return nvml.telemetry(address, f"GPU-{uuid}" if uuid else None)
 
 
 def _f8_gemm(a, b, c, it, mode):
@@ -59,6 +75,22 @@ def _axpby(x, y, z, it):
     z.add_(y, alpha=it["beta"])
 
 
+class TorchResult(Result):
+    """The numbers of an array that stays where it is: entries come to the host as they are asked for."""
+
+    def __init__(self, array):
+        self._flat = array.reshape(-1)
+
+    def entries(self, which):
+        if not isinstance(which, slice):
+            which = torch.from_numpy(which).to(self._flat.device)
+        return _to_numpy(self._flat[which])
+
+    @staticmethod
+    def _missing_of(part):
+        return int((part < 0 if part.dtype == torch.int64 else torch.isnan(part)).sum())
+
+
 class EventMarks:
     """Marks by events, which tell milliseconds."""
 
@@ -74,6 +106,8 @@ class EventMarks:
 
 class Host:
     """What PyTorch's kinds of devices differ in; this is the host, where there is nothing to wait for."""
+
+    makes_data = False  # on the host NumPy makes them faster, whose arrays stay in a core's cache
 
     def devices(self):
         yield Device("torch-cpu:0", "torch-cpu", machine.processor_name(), torch.device("cpu"), torch.get_num_threads())
@@ -98,6 +132,8 @@ class Host:
 
 
 class Cuda(Host):
+    makes_data = True
+
     def devices(self):
         modes = ("strict", "fast_tf32") if torch.version.hip is None else ("strict",)
         for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
@@ -106,7 +142,7 @@ class Cuda(Host):
             yield Device(f"torch-cuda:{index}", "torch-cuda", facts.name, torch.device("cuda", index), transfers=True,
                          cache_bytes=getattr(facts, "L2_cache_size", None) or 64 << 20, product_dtypes=f8,
                          modes=modes + ("fast_accumulation",) if f8 else modes,
-                         host_memory=("pinned", "pageable"),
+                         host_memory=("pinned", "pageable"), telemetry=_telemetry_of(facts),
                          facts={"memory_bytes": facts.total_memory, "cores": facts.multi_processor_count,
                                 "compute_capability": f"{facts.major}.{facts.minor}"})
 
@@ -246,8 +282,20 @@ class Torch(Framework):
         arrays[which].copy_(torch.from_numpy(numbers))
 
     def numbers(self, array):
-        wide = array.dtype if array.dtype in (torch.float64, torch.int64) else torch.float32
-        return array.cpu().to(wide).numpy()
+        return _to_numpy(array)
+
+    def make(self, device, contents, written=None):
+        if not self._kind(device).makes_data:
+            return None
+        array = written
+        if array is None:
+            array = torch.empty(contents.extents, dtype=_TYPES[contents.dtype], device=device.handle)
+        contents.write(array.view(-1), ArrayLibrary(functools.partial(torch.arange, device=device.handle),
+                                                    lambda numbers, dtype: numbers.to(_TYPES[dtype])))
+        return array
+
+    def result(self, array):
+        return TorchResult(array)
 
     def duplicate(self, array):
         return array.clone()

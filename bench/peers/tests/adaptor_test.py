@@ -9,6 +9,7 @@ import importlib
 import itertools
 import sys
 import unittest
+from unittest import mock
 
 NAME = sys.argv.pop()
 try:
@@ -20,8 +21,9 @@ except SystemExit as missing:
 
 import numpy as np  # noqa: E402
 
-from prumo_peers.common import philox, rounding  # noqa: E402
+from prumo_peers.common import array_philox, philox, rounding  # noqa: E402
 from prumo_peers.common.case import Case  # noqa: E402
+from prumo_peers.common.contents import Contents, Uniform  # noqa: E402
 from prumo_peers.common.framework import Framework  # noqa: E402
 from prumo_peers.common.operations import OPERATIONS  # noqa: E402
 from prumo_peers.common.protocol import RequestError  # noqa: E402
@@ -55,6 +57,12 @@ def case_of(device, dtype, operation, shape, copies=1, mode="strict", **values):
 
 
 class Adaptor(unittest.TestCase):
+    def setUp(self):
+        if NAME == "torch":  # the host stands in where there is no GPU
+            patch = mock.patch.object(module.Host, "makes_data", True)
+            patch.start()
+            self.addCleanup(patch.stop)
+
     def tearDown(self):
         vars(FRAMEWORK).pop("bind", None)
 
@@ -109,6 +117,46 @@ class Adaptor(unittest.TestCase):
                 for arrays, which in itertools.product(case.copies, (0, 1)):
                     generated = philox.uniform(5, which, 0, 4099, dtype).astype(rounding.carrier(dtype))
                     np.testing.assert_array_equal(FRAMEWORK.numbers(arrays[which]), generated)
+
+    def test_data_made_on_a_device_are_those_of_the_host(self):
+        shapes = {"add": {"n": 4099}, "log": {"n": 4099}, "gather_rows": {"rows": 501, "columns": 3, "table": 700}}
+        for device in FRAMEWORK.devices():
+            for dtype, op in itertools.product(device.dtypes or FRAMEWORK.dtypes, shapes):
+                if op not in FRAMEWORK.calls:
+                    continue
+                case = Case(OPERATIONS[op], dtype, shapes[op], defaults_of(OPERATIONS[op]), 5)
+                with mock.patch.object(Contents, "LEAST_ON_DEVICE", 1), \
+                        mock.patch.object(array_philox, "BLOCKS_AT_ONCE", 300):
+                    case.allocate(FRAMEWORK, device, 1)
+                    for which in range(len(case.arrays)):
+                        contents = case.contents(which)
+                        made = FRAMEWORK.make(device, contents)
+                        if made is None:
+                            continue
+                        np.testing.assert_array_equal(FRAMEWORK.numbers(made), contents.numbers())
+                    self.assertTrue(case.verify(1e9)["verified"])
+
+    @unittest.skipUnless(NAME == "torch", "the framework has no f8_e4m3")
+    def test_f8_is_made_on_devices(self):
+        for device in FRAMEWORK.devices():
+            contents = Uniform((4099,), "f8_e4m3", 5, 1)
+            made = FRAMEWORK.make(device, contents)
+            if made is not None:
+                np.testing.assert_array_equal(FRAMEWORK.numbers(made), contents.numbers())
+
+    def test_few_entries_are_those_of_the_whole(self):
+        for device in FRAMEWORK.devices():
+            contents = Uniform((7, 301), "f32", 5, 1)
+            array = FRAMEWORK.array(device, contents.numbers(), "f32")
+            result, flat = FRAMEWORK.result(array), contents.numbers().reshape(-1)
+            some = np.array([0, 5, 300, 301, 2106])
+            np.testing.assert_array_equal(result.entries(some), flat[some])
+            np.testing.assert_array_equal(result.entries(slice(2000, 9999)), flat[2000:])
+            self.assertEqual((result.size, result.missing()), (2107, 0))
+            arrays = [array]
+            spoilt = np.where(flat < 0, np.float32(np.nan), flat).reshape(7, 301)
+            FRAMEWORK.fill(device, arrays, 0, spoilt, "f32")
+            self.assertEqual(FRAMEWORK.result(arrays[0]).missing(), int((flat < 0).sum()))
 
     def test_a_wrong_entry_is_found(self):
         def spoil(numbers):
@@ -169,7 +217,7 @@ class Adaptor(unittest.TestCase):
             for host_memory in (None, *(device.host_memory if device.transfers else ())):
                 case = Case(OPERATIONS["add"], "f32", {"n": 5000}, {})
                 case.allocate(FRAMEWORK, device, 3, host_memory)
-                times = case.sample(0.003)
+                times, _ = case.sample(0.003)
                 self.assertTrue(times.wall and all(0 < it < 1 for it in times.wall + times.device))
                 self.assertEqual(len(times.h2d), len(times.wall) if host_memory else 0)
                 self.assertTrue(case.verify(1e9)["verified"])
@@ -183,7 +231,7 @@ class Adaptor(unittest.TestCase):
                 case = Case(OPERATIONS["add"], "f32", {"n": 5000}, {})
                 case.allocate(FRAMEWORK, reached, 2, host_memory)
                 case.buffers[0][:10] = 3
-                times = case.sample(0)
+                times, _ = case.sample(0)
                 self.assertTrue(times.h2d[0] > 0 and times.d2h[0] > 0)
                 x, y, z = (np.asarray(it) for it in case.buffers)
                 np.testing.assert_array_equal(x[:10], np.float32(3))

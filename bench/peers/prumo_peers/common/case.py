@@ -6,7 +6,9 @@ import math
 import numpy as np
 
 from prumo_peers.common import philox, rounding
+from prumo_peers.common.contents import Constant, Indices, Uniform
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
+from prumo_peers.common.nvml import Reading, told_between
 from prumo_peers.common.sampling import Calls, Sampler
 
 
@@ -39,8 +41,7 @@ class Case:
         """
         self.framework, self.device = framework, device
         framework.enter(device, self.mode)
-        self.copies = [[framework.array(device, self._numbers(it), self.dtype_of(it))
-                        for it in range(len(self.arrays))]]
+        self.copies = [[self._array(it) for it in range(len(self.arrays))]]
         for _ in range(1, copies):
             self.copies.append([framework.duplicate(array) for array in self.copies[0]])
         functions = [framework.bind(device, self.operation.op, arrays, self.values, self.dtype, self.mode)
@@ -56,18 +57,32 @@ class Case:
             self.run()
             self._fence()
 
-    def _numbers(self, which):
-        """What array number ``which`` holds before a call."""
+    def contents(self, which):
+        """What array number ``which`` holds before a call. What no call writes shows as NaN, or -1 among indices."""
         extents, role = self.arrays[which]
-        if role == "output" and self.dtype_of(which) == "i64":
-            return np.full(extents, -1, np.int64)
+        dtype = self.dtype_of(which)
         if role == "output":
-            return np.full(extents, np.nan, rounding.carrier(self.dtype_of(which)))
+            return Constant(extents, dtype, -1 if dtype == "i64" else math.nan)
         if role == "indices":
-            return philox.indices(self.seed, which, 0, math.prod(extents), self.operation.indices_below(self.shape))
-        numbers = np.empty(extents, rounding.carrier(self.dtype_of(which)))
-        philox.fill(numbers, self.seed, which, self.dtype_of(which))
-        return np.abs(numbers, out=numbers) if self.operation.positive else numbers
+            return Indices(extents, dtype, self.seed, which, self.operation.indices_below(self.shape))
+        return Uniform(extents, dtype, self.seed, which, self.operation.positive)
+
+    def _made_on_device(self, contents, written=None):
+        return self.framework.make(self.device, contents, written) if contents.fits_device else None
+
+    def _array(self, which):
+        contents = self.contents(which)
+        made = self._made_on_device(contents)
+        return self.framework.array(self.device, contents.numbers(), contents.dtype) if made is None else made
+
+    def _refill(self, which):
+        """Gives an array of the first copy its contents from before the calls."""
+        contents, arrays = self.contents(which), self.copies[0]
+        made = self._made_on_device(contents, arrays[which])
+        if made is None:
+            self.framework.fill(self.device, arrays, which, contents.numbers(), contents.dtype)
+        else:
+            arrays[which] = made
 
     def _fence(self):
         self.framework.fence(self.device)
@@ -98,8 +113,16 @@ class Case:
                                 [downloader(it) for it in self.copies], by_device)
 
     def sample(self, seconds):
+        """Times of calls, and what the device's sensors told before and after them, if they told anything."""
         self.framework.enter(self.device, self.mode)
-        return self.sampler.sample(seconds)
+        times = self.sampler.calibrate()
+        read = self.device.telemetry or Reading
+        known = len(times.wall)
+        before = read()
+        times = self.sampler.sample(seconds, times)
+        after = read()
+        # Calls that found the batch were made before the first reading, so no energy of theirs is known.
+        return times, told_between(before, after, 0 if known else times.seconds)
 
     # What references ask for
     def entries(self, which, indices):
@@ -124,8 +147,8 @@ class Case:
         framework = self.framework
         framework.enter(self.device, self.mode)
         for which in range(len(self.arrays)):
-            framework.fill(self.device, self.copies[0], which, self._numbers(which), self.dtype_of(which))
+            self._refill(which)
         self.run()
         self._fence()
-        result = framework.numbers(self.copies[0][-1]).reshape(-1)
+        result = framework.result(self.copies[0][-1])
         return self.operation.check(self, result, int(max(16, budget / self.operation.reference_cost(self.shape))))

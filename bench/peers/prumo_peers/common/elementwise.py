@@ -41,7 +41,7 @@ class Operation:
         return self.flops
 
     def check(self, choice, result, affordable):
-        """The answer to ``verify`` for the numbers of a result."""
+        """The answer to ``verify`` for a Result."""
         return compare(result, affordable, lambda indices: self.expected(choice, indices))
 
     def fitting(self, elements, given):

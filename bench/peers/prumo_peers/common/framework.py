@@ -3,10 +3,12 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
 from prumo_peers.common import machine
+from prumo_peers.common.comparison import Result
 from prumo_peers.common.device_calls import FencedMarks
 
 
@@ -23,6 +25,7 @@ class Device:
     product_dtypes: tuple = ()  # that gemm has besides
     modes: tuple = ("strict",)  # of gemm
     host_memory: tuple = ("pageable",)  # where transferred data may lie
+    telemetry: Callable | None = None  # returns a nvml.Reading of its sensors
     facts: dict = dataclasses.field(default_factory=dict)
 
 
@@ -59,6 +62,15 @@ class Framework:
     def numbers(self, array):
         """The numbers of an array in NumPy, of type float32 or float64, or int64 of indices."""
         return array
+
+    def make(self, device, contents, written=None):
+        """An array that the device itself fills with its contents (contents.py), which takes large ones much less time;
+        None where NumPy makes them on the host. It is ``written``, if that is given and arrays can be written."""
+        return None
+
+    def result(self, array):
+        """The numbers of an array as a verification asks for them."""
+        return Result(self.numbers(array))
 
     def duplicate(self, array):
         return array.copy()

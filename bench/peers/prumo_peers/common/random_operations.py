@@ -20,7 +20,7 @@ class RandomNumbers(Operation):
 
     def check(self, choice, result, affordable):
         values, n = choice.values, result.size
-        missing = int(np.isnan(result).sum())
+        missing = result.missing()
         if missing or not n:
             message = f"{missing} of {n} entries are NaN or were not written" if missing else ""
             return {"verified": not missing, "error": None if missing else 0.0, "error_bound": 1.0, "checked": n,
@@ -30,8 +30,13 @@ class RandomNumbers(Operation):
         # Coarse types round numbers, or the uniform ones that they are made of, to a number of steps.
         step = float(rounding.unit_roundoff(choice.dtype)) * 8
         # Six standard deviations of each estimate: passed by chance once in 10^9. The fourth moment gives a variance's.
-        found_mean = float(result.mean(dtype=np.float64))
-        found_variance = float(np.square(result.astype(np.float64) - mean).mean())
+        found_mean, found_variance, found_low, found_high = 0.0, 0.0, math.inf, -math.inf
+        for piece in result.pieces():
+            found_low, found_high = min(found_low, float(piece.min())), max(found_high, float(piece.max()))
+            off = piece.astype(np.float64) - mean
+            found_mean += float(off.sum()) / n
+            found_variance += float(np.square(off, out=off).sum()) / n
+        found_mean += mean
         bound_of_mean = 6 * deviation / math.sqrt(n) + step * (deviation + abs(mean))
         bound_of_variance = 6 * variance * math.sqrt((kurtosis - 1) / n) + step * (variance + abs(mean) * deviation)
         errors = {"the mean": 0.0 if found_mean == mean else 2.0}
@@ -40,12 +45,12 @@ class RandomNumbers(Operation):
         # A variance of few numbers is far from normal.
         if bound_of_variance and n >= 1000:
             errors["the variance"] = abs(found_variance - variance) / bound_of_variance
-        if result.min() < low or result.max() > high:
+        if found_low < low or found_high > high:
             errors["the range"] = 2.0
         worst = max(errors, key=errors.get)
         good = errors[worst] <= 1
         message = self.OTHER_GENERATOR if good else \
-            f"{worst} is wrong: mean {found_mean}, variance {found_variance}, from {result.min()} to {result.max()}"
+            f"{worst} is wrong: mean {found_mean}, variance {found_variance}, from {found_low} to {found_high}"
         return {"verified": good, "error": errors[worst], "error_bound": 1.0, "checked": n, "method": "moments",
                 "message": message}
 

@@ -95,11 +95,17 @@ class Sampler:
                 return
             self.batch = min(self._calls.most, math.ceil(self.batch * min(10.0, max(2.0, wanted))))
 
-    def sample(self, seconds):
-        """Measures for about this many seconds, at least one interval."""
+    def calibrate(self):
+        """Finds the batch, if that is not known yet. Calls so long that they are samples are in the times returned, to
+        which sample() adds."""
         times = Times()
         if self.batch == 0:
             self._calibrate(times)
+        return times
+
+    def sample(self, seconds, times=None):
+        """Measures for about this many seconds, at least one interval; ``times`` are those of calibrate()."""
+        times = self.calibrate() if times is None else times
         shortest = math.inf
         while not times.wall or times.seconds < seconds:
             interval = self._calls.run(self.batch)

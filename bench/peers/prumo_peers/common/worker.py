@@ -86,13 +86,13 @@ class Worker:
         if not 0 <= seconds <= 3600:
             raise usage(f"the field 'seconds' should be between 0 and 3600 and is {seconds}")
         case = self._find_open(request)
-        times = case.sample(seconds)
+        times, told = case.sample(seconds)
         transfer = None
         if case.transfer_bytes is not None:
             h2d_bytes, d2h_bytes = case.transfer_bytes
             transfer = {"h2d": times.h2d, "d2h": times.d2h, "h2d_bytes": h2d_bytes, "d2h_bytes": d2h_bytes}
         return {"samples": times.device or times.wall, "wall": times.wall, "batch": times.batch, "transfer": transfer,
-                "clock_mhz": None, "energy_j": None, "temperature_c": None, "throttle": []}
+                **told}
 
     def release(self, request):
         device = self._find_open(request).device
