@@ -34,7 +34,6 @@ live_case::live_case(const planned_group& group, const planned_case& planned, wo
       slow_seconds_(slow_seconds(group)),
       rule_{options.target_noise.value_or(standard_noise_target(device_.summary.backend)), options.minimum_samples,
             options.minimum_seconds} {
-  // Runs are compared round by round, so that measuring goes on for as many rounds as that needs.
   request_ = make_case_request<protocol::prepare_request>(group.op, group.dtype, group.layout, group.shape,
                                                           fleet.parameters_for(device_, group.op, group.parameters));
   request_.device = device_.own_id;
