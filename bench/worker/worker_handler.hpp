@@ -225,8 +225,8 @@ class worker_handler final : public protocol::request_handler {
     }
   };
 
-  /// The energy of shorter measurements is not known, because counters of energy advance in steps (telemetry.hpp). These
-  /// are ten steps of a GPU's counter and twenty of a processor's.
+  /// The energy of shorter measurements is not known, because counters of energy advance in steps (telemetry.hpp).
+  /// These are ten steps of a GPU's counter and twenty of a processor's.
   static constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 1;
 
   static void append(std::vector<std::string>& all, const std::vector<std::string>& more) {

@@ -127,7 +127,8 @@ json case_record::finish(stop_reason why) const {
   result["clock_mhz"] = median_or_null(clocks_mhz_);
   result["temperature_c"] = or_null(temperature_c_);
   // The counters of GPUs advance in steps that are longer than a turn, so their energy is that of the sustained state.
-  result["energy_j"] = energy_calls_ > 0 ? json(energy_j_ / energy_calls_) : field(result, "/states/sustained/energy_j");
+  result["energy_j"] =
+      energy_calls_ > 0 ? json(energy_j_ / energy_calls_) : field(result, "/states/sustained/energy_j");
   if (!throttle_.empty()) {
     result["warnings"].push_back(fmt::format("the device was throttled: {}", fmt::join(throttle_, ", ")));
   }

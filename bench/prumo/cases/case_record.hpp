@@ -35,9 +35,7 @@ class case_record {
   /// Ends a round. All cases of a batch go through the rounds together.
   void end_round();
   /// What the case does in the state `burst` or `sustained`; docs/results.md has the fields.
-  void set_power_state(const std::string& name, nlohmann::json state) {
-    result_["states"][name] = std::move(state);
-  }
+  void set_power_state(const std::string& name, nlohmann::json state) { result_["states"][name] = std::move(state); }
   /// What a reader of the figures must know.
   void warn(const std::string& warning) { result_["warnings"].push_back(warning); }
   /// `counted` is what worker_client::count() returned.

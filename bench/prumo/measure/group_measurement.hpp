@@ -23,8 +23,8 @@ namespace prumo::bench {
 /// What is needed beside the plan to measure a group.
 struct group_setting {
   measure_options options;
-  steady_time deadline;           ///< of the run; each case gets one sample at least
-  double case_seconds = 10;       ///< the time for a case after its first sample
+  steady_time deadline;          ///< of the run; each case gets one sample at least
+  double case_seconds = 10;      ///< the time for a case after its first sample
   bool keeps_state_time = true;  ///< a planned_case::is_largest_kernel may use power_states_seconds more
   std::function<void(const std::string&)> on_step;  ///< called with what runs now
 };

@@ -5,11 +5,10 @@
 #include "statistics/statistics.hpp"
 #include "terminal/interrupt.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <poll.h>
 #include <vector>
 
 namespace prumo::bench {

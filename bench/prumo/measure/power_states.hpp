@@ -12,7 +12,8 @@ inline constexpr double power_states_seconds = 2.6;
 /// Measures a case in the states `burst` and `sustained`, and adds both to its record. The device does nothing else
 /// meanwhile.
 ///
-/// - Burst: the device idles, then works for some hundredths of a second, several times. That is too short for its power
+/// - Burst: the device idles, then works for some hundredths of a second, several times. That is too short for its
+/// power
 ///   limit to act, and for it to become warm.
 /// - Sustained: the device works at this case until neither its clock nor the median of a quarter of a second changes
 ///   any more, for five seconds at most. Then it is measured for a second, which is also long enough for the energy

@@ -184,9 +184,8 @@ double scheduler::power_state_seconds(std::span<const planned_group> groups) con
   std::ptrdiff_t owed = 0;
   for (const planned_group& group : groups) {
     if (group.process_run > 0) break;
-    owed += std::ranges::count_if(group.cases, [&](const planned_case& it) {
-      return !it.outcome && measurer_.owes_power_states(it, options_);
-    });
+    owed += std::ranges::count_if(
+        group.cases, [&](const planned_case& it) { return !it.outcome && measurer_.owes_power_states(it, options_); });
   }
   return static_cast<double>(owed) * power_states_seconds;
 }

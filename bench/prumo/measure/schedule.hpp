@@ -34,8 +34,8 @@ struct run_outcome {
 ///
 /// With several process runs all groups are measured by each of them, one run after the other. The order of two builds
 /// alternates (A B, B A, A B), in starting as well as within a group. Cases are verified and counted, ceilings and
-/// states of power measured in the first run only. The budget is that of the first `measure_options::process_runs` runs.
-/// Each further one may take as long as one of these.
+/// states of power measured in the first run only. The budget is that of the first `measure_options::process_runs`
+/// runs. Each further one may take as long as one of these.
 class scheduler {
  public:
   /// `started` is when the program began: the budget counts from there.

@@ -31,7 +31,8 @@ struct planned_case {
   std::optional<std::string> implementation;  ///< absent: the worker's first
   std::optional<settled_outcome> outcome;
   std::string dispatch = "recorded";  ///< short calls are replayed as one launch; `single`: each is launched by itself
-  bool is_largest_kernel = false;     ///< of its operation and device, with resident data: gets time for the states of power
+  bool is_largest_kernel =
+      false;  ///< of its operation and device, with resident data: gets time for the states of power
 };
 
 /// One operation of one shape and type over devices, implementations and modes: measured together.

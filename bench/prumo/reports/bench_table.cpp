@@ -217,7 +217,8 @@ std::string bench_table(const json& document, const text_style& style) {
   out += paragraph(summary_line(results), style, emphasis::heading);
   const auto explain = [&](const std::string& text) { out += paragraph(text, style, emphasis::muted); };
   explain(fmt::format(
-      "time: median {} half of its 95% interval; n: number of samples, if they are few. % of roofline: the time that the ceilings measured "
+      "time: median {} half of its 95% interval; n: number of samples, if they are few. % of roofline: the time that "
+      "the ceilings measured "
       "here allow, over the time taken. % of peak: share of the theoretical peak. check: whether the result "
       "agreed with a reference in this run.",
       style.unicode ? "±" : "+-"));

@@ -63,7 +63,8 @@ TEST(power_states, a_case_that_no_limit_slows_has_no_note) {
 TEST(power_states, a_device_without_clock_and_energy_is_measured_in_the_same_way) {
   const outcome found = measure({"--power-states", "all"}, "--backend cuda --power-limit 1.16 --no-energy");
   const json& states = found.document.at("results").at(0).at("states");
-  EXPECT_NEAR(median_of(states.at("sustained")), 1.16 * median_of(states.at("burst")), 0.01 * median_of(states.at("burst")));
+  EXPECT_NEAR(median_of(states.at("sustained")), 1.16 * median_of(states.at("burst")),
+              0.01 * median_of(states.at("burst")));
   EXPECT_TRUE(states.at("sustained").at("energy_j").is_null());
 }
 
