@@ -2,9 +2,9 @@
 #include "cases/case_record.hpp"
 
 #include "results/result_fields.hpp"
-#include "results/time_interval.hpp"
 #include "statistics/median_interval.hpp"
 #include "statistics/statistics.hpp"
+#include "statistics/time_interval.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

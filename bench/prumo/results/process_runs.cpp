@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/process_runs.hpp"
 
-#include "results/time_interval.hpp"
 #include "statistics/statistics.hpp"
+#include "statistics/time_interval.hpp"
 
 #include <fmt/format.h>
 

@@ -3,11 +3,11 @@
 """A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
-                   [--speed FACTOR] [--no-energy] [--power-limit FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+                   [--speed FACTOR] [--no-energy] [--slow-sustained FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
                    [--always-recorded] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
 
-With --power-limit, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
+With --slow-sustained, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
 device is at its power limit then.
 
 With --backend cuda it is a GPU: its memory is its own, it has a tensor unit, events, a clock, a temperature and an energy
@@ -260,9 +260,9 @@ class Worker:
         for op, factor in self.options.disturb:
             if op == case["op"] and case["samples"] % 2 == 0:
                 times = [t * float(factor) for t in times]
-        limited = self.options.power_limit > 1 and request["seconds"] >= 0.2
+        limited = self.options.slow_sustained > 1 and request["seconds"] >= 0.2
         if limited:
-            times = [t * self.options.power_limit for t in times]
+            times = [t * self.options.slow_sustained for t in times]
         batch = max(1, math.ceil(1e-3 / case["seconds"]))
         if self.host:
             return {"samples": times, "wall": times, "batch": batch, "transfer": None, "clock_mhz": None,
@@ -335,7 +335,7 @@ def main():
     parser.add_argument("--noise", type=float, default=0.001)
     parser.add_argument("--speed", type=float, default=1, help="the factor by which it is faster than usual, launches excepted")
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
-    parser.add_argument("--power-limit", type=float, default=1.0, help="how much longer calls take in long requests")
+    parser.add_argument("--slow-sustained", type=float, default=1.0, help="how much longer calls take in long requests")
     parser.add_argument("--no-energy", action="store_true", help="the GPU has no counter of energy")
     parser.add_argument("--throttle", help="why the GPU slows itself down")
     parser.add_argument("--disturb", action="append", default=[], type=lambda t: tuple(t.split("=", 1)),

@@ -34,7 +34,7 @@ outcome measure(const std::vector<std::string>& words, const std::string& worker
 double median_of(const json& time) { return time.at("median").get<double>(); }
 
 TEST(power_states, what_the_power_limit_does_stays_out_of_the_time) {
-  const outcome found = measure({"--power-states", "all"}, "--backend cuda --power-limit 1.16");
+  const outcome found = measure({"--power-states", "all"}, "--backend cuda --slow-sustained 1.16");
   const json& result = found.document.at("results").at(0);
   const json& burst = result.at("states").at("burst");
   const json& sustained = result.at("states").at("sustained");
@@ -61,7 +61,7 @@ TEST(power_states, a_case_that_no_limit_slows_has_no_note) {
 }
 
 TEST(power_states, a_device_without_clock_and_energy_is_measured_in_the_same_way) {
-  const outcome found = measure({"--power-states", "all"}, "--backend cuda --power-limit 1.16 --no-energy");
+  const outcome found = measure({"--power-states", "all"}, "--backend cuda --slow-sustained 1.16 --no-energy");
   const json& states = found.document.at("results").at(0).at("states");
   EXPECT_NEAR(median_of(states.at("sustained")), 1.16 * median_of(states.at("burst")),
               0.01 * median_of(states.at("burst")));

@@ -42,8 +42,9 @@ The terminal is too narrow. Left out: h2d, d2h. A file or a pipe gets the whole 
 skipped  2 cases  a host device has no transfers: add 2MiB pageable openmp:0, add 128MiB pageable openmp:0
 
 4 ok (3 verified, 1 WRONG), 2 skipped, 1 failed
-time: median ± half the interquartile range. % of roofline: the time that the ceilings measured here allow, over the
-time taken. % of peak: share of the theoretical peak. check: whether the result agreed with a reference in this run.
+time: median ± half of its 95% interval; n: number of samples, if they are few. % of roofline: the time that the
+ceilings measured here allow, over the time taken. % of peak: share of the theoretical peak. check: whether the result
+agreed with a reference in this run.
 GFLOP/s of a library: the flops that prumo's own kernel of the operation executes, because those of a library cannot be
 counted.
 pinned, pageable: each call copies its inputs from such host memory to the device, and its results back. time: the whole
@@ -104,7 +105,14 @@ TEST(bench_table, a_wrong_result_says_so_where_it_failed) {
 TEST(bench_table, one_sample_has_no_known_spread) {
   json result = testing::sample_result("add", 2097152, 1e-4);
   result["time_s"]["samples"] = {1e-4};
-  EXPECT_THAT(bench_table(testing::document_of({result}), of_width(100)), HasSubstr("±?"));
+  result["time_s"]["interval"] = nullptr;
+  EXPECT_THAT(bench_table(testing::document_of({result}), of_width(100)), HasSubstr("100 µs  n=1 "));
+}
+
+TEST(bench_table, few_samples_stand_beside_their_interval) {
+  json result = testing::sample_result("add", 2097152, 1e-4);
+  result["time_s"]["samples"] = std::vector<double>(8, 1e-4);
+  EXPECT_THAT(bench_table(testing::document_of({result}), of_width(100)), HasSubstr("100 µs  ±1.0% n=8 "));
 }
 
 TEST(bench_table, is_harmless_with_hostile_text) {

@@ -77,7 +77,7 @@ TEST(results_csv, has_a_line_a_result_with_all_columns) {
   EXPECT_EQ(field(rows, 0, "op"), "add");
   EXPECT_EQ(field(rows, 0, "shape"), "n=33554432");
   EXPECT_EQ(field(rows, 0, "time_median_s"), "0.0084");
-  EXPECT_EQ(field(rows, 0, "samples"), "3");
+  EXPECT_EQ(field(rows, 0, "samples"), "11");
   EXPECT_EQ(field(rows, 0, "verified"), "true");
   EXPECT_EQ(field(rows, 0, "flops_counted"), "33554432");
   EXPECT_EQ(field(rows, 0, "percent_peak_max_clock"), "") << "unknown is empty";

@@ -42,9 +42,9 @@ bool is_free(const json::json_pointer& pointer) {
 bool may_be_missing(const json::json_pointer& pointer) {
   const std::string path = pointer.to_string();
   if (!path.starts_with("/results/")) return false;
-  return std::ranges::any_of(
-      std::array{"/threads", "/dispatch", "/verification", "/counted_implementation", "/run_id", "/measured"},
-      [&](const char* later) { return path.ends_with(later); });
+  return std::ranges::any_of(std::array{"/threads", "/dispatch", "/verification", "/counted_implementation", "/run_id",
+                                        "/measured", "/interval"},
+                             [&](const char* later) { return path.ends_with(later); });
 }
 
 /// Every field of every object, by path.

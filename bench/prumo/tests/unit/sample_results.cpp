@@ -4,6 +4,7 @@
 #include "results/results_file.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace prumo::bench::testing {
 
@@ -82,9 +83,13 @@ json sample_result(const std::string& op, std::uint64_t bytes_per_array, double 
   result["error"] = 0.31;
   result["error_bound"] = 0.5;
   result["verification"] = {{"method", "all"}, {"checked", elements}};
-  result["time_s"] = {{"median", seconds},     {"p25", 0.99 * seconds},
-                      {"p75", 1.01 * seconds}, {"samples", {0.98 * seconds, seconds, 1.02 * seconds}},
-                      {"stop", "settled"},     {"clock", "wall"}};
+  std::vector<double> samples;
+  for (int i = -5; i <= 5; ++i) samples.push_back((1 + 0.004 * i) * seconds);
+  result["time_s"] = {
+      {"median", seconds},     {"interval", {{"low", 0.99 * seconds}, {"high", 1.01 * seconds}, {"confidence", 0.95}}},
+      {"p25", 0.99 * seconds}, {"p75", 1.01 * seconds},
+      {"samples", samples},    {"stop", "settled"},
+      {"clock", "wall"}};
   result["wall_s"] = seconds;
   result["flops"]["counted"] = {{"add", elements}, {"total", elements}, {"source", "kernel"}};
   result["flops"]["counted_implementation"] = "kernel";

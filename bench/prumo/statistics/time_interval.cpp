@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "results/time_interval.hpp"
+#include "statistics/time_interval.hpp"
 
 #include "statistics/distributions.hpp"
 #include "statistics/statistics.hpp"
