@@ -369,7 +369,7 @@ class DeviceCalls(unittest.TestCase):
                 array[...] = 7
             self.assertTrue(self.worker.verify({"case": 1})["verified"])
             # By their texts, because the poison of outputs is NaN, which equals nothing.
-        self.assertEqual([repr(it) for it in self.gpu.made[:3]], [repr(it) for it in self.gpu.made[3:]])
+            self.assertEqual([repr(it) for it in self.gpu.made[:3]], [repr(it) for it in self.gpu.made[3:]])
             for which in (0, 1):
                 np.testing.assert_array_equal(arrays[which], philox.uniform(1, which, 0, 100, "f32").astype(np.float32))
 

@@ -140,8 +140,11 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
   };
   const auto count = static_cast<double>(std::max<std::size_t>(1, turns.size()));
   const double left = std::max(0.0, seconds_until(setting.deadline));
-  const pace chosen =
-      choose_pace(std::min(setting.case_seconds, left / count), rounds_of_a_share(setting.options.process_runs));
+  const double share = std::min(setting.case_seconds, left / count);
+  const double rounds = rounds_of_a_share(setting.options.process_runs);
+  pace chosen = choose_pace(share, rounds);
+  // A case that is short needs less than its share. Its rounds must be enough for the interval of its median.
+  chosen.slice_seconds = choose_pace(std::min(share, useful_seconds(setting.options, 0)), rounds).slice_seconds;
   // The machine settles while each is called for the first time.
   for (const turn& it : turns) {
     if (chosen.settle_seconds > 0 && takes_turn(it)) it.measured->sample(chosen.settle_seconds, true);

@@ -41,13 +41,17 @@ def field(request, name, types, expected, default=_REQUIRED, inside=""):
         if default is _REQUIRED:
             raise usage(f"the field '{name}' is missing")
         return default
-    if not isinstance(value, types) or isinstance(value, bool):
+    if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
         raise usage(f"the field '{name}' should be {expected} and is {json.dumps(value)[:80]}")
     return value
 
 
 def text(request, name, default=_REQUIRED):
     return field(request, name, str, "a text", default)
+
+
+def flag(request, name, default):
+    return field(request, name, bool, "true or false", default)
 
 
 def number(request, name, default=_REQUIRED, inside=""):
