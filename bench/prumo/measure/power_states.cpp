@@ -79,11 +79,11 @@ json measure_sustained(live_case& which, steady_time deadline) {
 
 void measure_power_states(live_case& which, steady_time deadline) {
   // The burst comes first, before the device is warm.
-  for (const char* name : {"burst", "sustained"}) {
-    json state = name == std::string_view("burst") ? measure_burst(which) : measure_sustained(which, deadline);
-    if (state.is_null()) return;
-    which.record().set_power_state(name, std::move(state));
-  }
+  json burst = measure_burst(which);
+  if (burst.is_null()) return;
+  which.record().set_power_state("burst", std::move(burst));
+  json sustained = measure_sustained(which, deadline);
+  if (!sustained.is_null()) which.record().set_power_state("sustained", std::move(sustained));
 }
 
 }  // namespace prumo::bench
