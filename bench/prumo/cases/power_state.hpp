@@ -20,8 +20,8 @@ enum class state_choice {
   all       ///< every case of every device, hosts included
 };
 
-/// What was measured of a case in one state of power. Its samples are of this state alone, and none of them is among
-/// the samples of the case that was measured in turns with others.
+/// What was measured of a case in one state of power. All samples are of this state. The case's own samples, which are
+/// taken in turns with other cases, contain none of them.
 class power_state_record {
  public:
   void add(const protocol::sample_answer& answer);

@@ -18,9 +18,9 @@ enum class gate_outcome {
 /// `passed`, `failed`, `inconclusive`.
 [[nodiscard]] std::string_view to_string(gate_outcome which);
 
-/// True if the evidence rules out that a case is slower by more than the margin. One test a case at the level of the
-/// comparison is enough: to pass a gate wrongly, every case that is slower must be missed (an intersection-union test,
-/// Berger, Technometrics 24, 1982).
+/// True if the evidence rules out that a case is slower by more than the margin. Here no correction for the number of
+/// cases is needed: a gate passes wrongly only if every slower case is missed (an intersection-union test, Berger,
+/// Technometrics 24, 1982).
 [[nodiscard]] bool rules_out_slower(const judgement& of);
 
 /// The answer for cases that were all judged: `failed` if one of them is slower, `passed` if none can be.

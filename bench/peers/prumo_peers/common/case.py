@@ -76,7 +76,7 @@ class Case:
         return self.framework.array(self.device, contents.numbers(), contents.dtype) if made is None else made
 
     def _refill(self, which):
-        """Gives an array of the first copy its contents from before the calls."""
+        """Fills an array of the first copy again with what it held before the calls."""
         contents, arrays = self.contents(which), self.copies[0]
         made = self._made_on_device(contents, arrays[which])
         if made is None:

@@ -25,7 +25,7 @@ class Result:
         return self._flat[which]
 
     def missing(self):
-        """How many entries no call wrote: they are NaN, or -1 where indices belong."""
+        """The number of entries that no call has written. They are NaN, or -1 in an array of indices."""
         return sum(self._missing_of(self._flat[first:first + PIECE]) for first in range(0, self.size, PIECE))
 
     @staticmethod

@@ -24,7 +24,7 @@ _REASONS = {0x4: "power cap", _HARDWARE_SLOWDOWN: "hardware slowdown", 0x10: "sy
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """What a device tells at a moment; None where it does not."""
+    """One reading of a device's sensors. What the device does not report is None."""
 
     clock_mhz: float | None = None  # of the multiprocessors
     temperature_c: float | None = None
