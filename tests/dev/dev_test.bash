@@ -10,6 +10,10 @@ repository=${tests%/tests/dev}
 source "$tests/stand_ins.bash"
 # shellcheck source=tests/dev/use_cases.bash
 source "$tests/use_cases.bash"
+# shellcheck source=tests/dev/signal_cases.bash
+source "$tests/signal_cases.bash"
+# shellcheck source=tests/dev/cache_cases.bash
+source "$tests/cache_cases.bash"
 # shellcheck source=tests/dev/root_cases.bash
 source "$tests/root_cases.bash"
 
@@ -40,7 +44,7 @@ another_list() { echo "xz-utils" >> "$scratch/source/scripts/packages"; }
 # inside_dev 'COMMANDS': runs them in a shell that has ./dev's functions.
 inside_dev() {
     # shellcheck disable=SC2016
-    bash -c 'here=$1 cache=$PRUMO_CACHE; for part in common root needs enter host build check device; do
+    bash -c 'here=$1 cache=$PRUMO_CACHE; for part in common cache root needs enter host build check device; do
         source "$here/scripts/$part.bash"; done; '"$1" - "$scratch/source" > "$scratch/out" 2> "$scratch/err"
 }
 
