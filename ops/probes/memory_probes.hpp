@@ -41,10 +41,10 @@ struct read_case final : operation_case<Exec> {
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
     const std::int64_t n = extents.at("n");
-    return {{"x", array_role::input, {n}}, {"output", array_role::output, {most_parts(n)}}};
+    return {{"x", array_role::input, {n}}, {"output", array_role::output, {entries_of(n)}}};
   }
 
-  /// The output is left out: it is a thousandth of the input at most, and its length depends on the way.
+  /// The output is left out: it is a hundredth of the input at most, and what of it is sums depends on the way.
   cost model(dtype type, const shape& extents, const parameters&) const override {
     const auto n = static_cast<double>(extents.at("n"));
     return {n * static_cast<double>(dtype_size(type)), n, n};
@@ -59,12 +59,18 @@ struct read_case final : operation_case<Exec> {
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return most_parts(extents.at("n"));
+    return entries_of(extents.at("n"));
   }
 
+  /// The sum of a part as long as a device has in the way with the fewest.
   double reference_part_cost(const shape& extents, const parameters&) const override {
-    const std::int64_t n = extents.at("n");
-    return 20.0 * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(1, fewest_parts(n)));
+    std::int64_t fewest = entries_of(extents.at("n"));
+    if constexpr (!on_host) {
+      for (const probe::read_way way : probe::read_ways) {
+        fewest = std::min(fewest, probe::read_shares::of(way, extents.at("n") / pack_elements(dtype::f32)).parts());
+      }
+    }
+    return 20.0 * static_cast<double>(extents.at("n")) / static_cast<double>(std::max<std::int64_t>(1, fewest));
   }
 
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
@@ -77,7 +83,10 @@ struct read_case final : operation_case<Exec> {
     } else {
       const probe::read_shares shares = shares_of(choice);
       const std::int64_t elements = pack_elements(choice.type);
-      if (part >= parts_of(shares)) return;  // a way of more parts has it
+      if (part >= shares.parts()) {
+        out.push_back({1, part, 0, 0});  // a way with more parts has a sum there
+        return;
+      }
       const std::int64_t first_thread = part * probe::read_part_threads;
       const std::int64_t begin = first_thread / probe::read_shares::team_threads * shares.team_stride;
       const std::int64_t end = std::min(shares.packs, begin + shares.length);
@@ -110,9 +119,6 @@ struct read_case final : operation_case<Exec> {
   }
 
  private:
-  static constexpr probe::read_way ways[3] = {probe::read_way::tiles, probe::read_way::segments,
-                                              probe::read_way::rounds};
-
   /// The sum of an output's entry. Each of its elements takes part in at most as many additions as there are elements,
   /// whatever their order is, and in the few that join threads or lanes.
   struct exact_sum {
@@ -141,29 +147,9 @@ struct read_case final : operation_case<Exec> {
     return probe::read_shares::of(way, choice.shape.at("n") / pack_elements(choice.type));
   }
 
-  static std::int64_t parts_of(const probe::read_shares& shares) {
-    return shares.teams * (probe::read_shares::team_threads / probe::read_part_threads);
-  }
+  /// Entries of the output.
+  static std::int64_t entries_of(std::int64_t n) { return on_host ? probe::read_stretches(n) : probe::read_entries(n); }
 
-  /// Bounds of the number of parts, whatever the way and type are.
-  static std::int64_t most_parts(std::int64_t n) {
-    if (on_host || n == 0) return probe::read_stretches(n);
-    std::int64_t most = 0;
-    for (const probe::read_way way : ways) {
-      for (const dtype type : {dtype::f32, dtype::f64}) {
-        most = std::max(most, parts_of(probe::read_shares::of(way, n / pack_elements(type))));
-      }
-    }
-    return most;
-  }
-  static std::int64_t fewest_parts(std::int64_t n) {
-    if (on_host) return probe::read_stretches(n);
-    std::int64_t fewest = most_parts(n);
-    for (const probe::read_way way : ways) {
-      fewest = std::min(fewest, parts_of(probe::read_shares::of(way, n / pack_elements(dtype::f32))));
-    }
-    return fewest;
-  }
   template <class T>
   static void launch(context<Exec>& ctx, const specification& choice, case_arrays arrays) {
     static const std::string label = "prumo::probe::read";
@@ -176,10 +162,10 @@ struct read_case final : operation_case<Exec> {
     } else {
       const probe::read_shares shares = shares_of(choice);
       if (shares.step == probe::read_shares::team_threads) {
-        const probe::read_device_kernel<T, true> kernel(source, n, shares, partial_sums);
+        const probe::read_device_kernel<T, true> kernel(source, n, shares, partial_sums, entries_of(n));
         prumo::detail::launch_blocks(ctx.instance(), label, kernel);
       } else {
-        const probe::read_device_kernel<T, false> kernel(source, n, shares, partial_sums);
+        const probe::read_device_kernel<T, false> kernel(source, n, shares, partial_sums, entries_of(n));
         prumo::detail::launch_blocks(ctx.instance(), label, kernel);
       }
     }
