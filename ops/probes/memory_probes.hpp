@@ -5,8 +5,8 @@
 /// The probes `read` and `write`: how fast a space reads an array, and how fast it writes one. Each has several
 /// implementations, which are ways to do the same. The ceiling is the fastest of them.
 
+#include "probe_case.hpp"
 #include "read_kernel.hpp"
-#include <prumo/case/moving_case.hpp>
 #include <prumo/case/rounding.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/launch.hpp>
@@ -20,23 +20,14 @@
 namespace prumo::cases {
 
 template <class Exec>
-struct read_case final : operation_case<Exec> {
+struct read_case final : probe_case<Exec> {
   static constexpr bool on_host = is_host_space<Exec>;
 
   case_info info() const override {
-    case_info result;
-    result.op = "read";
-    result.description = "reads x once: the ceiling of memory for what writes little";
-    result.axes = {{"n", "elements of x", 0}};
-    result.types = {dtype::f32, dtype::f64};
-    result.layouts = {array_layout::right};
+    case_info result = read_case::probe_info("read", "reads x once: the ceiling of memory for what writes little",
+                                             {{"n", "elements of x", 0}});
     if (!on_host) result.implementations.assign(std::begin(probe::read_way_names), std::end(probe::read_way_names));
-    result.is_probe = true;
     return result;
-  }
-
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_vector("read", type, bytes_per_array, given);
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
@@ -51,11 +42,7 @@ struct read_case final : operation_case<Exec> {
   }
 
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
-    if (choice.type == dtype::f64) {
-      launch<double>(ctx, choice, arrays);
-    } else {
-      launch<float>(ctx, choice, arrays);
-    }
+    with_probed_type(choice.type, [&]<class T>(T) { launch<T>(ctx, choice, arrays); });
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {
@@ -100,11 +87,7 @@ struct read_case final : operation_case<Exec> {
 
   flop_counts count_kernel(const specification& choice) const override {
     flop_counts counts;
-    if (choice.type == dtype::f64) {
-      count_with<double>(choice, counts);
-    } else {
-      count_with<float>(choice, counts);
-    }
+    with_probed_type(choice.type, [&]<class T>(T) { count_with<T>(choice, counts); });
     return counts;
   }
 
@@ -200,48 +183,20 @@ struct write_formula {
 /// On a host the ways are stores that go past the caches and stores that do not. On a device a thread stores one pack
 /// of 16 bytes, or four of them.
 template <class Exec>
-struct write_case final : moving_case<Exec> {
+struct write_case final : writing_probe_case<write_case<Exec>, Exec> {
   static constexpr bool on_host = is_host_space<Exec>;
+  static constexpr long double written = 0.75L;
 
   case_info info() const override {
-    case_info result;
-    result.op = "write";
-    result.description = "writes y once: the ceiling of memory for what reads nothing";
-    result.axes = {{"n", "elements of y", 0}};
-    result.types = {dtype::f32, dtype::f64};
-    result.layouts = {array_layout::right};
+    case_info result = write_case::probe_info("write", "writes y once: the ceiling of memory for what reads nothing",
+                                              {{"n", "elements of y", 0}});
     result.implementations = {first_way, second_way};
     if (on_host && !prumo::detail::has_streaming_stores) result.implementations.resize(1);
-    result.is_probe = true;
     return result;
   }
 
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_vector("write", type, bytes_per_array, given);
-  }
-
-  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
-    return {{"output", array_role::output, {extents.at("n")}}};
-  }
-
-  cost model(dtype type, const shape& extents, const parameters&) const override {
-    const auto n = static_cast<double>(extents.at("n"));
-    return {n * static_cast<double>(dtype_size(type)), 0, n};
-  }
-
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
-    if (choice.type == dtype::f64) {
-      launch<double>(ctx, choice, arrays);
-    } else {
-      launch<float>(ctx, choice, arrays);
-    }
-  }
-
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
-  double reference_part_cost(const shape&, const parameters&) const override { return 1; }
-  void reference(const specification&, const input_values&, std::int64_t part,
-                 std::vector<reference_entry>& out) const override {
-    out.push_back({0, part, 0.75L, 0});
+    with_probed_type(choice.type, [&]<class T>(T) { launch<T>(ctx, choice, arrays); });
   }
 
  private:
