@@ -2,11 +2,12 @@
 #pragma once
 
 /// \file
-/// Divisions, square roots and special functions in registers: how many of each kind a space computes a second. They are
-/// the functions that operations call (<prumo/math.hpp>).
+/// Divisions, square roots and special functions in registers: how many of each kind a space computes a second. They
+/// are the functions that operations call (<prumo/math.hpp>).
 ///
-/// A step of a chain is x <- f(x), so that nothing but the function takes time. All chains begin in [1/4, 3/4). Where x
-/// would leave the range in which the function is defined or takes its usual time, the step has an addition, too.
+/// A host computes f of the same numbers again and again, as an operation does with what is in its cache. A device has
+/// chains x <- f(x) in registers. All numbers begin in [1/4, 3/4). Where a chain would leave the range in which the
+/// function is defined, its step has an addition, too.
 
 #include "chain_probe.hpp"
 #include <prumo/detail/compiler.hpp>
@@ -24,13 +25,15 @@ inline constexpr double rate_start_factor = 0.125;
 inline constexpr double rate_start = 0.25;
 inline constexpr double rate_offset = 0x1p-9;
 
-// Each step has its `name`, the `largest` |x| of a chain, and by how much the following steps make an error of x larger
-// at most, `growth`: the largest product of derivatives along a chain. Counted numbers run on hosts only, which nvcc cannot
-// know.
-
+/// A function f and what a chain of it needs. Each has
+/// - its `name`, f itself, and f in a wider type, `exact`;
+/// - `summand`, which each step of a chain adds;
+/// - the `largest` |x| of a chain, and by how much the following steps make an error of x larger at most, `growth`: the
+///   largest product of derivatives along a chain.
+/// Counted numbers run on hosts only, which nvcc cannot know.
 struct exp_step {
   static constexpr std::string_view name = "exp";
-  static constexpr double largest = 1, growth = 1;
+  static constexpr double summand = 0, largest = 1, growth = 1;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
@@ -52,18 +55,18 @@ struct exp_of_nonpositive_step : exp_step {
 /// Ends near 3.15. Its derivatives are 1/x: at most 4, 1/0.61 and 1/1.5 in the first steps, and below 1 after.
 struct log_step {
   static constexpr std::string_view name = "log";
-  static constexpr double largest = 4, growth = 8;
+  static constexpr double summand = 2, largest = 4, growth = 8;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
-    return prumo::log(x) + C(2);
+    return prumo::log(x);
   }
-  static long double exact(long double x) { return std::log(x) + 2; }
+  static long double exact(long double x) { return std::log(x); }
 };
 
 struct tanh_step {
   static constexpr std::string_view name = "tanh";
-  static constexpr double largest = 1, growth = 1;
+  static constexpr double summand = 0, largest = 1, growth = 1;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
@@ -75,19 +78,19 @@ struct tanh_step {
 /// gelu is what operations compute with an erf. It stays below 3/4 with the addition, where its derivative is below 1.
 struct gelu_step {
   static constexpr std::string_view name = "gelu";
-  static constexpr double largest = 1, growth = 1;
+  static constexpr double summand = 0.125, largest = 1, growth = 1;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
-    return prumo::gelu(x) + C(0.125f);
+    return prumo::gelu(x);
   }
-  static long double exact(long double x) { return 0.5L * x * std::erfc(-x / std::sqrt(2.0L)) + 0.125L; }
+  static long double exact(long double x) { return 0.5L * x * std::erfc(-x / std::sqrt(2.0L)); }
 };
 
 /// x and 1/(4x) in turns. The derivatives are between 4/9 and 4, and 1 over two steps.
 struct division_step {
   static constexpr std::string_view name = "division";
-  static constexpr double largest = 1, growth = 4;
+  static constexpr double summand = 0, largest = 1, growth = 4;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
@@ -108,7 +111,7 @@ struct quick_quotient_step : division_step {
 
 struct sqrt_step {
   static constexpr std::string_view name = "sqrt";
-  static constexpr double largest = 1, growth = 1;
+  static constexpr double summand = 0, largest = 1, growth = 1;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
@@ -120,7 +123,7 @@ struct sqrt_step {
 /// Counts as a square root and a division. A device may take less for both than for a square root.
 struct rsqrt_step {
   static constexpr std::string_view name = "rsqrt";
-  static constexpr double largest = 2, growth = 4;
+  static constexpr double summand = 0, largest = 2, growth = 4;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
@@ -154,8 +157,7 @@ struct erf_rate {
 struct div_rate {
   static constexpr std::string_view op = "div_rate", description = "divisions in registers";
   template <bool OnHost>
-  using steps =
-      std::conditional_t<OnHost, std::tuple<division_step>, std::tuple<division_step, quick_quotient_step>>;
+  using steps = std::conditional_t<OnHost, std::tuple<division_step>, std::tuple<division_step, quick_quotient_step>>;
 };
 struct sqrt_rate {
   static constexpr std::string_view op = "sqrt_rate", description = "square roots in registers";
@@ -165,12 +167,12 @@ struct sqrt_rate {
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// results[block] = the sum of the block's chains after `iterations` steps.
+/// results[block] = the sum of the block's numbers after `iterations` steps.
 template <bool OnHost, class Step, class T>
 struct rate_kernel;
 
-/// On the host a block is a whole row, and its chains go through each step together in vectors, as elements do in
-/// operations.
+/// On the host a block is a whole row, which stays in the nearest cache. It is computed in vectors, as elements are in
+/// operations. Each step computes the same.
 template <class Step, class T>
 struct rate_kernel<true, Step, T> {
   static constexpr std::int64_t chains_per_block = chains_per_row;
@@ -185,17 +187,26 @@ struct rate_kernel<true, Step, T> {
   PRUMO_FLATTEN void operator()(std::int64_t row) const {
     using plain = plain_scalar_t<T>;
     alignas(64) T numbers[chains_per_block];
+    alignas(64) T values[chains_per_block];
     for (std::int64_t which = 0; which < chains_per_block; ++which) {
       const auto begin = static_cast<plain>(rate_start + static_cast<double>(which) * rate_offset);
       numbers[which] = prumo::fma(start[row], T(static_cast<plain>(rate_start_factor)), T(begin));
+      values[which] = numbers[which];
     }
     for (std::int64_t step = 0; step < iterations; ++step) {
+      forget(numbers, values);
       PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t which = 0; which < chains_per_block; ++which) numbers[which] = Step{}(numbers[which]);
+      for (std::int64_t which = 0; which < chains_per_block; ++which) values[which] = Step{}(numbers[which]);
     }
     T total(0);
-    for (std::int64_t which = 0; which < chains_per_block; ++which) total = total + numbers[which];
+    for (std::int64_t which = 0; which < chains_per_block; ++which) total = total + values[which];
     results[row] = total;
+  }
+
+ private:
+  /// Makes the compiler believe that the numbers change and the values are read, so that it leaves out no step.
+  static void forget([[maybe_unused]] T* numbers, [[maybe_unused]] T* values) {
+    asm volatile("" : : "r"(numbers), "r"(values) : "memory");
   }
 };
 
@@ -225,7 +236,10 @@ struct rate_kernel<false, Step, T> {
     PRUMO_KEEP_LOOP
     for (std::int64_t step = 0; step < iterations; ++step) {
       PRUMO_UNROLL
-      for (int which = 0; which < chains_per_block; ++which) chains[which] = Step{}(chains[which]);
+      for (int which = 0; which < chains_per_block; ++which) {
+        chains[which] = Step{}(chains[which]);
+        if constexpr (Step::summand != 0) chains[which] = chains[which] + T(Step::summand);
+      }
     }
     T total(0);
     PRUMO_UNROLL

@@ -86,11 +86,13 @@ void rate_probe_case<Rate, Exec>::run(context<Exec>& ctx, const specification& c
 template <class Rate, class Exec>
 double rate_probe_case<Rate, Exec>::reference_part_cost(const shape& extents, const parameters&) const {
   constexpr double operations = 10;  // of an exact function
-  return operations * static_cast<double>(probe::chains_per_row * (1 + extents.at("iterations")));
+  const std::int64_t steps = is_host_space<Exec> ? 1 : extents.at("iterations");
+  return operations * static_cast<double>(probe::chains_per_row * (1 + steps));
 }
 
-/// A step is within four units in the last place of the largest number of its chain: eight roundings. Each error grows by
-/// `growth` at most in the steps that follow it.
+/// On a host each step computes the same, so one error is all. On a device, a step is within four units in the last
+/// place of the largest number of its chain: eight roundings. Each error grows by `growth` at most in the steps that
+/// follow it.
 template <class Rate, class Exec>
 void rate_probe_case<Rate, Exec>::reference(const specification& choice, const input_values& inputs, std::int64_t part,
                                             std::vector<reference_entry>& out) const {
@@ -99,14 +101,17 @@ void rate_probe_case<Rate, Exec>::reference(const specification& choice, const i
   with_step<Rate, Exec>(choice, [&]<class Step>(Step) {
     constexpr auto chains = static_cast<double>(chains_per_block);
     constexpr double roundings_of_step = 8;
-    const double roundings = Step::growth * roundings_of_step * static_cast<double>(iterations + 1) + chains;
+    const std::int64_t steps = is_host_space<Exec> ? std::min<std::int64_t>(iterations, 1) : iterations;
+    const double roundings = Step::growth * roundings_of_step * static_cast<double>(steps + 1) + chains;
     const long double bound = chains * Step::largest * gamma(choice.type, roundings);
     for (std::int64_t result = 0; result < rate_probe_case::results_per_row(); ++result) {
       long double total = 0;
       for (std::int64_t chain = 0; chain < chains_per_block; ++chain) {
         const auto which = static_cast<long double>(result * chains_per_block + chain);
         long double x = start * probe::rate_start_factor + probe::rate_start + which * probe::rate_offset;
-        for (std::int64_t step = 0; step < iterations; ++step) x = Step::exact(x);
+        for (std::int64_t step = 0; step < steps; ++step) {
+          x = Step::exact(x) + (is_host_space<Exec> ? 0 : static_cast<long double>(Step::summand));
+        }
         total += x;
       }
       out.push_back({1, part * rate_probe_case::results_per_row() + result, total, bound});
@@ -124,7 +129,8 @@ flop_counts rate_probe_case<Rate, Exec>::count_kernel(const specification& choic
       const counting start(static_cast<T>(std::fabs(inputs.at(0, row))));
       counting result;
       const counting_scope scope(counts);
-      probe::rate_kernel<true, counted_step<Rate, Exec>, counting>{&start, &result, 1, choice.shape.at("iterations")}(0);
+      probe::rate_kernel<true, counted_step<Rate, Exec>, counting>{&start, &result, 1,
+                                                                   choice.shape.at("iterations")}(0);
     }
   });
   return counts;
@@ -133,14 +139,14 @@ flop_counts rate_probe_case<Rate, Exec>::count_kernel(const specification& choic
 template <class Rate, class Exec>
 flop_counts rate_probe_case<Rate, Exec>::count_closed_form(const specification& choice) const {
   const auto chains = static_cast<std::uint64_t>(choice.shape.at("rows") * probe::chains_per_row);
-  flop_counts counts =
-      counts_per_step<counted_step<Rate, Exec>>() * (chains * static_cast<std::uint64_t>(choice.shape.at("iterations")));
+  flop_counts counts = counts_per_step<counted_step<Rate, Exec>>() *
+                       (chains * static_cast<std::uint64_t>(choice.shape.at("iterations")));
   counts[flop_kind::fma] += chains;
   counts[flop_kind::add] += chains;
   return counts;
 }
 
-#define PRUMO_INSTANTIATE_RATE_PROBES(Space)               \
+#define PRUMO_INSTANTIATE_RATE_PROBES(Space)                \
   template struct rate_probe_case<probe::exp_rate, Space>;  \
   template struct rate_probe_case<probe::log_rate, Space>;  \
   template struct rate_probe_case<probe::tanh_rate, Space>; \
