@@ -31,17 +31,17 @@ inline constexpr double burst_tolerance = 0.005;
 
 /// What is known of a case before its burst is measured.
 struct burst_setting {
-  double turn_seconds = 0;        ///< the time of a call in turns with other cases; 0: not known
+  double turn_seconds = 0;  ///< the time of a call in turns with other cases; 0: not known
   bool throttled_in_turns = false;
-  bool may_be_limited = true;     ///< false: only the first plan is tried
-  double seconds_left = 1e9;      ///< no plan but the first is tried that takes longer
+  bool may_be_limited = true;  ///< false: only the first plan is tried
+  double seconds_left = 1e9;   ///< no plan but the first is tried that takes longer
 };
 
 /// Measures a case in the state `burst`, with the first plan that is not held down by the power limit.
 ///
 /// The first plan will do if the device tells of no throttling, neither during the turns nor now, and if the case is no
-/// faster than in its turns. Otherwise the next ones are tried, until the device tells of none and the case is no faster
-/// than with the plan before. What is measured last counts, whether or not it got as far as this (`settled`).
+/// faster than in its turns. Otherwise the next ones are tried, until the device tells of none and the case is no
+/// faster than with the plan before. What is measured last counts, whether or not it got as far as this (`settled`).
 /// \param look idles and works once; absent if the worker failed
 /// \return the entry of docs/results.md; null if the worker failed with the first plan
 /// \throws what `look` throws

@@ -38,8 +38,8 @@ struct candidate {
 [[nodiscard]] candidate make_candidate(const case_pair& one, std::size_t place, const judge_options& options);
 
 /// Moderates the variances of all candidates (moderate_variances()), multiplies them by what dependent runs cost
-/// (estimate_dependence()), and finds those that jump (find_jump()). The means of pairs, of runs before and of runs after
-/// are three kinds. Where the spread is assumed, nothing changes.
+/// (estimate_dependence()), and finds those that jump (find_jump()). The means of pairs, of runs before and of runs
+/// after are three kinds. Where the spread is assumed, nothing changes.
 void moderate_candidates(std::span<candidate> candidates);
 
 }  // namespace prumo::bench

@@ -81,8 +81,8 @@ def uniform_at(seed, stream, indices, dtype):
 
 
 def map_pieces(function, seed, stream, first, count, dtype):
-    """What ``function`` makes of each piece of some elements, in order, by all cores. It takes the place of the piece among
-    them and its elements, as doubles."""
+    """What ``function`` makes of each piece of some elements, in order, by all cores. It takes the place of the piece
+    among them and its elements, as doubles."""
     def of_piece(begin):
         return function(begin, uniform(seed, stream, first + begin, min(_PIECE, count - begin), dtype))
 

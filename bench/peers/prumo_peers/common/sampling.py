@@ -53,8 +53,8 @@ class Calls:
         self._next = 0
 
     def settle(self, calls):
-        """Called once it is known how many calls make an interval. From then on run() makes all calls in one way, so that
-        what a verification has seen is what is timed later."""
+        """Called once it is known how many calls make an interval. From then on run() makes all calls in one way, so
+        that what a verification has seen is what is timed later."""
 
     def last_copy(self, calls):
         """The copy that the last one of the next calls uses."""

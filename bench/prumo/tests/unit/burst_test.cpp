@@ -46,9 +46,7 @@ TEST(burst, where_nothing_is_held_down_the_shortest_idling_will_do) {
   EXPECT_EQ(burst.at("settled"), true);
 }
 
-TEST(burst, waking_up_is_not_taken_for_a_power_limit) {
-  EXPECT_EQ(tried(burst_of({}, {.turn_seconds = 0.97e-3})), 1u);
-}
+TEST(burst, waking_up_is_not_taken_for_a_power_limit) { EXPECT_EQ(tried(burst_of({}, {.turn_seconds = 0.97e-3})), 1u); }
 
 TEST(burst, idles_longer_until_the_device_tells_of_no_limit_and_is_no_faster) {
   const json burst = burst_of({.needed_idling = 0.4}, {.turn_seconds = 1.04e-3, .throttled_in_turns = true});
