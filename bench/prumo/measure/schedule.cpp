@@ -6,13 +6,13 @@
 #include "measure/time_shares.hpp"
 #include "results/process_runs.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -116,10 +116,10 @@ void scheduler::tell_overlong(double seconds) {
   if (overlong_) return;
   overlong_ = true;
   progress_.clear();
-  fmt::print(stderr,
-             "prumo: note: calling each chosen case once takes about {}, longer than the budget of {}. Each case is "
-             "verified and gets one sample, however long that takes\n",
-             format_duration(seconds), format_duration(options_.budget_seconds));
+  print_error(
+      fmt::format("prumo: note: calling each chosen case once takes about {}, longer than the budget of {}. Each case "
+                  "is verified and gets one sample, however long that takes\n",
+                  format_duration(seconds), format_duration(options_.budget_seconds)));
 }
 
 /// What the states of power will take that the first process run owes.
