@@ -142,12 +142,19 @@ void prepared_case<Exec>::fill_outputs(case_arrays arrays) {
 }
 
 template <class Exec>
-check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call, kept_reference* kept) {
-  fill_outputs(copies_.front());
+bool prepared_case<Exec>::reads_results() const {
+  return std::ranges::any_of(specifications_,
+                             [](const array_specification& it) { return it.role == array_role::input_output; });
+}
+
+template <class Exec>
+check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call, kept_reference* kept,
+                                         std::size_t copy) {
+  fill_outputs(copies_.at(copy));
   if (call) {
     call();
   } else {
-    run(0);
+    run(copy);
   }
   context_.fence();
 
@@ -155,9 +162,10 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   std::vector<Kokkos::View<std::byte*, Kokkos::HostSpace>> mirrors;
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
     if (specifications_[which].role == array_role::input) continue;
-    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
+    const bytes_view& allocation = allocations_[copy * specifications_.size() + which];
+    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocation));
     outputs[which] = {mirrors.back().data(), specifications_[which], choice_.type,
-                      detail::element_order(copies_.front()[which]), element_count(specifications_[which])};
+                      detail::element_order(copies_[copy][which]), element_count(specifications_[which])};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);

@@ -51,12 +51,16 @@ class prepared_case {
   std::size_t array_count() const { return specifications_.size(); }
   array_memory memory_of(std::size_t copy, std::size_t which) const;
 
-  /// Fills the outputs of the first copy with NaN, runs once, and compares with the reference: every entry where that
-  /// takes `budget` operations or fewer, else of evenly chosen parts, the first and last among them. Inputs are not
-  /// filled again, so what an earlier call did to them is found, too.
-  /// `call` takes the place of run(0) where given: a replay of recorded calls, say. Parts that `kept` has are not
+  /// Whether a call reads what an earlier one wrote: there is an array that is input and output.
+  bool reads_results() const;
+
+  /// Fills the outputs of one copy with NaN, runs once, and compares with the reference: every entry where that takes
+  /// `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
+  /// `call` takes the place of run(copy) where given: a replay of recorded calls, say. Inputs are not
+  /// filled again, so what an earlier call did to them is found, too. Parts that `kept` has are not
   /// computed again, and those that are computed are added to it.
-  check_result verify(double budget, const std::function<void()>& call = {}, kept_reference* kept = nullptr);
+  check_result verify(double budget, const std::function<void()>& call = {}, kept_reference* kept = nullptr,
+                      std::size_t copy = 0);
 
  private:
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
