@@ -7,6 +7,7 @@
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/pack_run.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
 namespace prumo::detail {
@@ -36,37 +37,12 @@ struct softmax_device_partition {
   }
 };
 
-/// Neighbouring elements that may begin and end within a pack: `head` elements, then `whole` elements that are packs,
-/// then others. The elements outside of packs, the ends, are fewer than two packs. A thread takes one of them.
-template <class T, class Index>
-struct softmax_run {
-  static constexpr int pack_elements = device_pack_elements<T>;
-
-  int head = 0;
-  int ends = 0;
-  Index whole;
-
-  KOKKOS_FORCEINLINE_FUNCTION static softmax_run of(const T* first, Index count) {
-    const auto element = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(first) / sizeof(T));
-    const int to_pack = static_cast<int>((0u - element) % static_cast<unsigned>(pack_elements));
-    const int head = count < to_pack ? static_cast<int>(count) : to_pack;
-    const Index whole = (count - head) / pack_elements * pack_elements;
-    return {head, static_cast<int>(count - whole), whole};
-  }
-  /// A run that is taken as it is, without ends.
-  KOKKOS_FORCEINLINE_FUNCTION static softmax_run without_ends(Index count) { return {0, 0, count}; }
-
-  KOKKOS_FORCEINLINE_FUNCTION bool has_end_for(int thread) const { return thread < ends; }
-  KOKKOS_FORCEINLINE_FUNCTION Index end_of(int thread) const { return thread < head ? thread : whole + thread; }
-};
-
 /// Whether rows are neighbouring elements, and those of the source begin at the same place of a pack as those of the
 /// target: packs that are read can then be written.
 template <class T>
 bool softmax_have_same_packs(const softmax_problem<T>& problem) {
-  const auto place = [](const T* data) { return reinterpret_cast<std::uintptr_t>(data) % sizeof(device_pack<T>); };
   return problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
-         place(problem.source) == place(problem.target) &&
+         place_in_pack<T>(problem.source) == place_in_pack<T>(problem.target) &&
          (problem.rows == 1 || (problem.source_row_stride - problem.target_row_stride) % device_pack_elements<T> == 0);
 }
 

@@ -95,7 +95,7 @@ struct softmax_running_statistics {
 template <class T, class Formula, int Packs, bool InPacks, int Threads>
 class softmax_stretch {
   using C = compute_t<T>;
-  using run = softmax_run<T, std::int64_t>;
+  using run = pack_run<T, std::int64_t>;
 
  public:
   static constexpr std::int64_t tile = std::int64_t{Threads} * Packs * run::pack_elements;

@@ -16,7 +16,7 @@ namespace prumo::detail {
 template <class T, class Formula, int Packs, bool InPacks, int Threads, int Group = 0>
 class softmax_short_rows_kernel {
   using C = compute_t<T>;
-  using run = softmax_run<T, int>;
+  using run = pack_run<T, int>;
 
  public:
   static constexpr int most_threads = Threads;
@@ -82,7 +82,7 @@ class softmax_short_rows_kernel {
 template <class T, class Formula>
 class softmax_tile_kernel {
   using C = compute_t<T>;
-  using run = softmax_run<T, int>;
+  using run = pack_run<T, int>;
   using pack = device_pack<T>;
   static constexpr int pack_elements = device_pack_elements<T>;
   /// Numbers of a row that a thread holds, of which it computes so many steps' worth as the row has.
@@ -143,15 +143,15 @@ class softmax_tile_kernel {
       T* const target = target_ + begin * columns_;
       const run parts = run::of(source, rows * columns_);
       // In scratch memory the run's packs are packs, too.
-      T* const tile = scratch + (pack_elements - parts.head) % pack_elements;
-      copy_run(source, tile, parts, thread);
+      T* const tile = scratch + place_in_pack(source);
+      copy_run<packs, most_threads>(source, tile, parts, thread);
       member.team_barrier();
       for (int first = 0; first < rows; first += rows_at_once) {
         finish_row(tile + (first + thread / group_) * columns_, first + thread / group_ < rows, thread & (group_ - 1));
       }
       member.team_barrier();
       if (same_packs_) {
-        copy_run(tile, target, parts, thread);
+        copy_run<packs, most_threads>(tile, target, parts, thread);
       } else {
         for (int at = thread; at < rows * columns_; at += most_threads) target[at] = tile[at];
       }
@@ -162,25 +162,6 @@ class softmax_tile_kernel {
  private:
   /// Teams that keep a large device busy.
   static constexpr std::int64_t teams_wanted = 1024;
-
-  /// All loads before the first store.
-  KOKKOS_FORCEINLINE_FUNCTION static void copy_run(const T* from, T* to, const run& parts, int thread) {
-    const auto* const from_packs = reinterpret_cast<const pack*>(from + parts.head);
-    auto* const to_packs = reinterpret_cast<pack*>(to + parts.head);
-    const int pack_count = parts.whole / pack_elements;
-    pack held[packs];
-    PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      const int place = i * most_threads + thread;
-      if (place < pack_count) held[i] = from_packs[place];
-    }
-    if (parts.has_end_for(thread)) to[parts.end_of(thread)] = from[parts.end_of(thread)];
-    PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      const int place = i * most_threads + thread;
-      if (place < pack_count) to_packs[place] = held[i];
-    }
-  }
 
   /// A group's row of the tile. All threads of a group must call.
   KOKKOS_FORCEINLINE_FUNCTION void finish_row(T* row, bool is_there, int lane) const {
