@@ -56,6 +56,32 @@ void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem,
   }
 }
 
+/// Whether rows are short and lie one behind the other.
+template <class T>
+bool softmax_fits_tiles(const softmax_problem<T>& problem) {
+  return problem.columns <= softmax_device_partition<T>::longest_row_of_tile && problem.source_column_stride == 1 &&
+         problem.target_column_stride == 1 &&
+         (problem.rows == 1 ||
+          (problem.source_row_stride == problem.columns && problem.target_row_stride == problem.columns));
+}
+
+template <class Formula, class Exec, class T>
+void launch_softmax_tiles(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("tiles");
+  constexpr int most = softmax_device_partition<T>::elements_of_tile_row;
+  const int group = group_threads((problem.columns + most - 1) / most, exchange_threads);
+  const std::int64_t elements = (problem.columns + group - 1) / group;
+  const auto launch = [&]<int Elements>() {
+    launch_teams(ctx.instance(), label, softmax_tile_kernel<T, Formula, Elements>(problem, group));
+  };
+  if (elements <= 2) return launch.template operator()<2>();
+  if constexpr (most > 4) {
+    if (elements > 6) return launch.template operator()<8>();
+    if (elements > 4) return launch.template operator()<6>();
+  }
+  launch.template operator()<4>();
+}
+
 /// Rows of any strides.
 template <class Formula, class Exec, class T>
 void launch_strided_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
@@ -83,8 +109,14 @@ void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) 
   using partition = softmax_device_partition<T>;
   const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(T));
   if (problem.rows >= softmax_long_partition::many_rows && row_bytes <= softmax_long_partition::cached_row_bytes) {
-    launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, InPacks>(problem));
-    return;
+    constexpr int most = partition::most_threads;
+    if constexpr (InPacks) {
+      // Of shorter rows the cache holds twice the number. Then one team computes while another one loads.
+      if (row_bytes <= softmax_long_partition::cached_row_bytes / 4) {
+        return launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, true, most / 2>(problem));
+      }
+    }
+    return launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, InPacks, most>(problem));
   }
   constexpr std::int64_t held =
       std::int64_t{softmax_long_partition::threads} * partition::packs_of_segment * partition::pack_elements;
@@ -103,11 +135,7 @@ void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& prob
                     : launch_long_softmax<Formula, false>(ctx, problem);
   }
   if (softmax_has_whole_packs(problem)) return launch_short_softmax<Formula>(ctx, problem, false);
-  using tiles = softmax_tile_kernel<T, Formula>;
-  if (tiles::can_take(problem)) {
-    static const std::string label = softmax_label<Formula>("tiles");
-    return launch_teams(ctx.instance(), label, tiles(problem));
-  }
+  if (softmax_fits_tiles(problem)) return launch_softmax_tiles<Formula>(ctx, problem);
   // Of the shortest rows hardly anything would be in packs.
   if (in_packs && problem.columns >= 2 * device_pack_elements<T>) {
     return launch_short_softmax<Formula>(ctx, problem, true);

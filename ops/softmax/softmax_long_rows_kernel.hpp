@@ -153,14 +153,14 @@ class softmax_stretch {
 };
 
 /// A team a row.
-template <class T, class Formula, bool InPacks>
+template <class T, class Formula, bool InPacks, int Threads>
 class softmax_long_rows_kernel {
   using C = compute_t<T>;
   using partition = softmax_device_partition<T>;
 
  public:
-  static constexpr int most_threads = partition::most_threads;
-  static constexpr int resident_teams = 1;
+  static constexpr int most_threads = Threads;
+  static constexpr int resident_teams = partition::most_threads / Threads;
 
   explicit softmax_long_rows_kernel(const softmax_problem<T>& problem) : problem_(problem) {}
 

@@ -78,42 +78,29 @@ class softmax_short_rows_kernel {
 
 /// Short rows that lie one behind the other. A team's rows together are a run, which goes through its scratch memory,
 /// so that the device's memory is read and written in packs, however long a row is. A group of threads takes a row, of
-/// the shortest ones several after each other.
-template <class T, class Formula>
+/// the shortest ones several after each other. Elements: the numbers of a row that a thread has.
+template <class T, class Formula, int Elements>
 class softmax_tile_kernel {
   using C = compute_t<T>;
   using run = pack_run<T, int>;
   using pack = device_pack<T>;
   static constexpr int pack_elements = device_pack_elements<T>;
-  /// Numbers of a row that a thread holds, of which it computes so many steps' worth as the row has.
-  static constexpr int most_elements = sizeof(T) == 8 ? 8 : 16;
-  static constexpr int elements_of_step = 2;
   /// Packs of a tile that a thread copies: what keeps enough of memory under way.
   static constexpr int packs = 4;
 
  public:
   static constexpr int most_threads = 256;
-  static constexpr int resident_teams = 4;
-  /// From here on, packs fill a row's threads.
-  static constexpr std::int64_t longest_row = 128;
+  static constexpr int resident_teams = sizeof(T) == 8 ? 4 : 6;
 
-  /// Whether rows lie as this kernel wants them.
-  static bool can_take(const softmax_problem<T>& problem) {
-    return problem.columns <= longest_row && problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
-           (problem.rows == 1 ||
-            (problem.source_row_stride == problem.columns && problem.target_row_stride == problem.columns));
-  }
-
-  explicit softmax_tile_kernel(const softmax_problem<T>& problem)
+  softmax_tile_kernel(const softmax_problem<T>& problem, int group)
       : source_(problem.source),
         target_(problem.target),
         rows_(problem.rows),
         columns_(static_cast<int>(problem.columns)),
-        group_(group_threads((problem.columns + most_elements - 1) / most_elements, exchange_threads)),
-        elements_((columns_ + group_ - 1) / group_),
+        group_(group),
         same_packs_(softmax_have_same_packs(problem)) {
-    // A tile of one row for each group fits, because a group's row has at most most_elements a thread.
-    static_assert(most_elements * sizeof(T) <= packs * sizeof(pack));
+    // A tile of one row for each group fits, because a group's row has at most Elements a thread.
+    static_assert(Elements * sizeof(T) <= packs * sizeof(pack));
     const std::int64_t at_once = most_threads / group_;
     const std::int64_t most = most_threads * packs * pack_elements / (at_once * columns_);
     rounds_ = static_cast<int>(std::clamp<std::int64_t>(rows_ / (at_once * teams_wanted), 1, most));
@@ -137,6 +124,7 @@ class softmax_tile_kernel {
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * rows_of_tile;
     for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * rows_of_tile; begin < rows_;
          begin += step) {
+      if (begin >= step) member.team_barrier();  // the last tile may still be read
       const std::int64_t rest = rows_ - begin;
       const int rows = rest < rows_of_tile ? static_cast<int>(rest) : rows_of_tile;
       const T* const source = source_ + begin * columns_;
@@ -147,7 +135,12 @@ class softmax_tile_kernel {
       copy_run<packs, most_threads>(source, tile, parts, thread);
       member.team_barrier();
       for (int first = 0; first < rows; first += rows_at_once) {
-        finish_row(tile + (first + thread / group_) * columns_, first + thread / group_ < rows, thread & (group_ - 1));
+        const int row = first + thread / group_;
+        if (columns_ == 1) {
+          if (row < rows) finish_single(tile[row]);
+        } else {
+          finish_row(tile + row * columns_, row < rows ? columns_ : 0, thread & (group_ - 1));
+        }
       }
       member.team_barrier();
       if (same_packs_) {
@@ -155,7 +148,6 @@ class softmax_tile_kernel {
       } else {
         for (int at = thread; at < rows * columns_; at += most_threads) target[at] = tile[at];
       }
-      member.team_barrier();
     }
   }
 
@@ -163,37 +155,38 @@ class softmax_tile_kernel {
   /// Teams that keep a large device busy.
   static constexpr std::int64_t teams_wanted = 1024;
 
+  /// A row of one element: it is its own maximum, and the sum is 1, if it is a number that is not infinite.
+  KOKKOS_FORCEINLINE_FUNCTION static void finish_single(T& element) {
+    const C x = load(element);
+    const C kept = Formula::keeps_exponentials ? C(1) + (x - x) : x;
+    element = static_cast<T>(Formula::from_kept(kept, x, Formula::row_factor(C(1))));
+  }
+
   /// A group's row of the tile. All threads of a group must call.
-  KOKKOS_FORCEINLINE_FUNCTION void finish_row(T* row, bool is_there, int lane) const {
-    C values[most_elements];
+  KOKKOS_FORCEINLINE_FUNCTION void finish_row(T* row, int count, int lane) const {
+    T* const own = row + lane;
+    const int left = count - lane;
+    C values[Elements];
     C largest = softmax_lowest<C>();
-    for_elements([&](int element) {
-      const int index = element * group_ + lane;
-      values[element] = is_there && index < columns_ ? load(row[index]) : softmax_lowest<C>();
+    PRUMO_UNROLL
+    for (int element = 0; element < Elements; ++element) {
+      values[element] = element * group_ < left ? load(own[element * group_]) : softmax_lowest<C>();
       largest = Kokkos::fmax(largest, values[element]);
-    });
+    }
     const C shift = softmax_shift(join_neighbours(group_, largest, join_maxima{}));
     C sum = C(0);
-    for_elements([&](int element) {
+    PRUMO_UNROLL
+    for (int element = 0; element < Elements; ++element) {
       const C exponential = prumo::exp(values[element] - shift);
       if constexpr (Formula::keeps_exponentials) values[element] = exponential;
       sum = sum + exponential;
-    });
+    }
     const C factor = Formula::row_factor(join_neighbours(group_, sum, join_sums{}));
-    for_elements([&](int element) {
-      const int index = element * group_ + lane;
-      if (is_there && index < columns_) row[index] = static_cast<T>(Formula::from_kept(values[element], shift, factor));
-    });
-  }
-
-  /// Calls `work` for the elements that a thread has of a row, in steps. All indices are constants for the compiler.
-  template <class Work>
-  KOKKOS_FORCEINLINE_FUNCTION void for_elements(const Work& work) const {
     PRUMO_UNROLL
-    for (int element = 0; element < most_elements; element += elements_of_step) {
-      if (element >= elements_) break;
-      PRUMO_UNROLL
-      for (int i = 0; i < elements_of_step; ++i) work(element + i);
+    for (int element = 0; element < Elements; ++element) {
+      if (element * group_ < left) {
+        own[element * group_] = static_cast<T>(Formula::from_kept(values[element], shift, factor));
+      }
     }
   }
 
@@ -202,7 +195,6 @@ class softmax_tile_kernel {
   std::int64_t rows_;
   int columns_;
   int group_;
-  int elements_;  ///< of a row, of a thread
   bool same_packs_;
   int rounds_ = 1;
 };
