@@ -58,7 +58,7 @@ std::string ceiling_store::key_of(std::string_view probe, const fleet_device& de
   const std::string dtype = described == nullptr ? group.dtype : probe_type(*described, group.dtype);
   if (!depends_on_size(probe)) return fmt::format("{} {} {} {}", probe, implementation, device.label(), dtype);
   return fmt::format("{} {} {} {} {:.0f} {}", probe, implementation, device.label(), dtype,
-                     group.bytes_per_array.value_or(0), which.cache);
+                     group.size_of_probes().value_or(0), which.cache);
 }
 
 bool ceiling_store::offers(const fleet_device& device, const char* probe, const std::string& dtype) const {
@@ -164,9 +164,10 @@ const planned_group* ceiling_store::describe(const probe_need& need, const plann
     probe.compute_mode = "strict";
     auto request = make_case_request<protocol::resolve_request>(probe.op, probe.dtype, probe.layout, json::object(),
                                                                 json::object());
-    if (group.bytes_per_array) request.bytes_per_array = static_cast<std::int64_t>(*group.bytes_per_array);
+    const std::optional<double> bytes = group.size_of_probes();
+    if (bytes) request.bytes_per_array = static_cast<std::int64_t>(*bytes);
     probe.set_resolved(fleet_.worker(device.worker).resolve(request));
-    probe.bytes_per_array = group.bytes_per_array;
+    probe.bytes_per_array = bytes;
     probe.cases.push_back(
         {need.device, "resident", std::nullopt, need.cache, need.implementation, std::nullopt, need.dispatch});
     return &probe;
@@ -186,7 +187,7 @@ std::vector<live_probe*> ceiling_store::begin(const planned_group& group, const 
   std::erase_if(probes_, [&](auto& entry) {
     const live_probe& probe = *entry.second;
     const bool other = depends_on_size(probe.group.op) &&
-                       (probe.group.bytes_per_array != group.bytes_per_array || probe.group.dtype != group.dtype);
+                       (probe.group.bytes_per_array != group.size_of_probes() || probe.group.dtype != group.dtype);
     if (other && !current_.contains(entry.first)) entry.second->measured.release();
     return other && !current_.contains(entry.first);
   });
