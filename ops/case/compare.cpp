@@ -162,12 +162,11 @@ check_result compare(const std::vector<host_output>& outputs, std::int64_t parts
 
   std::atomic<std::int64_t> next{0};
   const auto look_at_parts = [&](worst_entry& worst) {
-    std::vector<reference_entry> entries;
+    std::vector<reference_entry> scratch;
     for (std::int64_t step = next++; step < checked_parts; step = next++) {
       const std::int64_t part = checked_parts <= 1 ? 0 : (parts - 1) * step / (checked_parts - 1);
-      entries.clear();
-      reference(part, entries);
-      for (const reference_entry& expected : entries) worst.take(outputs, expected);
+      scratch.clear();
+      for (const reference_entry& expected : reference(part, scratch)) worst.take(outputs, expected);
     }
   };
   const std::size_t threads = host_threads::sharing(checked_parts);

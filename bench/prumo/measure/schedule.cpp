@@ -118,7 +118,8 @@ scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
   std::vector<double> probes_useful;
   for (const planned_group& group : groups) {
     double common = 0;
-    for (const probe_need& need : ceilings_.needs(group)) {
+    // What it will count is not known yet.
+    for (const probe_need& need : ceilings_.needs(group, nullptr)) {
       const planned_group* probe = ceilings_.describe(need, group);
       if (probe == nullptr) continue;
       const planned_case& planned = probe->cases.front();
