@@ -109,7 +109,8 @@ std::string input_name(const std::string& path) { return path == "-" ? "standard
 
 std::string read_text(const std::string& path, const input_limits& limits) {
   if (path.empty()) {
-    throw results_error(results_error::cause::input, "the name of a file to read is empty; is a shell variable not set?");
+    throw results_error(results_error::cause::input,
+                        "the name of a file to read is empty; is a shell variable not set?");
   }
   return input_reader(path, limits).read();
 }

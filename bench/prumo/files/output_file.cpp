@@ -42,7 +42,8 @@ file_descriptor open_stream(const std::string& path) {
     }
     if (errno != ENXIO) throw_system_error(path, refused, errno);
     if (std::chrono::steady_clock::now() - begin >= limit) {
-      throw results_error(results_error::cause::io, fmt::format("{}: is a pipe from which nobody reads", sanitize(path)));
+      throw results_error(results_error::cause::io,
+                          fmt::format("{}: is a pipe from which nobody reads", sanitize(path)));
     }
     std::this_thread::sleep_for(pause);
   }

@@ -37,8 +37,8 @@ class output_file {
   /// What the file will lose when it is replaced (links, an owner), each a sentence for the user.
   [[nodiscard]] const std::vector<std::string>& losses() const { return losses_; }
 
-  /// Replaces the content of a regular file, so that readers see the old or the new content and never a part. Appends to
-  /// a stream. Writes nothing where there is no file.
+  /// Replaces the content of a regular file, so that readers see the old or the new content and never a part. Appends
+  /// to a stream. Writes nothing where there is no file.
   /// \throws results_error (io) that names the file and the system's reason; a regular file keeps its content then
   void write(std::string_view content) const;
 

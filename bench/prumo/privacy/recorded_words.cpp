@@ -23,7 +23,8 @@ constexpr auto recorded_groups = std::to_array<variable_group>({
      "TARGET_OFFLOAD DEFAULT_DEVICE NUM_TEAMS TEAMS_THREAD_LIMIT ALLOCATOR CANCELLATION TOOL MAX_TASK_PRIORITY"},
     {"GOMP_", "CPU_AFFINITY SPINCOUNT STACKSIZE RTEMS_THREAD_POOLS"},
     {"KMP_",
-     "AFFINITY BLOCKTIME HW_SUBSET LIBRARY STACKSIZE TOPOLOGY_METHOD FORCE_REDUCTION DETERMINISTIC_REDUCTION ALL_THREADS "
+     "AFFINITY BLOCKTIME HW_SUBSET LIBRARY STACKSIZE TOPOLOGY_METHOD FORCE_REDUCTION DETERMINISTIC_REDUCTION "
+     "ALL_THREADS "
      "USE_YIELD INIT_WAIT NEXT_WAIT"},
     {"KOKKOS_",
      "NUM_THREADS DEVICE_ID MAP_DEVICE_ID_BY VISIBLE_DEVICES NUM_DEVICES SKIP_DEVICE TUNE_INTERNALS DISABLE_WARNINGS "
@@ -53,7 +54,8 @@ constexpr auto recorded_groups = std::to_array<variable_group>({
     {"ROCR_", "VISIBLE_DEVICES"},
     {"ROC_", "GLOBAL_CU_MASK ACTIVE_WAIT_TIMEOUT"},
     {"ROCBLAS_",
-     "LAYER USE_HIPBLASLT TENSILE_LIBPATH INTERNAL_FP16_ALT_IMPL DEFAULT_ATOMICS_MODE DEVICE_MEMORY_SIZE STREAM_ORDER_ALLOC "
+     "LAYER USE_HIPBLASLT TENSILE_LIBPATH INTERNAL_FP16_ALT_IMPL DEFAULT_ATOMICS_MODE DEVICE_MEMORY_SIZE "
+     "STREAM_ORDER_ALLOC "
      "CHECK_NUMERICS"},
     {"HIPBLASLT_", "LOG_LEVEL LOG_MASK TENSILE_LIBPATH TUNING_FILE TUNING_OVERRIDE_FILE"},
     {"TENSILE_", "DB SOLUTION_SELECTION_METHOD STREAMK_FIXED_GRID STREAMK_MAX_CUS STREAMK_DYNAMIC_GRID SOLUTION_INDEX"},
@@ -68,11 +70,13 @@ constexpr auto recorded_groups = std::to_array<variable_group>({
     {"TORCH_", "ALLOW_TF32_CUBLAS_OVERRIDE BLAS_PREFER_CUBLASLT BLAS_PREFER_HIPBLASLT COMPILE_DISABLE"},
     {"TORCHINDUCTOR_", "MAX_AUTOTUNE FREEZING"},
     {"PYTORCH_",
-     "ALLOC_CONF CUDA_ALLOC_CONF HIP_ALLOC_CONF NO_CUDA_MEMORY_CACHING TUNABLEOP_ENABLED TUNABLEOP_TUNING JIT NVML_BASED_"
+     "ALLOC_CONF CUDA_ALLOC_CONF HIP_ALLOC_CONF NO_CUDA_MEMORY_CACHING TUNABLEOP_ENABLED TUNABLEOP_TUNING JIT "
+     "NVML_BASED_"
      "CUDA_CHECK"},
     {"XLA_", "FLAGS PYTHON_CLIENT_PREALLOCATE PYTHON_CLIENT_MEM_FRACTION PYTHON_CLIENT_ALLOCATOR"},
     {"JAX_",
-     "PLATFORMS PLATFORM_NAME ENABLE_X64 DEFAULT_MATMUL_PRECISION DISABLE_JIT NUM_CPU_DEVICES CPU_ENABLE_ASYNC_DISPATCH"},
+     "PLATFORMS PLATFORM_NAME ENABLE_X64 DEFAULT_MATMUL_PRECISION DISABLE_JIT NUM_CPU_DEVICES "
+     "CPU_ENABLE_ASYNC_DISPATCH"},
     {"PJRT_", "DEVICE NPROC"},
     {"CUPY_", "TF32 ACCELERATORS GPU_MEMORY_LIMIT COMPILE_WITH_PTX CUDA_PER_THREAD_DEFAULT_STREAM"},
     {"PRUMO_", "VERBOSE"},
@@ -101,12 +105,14 @@ std::string without_url_password(std::string text) {
 
 bool is_variable_name(std::string_view name) {
   const auto fits = [](unsigned char it) { return std::isupper(it) != 0 || std::isdigit(it) != 0 || it == '_'; };
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 && std::ranges::all_of(name, fits);
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, fits);
 }
 
 /// True for `--api-token`, `password`.
 bool names_secret(std::string_view name) {
-  constexpr std::string_view secrets = "token password passwd passphrase pass secret key apikey credential credentials auth";
+  constexpr std::string_view secrets =
+      "token password passwd passphrase pass secret key apikey credential credentials auth";
   std::string word;
   for (const char it : std::string(name) + '-') {
     if (it != '-' && it != '_') {
@@ -142,7 +148,8 @@ class word_filter {
       }
       hide_next_ = word == "-i" || word == "-l";
       const std::size_t at = word.find('@');
-      if (at != std::string::npos && at > 0 && word.find_first_of("/:") > at) return std::string(hidden) + word.substr(at);
+      if (at != std::string::npos && at > 0 && word.find_first_of("/:") > at)
+        return std::string(hidden) + word.substr(at);
     }
     return without_url_password(word);
   }
@@ -153,7 +160,8 @@ class word_filter {
   bool of_sshpass_ = false;
 };
 
-/// The text of a command for a shell, word by word. What stands in quotes and has blanks is a command, too: sh -c '...'.
+/// The text of a command for a shell, word by word. What stands in quotes and has blanks is a command, too: sh -c
+/// '...'.
 std::string recorded_text(std::string_view text) {
   constexpr std::string_view blanks = " \t\n";
   word_filter filter(true);
@@ -190,7 +198,8 @@ std::string recorded_text(std::string_view text) {
 }  // namespace
 
 bool is_recorded_variable(std::string_view name) {
-  return name.find(' ') == std::string_view::npos && std::ranges::any_of(recorded_groups, [&](const variable_group& it) {
+  return name.find(' ') == std::string_view::npos &&
+         std::ranges::any_of(recorded_groups, [&](const variable_group& it) {
            return name.starts_with(it.begin) && holds_word(it.ends, name.substr(it.begin.size()));
          });
 }

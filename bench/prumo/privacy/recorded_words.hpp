@@ -22,9 +22,9 @@ namespace prumo::bench {
 /// Those of the variables that are recorded. \param variables an object of names and values, or null
 [[nodiscard]] nlohmann::json recorded_variables(const nlohmann::json& variables);
 
-/// The words of a command line for the record, with `...` for what may be a secret. This is the value of an option whose
-/// name says so (`--token`), of a variable that is not recorded (`--launcher 'env NAME=... ssh node7'`), a password in a
-/// URL, and the user and key of `ssh -i KEY USER@HOST`.
+/// The words of a command line for the record, with `...` for what may be a secret. This is the value of an option
+/// whose name says so (`--token`), of a variable that is not recorded (`--launcher 'env NAME=... ssh node7'`), a
+/// password in a URL, and the user and key of `ssh -i KEY USER@HOST`.
 [[nodiscard]] std::vector<std::string> recorded_command(std::span<const std::string> words);
 
 /// Replaces the value of each of these options by what `change` makes of it: `--worker VALUE` and `--worker=VALUE`.

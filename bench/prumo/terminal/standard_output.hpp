@@ -14,7 +14,8 @@ void prepare_standard_streams();
 /// standard_output_error() tells it at the end.
 void print_output(std::string_view text);
 
-/// Why something that was printed on standard output is lost: the system's number of the first error; 0: all is written.
+/// Why something that was printed on standard output is lost: the system's number of the first error; 0: all is
+/// written.
 [[nodiscard]] int standard_output_error() noexcept;
 
 /// Prints on standard error. If that fails, there is nobody to tell.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers/python_peers.hpp"
 
+#include "terminal/program_error.hpp"
+
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <grp.h>
 #include <pwd.h>
@@ -9,10 +13,6 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
-
-#include "terminal/program_error.hpp"
-
-#include <fmt/format.h>
 
 namespace prumo::bench {
 namespace {
@@ -56,9 +56,10 @@ void refuse_foreign(const fs::path& path) {
   if (is_ours && !is_open) return;
   throw program_error(
       exit_code::machine_cannot,
-      fmt::format("another user could have changed {} ({}), so its Python is not run. Remove it, or name the Python for "
-                  "peers with PRUMO_PYTHON",
-                  path.string(), is_ours ? "others may write to it" : "it belongs to another user"));
+      fmt::format(
+          "another user could have changed {} ({}), so its Python is not run. Remove it, or name the Python for "
+          "peers with PRUMO_PYTHON",
+          path.string(), is_ours ? "others may write to it" : "it belongs to another user"));
 }
 
 std::string interpreter_of(const fs::path& environment) {
@@ -75,7 +76,8 @@ std::map<std::string, fs::path> find_python_peers(const std::vector<std::string>
     const fs::path python = fs::absolute(fs::path(folder) / "python", ignored);
     for (const auto& entry : fs::directory_iterator(python / "prumo_peers", ignored)) {
       const fs::path& file = entry.path();
-      if (file.extension() == ".py" && !file.stem().string().starts_with("_")) found.emplace(file.stem().string(), python);
+      if (file.extension() == ".py" && !file.stem().string().starts_with("_"))
+        found.emplace(file.stem().string(), python);
     }
   }
   return found;

@@ -80,9 +80,9 @@ void check_same_conditions(const bench_options& options, const json& document, c
                   options.output, changes));
 }
 
-/// Takes cases that an earlier run had no time for out of its document: they are measured now, and their rows would stay
-/// beside the new ones, because they do not tell the implementation.
-/// With `mixed`, also those that lack a process run: all process runs of a result have the same conditions.
+/// Takes cases that an earlier run had no time for out of its document: they are measured now, and their rows would
+/// stay beside the new ones, because they do not tell the implementation. With `mixed`, also those that lack a process
+/// run: all process runs of a result have the same conditions.
 void drop_unmeasured(json& document, std::size_t process_runs, bool mixed) {
   json kept = json::array();
   for (const json& result : document.at("results")) {
@@ -134,9 +134,9 @@ finished_files::finished_files(const bench_files& files, const results_writer& w
     if (written && !file.is_standard_output()) lines_ += line;
     return written;
   };
-  has_results_ = write(files.results, dump_results(document),
-                       fmt::format("results: {} ({} results)\n", sanitize(files.results.path()),
-                                   document.at("results").size()));
+  has_results_ =
+      write(files.results, dump_results(document),
+            fmt::format("results: {} ({} results)\n", sanitize(files.results.path()), document.at("results").size()));
   write(files.table, results_csv(document), fmt::format("table: {}\n", sanitize(files.table.path())));
 }
 

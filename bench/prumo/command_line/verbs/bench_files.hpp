@@ -19,9 +19,7 @@ struct bench_files {
   bool resumed = false;
   nlohmann::json earlier;  ///< what is in `results` if the run is resumed
 
-  [[nodiscard]] bool take_standard_output() const {
-    return results.is_standard_output() || table.is_standard_output();
-  }
+  [[nodiscard]] bool take_standard_output() const { return results.is_standard_output() || table.is_standard_output(); }
 };
 
 /// Finds out about the files before anything is measured. \throws program_error, results_error

@@ -71,10 +71,12 @@ TEST(outputs, a_second_run_is_told_who_writes) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   background_program first(joined({PRUMO_PROGRAM}, bench({"-o", path, "--min-samples", "20"}, "--delay 0.05")));
-  while (!std::filesystem::exists(folder.file(".r.json.lock"))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (!std::filesystem::exists(folder.file(".r.json.lock")))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const program_result second = run_prumo(bench({"-o", path}));
   EXPECT_EQ(second.code, 2);
-  EXPECT_THAT(second.err, HasSubstr("another prumo writes to this file: process " + std::to_string(first.id()) + " on "));
+  EXPECT_THAT(second.err,
+              HasSubstr("another prumo writes to this file: process " + std::to_string(first.id()) + " on "));
   EXPECT_EQ(first.wait().code, 0);
   EXPECT_FALSE(std::filesystem::exists(folder.file(".r.json.lock")));
 }
@@ -147,8 +149,9 @@ TEST(outputs, a_folder_that_vanishes_costs_neither_table_nor_results) {
   EXPECT_EQ(ended.code, 3);
   EXPECT_THAT(ended.out, HasSubstr("1 ok (1 verified)"));
   EXPECT_THAT(ended.out, Not(HasSubstr("results: ")));
-  const std::string before_copy = "place/r.json: cannot be written: No such file or directory; create its folder first; "
-                                  "what it should hold is in ";
+  const std::string before_copy =
+      "place/r.json: cannot be written: No such file or directory; create its folder first; "
+      "what it should hold is in ";
   ASSERT_THAT(ended.err, HasSubstr(before_copy));
   const std::size_t begin = ended.err.find(before_copy) + before_copy.size();
   const std::string copy = ended.err.substr(begin, ended.err.find('\n', begin) - begin);

@@ -123,7 +123,9 @@ TEST_F(output_file_test, what_a_killed_program_left_is_removed_and_blocks_nobody
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(files(), 2u) << "the lock and a temporary file";
-  { const output_file file(path_); }
+  {
+    const output_file file(path_);
+  }
   EXPECT_EQ(files(), 0u);
 }
 
@@ -214,8 +216,7 @@ TEST_F(output_file_test, a_pipe_is_written_and_one_without_a_reader_does_not_han
   output_file(path_).write("through the pipe");
   reader.join();
   EXPECT_EQ(received, "through the pipe");
-  EXPECT_THAT(message_of([&] { output_file(path_).write("x"); }, results_error::cause::io),
-              HasSubstr("nobody reads"));
+  EXPECT_THAT(message_of([&] { output_file(path_).write("x"); }, results_error::cause::io), HasSubstr("nobody reads"));
 }
 
 TEST_F(output_file_test, files_are_compared_by_what_they_are) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "privacy/anonymous.hpp"
 #include "privacy/recorded_words.hpp"
-
 #include "results/results_schema.hpp"
 #include "sample_results.hpp"
 
@@ -22,16 +21,18 @@ using ::testing::Not;
 using words = std::vector<std::string>;
 
 TEST(privacy, only_variables_that_matter_are_recorded) {
-  for (const char* name : {"OMP_NUM_THREADS", "OMP_PLACES", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
-                           "GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_CHECK_", "XLA_FLAGS", "PRUMO_VERBOSE", "PYTHONMALLOC"}) {
+  for (const char* name :
+       {"OMP_NUM_THREADS", "OMP_PLACES", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "GLIBC_TUNABLES", "LD_PRELOAD",
+        "MALLOC_CHECK_", "XLA_FLAGS", "PRUMO_VERBOSE", "PYTHONMALLOC"}) {
     EXPECT_TRUE(is_recorded_variable(name)) << name;
   }
-  for (const char* name : {"PRUMO_TOKEN", "PRUMO_MIRROR", "CUDA_API_KEY", "CUDA_", "OMP_NUM", "OMP_NUM_THREADS PROC_BIND",
-                           "HIP_PASSWORD", "TORCH_HUB_TOKEN", "HOME", "", "_"}) {
+  for (const char* name : {"PRUMO_TOKEN", "PRUMO_MIRROR", "CUDA_API_KEY", "CUDA_", "OMP_NUM",
+                           "OMP_NUM_THREADS PROC_BIND", "HIP_PASSWORD", "TORCH_HUB_TOKEN", "HOME", "", "_"}) {
     EXPECT_FALSE(is_recorded_variable(name)) << name;
   }
-  EXPECT_EQ(recorded_variables({{"OMP_PLACES", "cores"}, {"MKL_TOKEN", "x"}, {"LD_PRELOAD", "http://me:secret@h/x.so"}}),
-            json({{"OMP_PLACES", "cores"}, {"LD_PRELOAD", "http://...@h/x.so"}}));
+  EXPECT_EQ(
+      recorded_variables({{"OMP_PLACES", "cores"}, {"MKL_TOKEN", "x"}, {"LD_PRELOAD", "http://me:secret@h/x.so"}}),
+      json({{"OMP_PLACES", "cores"}, {"LD_PRELOAD", "http://...@h/x.so"}}));
   EXPECT_EQ(recorded_variables(nullptr), json::object());
 }
 
@@ -65,8 +66,8 @@ TEST(privacy, published_files_tell_neither_host_nor_user) {
   json& run = document["run"];
   run["host"] = {{"name", host}, {"system", "Linux"}};
   run["conditions"] = {{"host", host}, {"devices", {{"cuda:0", {{"uuid", "GPU-1"}, {"ecc", true}}}}}};
-  run["command"] = words{"/home/anna/bin/prumo", "-o", "/scratch/anna/r.json", "--launcher", "ssh node7 -v",
-                         "--op", "anna"};
+  run["command"] =
+      words{"/home/anna/bin/prumo", "-o", "/scratch/anna/r.json", "--launcher", "ssh node7 -v", "--op", "anna"};
   run["warnings"] = words{host + ": anna@far said no", "/home/annabel stays"};
   json resumed = run;
   resumed["conditions"]["host"] = "another";
