@@ -302,6 +302,14 @@ json worker_fleet::device_entries() const {
   return entries;
 }
 
+std::vector<int> worker_fleet::process_ids() const {
+  std::vector<int> running;
+  for (const worker_client& worker : workers_) {
+    if (const auto process = worker.process_id()) running.push_back(*process);
+  }
+  return running;
+}
+
 void worker_fleet::quit() noexcept {
   for (worker_client& worker : workers_) worker.quit();
 }
