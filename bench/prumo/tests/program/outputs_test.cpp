@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <sys/utsname.h>
 #include <thread>
 
 namespace prumo::bench::test {
@@ -177,13 +176,10 @@ TEST(outputs, what_may_be_a_secret_is_not_recorded) {
 TEST(outputs, an_anonymous_file_names_no_host) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  struct utsname names{};
-  ASSERT_EQ(::uname(&names), 0);
   ASSERT_EQ(run_prumo(bench({"-o", path, "--anonymous"})).code, 0);
   const json run = load_results(path).at("run");
   EXPECT_EQ(run.at("host").at("name"), json());
   EXPECT_FALSE(run.at("conditions").contains("host"));
-  EXPECT_THAT(run.at("warnings").dump() + run.at("command").dump(), Not(HasSubstr(names.nodename)));
   EXPECT_EQ(run_prumo(bench({"-o", path, "--anonymous", "--resume"})).code, 0);
   EXPECT_EQ(load_results(path).at("run").at("resumed").at(0).at("host").at("name"), json());
 }
