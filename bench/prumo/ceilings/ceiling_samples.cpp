@@ -32,8 +32,8 @@ ceiling_value ceiling_samples::value() const {
   const double fastest = seconds_.size() < enough ? 0.1 * summary.median : summary.minimum;
   ceiling_value result{value_at(summary.median), value_at(fastest), std::nullopt};
   if (const auto interval = interval_by_rounds(seconds_, rounds_)) {
-    result.spread = median_interval{std::min(1.0, interval->low / summary.median),
-                                    std::max(1.0, interval->high / summary.median)};
+    result.spread =
+        median_interval{std::min(1.0, interval->low / summary.median), std::max(1.0, interval->high / summary.median)};
   }
   return result;
 }

@@ -33,12 +33,9 @@ measured_ceilings ceiling_store::find_nearest(const planned_group& group, const 
   const auto listed = device.entry.find("ceilings");
   if (listed == device.entry.end()) return {};
   const std::string host_memory = which.host_memory.value_or("");
-  ceiling_conditions wanted{group.dtype,
-                            which.cache,
-                            which.dispatch,
-                            static_cast<std::uint64_t>(group.bytes_per_array.value_or(0)),
-                            group.compute_mode,
-                            host_memory};
+  ceiling_conditions wanted{group.dtype,        which.cache,
+                            which.dispatch,     static_cast<std::uint64_t>(group.bytes_per_array.value_or(0)),
+                            group.compute_mode, host_memory};
   measured_ceilings found = find_ceilings(*listed, wanted);
   if (group.dtype == "f32") return found;
   wanted.dtype = "f32";

@@ -34,8 +34,8 @@ std::vector<std::optional<std::string>> implementations_of(const protocol::case_
   return {probe.implementations.begin(), probe.implementations.end()};
 }
 
-/// The extents of square products that come close to what a unit can do: large ones, but short beside a request. Which of
-/// two sizes is faster depends on the device, and on how long it can hold its highest clock.
+/// The extents of square products that come close to what a unit can do: large ones, but short beside a request. Which
+/// of two sizes is faster depends on the device, and on how long it can hold its highest clock.
 std::vector<double> extents_of_products(const fleet_device& device, const compute_unit& unit) {
   constexpr double longest_seconds = 0.02;
   constexpr double smallest = 1024, largest = 8192, usual_flops = 1e12;
@@ -83,7 +83,12 @@ std::vector<probe_need> ways_to_probe(std::string_view ceiling, const worker_fle
   need.ceilings = {kind.name};
   // Arithmetic and launches touch no memory worth rotating over; what memory and arithmetic allow is the device's
   // matter, however calls reach it.
-  need.which = {which.device, "resident", std::nullopt, kind.is_cached ? which.cache : "hot", std::nullopt, std::nullopt,
+  need.which = {which.device,
+                "resident",
+                std::nullopt,
+                kind.is_cached ? which.cache : "hot",
+                std::nullopt,
+                std::nullopt,
                 ceiling == "launch" ? which.dispatch : "recorded"};
   std::vector<probe_need> ways;
   const auto add = [&](probe_need way) {

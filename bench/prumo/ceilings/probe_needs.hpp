@@ -24,8 +24,8 @@ struct probe_need {
   std::string key;            ///< the same for all needs that one measurement serves
 };
 
-/// The ways to measure a ceiling by name for a case of a group: one for each implementation of a probe, and one for each
-/// size of a product. Empty if the worker cannot.
+/// The ways to measure a ceiling by name for a case of a group: one for each implementation of a probe, and one for
+/// each size of a product. Empty if the worker cannot.
 [[nodiscard]] std::vector<probe_need> ways_to_probe(std::string_view ceiling, const worker_fleet& fleet,
                                                     const planned_group& group, const planned_case& which);
 

@@ -60,9 +60,9 @@ struct ceiling_conditions {
 };
 
 /// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit,
-/// value}` of this type and cache state. The entry has the same size, or else the nearest one by ratio. `launch` and the
-/// copies are the same for all types; `launch` has an entry for each dispatch, products for each compute mode, and copies
-/// for each kind of host memory.
+/// value}` of this type and cache state. The entry has the same size, or else the nearest one by ratio. `launch` and
+/// the copies are the same for all types; `launch` has an entry for each dispatch, products for each compute mode, and
+/// copies for each kind of host memory.
 [[nodiscard]] measured_ceilings find_ceilings(const nlohmann::json& ceilings, const ceiling_conditions& wanted);
 
 /// Which measured bandwidth is the memory roof of a case.
