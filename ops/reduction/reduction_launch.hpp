@@ -273,7 +273,7 @@ auto make_launcher(context<Exec>& ctx) {
 template <reduction Kind>
 void check_reduction(std::string_view operation, const instance_ref& space, const named_array& x,
                      const named_array& result) {
-  check::usable(operation, space, {result}, {x});
+  check::arrays(operation, space, {result}, {x});
   check::same_scalar_type(operation, {x});
   if (result.array.type != (finds_index(Kind) ? dtype::i64 : x.array.type)) {
     check::throw_argument(operation, finds_index(Kind) ? "a result of i64" : "a result of the type of x", {x, result});
@@ -286,7 +286,6 @@ void run_reduction(std::string_view operation, const context_ref& ctx, const arr
   check_reduction<Kind>(operation, ctx, {"x", x}, {"result", result});
   check::rank(operation, {"result", result}, 0);
   if (!has_empty_result(Kind) && x.size() == 0) check::throw_shape(operation, "at least one element", {{"x", x}});
-  check::no_overlap(operation, ctx, {"result", result}, {"x", x}, aliasing::none);
   with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
     make_launcher<Kind, T>(ctx.as<Exec>()).reduce(x, result.as<reduced_t<Kind, T>>());
   });
@@ -304,8 +303,6 @@ void run_row_reduction(std::string_view operation, const context_ref& ctx, const
   if (!has_empty_result(Kind) && x.extents[0] > 0 && x.extents[1] == 0) {
     check::throw_shape(operation, "rows of at least one element", {{"x", x}});
   }
-  check::distinct_elements(operation, ctx, {"y", y});
-  check::no_overlap(operation, ctx, {"y", y}, {"x", x}, aliasing::none);
   with_space_and_scalar(ctx.space(), x.type, [&]<class Exec, class T> {
     make_launcher<Kind, T>(ctx.as<Exec>())
         .reduce_rows({x.as<const T>(), x.extents[0], x.extents[1], x.strides[0], x.strides[1],

@@ -29,7 +29,7 @@ LAYERS = ("core", "backends", "ops")
 BESIDE = ("machine",)
 PROGRAMS = ("bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
 # The same within the front-end.
-FRONT_END = ("terminal", "statistics", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
+FRONT_END = ("terminal", "statistics", "files", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
              "comparison", "crossover", "command_line/options", "command_line/verbs", "command_line")
 MOST_SOURCES = 25  # of one folder, its tests apart
 

@@ -19,13 +19,6 @@ using nlohmann::json;
 
 json or_null(const std::optional<std::uint64_t>& number) { return number ? json(*number) : json(); }
 
-/// The median of times, null where there is none or it is zero.
-json median_or_null(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  const double median = summarize(values).median;
-  return median > 0 ? json(median) : json();
-}
-
 void append(std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 }  // namespace
@@ -42,7 +35,8 @@ void case_record::set_verification(const protocol::verify_answer& verification) 
   result_["error"] = or_null(verification.error);
   result_["error_bound"] = or_null(verification.error_bound);
   result_["verification"] = {{"method", verification.method.empty() ? json() : json(verification.method)},
-                             {"checked", or_null(verification.checked)}};
+                             {"checked", or_null(verification.checked)},
+                             {"dispatch", verification.dispatch.empty() ? json() : json(verification.dispatch)}};
   if (verification.verified) return;
   wrong_ = true;
   std::string reason = "the result is wrong";

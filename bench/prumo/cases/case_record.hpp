@@ -50,6 +50,8 @@ class case_record {
   [[nodiscard]] bool verified_wrong() const { return wrong_; }
   [[nodiscard]] bool compared() const { return compared_; }
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
+  /// Whether the device told that it held its clock down while the samples were taken.
+  [[nodiscard]] bool throttled() const { return !throttle_.empty(); }
   /// The number of samples of each round.
   [[nodiscard]] const std::vector<std::size_t>& rounds() const { return rounds_; }
 

@@ -4,6 +4,7 @@
 #include "command_line/verbs/verb.hpp"
 #include "results/run_record.hpp"
 #include "terminal/nearest_name.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -74,7 +75,7 @@ void keep_line_breaks(Formatter& formatter) {
 exit_code run_command_line(std::span<const std::string> words) {
   const std::string name = words.size() > 1 ? words[1] : std::string("--help");
   const auto answer = [](const std::string& text) {
-    fmt::print("{}", text);
+    print_output(text);
     return exit_code::done;
   };
   if (name == "--version" || name == "-V") return answer(fmt::format("prumo {}\n", program_version()));

@@ -2,6 +2,7 @@
 #include "results/result_fields.hpp"
 
 #include "statistics/median_interval.hpp"
+#include "statistics/statistics.hpp"
 
 #include <cmath>
 #include <string_view>
@@ -33,6 +34,12 @@ std::optional<double> number_of(const json& value) {
 }
 
 json or_null(const std::optional<double>& number) { return number ? json(*number) : json(); }
+
+json median_or_null(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const double median = summarize(values).median;
+  return median > 0 ? json(median) : json();
+}
 
 std::string named_values(const json& object) {
   std::string text;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/interrupt.hpp"
 
+#include "terminal/standard_output.hpp"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -18,7 +20,6 @@ constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 std::atomic<bool> requested{false};
 std::array<int, 2> wake_pipe{-1, -1};
 std::array<struct sigaction, caught_signals.size()> earlier_actions{};
-struct sigaction earlier_pipe_action{};
 
 extern "C" void prumo_bench_on_signal(int number) {
   const int saved_errno = errno;
@@ -51,17 +52,13 @@ interrupt_guard::interrupt_guard() {
     // nohup and background shells start programs with signals ignored, and mean it.
     if (earlier_actions[i].sa_handler != SIG_IGN) ::sigaction(caught_signals[i], &action, nullptr);
   }
-  struct sigaction ignore{};
-  ignore.sa_handler = SIG_IGN;
-  ::sigemptyset(&ignore.sa_mask);
-  ::sigaction(SIGPIPE, &ignore, &earlier_pipe_action);
+  prepare_standard_streams();  // a worker that dies closes its pipe
 }
 
 interrupt_guard::~interrupt_guard() {
   for (std::size_t i = 0; i < caught_signals.size(); ++i) {
     ::sigaction(caught_signals[i], &earlier_actions[i], nullptr);
   }
-  ::sigaction(SIGPIPE, &earlier_pipe_action, nullptr);
   ::close(wake_pipe[0]);
   ::close(wake_pipe[1]);
   wake_pipe = {-1, -1};

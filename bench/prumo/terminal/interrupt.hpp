@@ -11,7 +11,8 @@ class interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP ask the program to stop instead of ending it, and SIGPIPE is ignored.
+/// While it lives, SIGINT, SIGTERM and SIGHUP ask the program to stop instead of ending it. What is written to the pipe
+/// of a dead worker fails with an error, also afterwards (prepare_standard_streams()).
 /// A second signal of the same kind ends the program at once: the results file is valid at any moment. One at a time.
 class interrupt_guard {
  public:

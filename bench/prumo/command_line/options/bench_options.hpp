@@ -21,6 +21,8 @@ struct bench_options {
   std::string against;         ///< another build, whose workers are measured in turns with these; empty: none
   std::optional<double> gate;  ///< the share by which this build may be slower
   bool resume = false;
+  bool force = false;        ///< replace older results
+  bool anonymous = false;    ///< leave out who measured
   bool allow_mixed = false;  ///< resume even if builds, machine or settings have changed
   bool list_only = false;
   std::vector<std::string> command;     ///< the words of the command line, for the record

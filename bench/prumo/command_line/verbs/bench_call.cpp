@@ -4,6 +4,7 @@
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/bench.hpp"
 #include "command_line/verbs/verb.hpp"
+#include "files/file_identity.hpp"
 #include "plan/suites.hpp"
 #include "statistics/run_plan.hpp"
 #include "terminal/text.hpp"
@@ -37,8 +38,8 @@ class bench_call : public verb_call {
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
   std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_, process_runs_;
-  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, allow_mixed_ = false, list_ = false,
-       tune_ = false;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, force_ = false, anonymous_ = false,
+       allow_mixed_ = false, list_ = false, tune_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
@@ -115,14 +116,15 @@ void bench_call::add_options(CLI::App& app) {
                  "not tell")
       ->type_name("PERCENT")
       ->group("Two builds");
-  app.add_option("-o,--output", output_, "write the results (JSON) to this file; - is standard output")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_option("--csv", csv_, "also write the results as CSV, for spreadsheets")->type_name("FILE")->group("Output");
+  add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
+  add_output(app, "--csv", csv_, "also write the results as CSV, for spreadsheets");
+  add_anonymous(app, anonymous_);
   add_words(app, "--with", references_, "show published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
-  CLI::Option* resume =
-      app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")->group("Output");
+  CLI::Option* force = add_force(app, force_);
+  CLI::Option* resume = app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")
+                            ->excludes(force)
+                            ->group("Output");
   app.add_flag("--allow-mixed", allow_mixed_,
                "resume although host, build, libraries, driver, power limit or threads have changed; each result tells "
                "which run measured it")
@@ -234,12 +236,14 @@ exit_code bench_call::run(std::vector<std::string> command) {
   options.common.workers.against = against_;
   options.gate = read_gate();
   options.resume = resume_;
+  options.force = force_;
+  options.anonymous = anonymous_;
   options.allow_mixed = allow_mixed_;
   options.list_only = list_;
   options.command = std::move(command);
   options.suite = suite_;
   options.references = split_list("--with", references_);
-  if (options.resume && (options.output.empty() || options.output == "-")) {
+  if (options.resume && (options.output.empty() || is_standard_output(options.output))) {
     throw program_error(exit_code::wrong_usage, "--resume needs the results file to continue: name it with -o FILE");
   }
   return run_bench(options);
@@ -265,6 +269,7 @@ const verb bench_verb{
   prumo bench --op add --list                   what would be measured
   prumo bench --full -o all.json                everything; after an interruption:
   prumo bench --full -o all.json --resume       continue the run in the file
+  prumo bench --quick -o r.json --force         replace the results of an earlier run in r.json
   prumo bench --against ../old/build/openmp --op gemm,softmax --gate 3%   is this build slower than that one?
   prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
   prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'

@@ -4,12 +4,10 @@
 #include "results/results_schema.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/standard_output.hpp"
 #include "workers/worker_discovery.hpp"
 
 #include <fmt/format.h>
-
-#include <cstdio>
-#include <tuple>
 
 namespace prumo::bench {
 namespace {
@@ -55,17 +53,15 @@ exit_code with_fleet(const fleet_options& options, device_facts facts,
     open_fleet(fleet, options, facts);
     return use(fleet);
   } catch (const interrupted&) {
-    fmt::print(stderr, "prumo: interrupted: nothing was finished\n");
+    print_error("prumo: interrupted: nothing was finished\n");
     return exit_code::interrupted;
   }
 }
 
-void check_output(const std::string& path) {
-  if (!path.empty() && path != "-") std::ignore = results_writer(path, json::object(), json::array());
-}
-
 void list_devices(const worker_fleet& fleet) {
-  for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
+  for (const fleet_device& device : fleet.devices()) {
+    print_output(fmt::format("{}  {}\n", device.id, device.summary.name));
+  }
 }
 
 json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet) {
@@ -76,13 +72,15 @@ json devices_document(const std::vector<std::string>& command, const worker_flee
 }
 
 void print_notes(std::span<const std::string> notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "prumo: note: {}\n", note);
+  for (const std::string& note : notes) print_error(fmt::format("prumo: note: {}\n", note));
 }
 
-void print_report(std::string_view text, const std::string& output) {
-  std::FILE* to = output == "-" ? stderr : stdout;
-  fmt::print(to, "{}", text);
-  std::fflush(to);
+void print_report(std::string_view text, bool output_is_taken) {
+  if (output_is_taken) {
+    print_error(text);
+  } else {
+    print_output(text);
+  }
 }
 
 exit_code exit_code_of(gate_outcome outcome) {
