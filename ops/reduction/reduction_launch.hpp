@@ -10,6 +10,7 @@
 #include "device/reduction_device_nest.hpp"
 #include "device/reduction_device_rows.hpp"
 #include "device/reduction_device_segments.hpp"
+#include "device/reduction_device_short_rows.hpp"
 #include "host/reduction_host_axes.hpp"
 #include "host/reduction_host_columns.hpp"
 #include "problem/reduction_policy.hpp"
@@ -17,6 +18,7 @@
 #include <prumo/context_ref.hpp>
 #include <prumo/detail/device/ordered_teams.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/memory.hpp>
 
 #include <string>
 #include <string_view>
@@ -206,6 +208,18 @@ class reduction_launcher {
   }
 
   void reduce_rows_on_device(const row_problem& problem) {
+    if constexpr (Policy::indexed) {
+      // The only element of a row is number 0, whatever it is. The bits of the integer are those of the double.
+      if (problem.columns == 1) {
+        const array_ref positions(problem.results, dtype::f64, {problem.rows}, {problem.result_stride},
+                                  memory_kind_of<typename Exec::memory_space>());
+        return fill(instance_ref(context_), 0.0, positions);
+      }
+    }
+    using short_rows = short_row_reduction_device_kernel<row_policy>;
+    if (short_rows::can_take(problem)) {
+      return launch_teams(context_.instance(), labels_.rows, short_rows(row_policy_on_device(policy_), problem));
+    }
     const auto segments = reduction_segments_on_device::of(problem.rows, problem.columns, sizeof(stored));
     if (segments.count == 1) {
       launch_rows(problem);

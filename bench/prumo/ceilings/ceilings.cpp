@@ -97,11 +97,12 @@ const planned_group* ceiling_store::describe(const probe_need& need, const plann
     probe.compute_mode = need.compute_mode;
     auto request = make_case_request<protocol::resolve_request>(
         probe.op, probe.dtype, probe.layout, need.shape.is_null() ? json::object() : need.shape, json::object());
-    if (need.shape.is_null() && group.bytes_per_array) {
-      request.bytes_per_array = static_cast<std::int64_t>(*group.bytes_per_array);
+    const std::optional<double> bytes = group.size_of_probes();
+    if (need.shape.is_null() && bytes) {
+      request.bytes_per_array = static_cast<std::int64_t>(*bytes);
     }
     probe.set_resolved(fleet_.worker(fleet_.devices()[need.which.device].worker).resolve(request));
-    probe.bytes_per_array = group.bytes_per_array;
+    probe.bytes_per_array = bytes;
     probe.cases.push_back(need.which);
     return &probe;
   } catch (const request_refused&) {
@@ -121,7 +122,7 @@ std::vector<live_probe*> ceiling_store::begin(const planned_group& group, const 
   for (const probe_need& need : wanted) current_.insert(need.key);
   std::erase_if(probes_, [&](auto& entry) {
     live_probe& probe = *entry.second;
-    const bool differs = probe.group.bytes_per_array != group.bytes_per_array || probe.group.dtype != group.dtype;
+    const bool differs = probe.group.bytes_per_array != group.size_of_probes() || probe.group.dtype != group.dtype;
     const bool is_large = !probe.need.shape.is_null();
     const bool is_sized = ceiling_named(probe.need.ceilings.front()).is_sized;
     const bool goes = (is_large || (is_sized && differs)) && !current_.contains(entry.first);

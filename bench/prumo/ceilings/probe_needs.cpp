@@ -52,7 +52,7 @@ std::string key_of(const probe_need& need, const fleet_device& device, const pla
   return fmt::format("{} {} {} {} {} {} {} {} {} {:.0f}", need.op, need.which.implementation.value_or(""),
                      device.label(), need.dtype, need.compute_mode, need.shape.dump(), need.which.cache,
                      need.which.dispatch, need.which.host_memory.value_or(""),
-                     is_sized ? group.bytes_per_array.value_or(0) : 0);
+                     is_sized ? group.size_of_probes().value_or(0) : 0);
 }
 
 }  // namespace

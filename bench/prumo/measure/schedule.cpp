@@ -88,7 +88,7 @@ std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::s
   std::ranges::stable_sort(groups, {}, [&](const planned_group& group) {
     double call = times_.usual_call_seconds(group, group.cases.front());
     if (call < long_call) call = 0;
-    return std::tuple(call, group.bytes_per_array.value_or(0), types.at(group.dtype));
+    return std::tuple(call, group.size_of_probes().value_or(0), types.at(group.dtype));
   });
   return groups;
 }

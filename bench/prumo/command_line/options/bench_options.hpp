@@ -3,6 +3,7 @@
 
 #include "cases/measure_options.hpp"
 #include "plan/plan_options.hpp"
+#include "plan/random_shapes.hpp"
 #include "workers/fleet_options.hpp"
 
 #include <optional>
@@ -27,6 +28,7 @@ struct bench_options {
   bool list_only = false;
   std::vector<std::string> command;     ///< the words of the command line, for the record
   std::string suite;                    ///< measured instead of what `plan` chooses; empty: none
+  random_shapes shapes;                 ///< measured instead of the sizes of `plan`, if there are any
   std::vector<std::string> references;  ///< sets of published figures to show below the table
 };
 

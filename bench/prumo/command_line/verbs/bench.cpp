@@ -10,6 +10,7 @@
 #include "plan/suites.hpp"
 #include "privacy/anonymous.hpp"
 #include "reports/bench_table.hpp"
+#include "reports/random_shapes_report.hpp"
 #include "reports/suite_report.hpp"
 #include "results/published_figures.hpp"
 #include "results/result_fields.hpp"
@@ -84,9 +85,10 @@ std::string closing_lines(const bench_options& options, const std::string& files
   return lines;
 }
 
-/// What others published beside what was measured.
-std::string published_lines(const bench_options& options, const json& document, const text_style& style) {
+/// What stands below the table: the sum over random shapes, and what others published.
+std::string lines_below(const bench_options& options, const json& document, const text_style& style) {
   std::string lines;
+  if (options.shapes.count > 0) lines += '\n' + random_shapes_report(document, style) + '\n';
   if (!options.suite.empty()) {
     const suite& which = find_suite(options.suite);
     const std::vector<std::string> name{which.reference};
@@ -122,10 +124,15 @@ exit_code interrupted_end(const bench_options& options, const bench_files& files
   return exit_code::interrupted;
 }
 
+bench_plan chosen_plan(const bench_options& options, worker_fleet& fleet) {
+  if (!options.suite.empty()) return make_suite_plan(find_suite(options.suite), options.plan, fleet);
+  if (options.shapes.count > 0) return make_random_plan(options.shapes, options.plan, fleet);
+  return make_plan(options.plan, fleet);
+}
+
 exit_code measure(const bench_options& options, bench_files& files, worker_fleet& fleet, steady_time started,
                   machine_watch& machine) {
-  const bench_plan plan = options.suite.empty() ? make_plan(options.plan, fleet)
-                                                : make_suite_plan(find_suite(options.suite), options.plan, fleet);
+  const bench_plan plan = chosen_plan(options, fleet);
   std::vector<std::string> notes = fleet.notes();
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
   const std::vector<std::string> same = same_program_notes(fleet);
@@ -177,9 +184,9 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
   const finished_files finished(files, writer, document);
   const bool output_taken = files.take_standard_output();
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
-  const build_report report =
-      options.against.empty() ? build_report{bench_table(document, style) + published_lines(options, document, style)}
-                              : report_builds(document, options, style);
+  const build_report report = options.against.empty()
+                                  ? build_report{bench_table(document, style) + lines_below(options, document, style)}
+                                  : report_builds(document, options, style);
   print_report(report.text + closing_lines(options, finished.lines(), document, resources, outcome), output_taken);
   const exit_code of_gate = options.gate ? exit_code_of(report.gate) : exit_code::done;
   if (outcome.wrong > 0 || of_gate == exit_code::no) return finished.tell(exit_code::no);
