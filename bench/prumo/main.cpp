@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/command_line.hpp"
 #include "results/results_file.hpp"
+#include "terminal/output.hpp"
 #include "terminal/program_error.hpp"
 #include "workers/worker_client.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 using prumo::bench::exit_code;
 
 exit_code complain(exit_code code, const std::string& message) {
-  fmt::print(stderr, "prumo: {}\n", message);
+  prumo::bench::print_message(message);
   return code;
 }
 

@@ -5,7 +5,9 @@
 #include "measure/power_states.hpp"
 #include "measure/time_shares.hpp"
 #include "results/process_runs.hpp"
+#include "results/result_fields.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/output.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -173,10 +175,10 @@ void scheduler::tell_overlong(double seconds) {
   if (overlong_) return;
   overlong_ = true;
   progress_.clear();
-  fmt::print(stderr,
-             "prumo: note: calling each chosen case once takes about {}, longer than the budget of {}. Each case is "
-             "verified and gets one sample, however long that takes\n",
-             format_duration(seconds), format_duration(options_.budget_seconds));
+  print_message(
+      fmt::format("note: calling each chosen case once takes about {}, longer than the budget of {}. Each case is "
+                  "verified and gets one sample, however long that takes",
+                  format_duration(seconds), format_duration(options_.budget_seconds)));
 }
 
 /// What the states of power will take that the first process run owes.
@@ -309,6 +311,8 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen,
   outcome.kept = kept_;
   for (const json& result : writer_.results()) {
     if (result.at("status") == "failed") ++(result.at("verified") == false ? outcome.wrong : outcome.failed);
+    if (result.at("status") == "ok") ++outcome.measured;
+    if (lacked_memory(result)) ++outcome.lacking_memory;
   }
   progress_.clear();
   ceilings_.release(true);

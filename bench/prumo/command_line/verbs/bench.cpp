@@ -17,6 +17,7 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/output.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/units.hpp"
 #include "workers/worker_discovery.hpp"
@@ -64,8 +65,8 @@ std::string command_of(const json& run) {
   std::string text;
   for (const json& word : run.value("command", json::array())) {
     const std::string plain = word.is_string() ? word.get<std::string>() : word.dump();
-    const bool quoted = plain.empty() || plain.find_first_of(" \t'\"$") != std::string::npos;
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", quoted ? "'" : "", plain, quoted ? "'" : "");
+    // The file may come from someone else, so what is suggested is this program, whatever ran there.
+    text += text.empty() ? "prumo" : fmt::format(" {}", shell_quoted(plain));
   }
   return text;
 }
@@ -98,24 +99,26 @@ void check_same_conditions(const bench_options& options, const json& document, c
                                 "change of build cannot be noticed",
                                 options.output)});
   }
-  std::string changes;
+  std::vector<std::string> changes;
   for (const condition_change& it : changed_conditions(before, now)) {
-    changes += fmt::format("\n  {}: {} in the file, {} now", it.what, sanitize(it.before), sanitize(it.now));
+    changes.push_back(fmt::format("  {}: {} in the file, {} now", it.what, it.before, it.now));
   }
   if (changes.empty()) return;
   if (options.allow_mixed) {
-    print_notes(
-        std::vector{fmt::format("the results of this run are added to others that were measured under other "
-                                "conditions; run_id tells them apart:{}",
-                                changes)});
+    changes.insert(changes.begin(),
+                   "the results of this run are added to others that were measured under other conditions; run_id "
+                   "tells them apart:");
+    print_notes(changes);
     return;
   }
-  throw program_error(
-      exit_code::wrong_usage,
-      fmt::format("{} cannot be resumed under other conditions, because its times and the new ones could not be "
-                  "compared:{}\nRestore these conditions, or name another file with -o to measure everything anew. "
-                  "With --allow-mixed this run is added all the same: each result then tells the run that measured it",
-                  options.output, changes));
+  changes.emplace_back(
+      "Restore these conditions, or name another file with -o to measure everything anew. With --allow-mixed this run "
+      "is added all the same: each result then tells the run that measured it");
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("{} cannot be resumed under other conditions, because its times and the new ones "
+                                  "could not be compared:",
+                                  options.output),
+                      changes);
 }
 
 /// Takes cases that an earlier run had no time for out of its file: they are measured now, and their rows would stay
@@ -217,7 +220,7 @@ exit_code interrupted_end(const bench_options& options, results_writer& writer, 
       told += fmt::format(" in {}; the same command with --resume continues", options.output);
     }
   }
-  fmt::print(stderr, "prumo: interrupted: {}\n", told);
+  print_message(fmt::format("interrupted: {}", told));
   return exit_code::interrupted;
 }
 
@@ -234,7 +237,7 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   }
   print_notes(notes);
   if (options.list_only) {
-    fmt::print("{}", plan_table(plan, fleet, style_for(STDOUT_FILENO)));
+    print_lines(stdout, plan_table(plan, fleet, style_for(STDOUT_FILENO)));
     return exit_code::done;
   }
 
@@ -254,8 +257,8 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   progress shown;
   scheduler schedule(fleet, writer, shown, options.measure, started);
   run_outcome outcome;
+  const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shape.empty();
   try {
-    const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shape.empty();
     const auto next_runs = [&](std::size_t finished) {
       if (options.against.empty()) return finished;
       shown.clear();
@@ -283,7 +286,14 @@ exit_code measure(const bench_options& options, worker_fleet& fleet, steady_time
   print_report(report.text + closing_lines(options, document, resources, outcome), output_taken ? "-" : "");
   const exit_code of_gate = options.gate ? exit_code_of(report.gate) : exit_code::done;
   if (outcome.wrong > 0 || of_gate == exit_code::no) return exit_code::no;
-  return outcome.failed > 0 ? exit_code::machine_cannot : of_gate;
+  if (outcome.failed > 0) return exit_code::machine_cannot;
+  // Sizes that nobody asked for may be too large for a machine; its table says which.
+  if (outcome.lacking_memory > 0 && (sizes_chosen || outcome.measured == 0)) {
+    print_message(
+        fmt::format("{} cases did not fit into memory; the table says what they need", outcome.lacking_memory));
+    return exit_code::machine_cannot;
+  }
+  return of_gate;
 }
 
 }  // namespace

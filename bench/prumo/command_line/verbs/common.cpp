@@ -4,9 +4,12 @@
 #include "results/results_schema.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/output.hpp"
+#include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <tuple>
@@ -53,9 +56,12 @@ exit_code with_fleet(const fleet_options& options, device_facts facts,
   worker_fleet fleet(discover_workers(options.workers), options.client);
   try {
     open_fleet(fleet, options, facts);
-    return use(fleet);
+    const exit_code code = use(fleet);
+    if (fleet.absent().empty() || code != exit_code::done) return code;
+    print_message(fmt::format("not there, although asked for or part of prumo: {}", fmt::join(fleet.absent(), ", ")));
+    return exit_code::machine_cannot;
   } catch (const interrupted&) {
-    fmt::print(stderr, "prumo: interrupted: nothing was finished\n");
+    print_message("interrupted: nothing was finished");
     return exit_code::interrupted;
   }
 }
@@ -65,7 +71,9 @@ void check_output(const std::string& path) {
 }
 
 void list_devices(const worker_fleet& fleet) {
-  for (const fleet_device& device : fleet.devices()) fmt::print("{}  {}\n", device.id, device.summary.name);
+  for (const fleet_device& device : fleet.devices()) {
+    print_lines(stdout, fmt::format("{}  {}\n", sanitize(device.id), sanitize(device.summary.name)));
+  }
 }
 
 json devices_document(const std::vector<std::string>& command, const worker_fleet& fleet) {
@@ -76,12 +84,12 @@ json devices_document(const std::vector<std::string>& command, const worker_flee
 }
 
 void print_notes(std::span<const std::string> notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "prumo: note: {}\n", note);
+  for (const std::string& note : notes) print_message(fmt::format("note: {}", sanitize(note)));
 }
 
 void print_report(std::string_view text, const std::string& output) {
   std::FILE* to = output == "-" ? stderr : stdout;
-  fmt::print(to, "{}", text);
+  print_lines(to, text);
   std::fflush(to);
 }
 

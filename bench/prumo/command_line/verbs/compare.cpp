@@ -11,6 +11,7 @@
 #include "results/published_figures.hpp"
 #include "results/results_file.hpp"
 #include "terminal/nearest_name.hpp"
+#include "terminal/output.hpp"
 #include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
 
@@ -218,7 +219,6 @@ exit_code compare_call::run(std::vector<std::string> command) {
   check_value_is_told(compared, view.by);
   judge_cases(compared, view.judged_with, interleaved);
   notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
-  for (std::string& note : notes) note = sanitize(note);
   print_notes(notes);
   compared.notes = notes;
 
@@ -230,7 +230,7 @@ exit_code compare_call::run(std::vector<std::string> command) {
   const verdict_counts counts = count_verdicts(compared);
   const std::size_t judged = counts.same + counts.faster + counts.slower + counts.unclear;
   if (judged == 0 && counts.broke == 0 && (view.gated || counts.refused > 0)) {
-    fmt::print(stderr, "prumo: none of these cases could be compared; the table says why\n");
+    print_message("none of these cases could be compared; the table says why");
     return exit_code::wrong_usage;
   }
   return view.gated ? exit_code_of(report_gate(compared, view.judged_with).outcome) : exit_code::done;

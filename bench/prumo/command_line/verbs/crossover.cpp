@@ -13,6 +13,7 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/output.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/text_plot.hpp"
 #include "workers/worker_discovery.hpp"
@@ -80,7 +81,8 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
   const std::vector<crossover_workload> workloads = workloads_of(options);
   if (options.list_only) {
     for (const crossover_workload& it : workloads) {
-      fmt::print("{}: {}, from {} to {}\n", it.name, it.title, it.text(it.smallest), it.text(it.largest));
+      print_lines(stdout,
+                  fmt::format("{}: {}, from {} to {}\n", it.name, it.title, it.text(it.smallest), it.text(it.largest)));
     }
     return exit_code::done;
   }
@@ -120,7 +122,7 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
     fleet.quit();
     machine.finish();
     if (!writer.results().empty()) finish(options, writer, std::move(crossings), machine);
-    fmt::print(stderr, "prumo: interrupted: {} results are finished\n", writer.results().size());
+    print_message(fmt::format("interrupted: {} results are finished", writer.results().size()));
     return exit_code::interrupted;
   }
   fleet.quit();

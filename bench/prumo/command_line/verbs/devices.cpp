@@ -4,6 +4,7 @@
 #include "command_line/verbs/common.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "reports/device_table.hpp"
+#include "terminal/output.hpp"
 #include "workers/unserved_gpus.hpp"
 
 #include <CLI/CLI.hpp>
@@ -49,7 +50,7 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
   fleet.quit();
   const bool to_output = options.json || options.output == "-";
   if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
-  if (options.json && options.output != "-") fmt::print("{}", dump_results(document));
+  if (options.json && options.output != "-") print_lines(stdout, dump_results(document));
   if (!options.json) {
     print_report(devices_table(document.at("devices"), style_for(to_output ? STDERR_FILENO : STDOUT_FILENO)),
                  options.output);

@@ -7,6 +7,7 @@
 #include "command_line/verbs/common.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "reports/roofline_report.hpp"
+#include "terminal/output.hpp"
 #include "terminal/text_plot.hpp"
 
 #include <CLI/CLI.hpp>
@@ -37,7 +38,7 @@ void show(const roofline_options& options, json document) {
   for (json& device : document["devices"]) device["rooflines"] = rooflines_json(rooflines_of(device, options.dtypes));
   if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
   if (options.json_only) {
-    if (options.output != "-") fmt::print("{}", dump_results(document));
+    if (options.output != "-") print_lines(stdout, dump_results(document));
     return;
   }
   const text_style style = style_for(options.output == "-" ? STDERR_FILENO : STDOUT_FILENO);
