@@ -98,6 +98,9 @@ function(prumo_long_formulas)
   _prumo_is_own_folder(is_prumos_own)
   if(is_prumos_own)
     set(folder TARGET_DIRECTORY prumo_ops)
+    if(TARGET prumo_cases)
+      list(APPEND folder prumo_cases)
+    endif()
   endif()
   # The precompiled headers were compiled with other flags.
   set_source_files_properties(

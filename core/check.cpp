@@ -2,7 +2,7 @@
 #include "overlap.hpp"
 #include <prumo/check.hpp>
 
-#include <algorithm>
+#include <array>
 #include <string>
 
 namespace prumo::check {
@@ -42,83 +42,9 @@ void usable_array(std::string_view operation, const instance_ref& space, const n
   }
 }
 
-/// Whether arrays are what most calls give: of the same extents, without gaps, row-major, in memory that `space` can
-/// access, and no output meets another array but an input that is the very same. No check would refuse them, and to see
-/// that takes a quarter of the time of all checks one after the other.
-bool are_ordinary(const instance_ref& space, arguments outputs, arguments inputs) {
-  const array_ref& first = outputs.begin()->array;
-  if (first.rank < 0 || first.rank > max_rank) return false;
-  std::int64_t count = 1, most_bytes = 8;  // no element has more
-  for (int dimension = first.rank - 1; dimension >= 0; --dimension) {
-    const std::int64_t extent = first.extents[dimension];
-    if (extent <= 0 || first.strides[dimension] != count) return false;
-    if (__builtin_mul_overflow(most_bytes, extent, &most_bytes)) return false;
-    count *= extent;
-  }
-  const auto fits = [&](const array_ref& array) {
-    if (array.data == nullptr || array.rank != first.rank || !can_access(space.space(), array.memory)) return false;
-    for (int dimension = 0; dimension < first.rank; ++dimension) {
-      if (array.extents[dimension] != first.extents[dimension] ||
-          array.strides[dimension] != first.strides[dimension]) {
-        return false;
-      }
-    }
-    return true;
-  };
-  const auto are_apart = [&](const array_ref& one, const array_ref& other) {
-    const auto a = reinterpret_cast<std::uintptr_t>(one.data), b = reinterpret_cast<std::uintptr_t>(other.data);
-    return (a < b ? b - a : a - b) >= static_cast<std::uintptr_t>(count) * dtype_size(a < b ? one.type : other.type);
-  };
-  for (const named_array& input : inputs) {
-    if (!fits(input.array)) return false;
-  }
-  for (const named_array* output = outputs.begin(); output != outputs.end(); ++output) {
-    if (output->array.read_only || !fits(output->array)) return false;
-    for (const named_array* other = outputs.begin(); other != output; ++other) {
-      if (!are_apart(output->array, other->array)) return false;
-    }
-    for (const named_array& input : inputs) {
-      const bool is_same = input.array.data == output->array.data && input.array.type == output->array.type;
-      if (!is_same && !are_apart(output->array, input.array)) return false;
-    }
-  }
-  return true;
-}
-
-void usable_space(std::string_view operation, const instance_ref& space) {
-  if (const char* const reason = space.why_unusable(); reason != nullptr) {
-    throw argument_error(std::string(operation) + ": " + reason);
-  }
-}
-
-/// The bytes from an array's first element to its last one, or 0 where that takes a closer look: at negative strides,
-/// at numbers whose products might not fit, or at an array without elements.
-std::uintptr_t spanned_bytes(const array_ref& array) {
-  std::uint64_t last = 0, bits = 0;
-  for (int dimension = 0; dimension < array.rank; ++dimension) {
-    const auto steps = static_cast<std::uint64_t>(array.extents[dimension] - 1);
-    const auto stride = static_cast<std::uint64_t>(array.strides[dimension]);
-    bits |= steps | stride;
-    last += steps * stride;
-  }
-  // The products of max_rank pairs of numbers below 2^28 are below 2^62 in bytes, also added up.
-  return bits >> 28 == 0 ? (last + 1) * dtype_size(array.type) : 0;
-}
-
-/// Whether one array begins behind the end of the other one: what most pairs of arrays do, and what costs a third of
-/// the search for shared bytes.
-bool are_behind_each_other(const array_ref& one, const array_ref& other) {
-  const std::uintptr_t bytes = spanned_bytes(one), other_bytes = spanned_bytes(other);
-  const auto begin = reinterpret_cast<std::uintptr_t>(one.data);
-  const auto other_begin = reinterpret_cast<std::uintptr_t>(other.data);
-  return bytes != 0 && other_bytes != 0 &&
-         (begin < other_begin ? other_begin - begin >= bytes : begin - other_begin >= other_bytes);
-}
-
 /// The arrays have no byte in common, or alias_error: `operation: expected EXPECTED; ...`.
 void apart(std::string_view operation, const instance_ref& space, const named_array& output, const named_array& other,
            std::string_view expected) {
-  if (are_behind_each_other(output.array, other.array)) return;
   const detail::overlap found = detail::shared_bytes(bytes_of(output.array), bytes_of(other.array));
   if (found == detail::overlap::none) return;
   const std::string begin = std::string(operation) + ": expected " + std::string(expected) + "; ";
@@ -130,63 +56,13 @@ void apart(std::string_view operation, const instance_ref& space, const named_ar
                     "vouch for them with context::set_vouches_for_overlap()");
 }
 
-}  // namespace
-
-void throw_shape(std::string_view operation, std::string_view expected, arguments arrays) {
-  throw shape_error(message(operation, expected, arrays));
-}
-
-void throw_argument(std::string_view operation, std::string_view expected, arguments arrays) {
-  throw argument_error(message(operation, expected, arrays));
-}
-
-void usable(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs) {
-  usable_space(operation, space);
-  for (const named_array& output : outputs) {
-    usable_array(operation, space, output);
-    if (output.array.read_only) throw_argument(operation, "an output that may be written to", {output});
+void apart_from_input(std::string_view operation, const instance_ref& space, const named_array& output,
+                      const named_array& input, aliasing allowed) {
+  if (allowed == aliasing::none) {
+    apart(operation, space, output, input, "an output that is apart from the inputs");
+  } else if (!same_elements(output.array, input.array)) {
+    apart(operation, space, output, input, "an output that is apart from the inputs, or exactly one of them");
   }
-  for (const named_array& input : inputs) usable_array(operation, space, input);
-}
-
-void same_scalar_type(std::string_view operation, arguments arrays) {
-  const dtype type = arrays.begin()->array.type;
-  if (!is_scalar_type(type)) throw_argument(operation, "arrays of f32, f64, f16 or bf16", arrays);
-  for (const named_array& each : arrays) {
-    if (each.array.type != type) throw_argument(operation, "arrays of the same type", arrays);
-  }
-}
-
-void rank(std::string_view operation, const named_array& array, int rank) {
-  if (array.array.rank == rank) return;
-  throw_argument(operation, std::string(array.name) + " to have rank " + std::to_string(rank), {array});
-}
-
-bool have_same_extents(const array_ref& first, const array_ref& second) {
-  return first.rank == second.rank && std::equal(first.extents, first.extents + first.rank, second.extents);
-}
-
-void same_extents(std::string_view operation, arguments arrays, std::string_view expected) {
-  for (const named_array* each = arrays.begin() + 1; each < arrays.end(); ++each) {
-    if (!have_same_extents(arrays.begin()->array, each->array)) throw_shape(operation, expected, arrays);
-  }
-}
-
-bool broadcasts_to(const array_ref& array, const array_ref& target) {
-  const int missing = target.rank - array.rank;
-  for (int dimension = 0; dimension < array.rank && missing >= 0; ++dimension) {
-    const std::int64_t extent = array.extents[dimension];
-    if (extent != 1 && extent != target.extents[missing + dimension]) return false;
-  }
-  return missing >= 0;
-}
-
-void no_overlap(std::string_view operation, const instance_ref& space, const named_array& output,
-                const named_array& input, aliasing allowed) {
-  if (allowed == aliasing::in_place && same_elements(output.array, input.array)) return;
-  apart(operation, space, output, input,
-        allowed == aliasing::in_place ? "an output that is apart from the inputs, or exactly one of them"
-                                      : "an output that is apart from the inputs");
 }
 
 void distinct_elements(std::string_view operation, const instance_ref& space, const named_array& output) {
@@ -202,9 +78,132 @@ void distinct_elements(std::string_view operation, const instance_ref& space, co
                     "context::set_vouches_for_overlap()");
 }
 
+/// dtype_size() and can_access() as tables. A jump for each would take longer than the look below.
+constexpr auto bytes_of_element = [] {
+  std::array<std::uint8_t, static_cast<std::size_t>(dtype::i64) + 1> bytes{};
+  for (std::size_t type = 0; type < bytes.size(); ++type) {
+    bytes[type] = static_cast<std::uint8_t>(dtype_size(static_cast<dtype>(type)));
+  }
+  return bytes;
+}();
+constexpr auto is_accessible = [] {
+  std::array<std::array<bool, static_cast<std::size_t>(memory_kind::other) + 1>,
+             static_cast<std::size_t>(space_kind::hip) + 1>
+      answers{};
+  for (std::size_t space = 0; space < answers.size(); ++space) {
+    for (std::size_t memory = 0; memory < answers[space].size(); ++memory) {
+      answers[space][memory] = can_access(static_cast<space_kind>(space), static_cast<memory_kind>(memory));
+    }
+  }
+  return answers;
+}();
+
+/// What a short look at an array tells. It answers all questions about most arrays, and only the others are searched:
+/// the checks are a large part of what a call costs the host.
+struct short_look {
+  std::uintptr_t begin;
+  /// The bytes from the first element to the last one. 0 if that takes a closer look: the array has no element, a
+  /// negative stride, or numbers whose products might not fit.
+  std::uintptr_t bytes = 0;
+
+  explicit short_look(const array_ref& array) : begin(reinterpret_cast<std::uintptr_t>(array.data)) {
+    std::uint64_t reach = 0, bits = 0;
+    for (int dimension = 0; dimension < array.rank; ++dimension) {
+      const auto steps = static_cast<std::uint64_t>(array.extents[dimension] - 1);
+      const auto stride = static_cast<std::uint64_t>(array.strides[dimension]);
+      bits |= steps | stride;
+      reach += steps * stride;
+    }
+    // The products of max_rank pairs of numbers below 2^28 are below 2^62 in bytes, also added up.
+    if (bits >> 28 == 0) bytes = (reach + 1) * bytes_of_element[static_cast<std::size_t>(array.type)];
+  }
+
+  bool is_complete() const { return bytes != 0; }
+
+  /// Whether one array begins behind the end of the other one.
+  bool is_apart_from(const short_look& other) const {
+    return is_complete() && other.is_complete() &&
+           (begin < other.begin ? other.begin - begin >= bytes : begin - other.begin >= other.bytes);
+  }
+};
+
+/// Whether each stride is larger than the reach of all later dimensions, so that no element has two indices. The short
+/// look at the array is complete.
+bool is_nested(const array_ref& array) {
+  std::int64_t reach = 0;
+  for (int dimension = array.rank - 1; dimension >= 0; --dimension) {
+    const std::int64_t steps = array.extents[dimension] - 1, stride = array.strides[dimension];
+    if (stride <= reach && steps != 0) return false;
+    reach += steps * stride;
+  }
+  return true;
+}
+
+/// The short look at an array that work on `space` can use, or the error of usable_array().
+short_look usable_look(std::string_view operation, const instance_ref& space, const named_array& argument) {
+  const array_ref& array = argument.array;
+  const bool has_rank = static_cast<unsigned>(array.rank) <= unsigned{max_rank};
+  if (!has_rank || array.data == nullptr ||
+      !is_accessible[static_cast<std::size_t>(space.space())][static_cast<std::size_t>(array.memory)]) {
+    usable_array(operation, space, argument);
+  }
+  const short_look look(array);
+  if (!look.is_complete()) usable_array(operation, space, argument);
+  return look;
+}
+
+}  // namespace
+
+void throw_shape(std::string_view operation, std::string_view expected, arguments arrays) {
+  throw shape_error(message(operation, expected, arrays));
+}
+
+void throw_argument(std::string_view operation, std::string_view expected, arguments arrays) {
+  throw argument_error(message(operation, expected, arrays));
+}
+
+void throw_scalar_type(std::string_view operation, arguments arrays) {
+  throw_argument(
+      operation,
+      is_scalar_type(arrays.begin()->array.type) ? "arrays of the same type" : "arrays of f32, f64, f16 or bf16",
+      arrays);
+}
+
+void throw_rank(std::string_view operation, const named_array& array, int rank) {
+  throw_argument(operation, std::string(array.name) + " to have rank " + std::to_string(rank), {array});
+}
+
+void arrays(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs,
+            aliasing allowed) {
+  if (const char* const reason = space.why_unusable(); reason != nullptr) {
+    throw argument_error(std::string(operation) + ": " + reason);
+  }
+  for (const named_array* output = outputs.begin(); output != outputs.end(); ++output) {
+    const short_look look = usable_look(operation, space, *output);
+    if (output->array.read_only) throw_argument(operation, "an output that may be written to", {*output});
+    if (!look.is_complete() || !is_nested(output->array)) distinct_elements(operation, space, *output);
+    for (const named_array* other = outputs.begin(); other != output; ++other) {
+      if (look.is_apart_from(short_look(other->array))) continue;
+      apart(operation, space, *output, *other, "outputs that are apart from each other");
+    }
+    for (const named_array& input : inputs) {
+      if (look.is_apart_from(usable_look(operation, space, input))) continue;
+      apart_from_input(operation, space, *output, input, allowed);
+    }
+  }
+}
+
+bool broadcasts_to(const array_ref& array, const array_ref& target) {
+  const int missing = target.rank - array.rank;
+  for (int dimension = 0; dimension < array.rank && missing >= 0; ++dimension) {
+    const std::int64_t extent = array.extents[dimension];
+    if (extent != 1 && extent != target.extents[missing + dimension]) return false;
+  }
+  return missing >= 0;
+}
+
 void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs) {
-  if (are_ordinary(space, outputs, inputs)) return usable_space(operation, space);
-  usable(operation, space, outputs, inputs);
+  arrays(operation, space, outputs, inputs, aliasing::in_place);
   same_extents(operation, outputs, "outputs of the same extents");
   const array_ref& first = outputs.begin()->array;
   for (const named_array& input : inputs) {
@@ -212,13 +211,6 @@ void elementwise(std::string_view operation, const instance_ref& space, argument
     throw shape_error(std::string(operation) +
                       ": expected arrays of the same extents, or inputs that broadcast to the output; got " +
                       list(inputs) + "; " + list(outputs));
-  }
-  for (const named_array* output = outputs.begin(); output != outputs.end(); ++output) {
-    distinct_elements(operation, space, *output);
-    for (const named_array* other = outputs.begin(); other != output; ++other) {
-      apart(operation, space, *output, *other, "outputs that are apart from each other");
-    }
-    for (const named_array& input : inputs) no_overlap(operation, space, *output, input, aliasing::in_place);
   }
 }
 

@@ -1,42 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/detail/loop_nest.hpp>
 
-#include <algorithm>
-#include <utility>
-
 namespace prumo::detail {
+namespace {
 
-int normalise_loop_nest(int count, int rank, std::int64_t* extents, std::int64_t (*strides)[max_rank]) {
-  int order[max_rank];
-  int kept = 0;
-  for (int dimension = 0; dimension < rank; ++dimension) {
-    if (extents[dimension] != 1) order[kept++] = dimension;
+/// The stride of an array in a dimension of the first array, to which it broadcasts.
+std::int64_t stride_of(const array_ref& array, const array_ref& first, int dimension) {
+  const int own = dimension - (first.rank - array.rank);
+  return own < 0 || array.extents[own] == 1 ? 0 : array.strides[own];
+}
+
+}  // namespace
+
+int fill_loop_nest(int count, const array_ref* const* arrays, std::int64_t* extents,
+                   std::int64_t (*strides)[max_rank]) {
+  const array_ref& first = *arrays[0];
+  const auto move_dimension = [&](int from, int to) {
+    extents[to] = extents[from];
+    for (int which = 0; which < count; ++which) strides[which][to] = strides[which][from];
+  };
+
+  int rank = 0;
+  for (int dimension = 0; dimension < first.rank; ++dimension) {
+    const std::int64_t extent = first.extents[dimension];
+    if (extent == 1) continue;
+    int place = rank++;
+    for (; place > 0 && strides[0][place - 1] < first.strides[dimension]; --place) move_dimension(place - 1, place);
+    extents[place] = extent;
+    for (int which = 0; which < count; ++which) strides[which][place] = stride_of(*arrays[which], first, dimension);
   }
-  // Sorts by insertion, because std::stable_sort would allocate a buffer at every call of an operation.
-  for (int step = 1; step < kept; ++step) {
-    for (int at = step; at > 0 && strides[0][order[at - 1]] < strides[0][order[at]]; --at) {
-      std::swap(order[at - 1], order[at]);
-    }
+  if (rank == 0) {
+    extents[0] = 1;
+    for (int which = 0; which < count; ++which) strides[which][0] = 1;
+    return 1;
   }
 
-  std::int64_t merged_extents[max_rank] = {1};
-  std::int64_t merged_strides[max_rank][max_rank];
-  for (int which = 0; which < count; ++which) merged_strides[which][0] = 1;
-  int merged = 0;
-  for (int step = 0; step < kept; ++step) {
-    const int dimension = order[step];
-    bool joins = merged > 0;
+  int last = 0;
+  for (int dimension = 1; dimension < rank; ++dimension) {
+    bool joins = true;
     for (int which = 0; joins && which < count; ++which) {
-      joins = merged_strides[which][merged - 1] == strides[which][dimension] * extents[dimension];
+      joins = strides[which][last] == strides[which][dimension] * extents[dimension];
     }
-    if (!joins) merged_extents[merged++] = 1;
-    merged_extents[merged - 1] *= extents[dimension];
-    for (int which = 0; which < count; ++which) merged_strides[which][merged - 1] = strides[which][dimension];
+    const std::int64_t merged = joins ? extents[last] : 1;
+    if (!joins) ++last;
+    move_dimension(dimension, last);
+    extents[last] *= merged;
   }
-  merged = std::max(merged, 1);
-  std::copy_n(merged_extents, merged, extents);
-  for (int which = 0; which < count; ++which) std::copy_n(merged_strides[which], merged, strides[which]);
-  return merged;
+  return last + 1;
 }
 
 }  // namespace prumo::detail

@@ -10,7 +10,20 @@ choose_build() {
     [[ -f $here/CMakePresets.json ]] || die 3 "There is no CMakePresets.json in $here: is prumo's source complete?"
     has_preset "$preset" || die 2 "There is no preset '$preset'. The presets are: $(presets)."
     key=$({ echo "$toolchain"; cpu_facts; } | hash8)
-    build=${PRUMO_BUILD_DIR:-$here/build}/$preset${CI:+-ci}-$key
+    build=$(build_folders)/$preset${CI:+-ci}-$key
+}
+
+# Prints the folder in which build folders are made. A source that cannot be written, such as another user's, is built in the
+# cache.
+build_folders() {
+    local inside=$here/build
+    if [[ -n ${PRUMO_BUILD_DIR:-} ]]; then
+        echo "$PRUMO_BUILD_DIR"
+    elif [[ -w $inside || (! -e $inside && -w $here) ]]; then
+        echo "$inside"
+    else
+        echo "$cache/builds/${here##*/}-$(hash8 <<< "$here")"
+    fi
 }
 
 has_preset() { grep -qs "\"name\": *\"$1\"" "$here/CMakePresets.json"; }

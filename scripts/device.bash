@@ -53,7 +53,7 @@ check_device() {
     local build place=host # the commands below run on the host
     local -a args=(-S "$here/tests/device_compilation" -G Ninja "-DPRUMO_DEVICE=$1" "-DPRUMO_KOKKOS_INCLUDE=$headers")
     if [[ $1 == cuda ]]; then args+=("-DPRUMO_NVCC=$device_compiler"); else args+=("-DCMAKE_CXX_COMPILER=$device_compiler"); fi
-    build=${PRUMO_BUILD_DIR:-$here/build}/check-$1-$({ echo "${CXX:-}"; "$device_compiler" --version; } | hash8)
+    build=$(build_folders)/check-$1-$({ echo "${CXX:-}"; "$device_compiler" --version; } | hash8)
     args+=(-B "$build")
     lock_build
     if ! configured_with "${args[@]}"; then

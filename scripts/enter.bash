@@ -74,21 +74,28 @@ run_in_root() {
 }
 
 # become_in_root DIR COMMAND...: the last thing that ./dev does. ./dev stays as the parent, because bwrap does not pass
-# signals on. ./dev passes TERM and HUP to the command, which can then finish its results file. Ctrl-C on a terminal reaches
-# the command directly, but without a terminal INT comes to ./dev alone, so it is passed on. Staying as the parent also keeps
-# a nohup'ed benchmark alive when the shell ends, because of '--die-with-parent'.
+# signals on. Staying as the parent also keeps a nohup'ed benchmark alive when the shell ends, because of '--die-with-parent'.
+#
+# The command gets each signal once, and can then finish its results file. A signal for the whole process group, such as that
+# of Ctrl-C, reaches the command directly. One for ./dev alone is passed on. bwrap must ignore them all, because it has to
+# live on to return the exit code.
 become_in_root() {
-    local dir=$1 monitor status caught
+    local dir=$1 monitor witness held status caught ignored signal heeded=
     local -a box vars
     shift
     sandbox "$dir"
     clean_environment "${dir##*/}"
-    trap 'caught=1; [[ -t 0 || -t 2 ]] || pass_on INT' INT
-    trap 'caught=1' QUIT
-    trap 'caught=1; pass_on TERM' TERM
-    trap 'caught=1; pass_on HUP' HUP
-    # A background job of bash ignores Ctrl-C. That is right for bwrap, which must live on to return the exit code.
-    env -i "${vars[@]}" "$(type -P bwrap)" "${box[@]}" env --default-signal=INT,QUIT "$@" <&0 &
+    ignored=$(trap -p) # nohup and shells start programs with signals ignored, and the command shall ignore them, too
+    for signal in INT QUIT TERM HUP; do
+        # shellcheck disable=SC2064  # the name of the signal is what it is now
+        trap "heed $signal" "$signal"
+        [[ $ignored == *"'' SIG$signal"* ]] || heeded+=,$signal
+    done
+    call_witness
+    (
+        trap '' INT QUIT TERM HUP
+        exec env -i "${vars[@]}" "$(type -P bwrap)" "${box[@]}" env ${heeded:+"--default-signal=${heeded#,}"} "$@"
+    ) <&0 {held}>&- &
     monitor=$!
     while true; do # a signal ends wait before the command has ended
         caught="" status=0
@@ -96,6 +103,28 @@ become_in_root() {
         [[ -n $caught ]] || break
     done
     exit "$status"
+}
+
+# Starts a process that only waits for the end of ./dev. A signal for the whole process group ends it.
+call_witness() {
+    [[ -z ${held:-} ]] || exec {held}>&-
+    exec {held}> >(ulimit -c 0 && exec cat > /dev/null 2>&1)
+    witness=$!
+}
+
+# heed SIGNAL: passes a signal for ./dev alone on to the command.
+heed() {
+    caught=1
+    sleep 0.02 # timeout(1) sends it to ./dev first, and then to the group
+    if unharmed "$witness"; then pass_on "$1"; else call_witness; fi
+}
+
+# unharmed PROCESS: whether it is there, and no signal is about to end it.
+unharmed() {
+    local field value
+    while read -r field value; do
+        case $field$value in State:[ZX]* | SigPnd:*[1-9a-f]* | ShdPnd:*[1-9a-f]*) return 1 ;; esac
+    done 2> /dev/null < "/proc/$1/status"
 }
 
 # pass_on SIGNAL: sends it to the processes that bwrap started in become_in_root.

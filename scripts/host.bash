@@ -65,7 +65,7 @@ host_fits() {
     if ! version_in "${version:-0}" "$kokkos_low" "$kokkos_high" || ! host_tools; then return 1; fi
     answer=$cache/host-$(host_facts "$dir" | hash8)
     if [[ ! -f $answer ]]; then
-        mkdir -p "$cache" || die 3 "Cannot write to $cache: set PRUMO_CACHE to a folder that you own."
+        make_cache || die 3 "$failure"
         say "Kokkos $version is installed in $dir. Looking for the other libraries (about 3 s)."
         probe_host > "$answer.$$"
         mv "$answer.$$" "$answer"

@@ -9,7 +9,10 @@
 #   $cache/making.log                   the output of the last attempt to make a root
 #   $cache/failed-HASH                  the time of the last failure, so that not every start tries again
 #
+#   $cache/builds/                      builds of sources that cannot be written, see build.bash
+#
 # HASH is the hash of the package list. Each user of a root holds a shared lock on its folder. Such a root is not removed.
+# A root has its mark and the list of its files in etc/prumo. The list shows whether it is damaged.
 
 root_recipe=1 # increase this if roots must be made again although the package list is the same
 public_mirror=http://deb.debian.org/debian
@@ -22,14 +25,56 @@ root_key() {
     printf 'sid-%s-%s' "$arch" "$({ echo "$root_recipe"; "$here/scripts/list-packages"; } | hash8)"
 }
 
-# newest_root PREFIX: sets root to the newest finished root whose name begins with PREFIX.
+# newest_root PREFIX: sets root to the newest root that can be used and whose name begins with PREFIX, and holds its lock.
 newest_root() {
-    local candidate
-    root=
-    for candidate in "$cache/roots/$1"-*; do # names end in the date, so the last is the newest
-        [[ -f $candidate/etc/prumo/root ]] && root=$candidate
+    local -a candidates=("$cache/roots/$1"-*) # names end in the date, so the last is the newest
+    local i
+    for ((i = ${#candidates[@]} - 1; i >= 0; i--)); do
+        if use_root "${candidates[i]}"; then return; fi
     done
-    [[ -n $root ]]
+    root=
+    return 1
+}
+
+# use_root DIR: sets root to a finished and whole root, and holds its lock until another root is used. Otherwise returns 1.
+use_root() {
+    [[ -f $1/etc/prumo/root ]] || return
+    refuse_foreign "$cache" "$cache/roots" "$1" "$1"/{etc,etc/prumo,etc/prumo/root,usr,usr/bin,usr/lib}
+    [[ -z ${in_use:-} ]] || exec {in_use}<&-
+    exec {in_use}< "$1"
+    if flock -s -n "$in_use" && root_is_whole "$1"; then # without the lock, another ./dev is about to remove it
+        root=$1
+        return
+    fi
+    exec {in_use}<&-
+    in_use=
+    return 1
+}
+
+# Prints a line for each file of the root in DIR: its name, and for programs, libraries and settings mode and size, too. This
+# takes less than 0.1 s. Headers and documents are named only, because asking for their sizes takes longer than that.
+root_contents() {
+    (cd "$1" && find usr etc var/lib/dpkg -path etc/prumo -prune -o -type d -printf '%p %m\n' -o \
+        \( -path 'usr/include/*' -o -path 'usr/share/*' -o -path 'var/*' \) -printf '%p\n' -o -printf '%p %m %s\n') |
+        LC_ALL=C sort
+}
+
+# root_is_whole DIR: whether everything is there that was there when the root was made. Says so if not.
+root_is_whole() {
+    local list=$1/etc/prumo/contents lost
+    if [[ ! -s $list ]]; then
+        complain_of_root "$1" "it lacks the list of its files."
+        return 1
+    fi
+    lost=$(root_contents "$1" 2> /dev/null | LC_ALL=C comm -23 "$list" - | sed 's/\( [0-7]*\( [0-9]*\)\{0,1\}\)$//')
+    [[ -n $lost ]] || return 0
+    complain_of_root "$1" "$(wc -l <<< "$lost") of its files are missing or changed, such as ${lost%%$'\n'*}."
+    return 1
+}
+
+complain_of_root() {
+    [[ ${complained_of:-} == "$1" ]] || say "The root ${1##*/} is damaged: $2"
+    complained_of=$1
 }
 
 # Sets root to one that has the package list, and makes it if needed. Ends ./dev if there is no usable root.
@@ -53,7 +98,7 @@ recently_failed() { [[ -n $(find "$1" -mmin -60 2> /dev/null) ]]; }
 # make_root KEY [again]: makes a root while it holds the lock, and sets root. If it fails, it sets failure and returns 1.
 make_root() {
     local key=$1 again=${2:-} lock
-    mkdir -p "$cache/roots" 2> /dev/null || fail "Cannot write to $cache: set PRUMO_CACHE to a folder that you own." || return
+    make_cache || return
     have flock || fail "flock is missing: install util-linux." || return
     exec {lock}> "$cache/lock"
     if ! flock -n "$lock"; then
@@ -66,12 +111,16 @@ make_root() {
         return
     fi
     remove_tree "$cache"/making.* # left by a ./dev that was interrupted; it no longer runs, because we have its lock
-    local making
+    local making mask
     making=$(mktemp -d "$cache/making.XXXXXX") || fail "Cannot write to $cache." || return
+    mask=$(umask)
+    umask 022 # others may not write to the root
     if fill_root "$making" && finish_root "$making" "$key"; then
+        umask "$mask"
         exec {lock}>&-
         return
     fi
+    umask "$mask"
     remove_tree "$making"
     exec {lock}>&-
     root=
@@ -226,12 +275,13 @@ finish_root() {
         return
     fi
     run_in_root "$making" dpkg-query -W -f '${Package} ${Version}\n' > "$making/etc/prumo/versions" &&
+        root_contents "$making" > "$making/etc/prumo/contents" &&
         { echo "name $name"; echo "mirror $used_mirror"; echo "made $(date -u +%Y-%m-%dT%H:%M:%SZ)"; } \
             > "$making/etc/prumo/root" &&
         { sync -f "$making" 2> /dev/null || true; } && # so that a power cut leaves no half-written root
         chmod 755 "$making" && mv -T "$making" "$cache/roots/$name" ||
         fail "Could not finish the root in $cache: $(disk_state "$cache")" || return
-    root=$cache/roots/$name
+    use_root "$cache/roots/$name" || fail "The new root $cache/roots/$name cannot be used." || return
     rm -f "$cache"/failed-*
     say "  ready: $root"
     remove_old_roots

@@ -174,6 +174,7 @@ void list_fields(auto& fields, is<verify_answer> auto& it) {
   fields.optional("checked", it.checked, at_least(0));
   fields.optional("method", it.method);
   fields.optional("message", it.message);
+  fields.optional("dispatch", it.dispatch);
 }
 
 void list_fields(auto& fields, is<count_request> auto& it) {

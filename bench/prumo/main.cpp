@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/command_line.hpp"
 #include "results/results_file.hpp"
-#include "terminal/output.hpp"
 #include "terminal/program_error.hpp"
+#include "terminal/standard_output.hpp"
 #include "workers/worker_client.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 using prumo::bench::exit_code;
 
 exit_code complain(exit_code code, const std::string& message) {
-  prumo::bench::print_message(message);
+  prumo::bench::print_error(fmt::format("prumo: {}\n", message));
   return code;
 }
 
@@ -43,7 +43,13 @@ exit_code run_and_explain(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const exit_code code = run_and_explain(std::vector<std::string>(argv, argv + argc));
-  if (std::fflush(stdout) != 0) return static_cast<int>(code == exit_code::done ? exit_code::machine_cannot : code);
+  prumo::bench::prepare_standard_streams();
+  exit_code code = run_and_explain(std::vector<std::string>(argv, argv + argc));
+  if (const int error = prumo::bench::standard_output_error(); error != 0) {
+    const exit_code lost = complain(
+        exit_code::machine_cannot,
+        fmt::format("standard output cannot be written: {}; what was printed there is lost", std::strerror(error)));
+    if (code == exit_code::done) code = lost;
+  }
   return static_cast<int>(code);
 }

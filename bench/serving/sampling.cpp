@@ -49,6 +49,13 @@ timed_interval timed_calls::run(std::uint64_t calls, std::size_t first, std::siz
   return result;
 }
 
+void timed_calls::settle(std::uint64_t, std::size_t) {}
+
+void timed_calls::run_once(std::size_t copy) {
+  enqueue(copy);
+  fence();
+}
+
 sampler::sampler(timed_calls& calls, std::size_t copies, double least_interval)
     : calls_(calls), copies_(std::max<std::size_t>(copies, 1)), least_interval_(least_interval) {}
 
@@ -60,6 +67,11 @@ timed_interval sampler::interval(std::uint64_t calls) {
 
 void sampler::calibrate() {
   if (batch_ > 0) return;
+  find_batch();
+  calls_.settle(batch_, copies_);
+}
+
+void sampler::find_batch() {
   batch_ = 1;
   const timed_interval first = interval(1);
   if (length_of(first) >= long_first_call) return add(calibrated_, first);

@@ -36,7 +36,7 @@ class resident_calls : public protocol::timed_calls {
 
   protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
     if (clock_ == nullptr) return timed_calls::run(calls, first, copies);
-    const std::uint64_t recorded = is_single_ || calls < least_recorded ? 0 : record(calls, copies);
+    const std::uint64_t recorded = replays(calls) ? record(calls, copies) : 0;
     const auto start = std::chrono::steady_clock::now();
     clock_->mark(0);
     protocol::timed_interval result;
@@ -56,6 +56,27 @@ class resident_calls : public protocol::timed_calls {
     return result;
   }
 
+  void settle(std::uint64_t calls, std::size_t copies) override {
+    settled_ = replays(calls) && record(calls, copies) > 0;
+  }
+
+  /// Recorded calls are many. So this records another one, in the same way.
+  void run_once(std::size_t copy) override {
+    const auto recorded =
+        settled_.value_or(false) ? machine::record_calls(instance(), [&] { enqueue(copy); }) : nullptr;
+    if (recorded == nullptr) return protocol::timed_calls::run_once(copy);
+    recorded->replay();
+    fence();
+  }
+
+  /// How the calls of a sample are made. \pre settle() was called
+  const char* settled_dispatch() const { return settled_.value_or(false) ? "recorded" : "single"; }
+
+  /// Called right before and after the calls that are verified. What calls copied to the host takes the place of the
+  /// outputs on the device, where it is compared.
+  virtual void begin_verification(std::size_t) {}
+  virtual void end_verification(std::size_t) {}
+
  protected:
   const Exec& instance() const { return prepared_.owner().instance(); }
   cases::prepared_case<Exec>& prepared() const { return prepared_; }
@@ -64,6 +85,9 @@ class resident_calls : public protocol::timed_calls {
   /// If a batch of a millisecond has fewer calls, the calls are so long that their launches take no time.
   static constexpr std::uint64_t least_recorded = 40;
   static constexpr std::uint64_t longest_recording = 512;
+
+  /// Whether this number of calls is replayed from a recording, if the space can record.
+  bool replays(std::uint64_t calls) const { return settled_.value_or(!is_single() && calls >= least_recorded); }
 
   /// Makes the recording when it is first needed, and returns its number of calls; 0 if the space cannot record.
   std::uint64_t record(std::uint64_t calls, std::size_t copies) {
@@ -83,6 +107,7 @@ class resident_calls : public protocol::timed_calls {
   std::unique_ptr<machine::recorded_calls> recording_;
   std::uint64_t recorded_calls_ = 0;
   bool is_recorded_ = false;
+  std::optional<bool> settled_;  ///< whether calls are replayed from now on
 };
 
 /// Calls with copies: before each call the inputs are copied to the device, and after it the outputs are copied back.
@@ -102,12 +127,11 @@ class transferred_calls final : public resident_calls<Exec> {
         entry.pageable.resize(memory.bytes);
         entry.data = entry.pageable.data();
       }
-      machine::enqueue_copy(this->instance(), entry.data, memory.data, memory.bytes);
       if (memory.role != cases::array_role::output) h2d_bytes_ += memory.bytes;
       if (memory.role != cases::array_role::input) d2h_bytes_ += memory.bytes;
       buffers_.push_back(std::move(entry));
     }
-    this->fence();
+    begin_verification(0);
   }
 
   std::uint64_t h2d_bytes() const { return h2d_bytes_; }
@@ -138,6 +162,25 @@ class transferred_calls final : public resident_calls<Exec> {
       *result.d2h += marks_->seconds_between(4 * call + 2, 4 * call + 3);
     }
     return result;
+  }
+
+  void run_once(std::size_t copy) override { run(1, copy, copy + 1); }
+
+  /// The host's memory gets the contents that the copy has.
+  void begin_verification(std::size_t copy) override {
+    for (std::size_t which = 0; which < buffers_.size(); ++which) {
+      const auto memory = this->prepared().memory_of(copy, which);
+      machine::enqueue_copy(this->instance(), buffers_[which].data, memory.data, memory.bytes);
+    }
+    this->fence();
+  }
+  void end_verification(std::size_t copy) override {
+    for (std::size_t which = 0; which < buffers_.size(); ++which) {
+      const auto memory = this->prepared().memory_of(copy, which);
+      if (memory.role == cases::array_role::input) continue;
+      machine::enqueue_copy(this->instance(), memory.data, buffers_[which].data, memory.bytes);
+    }
+    this->fence();
   }
 
  private:

@@ -122,10 +122,15 @@ class worker_handler final : public protocol::request_handler {
   protocol::verify_answer verify(const protocol::verify_request& request) override {
     // A reference of this many operations takes a few tenths of a second.
     constexpr double usual_budget = 3e7;
-    const cases::check_result result =
-        find_open(request.case_id).prepared.verify(request.budget.value_or(usual_budget));
-    return {result.verified, result.error, result.error_bound, result.checked, std::string(result.method),
-            result.message};
+    open_case& verified = find_open(request.case_id);
+    const cases::check_result result = verified.verify(request.budget.value_or(usual_budget));
+    return {result.verified,
+            result.error,
+            result.error_bound,
+            result.checked,
+            std::string(result.method),
+            result.message,
+            verified.calls->settled_dispatch()};
   }
 
   protocol::count_answer count(const protocol::count_request& request) override {
@@ -151,8 +156,8 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
     open_case& sampled = find_open(request.case_id);
-    const bool is_calibrated = sampled.measured.is_calibrated();
     sampled.measured.calibrate();
+    const bool holds_samples = sampled.measured.holds_samples();
     const machine::device_reading before = machine::read_telemetry(instance_);
     const auto begun = std::chrono::steady_clock::now();
     protocol::sample_times times = sampled.measured.sample(request.seconds);
@@ -171,7 +176,7 @@ class worker_handler final : public protocol::request_handler {
     answer.throttle = after.throttle;
     append(answer.throttle, before.throttle);
     // Samples of the calibration were taken before the first reading, so this answer cannot tell their energy.
-    if (is_calibrated && before.energy_j && after.energy_j && elapsed >= least_energy_seconds) {
+    if (!holds_samples && before.energy_j && after.energy_j && elapsed >= least_energy_seconds) {
       answer.energy_j = *after.energy_j - *before.energy_j;
       answer.power_w = *answer.energy_j / elapsed;
     }
@@ -207,6 +212,22 @@ class worker_handler final : public protocol::request_handler {
           measured(*calls, copies) {
       // A cold case stands for a program that touches all its copies in turn.
       if (request.cold) owner.set_working_set(prepared.footprint_bytes());
+    }
+
+    /// Compares what an interval writes, whose calls are made exactly as those of the samples.
+    cases::check_result verify(double budget) {
+      measured.calibrate();
+      const std::size_t copy = measured.last_copy();
+      const auto calls_of_interval = [&] {
+        calls->begin_verification(copy);
+        if (prepared.reads_results()) {
+          calls->run_once(copy);  // the reference knows the result of one call only
+        } else {
+          measured.run_interval();
+        }
+        calls->end_verification(copy);
+      };
+      return prepared.verify(budget, calls_of_interval, nullptr, copy);
     }
 
     context<Exec> owner;

@@ -32,40 +32,62 @@ using arguments = std::initializer_list<named_array>;
 /// Throws argument_error in the same form.
 [[noreturn]] void throw_argument(std::string_view operation, std::string_view expected, arguments arrays);
 
-/// Every argument is an array that work on `space` can use: its memory was allocated and can be accessed from there,
-/// its rank and extents are valid, and `space` itself can be used. Else argument_error. Outputs are not read only.
-void usable(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
+/// What every operation asks of its arrays, of which at least one is an output:
+/// - Work on `space` can be enqueued, and can use each array: it has a valid rank, valid extents and memory that can be
+///   accessed from there. Outputs are not read only. Else argument_error.
+/// - No output has two indices at the same address, and none overlaps another output, or an input in a way that is not
+///   `allowed`. Else alias_error. Elements are compared, not address ranges: disjoint blocks of one matrix pass. Where
+///   strides are so irregular that a search with a limit does not decide it, the arrays are refused, unless the caller
+///   vouches for them.
+void arrays(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs,
+            aliasing allowed = aliasing::none);
+
+/// What an element-wise operation asks for: arrays() that may overlap in place, outputs of equal extents, and inputs
+/// that broadcast to them. Else shape_error.
+void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
+
+/// Throws the error of same_scalar_type().
+[[noreturn]] void throw_scalar_type(std::string_view operation, arguments arrays);
 
 /// All arrays have the type of the first, which is f32, f64, f16 or bf16. Else argument_error.
-void same_scalar_type(std::string_view operation, arguments arrays);
+inline void same_scalar_type(std::string_view operation, arguments arrays) {
+  const dtype type = arrays.begin()->array.type;
+  bool is_one_type = is_scalar_type(type);
+  for (const named_array& each : arrays) is_one_type = is_one_type && each.array.type == type;
+  if (!is_one_type) [[unlikely]]
+    throw_scalar_type(operation, arrays);
+}
+
+/// Throws the error of rank().
+[[noreturn]] void throw_rank(std::string_view operation, const named_array& array, int rank);
 
 /// The array has this rank, or argument_error.
-void rank(std::string_view operation, const named_array& array, int rank);
+inline void rank(std::string_view operation, const named_array& array, int rank) {
+  if (array.array.rank != rank) [[unlikely]]
+    throw_rank(operation, array, rank);
+}
 
 /// Whether two arrays have the same extents.
-bool have_same_extents(const array_ref& first, const array_ref& second);
+inline bool have_same_extents(const array_ref& first, const array_ref& second) {
+  if (first.rank != second.rank) return false;
+  for (int dimension = 0; dimension < first.rank; ++dimension) {
+    if (first.extents[dimension] != second.extents[dimension]) return false;
+  }
+  return true;
+}
 
 /// All arrays have the extents of the first, or shape_error that says what was expected.
-void same_extents(std::string_view operation, arguments arrays,
-                  std::string_view expected = "arrays of the same extents");
-
-/// The output does not overlap the input in a way that the operation does not allow, or alias_error. Elements are
-/// compared, not address ranges: disjoint blocks of one matrix pass. Where strides are so irregular that a search with
-/// a limit does not decide it, the arrays are refused.
-void no_overlap(std::string_view operation, const instance_ref& space, const named_array& output,
-                const named_array& input, aliasing allowed);
-
-/// The output has no two indices at the same address, or alias_error, also where a search with a limit does not decide
-/// it.
-void distinct_elements(std::string_view operation, const instance_ref& space, const named_array& output);
+inline void same_extents(std::string_view operation, arguments arrays,
+                         std::string_view expected = "arrays of the same extents") {
+  for (const named_array& each : arrays) {
+    if (!have_same_extents(arrays.begin()->array, each.array)) [[unlikely]]
+      throw_shape(operation, expected, arrays);
+  }
+}
 
 /// Whether the first array broadcasts to the second one, by NumPy's rule: its dimensions are those of the second, or of
 /// its last ones, and where its extent is 1 it is repeated.
 bool broadcasts_to(const array_ref& array, const array_ref& target);
-
-/// What an element-wise operation asks for: usable arrays, outputs of equal extents whose elements have addresses of
-/// their own, inputs that broadcast to them, and no overlap but of the very same elements.
-void elementwise(std::string_view operation, const instance_ref& space, arguments outputs, arguments inputs);
 
 }  // namespace check
 }  // namespace prumo

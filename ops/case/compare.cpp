@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compare.hpp"
 
+#include <prumo/case/host_threads.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -61,30 +63,6 @@ struct worst_entry {
   }
 };
 
-/// What the threads of the host share: `function` is called with the number of each. They are those of the host's own
-/// execution space, which are bound to cores already: threads started here would all inherit the calling thread's
-/// single core.
-class host_threads {
-  using host_space = Kokkos::DefaultHostExecutionSpace;
-  using call = std::function<void(std::size_t)>;
-
- public:
-  /// How many threads share `pieces` of work: at least one.
-  static std::size_t sharing(std::int64_t pieces) {
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(pieces, 1, concurrency_of(host_space())));
-  }
-  static void run(std::size_t threads, const call& function) {
-    Kokkos::parallel_for("prumo::case::compare", Kokkos::RangePolicy<host_space>(0, threads), each{&function});
-    host_space().fence("prumo::case::compare");
-  }
-
- private:
-  struct each {
-    const call* function;
-    void operator()(std::size_t thread) const { (*function)(thread); }
-  };
-};
-
 /// Entries that were never written.
 struct unwritten_entries {
   std::int64_t count = 0;
@@ -128,9 +106,9 @@ std::string describe_unwritten(const std::vector<host_output>& outputs) {
   constexpr std::int64_t piece = 1 << 16;
   for (const host_output& output : outputs) {
     if (output.data == nullptr) continue;
-    const std::size_t threads = host_threads::sharing((output.count + piece - 1) / piece);
+    const std::size_t threads = threads_for((output.count + piece - 1) / piece);
     std::vector<unwritten_entries> found(threads);
-    host_threads::run(threads, [&](std::size_t thread) {
+    run_on_threads(threads, [&](std::size_t thread) {
       const auto bound = [&](std::size_t of) {
         return output.count / static_cast<std::int64_t>(threads) * static_cast<std::int64_t>(of);
       };
@@ -162,17 +140,16 @@ check_result compare(const std::vector<host_output>& outputs, std::int64_t parts
 
   std::atomic<std::int64_t> next{0};
   const auto look_at_parts = [&](worst_entry& worst) {
-    std::vector<reference_entry> entries;
+    std::vector<reference_entry> scratch;
     for (std::int64_t step = next++; step < checked_parts; step = next++) {
       const std::int64_t part = checked_parts <= 1 ? 0 : (parts - 1) * step / (checked_parts - 1);
-      entries.clear();
-      reference(part, entries);
-      for (const reference_entry& expected : entries) worst.take(outputs, expected);
+      scratch.clear();
+      for (const reference_entry& expected : reference(part, scratch)) worst.take(outputs, expected);
     }
   };
-  const std::size_t threads = host_threads::sharing(checked_parts);
+  const std::size_t threads = threads_for(checked_parts);
   std::vector<worst_entry> worst(threads);
-  host_threads::run(threads, [&](std::size_t thread) { look_at_parts(worst[thread]); });
+  run_on_threads(threads, [&](std::size_t thread) { look_at_parts(worst[thread]); });
 
   for (const worst_entry& found : worst) {
     result.checked += found.checked;

@@ -8,6 +8,7 @@
 #include <prumo/case/operation_case.hpp>
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct host_output {
 /// How many of `parts` a budget of operations allows: all of them, or at least two.
 std::int64_t parts_within(double budget, std::int64_t parts, double part_cost);
 
-/// Appends the reference entries of a part.
-using reference_function = std::function<void(std::int64_t part, std::vector<reference_entry>& entries)>;
+/// Returns the reference entries of a part. They may lie in `scratch`, which is empty before, or elsewhere.
+using reference_function =
+    std::function<std::span<const reference_entry>(std::int64_t part, std::vector<reference_entry>& scratch)>;
 
 /// Compares `checked_parts` evenly chosen parts, and all entries for having been written at all.
 check_result compare(const std::vector<host_output>& outputs, std::int64_t parts, std::int64_t checked_parts,

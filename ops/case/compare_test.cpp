@@ -53,6 +53,7 @@ check_result compare_with(const written_output<T>& output, double value) {
     for (std::int64_t index = part * count / 4; index < (part + 1) * count / 4; ++index) {
       entries.push_back({0, index, value, 0.25});
     }
+    return std::span<const reference_entry>(entries);
   };
   return compare({output.description}, 4, 4, reference);
 }

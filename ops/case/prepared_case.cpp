@@ -67,7 +67,10 @@ prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec
                          std::to_string(array.extents.size()) + "; the highest is " + std::to_string(max_rank));
   }
   allocate(copies);
-  for (const std::vector<array_ref>& arrays : copies_) fill(arrays, true);
+  for (const std::vector<array_ref>& arrays : copies_) {
+    fill_inputs(arrays);
+    fill_outputs(arrays);
+  }
   context_.fence();
 }
 
@@ -103,37 +106,55 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
 }
 
 template <class Exec>
-void prepared_case<Exec>::fill(case_arrays arrays, bool poison_outputs) {
+void prepared_case<Exec>::fill(const array_ref& target, std::size_t which) {
   const Exec& instance = context_.instance();
+  const array_specification& array = specifications_[which];
+  const detail::element_order order(target);
+  const std::int64_t count = element_count(array);
+  with_element_type(array, choice_.type, [&]<class T>(T) {
+    T* const data = target.template as<T>();
+    if (array.role == array_role::output) {
+      prumo::detail::launch_blocks(instance, "prumo::case::poison", detail::poison_kernel<T>{data, order, count});
+    } else if constexpr (std::is_integral_v<T>) {
+      prumo::detail::launch_blocks(
+          instance, "prumo::case::fill_indices",
+          detail::fill_indices_kernel{data, order, count, choice_.seed, which, *array.indices_below});
+    } else {
+      const bool positive = array.domain == input_domain::positive;
+      prumo::detail::launch_blocks(instance, "prumo::case::fill_uniform",
+                                   detail::fill_uniform_kernel<T>{data, order, count, choice_.seed, which, positive});
+    }
+  });
+}
+
+template <class Exec>
+void prepared_case<Exec>::fill_inputs(case_arrays arrays) {
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
-    const array_specification& array = specifications_[which];
-    const detail::element_order order(arrays[which]);
-    const std::int64_t count = element_count(array);
-    with_element_type(array, choice_.type, [&]<class T>(T) {
-      T* const data = arrays[which].template as<T>();
-      if (array.role == array_role::output) {
-        if (!poison_outputs) return;
-        prumo::detail::launch_blocks(instance, "prumo::case::poison", detail::poison_kernel<T>{data, order, count});
-      } else if constexpr (std::is_integral_v<T>) {
-        prumo::detail::launch_blocks(
-            instance, "prumo::case::fill_indices",
-            detail::fill_indices_kernel{data, order, count, choice_.seed, which, *array.indices_below});
-      } else {
-        const bool positive = array.domain == input_domain::positive;
-        prumo::detail::launch_blocks(instance, "prumo::case::fill_uniform",
-                                     detail::fill_uniform_kernel<T>{data, order, count, choice_.seed, which, positive});
-      }
-    });
+    if (specifications_[which].role == array_role::input) fill(arrays[which], which);
   }
 }
 
 template <class Exec>
-check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call, kept_reference* kept) {
-  fill(copies_.front(), true);
+void prepared_case<Exec>::fill_outputs(case_arrays arrays) {
+  for (std::size_t which = 0; which < specifications_.size(); ++which) {
+    if (specifications_[which].role != array_role::input) fill(arrays[which], which);
+  }
+}
+
+template <class Exec>
+bool prepared_case<Exec>::reads_results() const {
+  return std::ranges::any_of(specifications_,
+                             [](const array_specification& it) { return it.role == array_role::input_output; });
+}
+
+template <class Exec>
+check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call, kept_reference* kept,
+                                         std::size_t copy) {
+  fill_outputs(copies_.at(copy));
   if (call) {
     call();
   } else {
-    run(0);
+    run(copy);
   }
   context_.fence();
 
@@ -141,20 +162,20 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   std::vector<Kokkos::View<std::byte*, Kokkos::HostSpace>> mirrors;
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
     if (specifications_[which].role == array_role::input) continue;
-    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocations_[which]));
+    const bytes_view& allocation = allocations_[copy * specifications_.size() + which];
+    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocation));
     outputs[which] = {mirrors.back().data(), specifications_[which], choice_.type,
-                      detail::element_order(copies_.front()[which]), element_count(specifications_[which])};
+                      detail::element_order(copies_[copy][which]), element_count(specifications_[which])};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);
   const double part_cost = std::max(1.0, operation_.reference_part_cost(choice_.shape, choice_.values));
   if (kept != nullptr) kept->resize(static_cast<std::size_t>(parts));
-  const auto reference = [&](std::int64_t part, std::vector<reference_entry>& entries) {
-    if (kept == nullptr) return operation_.reference(choice_, input_values(choice_), part, entries);
+  const auto reference = [&](std::int64_t part, std::vector<reference_entry>& scratch) {
     // Threads share the parts out, so that no other one looks at this entry.
-    std::vector<reference_entry>& known = (*kept)[static_cast<std::size_t>(part)];
-    if (known.empty()) operation_.reference(choice_, input_values(choice_), part, known);
-    entries = known;
+    std::vector<reference_entry>& entries = kept == nullptr ? scratch : (*kept)[static_cast<std::size_t>(part)];
+    if (entries.empty()) operation_.reference(choice_, input_values(choice_), part, entries);
+    return std::span<const reference_entry>(entries);
   };
   return detail::compare(outputs, parts, detail::parts_within(budget, parts, part_cost), reference);
 }

@@ -21,7 +21,8 @@ template <class Word, class Index, bool InPacks>
 class gather_device_kernel {
   using unit = std::conditional_t<InPacks, device_pack<std::uint32_t>, Word>;
   static constexpr int unit_words = static_cast<int>(sizeof(unit) / sizeof(Word));
-  static constexpr int loads_at_once = 4;
+  /// Elements are small, so a thread needs more of them under way.
+  static constexpr int loads_at_once = InPacks ? 4 : 8;
 
  public:
   static constexpr int most_threads = 256;
@@ -32,7 +33,10 @@ class gather_device_kernel {
     // A row is cut into stretches that a team copies at once. Shorter rows have only as many threads as they need.
     constexpr std::int64_t most = std::int64_t{most_threads} * loads_at_once;
     stretches_ = std::max<std::int64_t>(1, (units_ + most - 1) / most);
-    group_ = group_threads((std::min(units_, most) + loads_at_once - 1) / loads_at_once, most_threads);
+    // Of short rows, neighbouring threads take neighbouring units.
+    constexpr std::int64_t few_loads = 4;
+    const std::int64_t loads = units_ <= few_loads * exchange_threads ? few_loads : loads_at_once;
+    group_ = group_threads((std::min(units_, most) + loads - 1) / loads, most_threads);
   }
 
   std::int64_t blocks() const { return problem_.rows * stretches_; }
@@ -52,7 +56,8 @@ class gather_device_kernel {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION void copy(std::int64_t block, int lane) const {
-    const std::int64_t row = block / stretches_;
+    // A division of 64 bits would take as long as moving some elements.
+    const std::int64_t row = stretches_ == 1 ? block : block / stretches_;
     const std::int64_t stretch = block - row * stretches_;
     const auto chosen = static_cast<std::int64_t>(problem_.index[row * problem_.index_stride]);
     const bool there = chosen >= 0 && chosen < problem_.source_rows;

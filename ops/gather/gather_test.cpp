@@ -58,7 +58,7 @@ void expect_gathered(const X& x, const Y& y) {
 }
 
 TYPED_TEST(gather_types, indices_of_both_widths_some_of_which_are_no_rows) {
-  for (const int columns : {1, 7, 16, 64, 100, 1000, 1024, 70001}) {
+  for (const int columns : {1, 2, 3, 5, 7, 16, 31, 33, 63, 64, 65, 100, 1000, 1024, 70001}) {
     const row_major<TypeParam> x("x", 23, columns), y("y", 40, columns);
     expect_gathered<std::int64_t>(x, y);
     expect_gathered<std::int32_t>(x, y);

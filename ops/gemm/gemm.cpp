@@ -123,7 +123,7 @@ void check_bias(const instance_ref& space, const gemm_call& call) {
                          ": expected a bias of the columns or one of the rows of C; got both. Add one of them to C "
                          "before, and let beta be 1");
   }
-  check::usable(operation, space, {}, {{"the bias", *bias}});
+  check::arrays(operation, space, {{"C", c}}, {{"the bias", *bias}});
   check::rank(operation, {"the bias", *bias}, 1);
   if (bias->type != c.type) check::throw_argument(operation, "a bias of C's type", {{"the bias", *bias}, {"C", c}});
   const bool of_columns = call.options.column_bias.has_value();
@@ -132,17 +132,13 @@ void check_bias(const instance_ref& space, const gemm_call& call) {
                        std::string("a bias with an entry for each ") + (of_columns ? "column" : "row") + " of C",
                        {{"the bias", *bias}, {"C", c}});
   }
-  check::no_overlap(operation, space, {"C", c}, {"the bias", *bias}, aliasing::none);
 }
 
 void check_call(const instance_ref& space, const gemm_call& call) {
-  check::usable(operation, space, {{"C", call.c}}, {{"A", call.a}, {"B", call.b}});
+  check::arrays(operation, space, {{"C", call.c}}, {{"A", call.a}, {"B", call.b}});
   check_types_and_ranks(call);
   check_extents(call);
   check_bias(space, call);
-  check::distinct_elements(operation, space, {"C", call.c});
-  check::no_overlap(operation, space, {"C", call.c}, {"A", call.a}, aliasing::none);
-  check::no_overlap(operation, space, {"C", call.c}, {"B", call.b}, aliasing::none);
 }
 
 template <class T>

@@ -137,15 +137,6 @@ class product_case final : public operation_case<Exec> {
     append_gemm_reference(choice, inputs, part, out);
   }
 
-  std::string why_unsupported(const specification& choice) const override {
-    try {
-      (void)implementation_name(choice);
-      return {};
-    } catch (const unsupported_error& refusal) {
-      return refusal.what();
-    }
-  }
-
   std::string implementation_name(const specification& choice) const override {
     const gemm_choice what(choice);
     const gemm_operands<IsBatched> of(what, choice.type, choice.layout);

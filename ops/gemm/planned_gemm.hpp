@@ -113,18 +113,21 @@ Kokkos::View<std::byte*, typename Exec::memory_space> result_for_trials(const Ex
       static_cast<std::size_t>(elements) * sizeof(*c.data) + alignment);
 }
 
-/// The seconds of one product: the best of `times` calls, after `warm_ups` calls that do not count. Infinite if the
-/// library refuses.
+/// The seconds of one product: the mean of the best of a few rounds, which together have `times` calls, after
+/// `warm_ups` calls that do not count. A round is waited for once, which takes several times as long as a small
+/// product. Infinite if the library refuses.
 template <class Run>
 double seconds_of(device_clock& clock, int warm_ups, int times, const Run& run) {
   double best = std::numeric_limits<double>::infinity();
   try {
     for (int i = 0; i < warm_ups; ++i) run();
-    for (int i = 0; i < times; ++i) {
+    const int rounds = std::min(times, 5);
+    const int calls = times / rounds;
+    for (int round = 0; round < rounds; ++round) {
       clock.mark(0);
-      run();
+      for (int i = 0; i < calls; ++i) run();
       clock.mark(1);
-      best = std::min(best, clock.seconds_between(0, 1));
+      best = std::min(best, clock.seconds_between(0, 1) / calls);
     }
   } catch (const backend_error&) {
     return std::numeric_limits<double>::infinity();

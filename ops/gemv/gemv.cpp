@@ -86,11 +86,8 @@ namespace prumo {
 void gemv(context_ref ctx, transposition trans_a, double alpha, const array_ref& a, const array_ref& x, double beta,
           const array_ref& y, const gemv_options& options) {
   const bool transposed = trans_a == transposition::yes;
-  check::usable(detail::operation, ctx, {{"y", y}}, {{"A", a}, {"x", x}});
+  check::arrays(detail::operation, ctx, {{"y", y}}, {{"A", a}, {"x", x}});
   detail::check_arrays(transposed, a, x, y);
-  check::distinct_elements(detail::operation, ctx, {"y", y});
-  check::no_overlap(detail::operation, ctx, {"y", y}, {"A", a}, aliasing::none);
-  check::no_overlap(detail::operation, ctx, {"y", y}, {"x", x}, aliasing::none);
   detail::with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
     backend::dispatch<detail::gemv_operation<T>>(
         ctx.as<Exec>(), detail::problem_of<T>(transposed, alpha, a, x, beta, y), options.implementation);

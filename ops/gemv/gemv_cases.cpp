@@ -136,15 +136,6 @@ class gemv_case final : public operation_case<Exec> {
     }
   }
 
-  std::string why_unsupported(const specification& choice) const override {
-    try {
-      (void)implementation_name(choice);
-      return {};
-    } catch (const unsupported_error& refusal) {
-      return refusal.what();
-    }
-  }
-
   std::string implementation_name(const specification& choice) const override {
     const product what(choice);
     const array_ref a =

@@ -4,6 +4,7 @@
 /// \file
 /// Fused multiply-adds in registers: the ceiling of arithmetic.
 
+#include "chain_probe.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/vector_register.hpp>
 #include <prumo/math.hpp>
@@ -12,9 +13,6 @@
 #include <type_traits>
 
 namespace prumo::probe {
-
-/// The number of independent chains of a row. It is a multiple of the vectors in flight on every host.
-inline constexpr std::int64_t fma_chains = 192;
 
 /// The recurrence a <- a * factor + summand. The factor is near -1: a chain keeps its magnitude for tens of
 /// thousands of steps and flips its sign and digits at each, as real data would; both numbers are exact in
@@ -76,8 +74,8 @@ struct fma_chains_kernel<true, T> {
   static constexpr int in_flight =
       vector::lanes == 1 ? 16 : vectors_in_flight;  // sixteen single numbers fit everywhere
   static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * in_flight;
-  static constexpr std::int64_t chains_per_block = fma_chains;
-  static_assert(fma_chains % chains_in_flight == 0);
+  static constexpr std::int64_t chains_per_block = chains_per_row;
+  static_assert(chains_per_row % chains_in_flight == 0);
 
   const T* start;
   T* results;
@@ -88,7 +86,8 @@ struct fma_chains_kernel<true, T> {
 
   void operator()(std::int64_t row) const {
     T total(0);
-    for (std::int64_t chain = 0; chain < fma_chains; chain += chains_in_flight) run_chains(start[row], chain, total);
+    for (std::int64_t chain = 0; chain < chains_per_row; chain += chains_in_flight)
+      run_chains(start[row], chain, total);
     results[row] = total;
   }
 
@@ -114,8 +113,8 @@ template <class T>
 struct fma_chains_kernel<false, T> {
   static constexpr int chains_in_flight = 16;
   static constexpr std::int64_t chains_per_block = chains_in_flight;
-  static constexpr std::int64_t blocks_per_row = fma_chains / chains_per_block;
-  static_assert(fma_chains % chains_per_block == 0);
+  static constexpr std::int64_t blocks_per_row = chains_per_row / chains_per_block;
+  static_assert(chains_per_row % chains_per_block == 0);
 
   const T* start;
   T* results;

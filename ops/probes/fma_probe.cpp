@@ -3,8 +3,6 @@
 
 #include "fma_kernel.hpp"
 #include <prumo/case/rounding.hpp>
-#include <prumo/detail/elementwise_kernel.hpp>
-#include <prumo/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,18 +10,6 @@
 namespace prumo::cases {
 
 namespace {
-
-/// The number of steps. They take a host half a millisecond and a device one: long beside a launch, and short beside a
-/// request.
-template <class Exec>
-constexpr std::int64_t default_iterations = is_host_space<Exec> ? 65536 : 8192;
-
-/// Rows that give every thread of the space the same number of blocks.
-template <class Exec>
-std::int64_t default_rows() {
-  const auto threads = static_cast<std::int64_t>(concurrency_of(Exec()));
-  return is_host_space<Exec> ? 4 * threads : std::max<std::int64_t>(1, threads / 12);
-}
 
 /// The value of the recurrence after this number of steps: fixed + factor^steps (start - fixed). It is linear in the
 /// start, so the sum over chains follows from the mean of their starts.
@@ -36,12 +22,6 @@ struct chain_after {
   long double fixed;
   long double power;
 };
-
-/// The number of chains in the sum of one result.
-template <class Exec>
-constexpr std::int64_t chains_per_result = probe::fma_chains_kernel<is_host_space<Exec>, float>::chains_per_block;
-template <class Exec>
-constexpr std::int64_t results_per_row = probe::fma_chains / chains_per_result<Exec>;
 
 template <class T>
 void count_with(const specification& choice, flop_counts& counts) {
@@ -59,62 +39,30 @@ void count_with(const specification& choice, flop_counts& counts) {
 
 template <class Exec>
 case_info fma_probe_case<Exec>::info() const {
-  case_info result;
-  result.op = "fma";
-  result.description = "independent fused multiply-adds in registers: the ceiling of arithmetic";
-  result.axes = {{"rows", "rows of 192 chains each; by default as many as keep all threads at work", 0},
-                 {"iterations", "steps of each chain", default_iterations<Exec>}};
-  result.types = {dtype::f32, dtype::f64};
-  result.layouts = {array_layout::right};
-  result.is_probe = true;
-  return result;
-}
-
-template <class Exec>
-shape fma_probe_case<Exec>::resolve(dtype, std::int64_t, const shape& given) const {
-  for (const auto& [name, extent] : given) {
-    if (name != "rows" && name != "iterations") {
-      throw argument_error("fma: there is no axis '" + name + "'; there are: rows, iterations");
-    }
-  }
-  return {{"rows", given.contains("rows") ? given.at("rows") : default_rows<Exec>()},
-          {"iterations", given.contains("iterations") ? given.at("iterations") : default_iterations<Exec>}};
+  return fma_probe_case::chain_info("fma", "independent fused multiply-adds in registers: the ceiling of arithmetic");
 }
 
 template <class Exec>
 std::vector<array_specification> fma_probe_case<Exec>::arrays(const shape& extents, const parameters&) const {
-  const std::int64_t rows = extents.at("rows");
-  return {{"start", array_role::input, {rows}}, {"output", array_role::output, {rows * results_per_row<Exec>}}};
+  return fma_probe_case::chain_arrays(extents, input_domain::symmetric);
 }
 
 template <class Exec>
 cost fma_probe_case<Exec>::model(dtype type, const shape& extents, const parameters&) const {
-  const auto rows = static_cast<double>(extents.at("rows"));
-  const double chains = rows * static_cast<double>(probe::fma_chains);
+  const auto chains = static_cast<double>(extents.at("rows") * probe::chains_per_row);
   // A fused multiply-add for each step and one at the beginning, and the sum of the chains.
-  return {rows * static_cast<double>((1 + results_per_row<Exec>)*static_cast<std::int64_t>(dtype_size(type))),
+  return {fma_probe_case::chain_bytes(type, extents),
           chains * (2 * static_cast<double>(extents.at("iterations") + 1) + 1), chains};
 }
 
 template <class Exec>
 void fma_probe_case<Exec>::run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const {
   static const std::string label = "prumo::probe::fma";
-  const auto launch = [&]<class T>(T) {
-    prumo::detail::launch_blocks(
-        ctx.instance(), label,
-        probe::fma_chains_kernel<is_host_space<Exec>, T>{arrays[0].as<const T>(), arrays[1].as<T>(),
-                                                         choice.shape.at("rows"), choice.shape.at("iterations")});
-  };
-  if (choice.type == dtype::f64) {
-    launch(double{});
-  } else {
-    launch(float{});
-  }
-}
-
-template <class Exec>
-std::int64_t fma_probe_case<Exec>::reference_parts(const shape& extents, const parameters&) const {
-  return extents.at("rows");
+  with_probed_type(choice.type, [&]<class T>(T) {
+    using kernel = probe::fma_chains_kernel<is_host_space<Exec>, T>;
+    static_assert(kernel::chains_per_block == chains_per_block);
+    fma_probe_case::template launch<kernel, T>(ctx, label, choice, arrays);
+  });
 }
 
 template <class Exec>
@@ -128,35 +76,31 @@ void fma_probe_case<Exec>::reference(const specification& choice, const input_va
   const std::int64_t iterations = choice.shape.at("iterations");
   const chain_after after(iterations);
   const auto row_start = static_cast<long double>(inputs.at(0, part));
-  constexpr auto chains = static_cast<long double>(chains_per_result<Exec>);
+  constexpr auto chains = static_cast<long double>(chains_per_block);
   // Each step multiplies the earlier error by less than one. It adds a rounding, or two without a fused multiply-add,
   // of a value within |start| + 2 |fixed|. There are at most as many roundings as steps, and at most 2^16 of them
   // count, because sum |factor|^k = 2^16. The start adds one more, and the sum of the chains one for each chain.
   const double roundings = 2.0 * static_cast<double>(std::min<std::int64_t>(iterations, std::int64_t{1} << 16)) + 1;
   const long double largest = std::fabs(row_start) + 1 + 2 * std::fabs(after.fixed);
   const long double bound = chains * gamma(choice.type, roundings + static_cast<double>(chains)) * largest;
-  for (std::int64_t result = 0; result < results_per_row<Exec>; ++result) {
+  for (std::int64_t result = 0; result < fma_probe_case::results_per_row(); ++result) {
     const long double first = static_cast<long double>(result) * chains;
     const long double mean_start = row_start + (first + (chains - 1) / 2) * static_cast<long double>(probe::fma_offset);
-    out.push_back({1, part * results_per_row<Exec> + result, chains * after.from(mean_start), bound});
+    out.push_back({1, part * fma_probe_case::results_per_row() + result, chains * after.from(mean_start), bound});
   }
 }
 
 template <class Exec>
 flop_counts fma_probe_case<Exec>::count_kernel(const specification& choice) const {
   flop_counts counts;
-  if (choice.type == dtype::f64) {
-    count_with<double>(choice, counts);
-  } else {
-    count_with<float>(choice, counts);
-  }
+  with_probed_type(choice.type, [&]<class T>(T) { count_with<T>(choice, counts); });
   return counts;
 }
 
 template <class Exec>
 flop_counts fma_probe_case<Exec>::count_closed_form(const specification& choice) const {
   flop_counts counts;
-  const auto chains = static_cast<std::uint64_t>(choice.shape.at("rows") * probe::fma_chains);
+  const auto chains = static_cast<std::uint64_t>(choice.shape.at("rows") * probe::chains_per_row);
   counts[flop_kind::fma] = chains * static_cast<std::uint64_t>(choice.shape.at("iterations") + 1);
   counts[flop_kind::add] = chains;
   return counts;

@@ -5,8 +5,8 @@
 /// The probes `read` and `write`: how fast a space reads an array, and how fast it writes one. Each has several
 /// implementations, which are ways to do the same. The ceiling is the fastest of them.
 
+#include "probe_case.hpp"
 #include "read_kernel.hpp"
-#include <prumo/case/moving_case.hpp>
 #include <prumo/case/rounding.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/launch.hpp>
@@ -20,51 +20,44 @@
 namespace prumo::cases {
 
 template <class Exec>
-struct read_case final : operation_case<Exec> {
+struct read_case final : probe_case<Exec> {
   static constexpr bool on_host = is_host_space<Exec>;
 
   case_info info() const override {
-    case_info result;
-    result.op = "read";
-    result.description = "reads x once: the ceiling of memory for what writes little";
-    result.axes = {{"n", "elements of x", 0}};
-    result.types = {dtype::f32, dtype::f64};
-    result.layouts = {array_layout::right};
+    case_info result = read_case::probe_info("read", "reads x once: the ceiling of memory for what writes little",
+                                             {{"n", "elements of x", 0}});
     if (!on_host) result.implementations.assign(std::begin(probe::read_way_names), std::end(probe::read_way_names));
-    result.is_probe = true;
     return result;
-  }
-
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_vector("read", type, bytes_per_array, given);
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
     const std::int64_t n = extents.at("n");
-    return {{"x", array_role::input, {n}}, {"output", array_role::output, {most_parts(n)}}};
+    return {{"x", array_role::input, {n}}, {"output", array_role::output, {entries_of(n)}}};
   }
 
-  /// The output is left out: it is a thousandth of the input at most, and its length depends on the way.
+  /// The output is left out: it is a hundredth of the input at most, and what of it is sums depends on the way.
   cost model(dtype type, const shape& extents, const parameters&) const override {
     const auto n = static_cast<double>(extents.at("n"));
     return {n * static_cast<double>(dtype_size(type)), n, n};
   }
 
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
-    if (choice.type == dtype::f64) {
-      launch<double>(ctx, choice, arrays);
-    } else {
-      launch<float>(ctx, choice, arrays);
-    }
+    with_probed_type(choice.type, [&]<class T>(T) { launch<T>(ctx, choice, arrays); });
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return most_parts(extents.at("n"));
+    return entries_of(extents.at("n"));
   }
 
+  /// The sum of a part as long as a device has in the way with the fewest.
   double reference_part_cost(const shape& extents, const parameters&) const override {
-    const std::int64_t n = extents.at("n");
-    return 20.0 * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(1, fewest_parts(n)));
+    std::int64_t fewest = entries_of(extents.at("n"));
+    if constexpr (!on_host) {
+      for (const probe::read_way way : probe::read_ways) {
+        fewest = std::min(fewest, probe::read_shares::of(way, extents.at("n") / pack_elements(dtype::f32)).parts());
+      }
+    }
+    return 20.0 * static_cast<double>(extents.at("n")) / static_cast<double>(std::max<std::int64_t>(1, fewest));
   }
 
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
@@ -77,7 +70,10 @@ struct read_case final : operation_case<Exec> {
     } else {
       const probe::read_shares shares = shares_of(choice);
       const std::int64_t elements = pack_elements(choice.type);
-      if (part >= parts_of(shares)) return;  // a way of more parts has it
+      if (part >= shares.parts()) {
+        out.push_back({1, part, 0, 0});  // a way with more parts has a sum there
+        return;
+      }
       const std::int64_t first_thread = part * probe::read_part_threads;
       const std::int64_t begin = first_thread / probe::read_shares::team_threads * shares.team_stride;
       const std::int64_t end = std::min(shares.packs, begin + shares.length);
@@ -91,11 +87,7 @@ struct read_case final : operation_case<Exec> {
 
   flop_counts count_kernel(const specification& choice) const override {
     flop_counts counts;
-    if (choice.type == dtype::f64) {
-      count_with<double>(choice, counts);
-    } else {
-      count_with<float>(choice, counts);
-    }
+    with_probed_type(choice.type, [&]<class T>(T) { count_with<T>(choice, counts); });
     return counts;
   }
 
@@ -110,9 +102,6 @@ struct read_case final : operation_case<Exec> {
   }
 
  private:
-  static constexpr probe::read_way ways[3] = {probe::read_way::tiles, probe::read_way::segments,
-                                              probe::read_way::rounds};
-
   /// The sum of an output's entry. Each of its elements takes part in at most as many additions as there are elements,
   /// whatever their order is, and in the few that join threads or lanes.
   struct exact_sum {
@@ -141,29 +130,9 @@ struct read_case final : operation_case<Exec> {
     return probe::read_shares::of(way, choice.shape.at("n") / pack_elements(choice.type));
   }
 
-  static std::int64_t parts_of(const probe::read_shares& shares) {
-    return shares.teams * (probe::read_shares::team_threads / probe::read_part_threads);
-  }
+  /// Entries of the output.
+  static std::int64_t entries_of(std::int64_t n) { return on_host ? probe::read_stretches(n) : probe::read_entries(n); }
 
-  /// Bounds of the number of parts, whatever the way and type are.
-  static std::int64_t most_parts(std::int64_t n) {
-    if (on_host || n == 0) return probe::read_stretches(n);
-    std::int64_t most = 0;
-    for (const probe::read_way way : ways) {
-      for (const dtype type : {dtype::f32, dtype::f64}) {
-        most = std::max(most, parts_of(probe::read_shares::of(way, n / pack_elements(type))));
-      }
-    }
-    return most;
-  }
-  static std::int64_t fewest_parts(std::int64_t n) {
-    if (on_host) return probe::read_stretches(n);
-    std::int64_t fewest = most_parts(n);
-    for (const probe::read_way way : ways) {
-      fewest = std::min(fewest, parts_of(probe::read_shares::of(way, n / pack_elements(dtype::f32))));
-    }
-    return fewest;
-  }
   template <class T>
   static void launch(context<Exec>& ctx, const specification& choice, case_arrays arrays) {
     static const std::string label = "prumo::probe::read";
@@ -176,10 +145,10 @@ struct read_case final : operation_case<Exec> {
     } else {
       const probe::read_shares shares = shares_of(choice);
       if (shares.step == probe::read_shares::team_threads) {
-        const probe::read_device_kernel<T, true> kernel(source, n, shares, partial_sums);
+        const probe::read_device_kernel<T, true> kernel(source, n, shares, partial_sums, entries_of(n));
         prumo::detail::launch_blocks(ctx.instance(), label, kernel);
       } else {
-        const probe::read_device_kernel<T, false> kernel(source, n, shares, partial_sums);
+        const probe::read_device_kernel<T, false> kernel(source, n, shares, partial_sums, entries_of(n));
         prumo::detail::launch_blocks(ctx.instance(), label, kernel);
       }
     }
@@ -214,48 +183,20 @@ struct write_formula {
 /// On a host the ways are stores that go past the caches and stores that do not. On a device a thread stores one pack
 /// of 16 bytes, or four of them.
 template <class Exec>
-struct write_case final : moving_case<Exec> {
+struct write_case final : writing_probe_case<write_case<Exec>, Exec> {
   static constexpr bool on_host = is_host_space<Exec>;
+  static constexpr long double written = 0.75L;
 
   case_info info() const override {
-    case_info result;
-    result.op = "write";
-    result.description = "writes y once: the ceiling of memory for what reads nothing";
-    result.axes = {{"n", "elements of y", 0}};
-    result.types = {dtype::f32, dtype::f64};
-    result.layouts = {array_layout::right};
+    case_info result = write_case::probe_info("write", "writes y once: the ceiling of memory for what reads nothing",
+                                              {{"n", "elements of y", 0}});
     result.implementations = {first_way, second_way};
     if (on_host && !prumo::detail::has_streaming_stores) result.implementations.resize(1);
-    result.is_probe = true;
     return result;
   }
 
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_vector("write", type, bytes_per_array, given);
-  }
-
-  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
-    return {{"output", array_role::output, {extents.at("n")}}};
-  }
-
-  cost model(dtype type, const shape& extents, const parameters&) const override {
-    const auto n = static_cast<double>(extents.at("n"));
-    return {n * static_cast<double>(dtype_size(type)), 0, n};
-  }
-
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
-    if (choice.type == dtype::f64) {
-      launch<double>(ctx, choice, arrays);
-    } else {
-      launch<float>(ctx, choice, arrays);
-    }
-  }
-
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
-  double reference_part_cost(const shape&, const parameters&) const override { return 1; }
-  void reference(const specification&, const input_values&, std::int64_t part,
-                 std::vector<reference_entry>& out) const override {
-    out.push_back({0, part, 0.75L, 0});
+    with_probed_type(choice.type, [&]<class T>(T) { launch<T>(ctx, choice, arrays); });
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fma_probe.hpp"
 #include "memory_probes.hpp"
+#include "probe_case.hpp"
+#include "rate_probes.hpp"
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/elementwise.hpp>
@@ -75,15 +77,14 @@ struct launch_kernel {
 };
 
 template <class Exec>
-struct launch_case final : operation_case<Exec> {
+struct launch_case final : writing_probe_case<launch_case<Exec>, Exec> {
+  static constexpr long double written = 1;
+
   case_info info() const override {
-    case_info result;
-    result.op = "launch";
-    result.description = "a Kokkos kernel that does next to nothing: what a launch costs";
-    result.axes = {{"n", "indices of the kernel", fallback}};
+    case_info result =
+        launch_case::probe_info("launch", "a Kokkos kernel that does next to nothing: what a launch costs",
+                                {{"n", "indices of the kernel", fallback}});
     result.types = {dtype::f32};
-    result.layouts = {array_layout::right};
-    result.is_probe = true;
     return result;
   }
 
@@ -92,36 +93,11 @@ struct launch_case final : operation_case<Exec> {
     return resolve_vector("launch", type, fallback * static_cast<std::int64_t>(dtype_size(type)), given);
   }
 
-  std::vector<array_specification> arrays(const shape& extents, const parameters&) const override {
-    return {{"output", array_role::output, {extents.at("n")}}};
-  }
-
-  cost model(dtype type, const shape& extents, const parameters&) const override {
-    const auto n = static_cast<double>(extents.at("n"));
-    return {n * static_cast<double>(dtype_size(type)), 0, n};
-  }
-
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
     static const std::string label = "prumo::probe::launch";
     Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(ctx.instance(), 0, choice.shape.at("n")),
                          launch_kernel<float>{arrays[0].as<float>()});
   }
-
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override { return extents.at("n"); }
-  double reference_part_cost(const shape&, const parameters&) const override { return 1; }
-  void reference(const specification&, const input_values&, std::int64_t part,
-                 std::vector<reference_entry>& out) const override {
-    out.push_back({0, part, 1, 0});
-  }
-  flop_counts count_kernel(const specification& choice) const override {
-    flop_counts counts;
-    std::vector<counted<float>> results(static_cast<std::size_t>(choice.shape.at("n")));
-    const launch_kernel<counted<float>> kernel{results.data()};
-    const counting_scope scope(counts);
-    for (std::int64_t index = 0; index < choice.shape.at("n"); ++index) kernel(index);
-    return counts;
-  }
-  flop_counts count_closed_form(const specification&) const override { return {}; }
 
  private:
   static constexpr std::int64_t fallback = 64;
@@ -131,4 +107,6 @@ struct launch_case final : operation_case<Exec> {
 }  // namespace prumo::cases
 
 PRUMO_REGISTER_CASES(probes, prumo::cases::triad_case, prumo::cases::read_case, prumo::cases::write_case,
-                     prumo::cases::fma_probe_case, prumo::cases::launch_case)
+                     prumo::cases::fma_probe_case, prumo::cases::launch_case, prumo::cases::exp_rate_case,
+                     prumo::cases::log_rate_case, prumo::cases::tanh_rate_case, prumo::cases::erf_rate_case,
+                     prumo::cases::div_rate_case, prumo::cases::sqrt_rate_case)

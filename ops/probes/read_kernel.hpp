@@ -51,7 +51,11 @@ enum class read_way : std::uint8_t {
   segments,  ///< all teams run at once and each takes a long stretch, as in sums of arrays
   rounds     ///< all teams run at once, and each round of loads goes across the whole array
 };
+inline constexpr read_way read_ways[] = {read_way::tiles, read_way::segments, read_way::rounds};
 inline constexpr std::string_view read_way_names[] = {"tiles", "segments", "rounds"};
+
+/// The threads whose sums are joined to one entry of the output, which is at most a hundredth of what they read.
+inline constexpr int read_part_threads = detail::exchange_threads;
 
 /// How an array is shared out to teams of threads. All numbers are packs of 16 bytes unless they say otherwise. It
 /// depends on the length alone.
@@ -84,12 +88,25 @@ struct read_shares {
     }
     return {packs, teams_of(length), length, team_threads, length};
   }
+
+  KOKKOS_FUNCTION std::int64_t threads() const { return teams * team_threads; }
+  /// The number of sums. It depends on the way.
+  KOKKOS_FUNCTION std::int64_t parts() const { return threads() / read_part_threads; }
 };
 
-/// The threads whose sums are joined to one entry of the output, which is less than a thousandth of what they read.
-inline constexpr int read_part_threads = detail::exchange_threads;
+/// The length of a device's output for n elements: the sums of the way and the type that have the most.
+inline std::int64_t read_entries(std::int64_t n) {
+  std::int64_t most = 0;
+  for (const read_way way : read_ways) {
+    for (const int pack_elements : {detail::device_pack_elements<float>, detail::device_pack_elements<double>}) {
+      most = std::max(most, read_shares::of(way, n / pack_elements).parts());
+    }
+  }
+  return n == 0 ? 0 : most;
+}
 
-/// partial_sums[p] = the sum of what threads 32 p ... 32 p + 31 read.
+/// partial_sums[p] = the sum of what threads 32 p ... 32 p + 31 read, and 0 in the entries beyond the parts: outputs
+/// have the same length in all ways, and a way with fewer parts has entries left.
 ///
 /// KnowsStep: the step between the loads of a thread is that of tiles and segments. Knowing it spares the threads
 /// instructions.
@@ -101,15 +118,20 @@ class read_device_kernel {
   using pack = detail::device_pack<T>;
   static constexpr int pack_elements = detail::device_pack_elements<T>;
 
-  read_device_kernel(const T* source, std::int64_t n, const read_shares& shares, T* partial_sums)
-      : source_(source), n_(n), shares_(shares), partial_sums_(partial_sums) {}
+  /// `partial_sums` has `entries` entries, as many as the parts of `shares` at least.
+  read_device_kernel(const T* source, std::int64_t n, const read_shares& shares, T* partial_sums, std::int64_t entries)
+      : source_(source), n_(n), shares_(shares), partial_sums_(partial_sums), entries_(entries) {}
 
   /// Whole teams, so that the threads of a part are all there.
-  KOKKOS_FUNCTION std::int64_t blocks() const { return shares_.teams * read_shares::team_threads; }
+  KOKKOS_FUNCTION std::int64_t blocks() const { return shares_.threads(); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t thread) const {
     const T total = detail::join_neighbours(read_part_threads, sum_of(thread), [](T a, T b) { return a + b; });
     if (thread % read_part_threads == 0) partial_sums_[thread / read_part_threads] = total;
+    PRUMO_KEEP_LOOP
+    for (std::int64_t entry = shares_.parts() + thread; entry < entries_; entry += blocks()) {
+      partial_sums_[entry] = T(0);
+    }
   }
 
   /// The sum of what one thread reads.
@@ -162,6 +184,7 @@ class read_device_kernel {
   std::int64_t n_;
   read_shares shares_;
   T* partial_sums_;
+  std::int64_t entries_;
 };
 
 }  // namespace prumo::probe

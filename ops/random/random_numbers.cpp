@@ -77,9 +77,8 @@ void launch_random(const Exec& instance, const random_problem<T>& problem) {
 template <class Numbers>
 random_position run_random(std::string_view operation, const instance_ref& space, const random_position& position,
                            double first, double second, const array_ref& y) {
-  check::usable(operation, space, {{"y", y}}, {});
+  check::arrays(operation, space, {{"y", y}}, {});
   check::same_scalar_type(operation, {{"y", y}});
-  check::distinct_elements(operation, space, {"y", y});
   with_space_and_scalar(space.space(), y.type, [&]<class Exec, class T> {
     using C = compute_t<T>;
     launch_random<Numbers>(space.instance<Exec>(),

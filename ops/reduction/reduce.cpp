@@ -46,7 +46,7 @@ void append_dimension(array_ref& array, const array_ref& from, int dimension) {
 
 void reduce(context_ref ctx, reduction kind, const array_ref& x, std::span<const int> axes, const array_ref& y) {
   const named_array input{"x", x}, result{"y", y};
-  check::usable(operation, ctx, {result}, {input});
+  check::arrays(operation, ctx, {result}, {input});
   check::same_scalar_type(operation, {input});
   const bool finds_index = detail::finds_index(kind);
   if (y.type != (finds_index ? dtype::i64 : x.type)) {
@@ -73,8 +73,6 @@ void reduce(context_ref ctx, reduction kind, const array_ref& x, std::span<const
   if (!detail::has_empty_result(kind) && kept.size() > 0 && reduced.size() == 0) {
     check::throw_shape(operation, "at least one element along the reduced axes", {input});
   }
-  check::distinct_elements(operation, ctx, result);
-  check::no_overlap(operation, ctx, result, input, aliasing::none);
   switch (kind) {
     case reduction::sum: return detail::enqueue_axes_reduction<reduction::sum>(ctx, kept, reduced, results);
     case reduction::sum_of_squares:

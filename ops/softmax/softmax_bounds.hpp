@@ -69,10 +69,10 @@ class softmax_bounds {
       most.additions = std::max(most.additions, additions);
       most.rescalings = std::max(most.rescalings, rescalings);
     };
-    // A device's team: 8 packs in a thread, 8 values in a pack, 1024 threads, tiles of 2048 elements or more; then the
-    // statistics of up to 2048 segments.
+    // A device's team: 8 packs in a thread and an element outside of packs, 8 values in a pack, 1024 threads, tiles of
+    // 2048 elements or more; then the statistics of up to 2048 segments. Or 16 values in a thread and 32 threads.
     const double tiles = whole(columns, 2048);
-    take(8 + 3 + 10 + tiles + (2 * 5 + 8), tiles + 2 + 3);
+    take(8 + 1 + 3 + 10 + tiles + (2 * 5 + 8), tiles + 2 + 3);
     // A host's row: chunks within segments, segments within the row.
     const double chunks = whole(std::min(columns, kernels::softmax_segment(columns)), chunk);
     const std::int64_t segments = kernels::softmax_segments(columns);

@@ -7,6 +7,7 @@
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/pack_run.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
 namespace prumo::detail {
@@ -20,6 +21,9 @@ struct softmax_device_partition {
   /// The same beside the running statistics of long rows, which leave fewer registers for exp of double.
   static constexpr int packs_of_segment = sizeof(T) == 8 ? 4 : most_packs;
   static constexpr int usual_threads = 256, most_threads = 1024;
+  /// Numbers of a row that a thread holds at most where a tile has many rows, and the longest of those.
+  static constexpr int elements_of_tile_row = sizeof(T) == 8 ? 4 : 8;
+  static constexpr std::int64_t longest_row_of_tile = std::int64_t{elements_of_tile_row} * exchange_threads;
   static constexpr std::int64_t longest_row = std::int64_t{most_threads} * most_packs * pack_elements;
 
   /// The packs of a thread: as few as keep a row within threads that exchange registers, which need no barrier; the
@@ -35,6 +39,15 @@ struct softmax_device_partition {
     return group_threads((columns + elements - 1) / elements, most_threads);
   }
 };
+
+/// Whether rows are neighbouring elements, and those of the source begin at the same place of a pack as those of the
+/// target: packs that are read can then be written.
+template <class T>
+bool softmax_have_same_packs(const softmax_problem<T>& problem) {
+  return problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
+         place_in_pack<T>(problem.source) == place_in_pack<T>(problem.target) &&
+         (problem.rows == 1 || (problem.source_row_stride - problem.target_row_stride) % device_pack_elements<T> == 0);
+}
 
 /// A thread's share of a stretch of a row, in registers: packs of neighbouring elements where they can be loaded so,
 /// else single elements a group's width apart. Beyond the stretch's end it holds -infinity, which adds nothing. Indices

@@ -16,27 +16,26 @@
 
 namespace prumo::detail {
 
-/// Whether rows can be read and written in packs. A single row may end within one where `may_end_in_pack`.
+/// Whether rows are whole packs, whose elements are neighbours.
 template <class T>
-bool softmax_fits_packs(const softmax_problem<T>& problem, bool may_end_in_pack) {
-  const auto fits = [&](const T* data, std::int64_t row_stride, std::int64_t column_stride) {
-    return column_stride == 1 && can_load_packs(data, problem.rows == 1 ? 0 : row_stride);
-  };
-  return (may_end_in_pack || problem.columns % device_pack_elements<T> == 0) &&
-         fits(problem.source, problem.source_row_stride, problem.source_column_stride) &&
-         fits(problem.target, problem.target_row_stride, problem.target_column_stride);
+bool softmax_has_whole_packs(const softmax_problem<T>& problem) {
+  const std::int64_t row_stride = problem.rows == 1 ? 0 : problem.source_row_stride;
+  return softmax_have_same_packs(problem) && can_load_packs(problem.source, row_stride) &&
+         problem.columns % device_pack_elements<T> == 0;
 }
 
-template <class Formula, bool InPacks, class Exec, class T>
-void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
+/// `has_ends`: rows begin or end within packs.
+template <class Formula, class Exec, class T>
+void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem, bool has_ends) {
   static const std::string label = softmax_label<Formula>("rows");
   using partition = softmax_device_partition<T>;
   constexpr int usual = partition::usual_threads;
   const int packs = partition::packs_for(problem.columns);
-  const int group = partition::group_for(problem.columns, packs);
+  const int fewest = has_ends ? 2 * partition::pack_elements : 1;
+  const int group = std::max(partition::group_for(problem.columns, packs), fewest);
   const auto launch = [&]<int Packs, int Threads, int Group>() {
     launch_teams(ctx.instance(), label,
-                 softmax_short_rows_kernel<T, Formula, Packs, InPacks, Threads, Group>(problem, group));
+                 softmax_short_rows_kernel<T, Formula, Packs, true, Threads, Group>(problem, group, has_ends));
   };
   constexpr int most = partition::most_packs;
   constexpr int many = partition::most_threads;
@@ -57,6 +56,50 @@ void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem)
   }
 }
 
+/// Whether rows are short and lie one behind the other.
+template <class T>
+bool softmax_fits_tiles(const softmax_problem<T>& problem) {
+  return problem.columns <= softmax_device_partition<T>::longest_row_of_tile && problem.source_column_stride == 1 &&
+         problem.target_column_stride == 1 &&
+         (problem.rows == 1 ||
+          (problem.source_row_stride == problem.columns && problem.target_row_stride == problem.columns));
+}
+
+template <class Formula, class Exec, class T>
+void launch_softmax_tiles(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("tiles");
+  constexpr int most = softmax_device_partition<T>::elements_of_tile_row;
+  const int group = group_threads((problem.columns + most - 1) / most, exchange_threads);
+  const std::int64_t elements = (problem.columns + group - 1) / group;
+  const auto launch = [&]<int Elements>() {
+    launch_teams(ctx.instance(), label, softmax_tile_kernel<T, Formula, Elements>(problem, group));
+  };
+  if (elements <= 2) return launch.template operator()<2>();
+  if constexpr (most > 4) {
+    if (elements > 6) return launch.template operator()<8>();
+    if (elements > 4) return launch.template operator()<6>();
+  }
+  launch.template operator()<4>();
+}
+
+/// Rows of any strides.
+template <class Formula, class Exec, class T>
+void launch_strided_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("strided_rows");
+  using partition = softmax_device_partition<T>;
+  const auto launch = [&]<int Packs, int Threads>(int group) {
+    launch_teams(ctx.instance(), label,
+                 softmax_short_rows_kernel<T, Formula, Packs, false, Threads>(problem, group, false));
+  };
+  const int packs = partition::packs_for(problem.columns) == 1 ? 1 : partition::most_packs;
+  const int group = partition::group_for(problem.columns, packs);
+  if (packs == 1) return launch.template operator()<1, partition::usual_threads>(group);
+  if (group <= partition::usual_threads) {
+    return launch.template operator()<partition::most_packs, partition::usual_threads>(group);
+  }
+  launch.template operator()<partition::most_packs, partition::most_threads>(group);
+}
+
 template <class Formula, bool InPacks, class Exec, class T>
 void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
   static const std::string rows_label = softmax_label<Formula>("long_rows");
@@ -66,8 +109,14 @@ void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) 
   using partition = softmax_device_partition<T>;
   const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(T));
   if (problem.rows >= softmax_long_partition::many_rows && row_bytes <= softmax_long_partition::cached_row_bytes) {
-    launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, InPacks>(problem));
-    return;
+    constexpr int most = partition::most_threads;
+    if constexpr (InPacks) {
+      // Of shorter rows the cache holds twice the number. Then one team computes while another one loads.
+      if (row_bytes <= softmax_long_partition::cached_row_bytes / 4) {
+        return launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, true, most / 2>(problem));
+      }
+    }
+    return launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, InPacks, most>(problem));
   }
   constexpr std::int64_t held =
       std::int64_t{softmax_long_partition::threads} * partition::packs_of_segment * partition::pack_elements;
@@ -80,17 +129,18 @@ void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) 
 
 template <class Formula, class Exec, class T>
 void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  const bool in_packs = softmax_have_same_packs(problem);
   if (problem.columns > softmax_device_partition<T>::longest_row) {
-    if (softmax_fits_packs(problem, true)) return launch_long_softmax<Formula, true>(ctx, problem);
-    return launch_long_softmax<Formula, false>(ctx, problem);
+    return in_packs ? launch_long_softmax<Formula, true>(ctx, problem)
+                    : launch_long_softmax<Formula, false>(ctx, problem);
   }
-  using tiles = softmax_tile_kernel<T, Formula>;
-  if (softmax_fits_packs(problem, false)) return launch_short_softmax<Formula, true>(ctx, problem);
-  if (tiles::can_take(problem)) {
-    static const std::string label = softmax_label<Formula>("tiles");
-    return launch_teams(ctx.instance(), label, tiles(problem));
+  if (softmax_has_whole_packs(problem)) return launch_short_softmax<Formula>(ctx, problem, false);
+  if (softmax_fits_tiles(problem)) return launch_softmax_tiles<Formula>(ctx, problem);
+  // Of the shortest rows hardly anything would be in packs.
+  if (in_packs && problem.columns >= 2 * device_pack_elements<T>) {
+    return launch_short_softmax<Formula>(ctx, problem, true);
   }
-  return launch_short_softmax<Formula, false>(ctx, problem);
+  launch_strided_softmax<Formula>(ctx, problem);
 }
 
 template <class Formula, class Exec, class T>
@@ -122,10 +172,10 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
 /// Checks the arrays, chooses a kernel and enqueues it.
 template <class Formula>
 void run_softmax(std::string_view operation, const context_ref& ctx, const array_ref& x, const array_ref& y) {
+  check::arrays(operation, ctx, {{"y", y}}, {{"x", x}}, aliasing::in_place);
+  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
   check::rank(operation, {"x", x}, 2);
   check::same_extents(operation, {{"x", x}, {"y", y}});
-  check::elementwise(operation, ctx, {{"y", y}}, {{"x", x}});
-  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
   if (y.size() == 0) return;
   with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
     const softmax_problem<T> problem{x.as<const T>(), y.as<T>(),    x.extents[0], x.extents[1],     x.strides[0],

@@ -90,14 +90,15 @@ struct softmax_running_statistics {
   }
 };
 
-/// A stretch of a row as a team walks it: in tiles of what its registers hold, and what is left of packs one by one.
+/// A stretch of a row as a team walks it: in tiles of what its registers hold, and the elements before the first pack
+/// and after the last one.
 template <class T, class Formula, int Packs, bool InPacks, int Threads>
 class softmax_stretch {
   using C = compute_t<T>;
-  static constexpr int pack_elements = device_pack_elements<T>;
+  using run = pack_run<T, std::int64_t>;
 
  public:
-  static constexpr std::int64_t tile = std::int64_t{Threads} * Packs * pack_elements;
+  static constexpr std::int64_t tile = std::int64_t{Threads} * Packs * run::pack_elements;
 
   KOKKOS_FORCEINLINE_FUNCTION softmax_stretch(const softmax_problem<T>& problem, std::int64_t row, std::int64_t begin,
                                               std::int64_t count, int lane)
@@ -105,15 +106,14 @@ class softmax_stretch {
         target_(problem.target + row * problem.target_row_stride + begin * problem.target_column_stride),
         source_stride_(InPacks ? 1 : problem.source_column_stride),
         target_stride_(InPacks ? 1 : problem.target_column_stride),
-        whole_(InPacks ? count / pack_elements * pack_elements : count),
-        left_(static_cast<int>(count - whole_)),
+        run_(InPacks ? run::of(source_, count) : run::without_ends(count)),
         lane_(lane) {}
 
   /// Reads the stretch from its beginning to its end. The last tile stays in registers.
   KOKKOS_FORCEINLINE_FUNCTION softmax_running_statistics<C> read() {
     softmax_running_statistics<C> statistics;
-    if (lane_ < left_) statistics.add(load(source_[(whole_ + lane_) * source_stride_]));
-    for (std::int64_t begin = 0; begin < whole_; begin += tile) {
+    if (run_.has_end_for(lane_)) statistics.add(load(source_[run_.end_of(lane_)]));
+    for (std::int64_t begin = 0; begin < run_.whole; begin += tile) {
       load_tile(begin);
       statistics.add(share_);
     }
@@ -123,45 +123,44 @@ class softmax_stretch {
   /// Writes the stretch from its end to its beginning, because what was read last is the likeliest to be cached.
   /// `holds_last_tile`: read() was called.
   KOKKOS_FORCEINLINE_FUNCTION void write(C shift, C factor, bool holds_last_tile) {
-    if (lane_ < left_) {
-      const C x = load(source_[(whole_ + lane_) * source_stride_]);
-      target_[(whole_ + lane_) * target_stride_] = static_cast<T>(Formula::from_value(x, shift, factor));
+    if (run_.has_end_for(lane_)) {
+      const C x = load(source_[run_.end_of(lane_)]);
+      target_[run_.end_of(lane_)] = static_cast<T>(Formula::from_value(x, shift, factor));
     }
-    for (std::int64_t begin = (whole_ - 1) / tile * tile; begin >= 0 && whole_ > 0; begin -= tile) {
+    for (std::int64_t begin = (run_.whole - 1) / tile * tile; begin >= 0 && run_.whole > 0; begin -= tile) {
       if (!holds_last_tile) load_tile(begin);
       holds_last_tile = false;
       share_.template finish_values<Formula>(shift, factor);
-      share_.store_to(target_ + begin * target_stride_, length_of(begin), target_stride_, lane_, Threads);
+      share_.store_to(target_ + (run_.head + begin) * target_stride_, length_of(begin), target_stride_, lane_, Threads);
     }
   }
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION int length_of(std::int64_t begin) const {
-    return static_cast<int>(whole_ - begin < tile ? whole_ - begin : tile);
+    return static_cast<int>(run_.whole - begin < tile ? run_.whole - begin : tile);
   }
   KOKKOS_FORCEINLINE_FUNCTION void load_tile(std::int64_t begin) {
-    share_.load_from(source_ + begin * source_stride_, length_of(begin), source_stride_, lane_, Threads);
+    share_.load_from(source_ + (run_.head + begin) * source_stride_, length_of(begin), source_stride_, lane_, Threads);
   }
 
   const T* source_;
   T* target_;
   std::int64_t source_stride_;
   std::int64_t target_stride_;
-  std::int64_t whole_;
-  int left_;
+  run run_;
   int lane_;
   softmax_share<T, Packs, InPacks> share_;
 };
 
 /// A team a row.
-template <class T, class Formula, bool InPacks>
+template <class T, class Formula, bool InPacks, int Threads>
 class softmax_long_rows_kernel {
   using C = compute_t<T>;
   using partition = softmax_device_partition<T>;
 
  public:
-  static constexpr int most_threads = partition::most_threads;
-  static constexpr int resident_teams = 1;
+  static constexpr int most_threads = Threads;
+  static constexpr int resident_teams = partition::most_threads / Threads;
 
   explicit softmax_long_rows_kernel(const softmax_problem<T>& problem) : problem_(problem) {}
 

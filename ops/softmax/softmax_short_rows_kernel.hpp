@@ -10,15 +10,20 @@ namespace prumo::detail {
 
 /// Rows that fit into the registers of a team: read once, written once. Group is the number of threads a row where it
 /// is known when this is compiled, else 0: offsets are then part of the instructions instead of in registers.
+///
+/// InPacks: the elements of a row are neighbours. Where rows begin or end within packs (`has_ends`), a thread also
+/// takes one of the elements outside of packs, so a row needs a thread for each of these.
 template <class T, class Formula, int Packs, bool InPacks, int Threads, int Group = 0>
 class softmax_short_rows_kernel {
   using C = compute_t<T>;
+  using run = pack_run<T, int>;
 
  public:
   static constexpr int most_threads = Threads;
   static constexpr int resident_teams = Threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
 
-  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), given_group_(group) {}
+  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group, bool has_ends)
+      : problem_(problem), given_group_(group), has_ends_(has_ends) {}
 
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
   std::int64_t blocks_per_team() const { return Threads / group(); }
@@ -37,15 +42,29 @@ class softmax_short_rows_kernel {
          begin += step) {
       const std::int64_t row = begin + member.team_rank() / group();
       const int count = row < problem_.rows ? static_cast<int>(problem_.columns) : 0;
+      const T* const source = problem_.source + row * problem_.source_row_stride;
+      T* const target = problem_.target + row * problem_.target_row_stride;
+      const run parts = InPacks && has_ends_ ? run::of(source, count) : run::without_ends(count);
+
+      T loaded_end = static_cast<T>(softmax_lowest<C>());
+      if (InPacks && parts.has_end_for(lane)) loaded_end = source[parts.end_of(lane)];
       softmax_share<T, Packs, InPacks> share;
-      share.load_from(problem_.source + row * problem_.source_row_stride, count, problem_.source_column_stride, lane,
-                      group());
-      const C shift = softmax_shift(join_group(member, scratch, group(), share.largest(), join_maxima{}));
-      const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
-      const C total = join_group(member, scratch, group(), own, join_sums{});
-      share.template finish_kept<Formula>(shift, Formula::row_factor(total));
-      share.store_to(problem_.target + row * problem_.target_row_stride, count, problem_.target_column_stride, lane,
-                     group());
+      share.load_from(source + parts.head, parts.whole, problem_.source_column_stride, lane, group());
+      C end = load(loaded_end);
+      const C largest = InPacks ? Kokkos::fmax(share.largest(), end) : share.largest();
+      const C shift = softmax_shift(join_group(member, scratch, group(), largest, join_maxima{}));
+      C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
+      if (InPacks && has_ends_) {
+        const C exponential = prumo::exp(end - shift);
+        if constexpr (Formula::keeps_exponentials) end = exponential;
+        own = own + exponential;
+      }
+      const C factor = Formula::row_factor(join_group(member, scratch, group(), own, join_sums{}));
+      share.template finish_kept<Formula>(shift, factor);
+      share.store_to(target + parts.head, parts.whole, problem_.target_column_stride, lane, group());
+      if (InPacks && parts.has_end_for(lane)) {
+        target[parts.end_of(lane)] = static_cast<T>(Formula::from_kept(end, shift, factor));
+      }
     }
   }
 
@@ -54,103 +73,121 @@ class softmax_short_rows_kernel {
 
   softmax_problem<T> problem_;
   int given_group_;
+  bool has_ends_;
 };
 
-/// Short rows that lie one behind the other, of lengths that packs do not fit: a team's rows together are whole packs,
-/// and go through its scratch memory, so that the device's memory is read and written in packs all the same.
-template <class T, class Formula>
+/// Short rows that lie one behind the other. A team's rows together are a run, which goes through its scratch memory,
+/// so that the device's memory is read and written in packs, however long a row is. A group of threads takes a row, of
+/// the shortest ones several after each other. Elements: the numbers of a row that a thread has.
+template <class T, class Formula, int Elements>
 class softmax_tile_kernel {
   using C = compute_t<T>;
+  using run = pack_run<T, int>;
   using pack = device_pack<T>;
   static constexpr int pack_elements = device_pack_elements<T>;
-  /// Numbers that a thread holds: 16, of double 8.
-  static constexpr int packs = sizeof(T) == 2 ? 2 : 4;
-  static constexpr int most_elements = packs * pack_elements;
+  /// Packs of a tile that a thread copies: what keeps enough of memory under way.
+  static constexpr int packs = 4;
 
  public:
   static constexpr int most_threads = 256;
-  static constexpr int resident_teams = 4;
-  /// The longest row: one for all threads that exchange registers.
-  static constexpr std::int64_t longest_row = std::int64_t{most_elements} * exchange_threads;
+  static constexpr int resident_teams = sizeof(T) == 8 ? 4 : 6;
 
-  /// Whether rows lie as this kernel wants them.
-  static bool can_take(const softmax_problem<T>& problem) {
-    const auto lies_in_one = [&](const T* data, std::int64_t row_stride, std::int64_t column_stride) {
-      return column_stride == 1 && row_stride == problem.columns && can_load_packs(data, 0);
-    };
-    return problem.columns <= longest_row && problem.columns % pack_elements != 0 &&
-           lies_in_one(problem.source, problem.source_row_stride, problem.source_column_stride) &&
-           lies_in_one(problem.target, problem.target_row_stride, problem.target_column_stride);
-  }
-
-  explicit softmax_tile_kernel(const softmax_problem<T>& problem)
+  softmax_tile_kernel(const softmax_problem<T>& problem, int group)
       : source_(problem.source),
         target_(problem.target),
         rows_(problem.rows),
         columns_(static_cast<int>(problem.columns)),
-        group_(group_threads((problem.columns + most_elements - 1) / most_elements, exchange_threads)) {}
+        group_(group),
+        same_packs_(softmax_have_same_packs(problem)) {
+    // A tile of one row for each group fits, because a group's row has at most Elements a thread.
+    static_assert(Elements * sizeof(T) <= packs * sizeof(pack));
+    const std::int64_t at_once = most_threads / group_;
+    const std::int64_t most = most_threads * packs * pack_elements / (at_once * columns_);
+    rounds_ = static_cast<int>(std::clamp<std::int64_t>(rows_ / (at_once * teams_wanted), 1, most));
+  }
 
-  std::int64_t blocks() const { return columns_ == 0 ? 0 : rows_; }
-  std::int64_t blocks_per_team() const { return most_threads / group_; }
+  std::int64_t blocks() const { return rows_; }
+  std::int64_t blocks_per_team() const { return most_threads / group_ * rounds_; }
   int team_threads() const { return most_threads; }
   std::size_t scratch_bytes() const {
-    // Up to another pack goes into its alignment.
-    return static_cast<std::size_t>(most_threads / group_ * columns_) * sizeof(T) + sizeof(pack);
+    // A run may begin within a pack. Up to another pack goes into its alignment.
+    return static_cast<std::size_t>(blocks_per_team() * columns_) * sizeof(T) + 2 * sizeof(pack);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     const int rows_at_once = most_threads / group_;
-    T* const tile = static_cast<T*>(member.team_scratch(0).get_shmem_aligned(
-        static_cast<std::size_t>(rows_at_once * columns_) * sizeof(T), sizeof(pack)));
+    const int rows_of_tile = rows_at_once * rounds_;
+    T* const scratch = static_cast<T*>(member.team_scratch(0).get_shmem_aligned(
+        static_cast<std::size_t>(rows_of_tile * columns_ + pack_elements) * sizeof(T), sizeof(pack)));
     const int thread = member.team_rank();
-    const int lane = thread & (group_ - 1);
-    const int own_row = thread / group_;
-    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * rows_at_once;
-    // rows_at_once is a multiple of a pack's elements, so every tile begins with a pack.
-    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * rows_at_once; begin < rows_;
+    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * rows_of_tile;
+    for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * rows_of_tile; begin < rows_;
          begin += step) {
+      if (begin >= step) member.team_barrier();  // the last tile may still be read
       const std::int64_t rest = rows_ - begin;
-      const int rows_here = rest < rows_at_once ? static_cast<int>(rest) : rows_at_once;
-      const int count = rows_here * columns_;
-      copy_tile(source_ + begin * columns_, tile, count, thread);
+      const int rows = rest < rows_of_tile ? static_cast<int>(rest) : rows_of_tile;
+      const T* const source = source_ + begin * columns_;
+      T* const target = target_ + begin * columns_;
+      const run parts = run::of(source, rows * columns_);
+      // In scratch memory the run's packs are packs, too.
+      T* const tile = scratch + place_in_pack(source);
+      copy_run<packs, most_threads>(source, tile, parts, thread);
       member.team_barrier();
-
-      const int own_count = own_row < rows_here ? columns_ : 0;
-      softmax_share<T, packs, false> share;
-      share.load_from(tile + own_row * columns_, own_count, 1, lane, group_);
-      const C shift = softmax_shift(join_neighbours(group_, share.largest(), join_maxima{}));
-      const C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
-      const C total = join_neighbours(group_, own, join_sums{});
-      share.template finish_kept<Formula>(shift, Formula::row_factor(total));
-      share.store_to(tile + own_row * columns_, own_count, 1, lane, group_);
+      for (int first = 0; first < rows; first += rows_at_once) {
+        const int row = first + thread / group_;
+        if (columns_ == 1) {
+          if (row < rows) finish_single(tile[row]);
+        } else {
+          finish_row(tile + row * columns_, row < rows ? columns_ : 0, thread & (group_ - 1));
+        }
+      }
       member.team_barrier();
-
-      copy_tile(tile, target_ + begin * columns_, count, thread);
-      member.team_barrier();
+      if (same_packs_) {
+        copy_run<packs, most_threads>(tile, target, parts, thread);
+      } else {
+        for (int at = thread; at < rows * columns_; at += most_threads) target[at] = tile[at];
+      }
     }
   }
 
  private:
-  /// A tile holds most_elements a thread at most: this many packs, all of which are loaded before the first is stored.
-  KOKKOS_FORCEINLINE_FUNCTION static void copy_tile(const T* from, T* to, int count, int thread) {
-    const int pack_count = count / pack_elements;
-    const auto* const from_packs = reinterpret_cast<const pack*>(from);
-    auto* const to_packs = reinterpret_cast<pack*>(to);
-    pack held[packs];
+  /// Teams that keep a large device busy.
+  static constexpr std::int64_t teams_wanted = 1024;
+
+  /// A row of one element: it is its own maximum, and the sum is 1, if it is a number that is not infinite.
+  KOKKOS_FORCEINLINE_FUNCTION static void finish_single(T& element) {
+    const C x = load(element);
+    const C kept = Formula::keeps_exponentials ? C(1) + (x - x) : x;
+    element = static_cast<T>(Formula::from_kept(kept, x, Formula::row_factor(C(1))));
+  }
+
+  /// A group's row of the tile. All threads of a group must call.
+  KOKKOS_FORCEINLINE_FUNCTION void finish_row(T* row, int count, int lane) const {
+    T* const own = row + lane;
+    const int left = count - lane;
+    C values[Elements];
+    C largest = softmax_lowest<C>();
     PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      const int place = i * most_threads + thread;
-      if (place < pack_count) held[i] = from_packs[place];
+    for (int element = 0; element < Elements; ++element) {
+      values[element] = element * group_ < left ? load(own[element * group_]) : softmax_lowest<C>();
+      largest = Kokkos::fmax(largest, values[element]);
     }
+    const C shift = softmax_shift(join_neighbours(group_, largest, join_maxima{}));
+    C sum = C(0);
     PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      const int place = i * most_threads + thread;
-      if (place < pack_count) to_packs[place] = held[i];
+    for (int element = 0; element < Elements; ++element) {
+      const C exponential = prumo::exp(values[element] - shift);
+      if constexpr (Formula::keeps_exponentials) values[element] = exponential;
+      sum = sum + exponential;
     }
-    // Only the last tile of all ends within a pack.
-    const int at = pack_count * pack_elements + thread;
-    if (at < count) to[at] = from[at];
+    const C factor = Formula::row_factor(join_neighbours(group_, sum, join_sums{}));
+    PRUMO_UNROLL
+    for (int element = 0; element < Elements; ++element) {
+      if (element * group_ < left) {
+        own[element * group_] = static_cast<T>(Formula::from_kept(values[element], shift, factor));
+      }
+    }
   }
 
   const T* source_;
@@ -158,6 +195,8 @@ class softmax_tile_kernel {
   std::int64_t rows_;
   int columns_;
   int group_;
+  bool same_packs_;
+  int rounds_ = 1;
 };
 
 }  // namespace prumo::detail

@@ -12,9 +12,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace prumo {
 namespace {
@@ -26,11 +29,14 @@ struct extents {
   std::int64_t rows, columns;
 };
 
-/// Rows of one segment and of many, a team a row, tiles of short rows that packs do not fit, and single elements.
-constexpr extents shapes_of_every_kernel[] = {{1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801},
-                                              {20000, 10},  {3001, 17},  {700, 130},  {300, 511},   {40, 513},
-                                              {5000, 1},    {1000, 12},  {9, 4100},   {3, 8192},    {2, 16388},
-                                              {2, 32768},   {70000, 2},  {17, 12289}, {64, 64},     {1, 4097}};
+/// Rows of one segment and of many, a team a row, tiles of short rows, rows that begin and end within packs, and rows
+/// of whole packs.
+constexpr extents shapes_of_every_kernel[] = {
+    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10}, {3001, 17},
+    {700, 130},   {300, 511},  {40, 513},   {5000, 1},    {1000, 12},   {9, 4100},   {3, 8192},
+    {2, 16388},   {2, 32768},  {70000, 2},  {17, 12289},  {64, 64},     {1, 4097},   {7001, 3},
+    {1501, 5},    {257, 31},   {129, 33},   {100, 63},    {77, 65},     {130, 127},  {33, 129},
+    {2, 50257},   {300001, 1}, {1, 1},      {1, 7},       {2, 5}};
 
 class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {};
 
@@ -159,6 +165,51 @@ TYPED_TEST(softmax_types, in_place_gives_the_same_bits) {
     std::int64_t different = 0;
     tests::for_each_index(there, [&](auto r, auto c) { different += there(r, c) != in_place(r, c) ? 1 : 0; });
     EXPECT_EQ(different, 0) << columns;
+  }
+}
+
+/// Rows that begin and end within packs of 16 bytes, in x and y at the same place of a pack or at different ones, with
+/// and without other elements between them.
+TYPED_TEST(softmax_types, rows_within_packs) {
+  using matrix = typename TestFixture::matrix;
+  const double tolerance = sizeof(TypeParam) == 2 ? 1e-2 : sizeof(TypeParam) == 4 ? 1e-5 : 1e-13;
+  const auto number = [](const TypeParam& value) {
+    if constexpr (std::is_same_v<TypeParam, double>) return value;
+    return static_cast<double>(static_cast<float>(value));
+  };
+  context<exec> ctx;
+  for (const std::int64_t columns : {1, 3, 17, 31, 65, 130, 1001, 33001}) {
+    for (const std::int64_t begin_x : {0, 1, 7}) {
+      for (const std::int64_t begin_y : {0, 1}) {
+        for (const std::int64_t beside : {0, 8}) {
+          SCOPED_TRACE(std::to_string(columns) + " from " + std::to_string(begin_x) + " and " +
+                       std::to_string(begin_y));
+          const matrix all_x("x", 5, columns + begin_x + beside), all_y("y", 5, columns + begin_y + beside);
+          const auto x = Kokkos::subview(all_x, Kokkos::ALL, std::pair{begin_x, begin_x + columns});
+          const auto y = Kokkos::subview(all_y, Kokkos::ALL, std::pair{begin_y, begin_y + columns});
+          const auto given = tests::set_elements(x, [](std::size_t r, std::size_t c) {
+            return TypeParam(static_cast<float>((c * 37 + r * 11) % 64) / 32.0f - 1.0f);
+          });
+          softmax(ctx, x, y);
+          ctx.fence();
+          const auto found = tests::host_copy(all_y);
+          for (std::int64_t r = 0; r < 5; ++r) {
+            double total = 0, worst = 0, outside = 0;
+            for (std::int64_t c = 0; c < columns; ++c) total += std::exp(number(given(r, c)));
+            for (std::int64_t c = 0; c < columns; ++c) {
+              const double exact = std::exp(number(given(r, c))) / total;
+              worst = std::max(worst, std::abs(number(found(r, begin_y + c)) - exact) / exact);
+            }
+            for (std::int64_t c = 0; c < begin_y; ++c) outside += std::abs(number(found(r, c)));
+            for (std::int64_t c = 0; c < beside; ++c) {
+              outside += std::abs(number(found(r, begin_y + columns + c)));
+            }
+            EXPECT_LE(worst, tolerance) << "row " << r;
+            EXPECT_EQ(outside, 0) << "row " << r;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -53,6 +53,21 @@ TYPED_TEST(transpose_types, any_two_layouts) {
   }
 }
 
+/// Matrices of few rows or columns, whose first row begins at a pack or within one.
+TYPED_TEST(transpose_types, narrow_matrices) {
+  for (const int narrow : {2, 3, 5, 8, 31, 32, 33, 63, 64, 65}) {
+    for (const int wide : {1, 7, 64, 1021, 20011}) {
+      for (const int begin : {0, 1}) {
+        const row_major<TypeParam> narrow_rows("x", begin + wide, narrow), wide_rows("y", begin + narrow, wide);
+        const auto x = Kokkos::subview(narrow_rows, std::pair{begin, begin + wide}, Kokkos::ALL);
+        const auto y = Kokkos::subview(wide_rows, std::pair{begin, begin + narrow}, Kokkos::ALL);
+        expect_transposed(x, y);
+        expect_transposed(y, x);
+      }
+    }
+  }
+}
+
 /// Rows that begin at a pack and end within one, and rows that do not.
 TYPED_TEST(transpose_types, parts_of_matrices) {
   for (const int begin : {0, 3, 8}) {

@@ -43,15 +43,13 @@ void expect_verified(const check_result& result, const specification& choice) {
 
 /// The operation itself refuses what its case says that it cannot do.
 template <class Exec>
-void expect_refused(context<Exec>& ctx, const operation_case<Exec>& operation, const specification& choice,
-                    const std::string& reason) {
-  prepared_case<Exec> prepared(ctx, operation, choice, 1);
+void expect_refused(prepared_case<Exec>& prepared, const std::string& reason) {
   try {
     prepared.run(0);
-    ctx.fence();
-    ADD_FAILURE() << label_of(choice) << ": the operation accepts it, and its case says: " << reason;
+    prepared.owner().fence();
+    ADD_FAILURE() << label_of(prepared.choice()) << ": the operation accepts it, and its case says: " << reason;
   } catch (const error& refusal) {
-    EXPECT_STRNE(refusal.what(), "") << label_of(choice);
+    EXPECT_STRNE(refusal.what(), "") << label_of(prepared.choice());
   }
 }
 
@@ -63,14 +61,14 @@ std::string why_refused(const operation_case<Exec>& operation, const specificati
 }
 
 template <class Exec>
-void expect_verified_or_refused(context<Exec>& ctx, const operation_case<Exec>& operation, const specification& choice,
+void expect_verified_or_refused(prepared_case<Exec>& prepared, const operation_case<Exec>& operation,
                                 kept_reference* kept = nullptr) {
-  if (const std::string reason = why_refused(operation, choice); !reason.empty()) {
-    expect_refused(ctx, operation, choice, reason);
-    return;
+  const std::string reason = why_refused(operation, prepared.choice());
+  if (reason.empty()) {
+    expect_verified(prepared.verify(1e12, {}, kept), prepared.choice());
+  } else {
+    expect_refused(prepared, reason);
   }
-  prepared_case<Exec> prepared(ctx, operation, choice, 1);
-  expect_verified(prepared.verify(1e12, {}, kept), choice);
 }
 
 /// Results of one operation, type and layout.
@@ -84,25 +82,27 @@ class results_test : public testing::Test {
     const case_info info = operation_->info();
     context<Exec> ctx;
     specification choice = base_choice(info, type_, layout_);
-    for (const std::string& mode : info.compute_modes) {
-      choice.compute_mode = mode;
+    // Shapes come first: what a context finds out about a shape, which takes long for some libraries, serves all
+    // values.
+    for (const shape& extents : test_shapes(info)) {
+      choice.shape = extents;
       for (const parameters& values : test_parameters(info, type_, layout_)) {
         choice.values = values;
-        for (const shape& extents : test_shapes(info)) {
-          choice.shape = extents;
-          run_implementations(ctx, info, choice);
-          if (testing::Test::HasFailure()) return;
-        }
+        run_on_same_arrays(ctx, info, choice);
+        if (testing::Test::HasFailure()) return;
       }
     }
   }
 
  private:
-  void run_implementations(context<Exec>& ctx, const case_info& info, specification choice) {
-    kept_reference kept;
-    for (const std::string& implementation : info.implementations) {
-      choice.implementation = implementation;
-      expect_verified_or_refused(ctx, *operation_, choice, &kept);
+  void run_on_same_arrays(context<Exec>& ctx, const case_info& info, const specification& choice) {
+    prepared_case<Exec> prepared(ctx, *operation_, choice, 1);
+    for (const std::string& mode : info.compute_modes) {
+      kept_reference kept;
+      for (const std::string& implementation : info.implementations) {
+        prepared.choose(implementation, mode);
+        expect_verified_or_refused(prepared, *operation_, &kept);
+      }
     }
   }
 
@@ -189,7 +189,8 @@ class streaming_test : public testing::Test {
       for (const shape& extents : test_shapes(info)) {
         specification choice = base_choice(info, type);
         choice.shape = extents;
-        expect_verified_or_refused(ctx, *operation_, choice);
+        prepared_case<Exec> prepared(ctx, *operation_, choice, 1);
+        expect_verified_or_refused(prepared, *operation_);
         if (testing::Test::HasFailure()) return;
       }
     }

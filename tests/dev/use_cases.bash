@@ -73,18 +73,6 @@ test_exit_code_and_stdin() {
     holds [ -f made-here ]
 }
 
-test_terminate_reaches_the_command() {
-    dev 0 shell true
-    "$scratch/source/dev" shell bash -c 'trap "echo ended > $0; exit 5" TERM; echo > $0.ready; while :; do sleep 0.1; done' \
-        "$scratch/flag" > "$scratch/out" 2>&1 &
-    local i status=0
-    for ((i = 0; i < 50; i++)); do [[ -f $scratch/flag.ready ]] && break; sleep 0.1; done
-    kill -TERM $!
-    wait $! || status=$?
-    holds [ "$status" -eq 5 ]
-    holds grep -q ended "$scratch/flag"
-}
-
 # ---- building ----------------------------------------------------------------------------------------------
 
 test_build_and_run() {

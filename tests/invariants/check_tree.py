@@ -25,14 +25,14 @@ LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # All that the front-end prints passes one function, which keeps control characters from the terminal.
 PRINTS = re.compile(r"\b(fmt::print|std::(cout|cerr|f?printf|puts|fputs|fwrite))\b")
-PRINTER = "bench/prumo/terminal/output.cpp"
+PRINTER = "bench/prumo/terminal/standard_output.cpp"
 # A folder may include the public headers of the layers before it and of itself.
 LAYERS = ("core", "backends", "ops")
 # Beside backends and ops: what workers know of a machine, which operations do without.
 BESIDE = ("machine",)
 PROGRAMS = ("bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
 # The same within the front-end.
-FRONT_END = ("terminal", "statistics", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
+FRONT_END = ("terminal", "statistics", "files", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
              "comparison", "crossover", "command_line/options", "command_line/verbs", "command_line")
 MOST_SOURCES = 25  # of one folder, its tests apart
 
@@ -129,7 +129,7 @@ def check_file(root, name, owners):
     if name.startswith("bench/prumo/") and not is_test(name) and name != PRINTER:
         for number, line in enumerate(without_comments(text).splitlines(), 1):
             if PRINTS.search(line):
-                yield f"{name}:{number}: text for people is printed by print_lines() of terminal/output.hpp"
+                yield f"{name}:{number}: text for people is printed by print_output() and print_error() of terminal/standard_output.hpp"
     if name.split("/")[0] in LAYERS + BESIDE:
         for number, line in enumerate(without_comments(text).splitlines(), 1):
             if LAMBDA.search(line):
@@ -261,7 +261,7 @@ def self_test():
         "bench/prumo/x.cpp": (line + "#include <Kokkos_Core.hpp>\n", "front-end"),
         "bench/prumo/y.cpp": (line + "#include <prumo/a.hpp>\n", "belongs to core"),
         "bench/prumo/z.cpp": (line + "#include <prumo/serving/server.hpp>\n", "belongs to bench/serving"),
-        "bench/prumo/plan.cpp": (line + "void f() { std::cout << 1; }\n", "print_lines"),
+        "bench/prumo/plan.cpp": (line + "void f() { std::cout << 1; }\n", "print_output"),
         "bench/prumo/statistics/x.cpp": (line + '#include "workers/w.hpp"\n', "stands before workers/"),
         "bench/prumo/plan/x.cpp": (line, "26 sources of its own"),
         "bench/prumo/attic/x.cpp": (line, "no place in the order"),

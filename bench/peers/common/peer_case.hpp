@@ -24,8 +24,9 @@ class peer_case final : public protocol::timed_calls {
   void enqueue(std::size_t copy) override { functions_[copy](); }
   void fence() override { computes_.fence(); }
 
-  /// Runs the first copy once and compares it with the reference: all entries if that takes at most `budget`
-  /// operations, and otherwise evenly spread ones. For all entries it checks that they were written.
+  /// Makes the calls of an interval and compares the copy that the last of them wrote with the reference: all entries
+  /// if that takes at most `budget` operations, and otherwise evenly spread ones. For all entries it checks that they
+  /// were written.
   protocol::verify_answer verify(double budget);
 
   protocol::sampler& measured() { return sampler_; }

@@ -5,6 +5,7 @@ Functions are compiled and return new arrays: making those is part of what is me
 timed by the wall's clock up to block_until_ready.
 """
 
+import dataclasses
 import functools
 import os
 import sys
@@ -19,10 +20,14 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 from prumo_peers.common import machine, rounding  # noqa: E402
+from prumo_peers.common.array_philox import ArrayLibrary  # noqa: E402
+from prumo_peers.common.comparison import Result  # noqa: E402
+from prumo_peers.common.contents import Constant  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 
 _TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16,
           "i64": jnp.int64}
+_ALL_BITS = (1 << 64) - 1
 
 
 def _wide(array):
@@ -56,6 +61,51 @@ def _random_uniform(key, y, it):
 def _random_normal(key, y, it):
     number = y.dtype.type
     return number(it["mean"]) + number(it["deviation"]) * jax.random.normal(key, y.shape, y.dtype)
+
+
+_LIBRARY = ArrayLibrary(lambda first, end: jnp.arange(first, end, dtype=jnp.int64),
+                        lambda numbers, dtype: numbers.astype(_TYPES[dtype]))
+
+
+@functools.lru_cache(maxsize=None)
+def _maker(contents, handle):
+    """A function of a seed and a stream that makes such contents on a device. It is compiled once for all streams."""
+    def make(seed, stream):
+        generated = dataclasses.replace(contents, seed=seed, stream=stream)
+        count = -(-generated.size // generated.lanes)
+        lanes = generated.of_blocks(_LIBRARY.arange(0, count), _LIBRARY)
+        flat = jnp.stack(lanes, axis=-1).reshape(-1)[:generated.size]
+        return flat.reshape(generated.extents).astype(_TYPES[generated.dtype])
+
+    return jax.jit(make, out_shardings=jax.sharding.SingleDeviceSharding(handle))
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def _slice(array, first, count):
+    return jax.lax.dynamic_slice_in_dim(array, first, count)
+
+
+@jax.jit
+def _count_missing(array):
+    missing = array < 0 if array.dtype == jnp.int64 else jnp.isnan(array)
+    return missing.sum()
+
+
+class JaxResult(Result):
+    """The numbers of an array that stays on its device: entries come to the host as they are asked for."""
+
+    def entries(self, which):
+        if isinstance(which, slice):
+            first, end, _ = which.indices(self.size)
+            return _to_numpy(_slice(self._flat, first, end - first))
+        return _to_numpy(jnp.take(self._flat, which))
+
+    def missing(self):
+        return int(_count_missing(self._flat))
+
+
+def _to_numpy(array):
+    return np.asarray(array).astype(array.dtype if array.dtype in (jnp.float64, jnp.int64) else np.float32)
 
 
 class Jax(Framework):
@@ -138,7 +188,20 @@ class Jax(Framework):
         arrays[which] = self.array(device, numbers, dtype)
 
     def numbers(self, array):
-        return np.asarray(array).astype(array.dtype if array.dtype in (jnp.float64, jnp.int64) else np.float32)
+        return _to_numpy(array)
+
+    makes_data_on_hosts = False  # there NumPy makes them faster, whose arrays stay in a core's cache
+
+    def make(self, device, contents, written=None):
+        if not (device.transfers or self.makes_data_on_hosts):
+            return None
+        if isinstance(contents, Constant):
+            return jnp.full(contents.extents, contents.value, _TYPES[contents.dtype], device=device.handle)
+        numbers = (np.array(it & _ALL_BITS, np.uint64).astype(np.int64) for it in (contents.seed, contents.stream))
+        return _maker(dataclasses.replace(contents, seed=0, stream=0), device.handle)(*numbers)
+
+    def result(self, array):
+        return JaxResult(array)
 
     def duplicate(self, array):
         return jnp.copy(array)

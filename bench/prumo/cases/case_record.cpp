@@ -19,13 +19,6 @@ using nlohmann::json;
 
 json or_null(const std::optional<std::uint64_t>& number) { return number ? json(*number) : json(); }
 
-/// The median of times, null where there is none or it is zero.
-json median_or_null(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  const double median = summarize(values).median;
-  return median > 0 ? json(median) : json();
-}
-
 void append(std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 }  // namespace
@@ -42,7 +35,8 @@ void case_record::set_verification(const protocol::verify_answer& verification) 
   result_["error"] = or_null(verification.error);
   result_["error_bound"] = or_null(verification.error_bound);
   result_["verification"] = {{"method", verification.method.empty() ? json() : json(verification.method)},
-                             {"checked", or_null(verification.checked)}};
+                             {"checked", or_null(verification.checked)},
+                             {"dispatch", verification.dispatch.empty() ? json() : json(verification.dispatch)}};
   if (verification.verified) return;
   wrong_ = true;
   std::string reason = "the result is wrong";
@@ -138,30 +132,27 @@ json case_record::finish(stop_reason why) const {
 }
 
 void store_rates_and_shares(json& result, const planned_group& group, const json& peaks,
-                            const measured_ceilings& ceilings, const measured_ceilings& fastest) {
+                            const ceilings_of_case& ceilings) {
   timed_call input;
   input.seconds = result.at("time_s").at("median").get<double>();
   input.model = cost_model::from_json(group.model);
-  const json& counted = result.at("flops").at("counted");
-  if (counted.is_object()) input.counted_flops = counted.at("total").get<double>();
-  input.has_unmeasured_kinds = has_unmeasured_kinds(counted);
+  input.counted = result.at("flops").at("counted");
+  if (input.counted.is_object()) input.counted_flops = input.counted.at("total").get<double>();
   input.roof = memory_roof_of(group);
-  const bool resident = result.at("data") == "resident";
+  input.ceilings = ceilings.typical;
+  input.fastest_ceilings = ceilings.fastest;
+  input.ceiling_intervals = ceilings.intervals;
   const compute_unit unit = find_compute_unit(peaks, result.value("unit", json(input.model.unit)).get<std::string>(),
                                               group.dtype, group.compute_mode);
   result["unit"] = unit.unit;
-  if (resident) {
-    const json& clock = result.at("clock_mhz");
-    input.peaks =
-        find_compute_peaks(peaks, unit, clock.is_number() ? std::optional(clock.get<double>()) : std::nullopt);
-    input.ceilings = ceilings;
-    input.fastest_ceilings = fastest;
-    // What the vector unit does bounds no work of a tensor unit.
-    if (unit.is_tensor()) input.ceilings.fma = input.fastest_ceilings.fma = std::nullopt;
+  input.uses_tensor_unit = unit.is_tensor();
+  if (result.at("data") == "resident") {
+    input.peaks = find_compute_peaks(peaks, unit, number_of(result.at("clock_mhz")));
+  } else {
+    input.copied = timed_call::copies{number_of(field(result, "/transfer/h2d_bytes")).value_or(0),
+                                      number_of(field(result, "/transfer/d2h_bytes")).value_or(0)};
   }
-  rates_and_shares figures = compute_rates_and_shares(input);
-  if (!resident) figures.bound.reset();
-  figures.store(result);
+  compute_rates_and_shares(input).store(result);
 }
 
 }  // namespace prumo::bench

@@ -50,8 +50,16 @@ class case_record {
   [[nodiscard]] bool verified_wrong() const { return wrong_; }
   [[nodiscard]] bool compared() const { return compared_; }
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
+  /// Whether the device told that it held its clock down while the samples were taken.
+  [[nodiscard]] bool throttled() const { return !throttle_.empty(); }
   /// The number of samples of each round.
   [[nodiscard]] const std::vector<std::size_t>& rounds() const { return rounds_; }
+
+  /// With transferred data: the seconds of the copies to the device, or back, and the bytes that each call copies.
+  [[nodiscard]] const std::vector<double>& copy_samples(bool to_device) const { return to_device ? h2d_ : d2h_; }
+  [[nodiscard]] double copied_bytes(bool to_device) const {
+    return static_cast<double>((to_device ? h2d_bytes_ : d2h_bytes_).value_or(0));
+  }
 
   /// The finished entry of a case with samples.
   [[nodiscard]] nlohmann::json finish(stop_reason why) const;
@@ -72,9 +80,8 @@ class case_record {
   bool ended_ = false, wrong_ = false, compared_ = false;
 };
 
-/// Fills in rates, shares and bound of a measured entry. Transferred cases only get rates, because the link limits
-/// them. `fastest` are the ceilings from the fastest sample of each probe.
+/// Fills in rates, shares and bound of a measured entry.
 void store_rates_and_shares(nlohmann::json& result, const planned_group& group, const nlohmann::json& peaks,
-                            const measured_ceilings& ceilings, const measured_ceilings& fastest);
+                            const ceilings_of_case& ceilings);
 
 }  // namespace prumo::bench

@@ -7,15 +7,10 @@
 #include <algorithm>
 
 namespace prumo::bench {
-namespace {
 
 using nlohmann::json;
 
-json median_or_null(const std::vector<double>& values) {
-  return values.empty() ? json() : json(summarize(values).median);
-}
-
-}  // namespace
+double power_state_record::median() const { return summarize(samples_).median; }
 
 void power_state_record::add(const protocol::sample_answer& answer) {
   samples_.insert(samples_.end(), answer.samples.begin(), answer.samples.end());

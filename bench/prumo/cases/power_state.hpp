@@ -26,7 +26,10 @@ class power_state_record {
  public:
   void add(const protocol::sample_answer& answer);
 
-  [[nodiscard]] bool empty() const { return samples_.empty(); }
+  /// Of all samples, of which there must be one.
+  [[nodiscard]] double median() const;
+  /// Whether the device told why it held its clock down.
+  [[nodiscard]] bool is_throttled() const { return !throttle_.empty(); }
   /// The entry of the results file, without what only one of the states has.
   [[nodiscard]] nlohmann::json to_json() const;
 

@@ -4,14 +4,13 @@
 #include "command_line/verbs/verb.hpp"
 #include "results/run_record.hpp"
 #include "terminal/nearest_name.hpp"
-#include "terminal/output.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -107,7 +106,7 @@ requested_command read_command_line(std::span<const std::string> words) {
 exit_code run_command_line(std::span<const std::string> words) {
   const requested_command command = read_command_line(words);
   if (command.call) return command.call->run(std::vector<std::string>(words.begin(), words.end()));
-  print_lines(stdout, command.answer);
+  print_output(command.answer);
   return exit_code::done;
 }
 

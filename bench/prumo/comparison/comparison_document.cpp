@@ -3,10 +3,11 @@
 
 #include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
+#include "files/input_file.hpp"
+#include "privacy/recorded_words.hpp"
 #include "results/csv.hpp"
 #include "results/json_text.hpp"
 #include "results/result_fields.hpp"
-#include "results/results_file.hpp"
 #include "results/run_record.hpp"
 #include "terminal/text.hpp"
 
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -145,7 +145,7 @@ std::string dump_comparison(const comparison& of, const comparison_view& view,
   const ordered_json gate = gate_record(of, view);
   const std::vector<std::pair<const char*, ordered_json>> head = {
       {"schema", comparison_schema_name},
-      {"command", command},
+      {"command", recorded_command(command)},
       {"versions", {{"prumo", program_version()}}},
       {"mode", of.mode == comparison_mode::versions ? "versions" : "devices"},
       {"by", to_string(view.by)},
@@ -226,9 +226,7 @@ std::string comparison_csv(const comparison& of) {
   return text;
 }
 
-void check_comparison_replaceable(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return;
+void check_is_comparison(const std::string& path) {
   std::string schema;
   try {
     schema = text_of(field(parse_json(read_text(path), path), "/schema"));
@@ -236,10 +234,7 @@ void check_comparison_replaceable(const std::string& path) {
     schema.clear();  // whatever it is, it is no comparison
   }
   if (schema.starts_with("prumo.comparison/")) return;
-  throw results_error(
-      results_error::cause::input,
-      fmt::format("{}: is not a comparison, so it is not overwritten; move it away or name another file",
-                  sanitize(path)));
+  refuse_file(path, "is not a comparison, so it is not overwritten; move it away or name another file");
 }
 
 }  // namespace prumo::bench

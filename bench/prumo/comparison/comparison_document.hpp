@@ -21,8 +21,10 @@ inline constexpr std::string_view comparison_schema_name = "prumo.comparison/1";
 /// wants.
 [[nodiscard]] std::string comparison_csv(const comparison& of);
 
-/// Refuses a path for a comparison where something else lies already: results, or another program's file.
-/// \throws results_error
-void check_comparison_replaceable(const std::string& path);
+/// How the text of comparison_csv() begins, in every version of prumo.
+inline constexpr std::string_view comparison_csv_head = "key,op,dtype,bytes_per_array,device,base,side,";
+
+/// Refuses a file that is no comparison: results, or another program's file. \throws results_error
+void check_is_comparison(const std::string& path);
 
 }  // namespace prumo::bench

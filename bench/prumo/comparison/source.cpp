@@ -2,6 +2,7 @@
 #include "comparison/source.hpp"
 
 #include "comparison/foreign_formats.hpp"
+#include "files/input_file.hpp"
 #include "results/json_text.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"

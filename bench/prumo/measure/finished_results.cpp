@@ -15,8 +15,7 @@ json finished_result(const planned_group& group, const planned_case& which, json
                      const ceiling_store& ceilings) {
   const fleet_device& device = fleet.devices()[which.device];
   if (result.at("status") == "ok") {
-    store_rates_and_shares(result, group, device.entry.at("peaks"), ceilings.find(group, which),
-                           ceilings.find_fastest(group, which));
+    store_rates_and_shares(result, group, device.entry.at("peaks"), ceilings.find(group, which));
   }
   if (const auto violations = validate_result(result); !violations.empty()) {
     // The numbers come from the worker: its mistake costs this case, not the run.

@@ -89,7 +89,8 @@ void group_measurer::verify(const planned_group& group, const group_setting& set
 }
 
 /// The flops that a worker counts. Where it finds that they are wrong, its cases end with what it says.
-json group_measurer::counted_flops(const planned_group& group, const group_setting& setting, batch& now) {
+json group_measurer::counted_flops(const planned_group& group, const group_setting& setting,
+                                   std::vector<member>& cases) {
   const std::string key =
       fmt::format("{} {} {} {}", group.op, group.dtype, group.shape.dump(), group.parameters.dump());
   if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
@@ -108,10 +109,10 @@ json group_measurer::counted_flops(const planned_group& group, const group_setti
       request.limit = limit;
       counted = fleet_.worker(worker).count(request, expected);
     } catch (const request_refused& refusal) {
-      for (member* it : now.cases) {
-        const bool is_its_own = fleet_.devices()[it->planned->device].worker == worker;
-        if (refusal.kind() == "failed" && is_its_own && it->measured.open()) {
-          it->measured.record().end_refused(refusal.kind(), refusal.what());
+      for (member& it : cases) {
+        const bool is_its_own = fleet_.devices()[it.planned->device].worker == worker;
+        if (refusal.kind() == "failed" && is_its_own && it.measured.open()) {
+          it.measured.record().end_refused(refusal.kind(), refusal.what());
         }
       }
       continue;
@@ -177,8 +178,8 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
       it.measured->sample(it.probe == nullptr ? chosen.slice_seconds : probe_seconds, false);
     }
     for (const turn& it : turns) {
-      if (it.probe != nullptr) continue;
       it.measured->record().end_round();
+      if (it.probe != nullptr) continue;
       it.measured->check_stop();
       if (late && it.measured->open()) it.measured->stop();
     }
@@ -217,11 +218,6 @@ void group_measurer::measure_batch(const planned_group& group, const group_setti
     step(": verifying");
     verify(group, setting, now);
   }
-  if (now.any_open() && group.process_run == 0) {
-    step(": counting");
-    const json counted = counted_flops(group, setting, now);
-    for (member* it : now.cases) it->measured.record().set_counted(counted);
-  }
   step("");
   sample_in_turns(group, setting, now);
   if (group.process_run == 0) {
@@ -244,7 +240,14 @@ std::vector<measured_case> group_measurer::measure(const planned_group& group, c
   for (member& it : cases) {
     if (it.measured.open()) waiting.push_back(&it);
   }
-  const std::vector<live_probe*> probes = ceilings_.begin(group);
+  // Which rates may bound the cases is told by what is counted.
+  json counted;
+  if (!waiting.empty() && group.process_run == 0) {
+    if (setting.on_step) setting.on_step(fmt::format("{}: counting", group.label()));
+    counted = counted_flops(group, setting, cases);
+    for (member* it : waiting) it->measured.record().set_counted(counted);
+  }
+  const std::vector<live_probe*> probes = ceilings_.begin(group, counted);
   while (!waiting.empty()) {
     batch now;
     now.probes = probes;
@@ -272,6 +275,7 @@ std::vector<measured_case> group_measurer::measure(const planned_group& group, c
     prepare(*it);
     if (it->measured.open() && !it->measured.is_prepared() && ceilings_.release(true)) prepare(*it);
     if (it->measured.is_prepared()) it->measured.sample(alone_seconds, false);
+    it->measured.record().end_round();
   }
   ceilings_.end();
 

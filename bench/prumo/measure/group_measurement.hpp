@@ -58,7 +58,7 @@ class group_measurer {
   void prepare(live_probe& probe);
   void release(const planned_group& group, member& which);
   void verify(const planned_group& group, const group_setting& setting, batch& now);
-  nlohmann::json counted_flops(const planned_group& group, const group_setting& setting, batch& now);
+  nlohmann::json counted_flops(const planned_group& group, const group_setting& setting, std::vector<member>& cases);
   void measure_batch(const planned_group& group, const group_setting& setting, batch& now);
   void measure_states(const group_setting& setting, batch& now);
   void sample_in_turns(const planned_group& group, const group_setting& setting, batch& now);

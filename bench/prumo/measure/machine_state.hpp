@@ -14,13 +14,15 @@ namespace prumo::bench {
 /// if a launcher starts the workers, because they may run on another one.
 class machine_watch {
  public:
-  /// Begins to watch. \pre no worker was started yet, because their time on the processors counts as prumo's own
+  /// Begins to watch. Best before any worker is started, so that their start is watched, too.
   explicit machine_watch(bool looks_at_host);
 
-  /// Looks at the machine for a quarter of a second, in which no worker has anything to do, and keeps the result as the
-  /// state at the start. The facts of devices are those that read_facts() has asked for. \throws interrupted
+  /// Keeps what happened since the watch began as the state at the start: mostly, the workers were started meanwhile.
+  /// If that took less than a quarter of a second, it waits for the rest of it. The facts of devices are those that
+  /// read_facts() has asked for. \throws interrupted
   void look_at_start(const worker_fleet& fleet);
-  /// Looks again, and asks the devices again. \throws interrupted
+  /// Looks again for a quarter of a second, in which no worker has anything to do, and asks the devices again.
+  /// \throws interrupted
   void look_at_end(worker_fleet& fleet);
   /// Ends to watch. \pre all workers have ended
   void finish();
@@ -33,7 +35,8 @@ class machine_watch {
   [[nodiscard]] std::string concern_at_end() const;
 
  private:
-  [[nodiscard]] nlohmann::json look() const;
+  [[nodiscard]] nlohmann::json look_since(const load_reading& earlier, const worker_fleet& fleet) const;
+  [[nodiscard]] std::string concern(const char* look, const char* begin, const char* end) const;
 
   bool looks_at_host_;
   load_reading begun_;

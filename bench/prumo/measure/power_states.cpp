@@ -2,23 +2,25 @@
 #include "measure/power_states.hpp"
 
 #include "cases/power_state.hpp"
+#include "measure/burst.hpp"
 #include "statistics/statistics.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <poll.h>
+#include <string>
 #include <vector>
 
 namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-constexpr int bursts = 4;
-constexpr double idle_seconds = 0.2;
-constexpr double burst_seconds = 0.015;
 
 constexpr double slice_seconds = 0.25;
 constexpr double longest_warming = 5;
@@ -32,15 +34,26 @@ void idle(double seconds) {
   throw_if_interrupted();
 }
 
-json measure_burst(live_case& which) {
-  power_state_record record;
-  for (int burst = 0; burst < bursts; ++burst) {
-    idle(idle_seconds);
-    const auto answer = which.look(burst_seconds);
-    if (!answer) return {};
-    record.add(*answer);
+json measure_burst_of(live_case& which, steady_time deadline) {
+  const case_record& record = which.record();
+  burst_setting setting;
+  setting.turn_seconds = summarize(record.samples()).median;
+  setting.throttled_in_turns = record.throttled();
+  setting.may_be_limited = has_transfers(which.device().summary);
+  setting.seconds_left = seconds_until(deadline) - sustained_seconds;
+  const auto look = [&](const burst_plan& plan) {
+    idle(plan.idle_seconds);
+    return which.look(plan.work_seconds);
+  };
+  json state = measure_burst(look, setting);
+  if (state.is_object() && state.at("settled") == false) {
+    const auto reasons = state.at("throttle").get<std::vector<std::string>>();
+    which.record().warn(
+        fmt::format("the burst may still be held down by the power limit ({}), although the device idled for {} before",
+                    reasons.empty() ? "idling longer made it faster" : fmt::format("{}", fmt::join(reasons, ", ")),
+                    format_duration(state.at("idle_seconds").get<double>())));
   }
-  return record.to_json();
+  return state;
 }
 
 /// True if the last slices differ by no more than `steady_change`. A number that is not known does not change.
@@ -79,7 +92,7 @@ json measure_sustained(live_case& which, steady_time deadline) {
 
 void measure_power_states(live_case& which, steady_time deadline) {
   // The burst comes first, before the device is warm.
-  json burst = measure_burst(which);
+  json burst = measure_burst_of(which, deadline);
   if (burst.is_null()) return;
   which.record().set_power_state("burst", std::move(burst));
   json sustained = measure_sustained(which, deadline);

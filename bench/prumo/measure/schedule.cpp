@@ -7,14 +7,13 @@
 #include "results/process_runs.hpp"
 #include "results/result_fields.hpp"
 #include "terminal/interrupt.hpp"
-#include "terminal/output.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -30,25 +29,6 @@ using nlohmann::json;
 constexpr std::string_view no_time = "no time was left";
 
 }  // namespace
-
-/// What the cases of several groups need, one after the other as they stand there; settled ones need nothing.
-struct scheduler::needs {
-  std::vector<double> least;   ///< seconds to the first sample, the group's share of counting and probes included
-  std::vector<double> calls;   ///< of it, seconds of calls
-  std::vector<double> useful;  ///< seconds of sampling that are of use; probes, which take turns too, at the end
-  double least_sum = 0;
-  double calls_sum = 0;
-  [[nodiscard]] double modest_sum() const;
-};
-
-/// Seconds of sampling without which little can be said of short calls. Nobody's first sample is worth more.
-double scheduler::needs::modest_sum() const {
-  constexpr double share_of_useful = 0.1;  // what the stopping rule asks for at least
-  constexpr double longest = 0.25;
-  double sum = 0;
-  for (const double seconds : useful) sum += std::min(share_of_useful * seconds, longest);
-  return sum;
-}
 
 bool is_final(const json& result) {
   if (result.at("status") == "failed") return false;
@@ -109,50 +89,12 @@ std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::s
   std::ranges::stable_sort(groups, {}, [&](const planned_group& group) {
     double call = times_.usual_call_seconds(group, group.cases.front());
     if (call < long_call) call = 0;
-    return std::tuple(call, group.bytes_per_array.value_or(0), types.at(group.dtype));
+    return std::tuple(call, group.size_of_probes().value_or(0), types.at(group.dtype));
   });
   return groups;
 }
 
-scheduler::needs scheduler::needs_of(std::span<const planned_group> groups) {
-  needs all;
-  std::set<std::string> probes;
-  std::vector<double> probes_useful;
-  for (const planned_group& group : groups) {
-    double common = 0;
-    for (const probe_need& need : ceilings_.needs(group)) {
-      const planned_group* probe = ceilings_.describe(need, group);
-      if (probe == nullptr) continue;
-      const planned_case& planned = probe->cases.front();
-      const bool is_new = !ceilings_.is_prepared(need.key) && probes.insert(need.key).second;
-      if (is_new) common += times_.prepare_seconds(*probe, planned);
-      common += times_.first_sample_seconds(*probe, planned);
-      probes_useful.push_back(useful_seconds(options_, times_.call_seconds(*probe, planned)));
-    }
-    const auto open = std::ranges::count_if(group.cases, [](const planned_case& it) { return !it.outcome; });
-    const bool is_first = group.process_run == 0;
-    if (open > 0 && is_first) common += times_.count_seconds(group, group.cases.front(), options_.count_limit);
-    for (const planned_case& it : group.cases) {
-      double least = 0;
-      double call = 0;
-      if (!it.outcome) {
-        call = times_.call_seconds(group, it);
-        least = common / static_cast<double>(open) + times_.prepare_seconds(group, it) +
-                times_.first_sample_seconds(group, it) + times_.release_seconds(group, it);
-        if (options_.verify && is_first) least += times_.verify_seconds(group, it, time_model::least_verify_budget);
-        all.useful.push_back(useful_seconds(options_, call));
-      }
-      all.least.push_back(least);
-      all.calls.push_back(call);
-      all.least_sum += least;
-      all.calls_sum += call;
-    }
-  }
-  all.useful.insert(all.useful.end(), probes_useful.begin(), probes_useful.end());
-  return all;
-}
-
-void scheduler::leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all) {
+void scheduler::leave_out(planned_group& group, std::span<const std::size_t> places, const group_needs& all) {
   for (const std::size_t place : places) {
     if (place >= group.cases.size()) break;
     planned_case& it = group.cases[place];
@@ -175,9 +117,9 @@ void scheduler::tell_overlong(double seconds) {
   if (overlong_) return;
   overlong_ = true;
   progress_.clear();
-  print_message(
-      fmt::format("note: calling each chosen case once takes about {}, longer than the budget of {}. Each case is "
-                  "verified and gets one sample, however long that takes",
+  print_error(
+      fmt::format("prumo: note: calling each chosen case once takes about {}, longer than the budget of {}. Each case "
+                  "is verified and gets one sample, however long that takes\n",
                   format_duration(seconds), format_duration(options_.budget_seconds)));
 }
 
@@ -200,7 +142,7 @@ void scheduler::share_time(std::vector<planned_group>& groups, std::size_t curre
   const std::span<const planned_group> rest = std::span(groups).subspan(current);
   const auto restarts = static_cast<double>(groups.back().process_run - groups[current].process_run);
   const double left = seconds_until(deadline_) - restarts * restart_seconds_;
-  needs all = needs_of(rest);
+  group_needs all = needs_of(rest, options_, times_, ceilings_);
   const double modest = all.modest_sum();
   if (all.least_sum + modest > left) {
     const double calls = called_seconds_ + all.calls_sum;

@@ -4,6 +4,7 @@
 #include "cases/measure_options.hpp"
 #include "ceilings/ceilings.hpp"
 #include "measure/group_measurement.hpp"
+#include "measure/group_needs.hpp"
 #include "measure/time_model.hpp"
 #include "plan/plan.hpp"
 #include "results/results_file.hpp"
@@ -12,7 +13,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,15 +53,12 @@ class scheduler {
                   const std::function<std::size_t(std::size_t finished)>& next_runs = {});
 
  private:
-  struct needs;
-
   [[nodiscard]] std::vector<planned_group> open_groups(const bench_plan& plan, std::size_t process_run) const;
   void measure_runs(const bench_plan& plan, bool sizes_chosen, std::size_t first, std::size_t end);
   [[nodiscard]] bool is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const;
   void drop_settled(planned_group& group) const;
   void begin_process_run(std::size_t number);
-  [[nodiscard]] needs needs_of(std::span<const planned_group> groups);
-  void leave_out(planned_group& group, std::span<const std::size_t> places, const needs& all);
+  void leave_out(planned_group& group, std::span<const std::size_t> places, const group_needs& all);
   void tell_overlong(double seconds);
   [[nodiscard]] double power_state_seconds(std::span<const planned_group> groups) const;
   void share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen, group_setting& setting);

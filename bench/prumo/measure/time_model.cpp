@@ -30,14 +30,11 @@ constexpr double freed_bytes = 1e10;          // of a host, a second
 constexpr double reference_operations = 1e8;  // a second
 constexpr double counted_operations = 2e7;    // a second
 constexpr double reference_per_element = 20;  // operations of a reference, about
-constexpr double request_seconds = 1e-3;      // of anything that a worker is asked
 constexpr double usual_slowdown = 1;          // of a call where nothing was measured yet
 constexpr double shortest_interval = 2e-3;    // that a worker takes for a batch of calls
 
-bool is_gpu(const fleet_device& device) {
-  const std::string& backend = device.summary.backend;
-  return backend == "cuda" || backend == "hip" || backend == "sycl";
-}
+/// Peers call their backends as they like: `torch-cuda`, `cupy`.
+bool is_gpu(const fleet_device& device) { return has_transfers(device.summary); }
 
 usual_rates rates_of(const fleet_device& device) {
   if (is_gpu(device)) return {5e11, 5e12, 2e10, 4e9, 64.0 * 1024 * 1024};
@@ -72,6 +69,25 @@ void time_model::learn(const std::string& key, double seconds, double predicted)
   const auto [place, is_new] = corrections_.emplace(key, ratio);
   // Half of what was known stays, so that one slow moment does not spoil all estimates.
   if (!is_new) place->second = std::sqrt(place->second * ratio);
+}
+
+double time_model::predict(const std::string& key, double work) const {
+  const auto found = chores_.find(key);
+  const chore known = found == chores_.end() ? chore{} : found->second;
+  return known.fixed + known.factor * work;
+}
+
+void time_model::learn_chore(const std::string& key, double seconds, double work) {
+  if (!(seconds > 0) || !(work > 0)) return;
+  const auto [place, is_new] = chores_.emplace(key, chore{});
+  chore& known = place->second;
+  const bool tells_fixed = known.factor * work < known.fixed;
+  double& part = tells_fixed ? known.fixed : known.factor;
+  bool& is_known = tells_fixed ? known.knows_fixed : known.knows_factor;
+  const double seen = tells_fixed ? std::clamp(seconds - known.factor * work, 0.1 * seconds, seconds)
+                                  : std::clamp((seconds - known.fixed) / work, 1e-4, 1e4);
+  part = is_known ? std::sqrt(part * seen) : seen;
+  is_known = true;
 }
 
 std::string time_model::device_key(const char* what, const planned_case& which) const {
@@ -130,43 +146,48 @@ double time_model::prepared_bytes(const planned_group& group, const planned_case
   return std::max(group.footprint_bytes, which.cache == "cold" ? 2 * cache : 0.0);
 }
 
-double time_model::usual_prepare_seconds(const planned_group& group, const planned_case& which) const {
+double time_model::prepare_work(const planned_group& group, const planned_case& which) const {
   const double buffers = which.data == "transferred" ? group.footprint_bytes / host_buffer_bytes : 0;
-  return request_seconds + prepared_bytes(group, which) / rates_of(fleet_.devices()[which.device]).prepared_bytes +
-         buffers;
+  return prepared_bytes(group, which) / rates_of(fleet_.devices()[which.device]).prepared_bytes + buffers;
 }
 
 double time_model::prepare_seconds(const planned_group& group, const planned_case& which) const {
-  return usual_prepare_seconds(group, which) * correction(memory_key("prepare", which), 1);
+  return predict(memory_key("prepare", which), prepare_work(group, which));
 }
 
-double time_model::usual_release_seconds(const planned_group& group, const planned_case& which) const {
+double time_model::release_work(const planned_group& group, const planned_case& which) const {
   double bytes = is_gpu(fleet_.devices()[which.device]) ? 0 : prepared_bytes(group, which);
   if (which.data == "transferred") bytes += group.footprint_bytes;
-  return request_seconds + bytes / freed_bytes;
+  return bytes / freed_bytes;
 }
 
 double time_model::release_seconds(const planned_group& group, const planned_case& which) const {
-  return usual_release_seconds(group, which) * correction(memory_key("release", which), 1);
+  return predict(memory_key("release", which), release_work(group, which));
+}
+
+double time_model::verify_work(const planned_group& group, const planned_case& which, double budget) const {
+  return group.footprint_bytes / rates_of(fleet_.devices()[which.device]).verified_bytes +
+         std::min(budget, reference_cost(group)) / reference_operations;
 }
 
 double time_model::verify_seconds(const planned_group& group, const planned_case& which, double budget) const {
-  const double usual = request_seconds +
-                       group.footprint_bytes / rates_of(fleet_.devices()[which.device]).verified_bytes +
-                       std::min(budget, reference_cost(group)) / reference_operations;
-  return usual * correction(device_key("verify", which), 1) + call_seconds(group, which);
+  return predict(device_key("verify", which), verify_work(group, which, budget)) + call_seconds(group, which);
 }
 
 double time_model::verify_budget(const planned_group& group, const planned_case& which, double seconds) const {
   const double fixed = verify_seconds(group, which, 0);
-  const double operations = (seconds - fixed) * reference_operations / correction(device_key("verify", which), 1);
+  const double an_operation = predict(device_key("verify", which), 1) - predict(device_key("verify", which), 0);
+  const double operations = (seconds - fixed) * reference_operations / an_operation;
   return std::clamp(operations, least_verify_budget, usual_verify_budget);
 }
 
-double time_model::count_seconds(const planned_group& group, const planned_case& which, double limit) const {
+double time_model::count_work(const planned_group& group, double limit) {
   const double flops = cost_model::from_json(group.model).flops.value_or(0);
-  const double usual = request_seconds + (flops <= limit ? flops / counted_operations : 0);
-  return usual * correction(device_key("count", which), 1);
+  return flops <= limit ? flops / counted_operations : 0;
+}
+
+double time_model::count_seconds(const planned_group& group, const planned_case& which, double limit) const {
+  return predict(device_key("count", which), count_work(group, limit));
 }
 
 double time_model::first_sample_seconds(const planned_group& group, const planned_case& which) const {
@@ -187,24 +208,23 @@ void time_model::learn_call(const planned_group& group, const planned_case& whic
 }
 
 void time_model::learn_prepare(const planned_group& group, const planned_case& which, double seconds) {
-  learn(memory_key("prepare", which), seconds, usual_prepare_seconds(group, which));
+  learn_chore(memory_key("prepare", which), seconds, prepare_work(group, which));
 }
 
 void time_model::learn_release(const planned_group& group, const planned_case& which, double seconds) {
-  learn(memory_key("release", which), seconds, usual_release_seconds(group, which));
+  learn_chore(memory_key("release", which), seconds, release_work(group, which));
 }
 
 void time_model::learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds) {
-  const double call = call_seconds(group, which);
-  const std::string key = device_key("verify", which);
-  const double usual = (verify_seconds(group, which, budget) - call) / correction(key, 1);
-  // Of a long call nothing is learnt about the rest.
-  if (call < 0.5 * seconds) learn(key, seconds - call, usual);
+  // A verification makes the calls that a first sample would make, too, and one more.
+  const double calls = first_sample_seconds(group, which) - request_seconds + call_seconds(group, which);
+  // Of long calls nothing is learnt about the rest.
+  if (calls < 0.5 * seconds)
+    learn_chore(device_key("verify", which), seconds - calls, verify_work(group, which, budget));
 }
 
 void time_model::learn_count(const planned_group& group, const planned_case& which, double limit, double seconds) {
-  const std::string key = device_key("count", which);
-  learn(key, seconds, count_seconds(group, which, limit) / correction(key, 1));
+  learn_chore(device_key("count", which), seconds, count_work(group, limit));
 }
 
 }  // namespace prumo::bench

@@ -58,12 +58,26 @@ class time_model {
 
  private:
   using corrections = std::map<std::string, double, std::less<>>;
+  /// What else a worker is asked for than calls. It takes a fixed time, and another one that grows with the work. Small
+  /// cases tell the first and large ones the second.
+  struct chore {
+    double fixed = request_seconds;
+    double factor = 1;  ///< of the seconds that the work takes at the usual rates
+    bool knows_fixed = false, knows_factor = false;
+  };
+  static constexpr double request_seconds = 1e-3;  ///< of anything that a worker is asked
+
+  [[nodiscard]] double predict(const std::string& key, double work) const;
+  void learn_chore(const std::string& key, double seconds, double work);
   [[nodiscard]] double flops_per_second(const planned_group& group, const planned_case& which) const;
   /// The seconds of one call at the usual rates, and a name for what bounds it.
   [[nodiscard]] std::pair<double, const char*> usual_call(const planned_group& group, const planned_case& which) const;
   [[nodiscard]] double prepared_bytes(const planned_group& group, const planned_case& which) const;
-  [[nodiscard]] double usual_prepare_seconds(const planned_group& group, const planned_case& which) const;
-  [[nodiscard]] double usual_release_seconds(const planned_group& group, const planned_case& which) const;
+  // Seconds at the usual rates that grow with the work.
+  [[nodiscard]] double prepare_work(const planned_group& group, const planned_case& which) const;
+  [[nodiscard]] double release_work(const planned_group& group, const planned_case& which) const;
+  [[nodiscard]] double verify_work(const planned_group& group, const planned_case& which, double budget) const;
+  [[nodiscard]] static double count_work(const planned_group& group, double limit);
   [[nodiscard]] std::string device_key(const char* what, const planned_case& which) const;
   [[nodiscard]] static std::string memory_key(const char* what, const planned_case& which);
   [[nodiscard]] std::string call_key(const planned_group& group, const planned_case& which) const;
@@ -72,6 +86,7 @@ class time_model {
 
   const worker_fleet& fleet_;
   corrections corrections_;
+  std::map<std::string, chore, std::less<>> chores_;
 };
 
 }  // namespace prumo::bench

@@ -45,6 +45,7 @@ struct planned_group {
   nlohmann::json parameters;  ///< complete
   nlohmann::json model;       ///< as in the protocol's answer to `resolve`
   std::optional<double> bytes_per_array;
+  std::optional<double> probe_bytes;  ///< the bytes of one array of its ceilings' probes, if these are of another size
   double footprint_bytes = 0;
   int arrays = 0;
   std::vector<planned_case> cases;
@@ -52,6 +53,8 @@ struct planned_group {
 
   /// Takes shape, parameters, model and bytes from a worker's answer.
   void set_resolved(const protocol::resolve_answer& resolved);
+  /// The bytes of one array of the probes that tell its ceilings.
+  [[nodiscard]] std::optional<double> size_of_probes() const { return probe_bytes ? probe_bytes : bytes_per_array; }
   /// `softmax f32 2MiB`, or `softmax f32 columns=1024 rows=512` if no size is known.
   [[nodiscard]] std::string label() const;
   /// A result with the fields that the plan knows. The rest is as in blank_result().

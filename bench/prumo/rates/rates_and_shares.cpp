@@ -2,14 +2,15 @@
 #include "rates/rates_and_shares.hpp"
 
 #include "results/result_fields.hpp"
+#include "results/share_interval.hpp"
+#include "statistics/time_interval.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
-#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace prumo::bench {
@@ -32,21 +33,96 @@ std::optional<double> time_at(std::optional<double> amount, std::optional<double
   return *amount / *rate;
 }
 
-/// Seconds that the ceilings allow for a call.
-struct roof_parts {
-  double compute = 0;
-  double memory = 0;
-  [[nodiscard]] double seconds() const { return std::max(compute, memory); }
-  [[nodiscard]] bool is_memory() const { return compute <= memory; }
+/// Seconds that a ceiling allows.
+struct floor_part {
+  std::string ceiling;
+  double seconds = 0;
 };
 
+/// The least time that the ceilings allow for a call: the sum of its parts, which follow each other.
+struct time_floor {
+  std::vector<floor_part> parts;
+  std::string bound;
+
+  [[nodiscard]] double seconds() const {
+    return std::accumulate(parts.begin(), parts.end(), 0.0,
+                           [](double sum, const floor_part& part) { return sum + part.seconds; });
+  }
+};
+
+std::optional<double> count_of(const json& counted, std::string_view kind) {
+  if (!counted.is_object()) return std::nullopt;
+  const auto found = counted.find(kind);
+  return found == counted.end() ? std::nullopt : number_of(*found);
+}
+
+/// The ceiling of all flops together.
+std::string_view flop_ceiling(const timed_call& input) { return input.uses_tensor_unit ? "product" : "fma"; }
+
+/// The longest of the times that the flops together and the functions of each kind take. Absent if the ceiling of flops
+/// is missing. A product that is faster than the large ones is the fastest that is known, and so its own ceiling; the
+/// peak of the unit tells whether it is possible.
+std::optional<floor_part> arithmetic_floor(const timed_call& input, measured_ceilings ceilings) {
+  if (input.uses_tensor_unit && ceilings.product) {
+    ceilings.product = std::max(*ceilings.product, input.model.flops.value_or(0) / input.seconds);
+  }
+  const auto flops = time_at(input.model.flops, ceilings.by_name(flop_ceiling(input)));
+  if (!flops) return std::nullopt;
+  floor_part longest{std::string(flop_ceiling(input)), *flops};
+  for (const std::string_view kind : kinds_with_rates()) {
+    const std::string rate = rate_of_kind(kind);
+    const auto seconds = time_at(count_of(input.counted, kind), ceilings.by_name(rate));
+    if (seconds && *seconds > longest.seconds) longest = {rate, *seconds};
+  }
+  return longest;
+}
+
+/// Whether something was counted that has no measured rate. A tanh counts as one flop and takes as long as tens of
+/// them, so the rate of multiply-adds says nothing about it.
+bool has_unmeasured_kinds(const json& counted, measured_ceilings ceilings) {
+  constexpr std::string_view never_measured[] = {"sin", "cos", "pow"};
+  const auto occurs = [&](std::string_view kind) { return count_of(counted, kind).value_or(0) > 0; };
+  return std::ranges::any_of(never_measured, occurs) ||
+         std::ranges::any_of(kinds_with_rates(), [&](std::string_view kind) {
+           return occurs(kind) && !ceilings.by_name(rate_of_kind(kind));
+         });
+}
+
 /// Absent where a ceiling is missing that the case needs.
-std::optional<roof_parts> roof_time(const cost_model& model, const measured_ceilings& ceilings, memory_roof roof) {
-  const auto bandwidth = find_memory_ceiling(ceilings, roof);
-  const auto compute = time_at(model.flops, ceilings.fma);
-  const auto memory = time_at(model.bytes, bandwidth ? std::optional(bandwidth->value) : std::nullopt);
-  if (!compute || !memory) return std::nullopt;
-  return roof_parts{*compute, *memory};
+std::optional<time_floor> floor_on_device(const timed_call& input, const measured_ceilings& ceilings) {
+  const auto bandwidth = find_memory_ceiling(ceilings, input.roof);
+  const auto arithmetic = arithmetic_floor(input, ceilings);
+  const auto memory = time_at(input.model.bytes, bandwidth ? std::optional(bandwidth->value) : std::nullopt);
+  if (!arithmetic || !memory) return std::nullopt;
+  if (arithmetic->seconds > *memory) return time_floor{{*arithmetic}, "compute"};
+  return time_floor{{{std::string(bandwidth ? bandwidth->probe : ""), *memory}},
+                    has_unmeasured_kinds(input.counted, ceilings) ? "other" : "memory"};
+}
+
+/// The copies of a call follow each other, because it needs its inputs before it has results.
+std::optional<time_floor> floor_of_copies(const timed_call& input, const measured_ceilings& ceilings) {
+  const auto in = time_at(input.copied->h2d_bytes, ceilings.h2d);
+  const auto out = time_at(input.copied->d2h_bytes, ceilings.d2h);
+  if (!in || !out) return std::nullopt;
+  const bool takes_most = 2 * (*in + *out) >= input.seconds;
+  return time_floor{{{"h2d", *in}, {"d2h", *out}}, takes_most ? "transfer" : "other"};
+}
+
+std::optional<time_floor> floor_of(const timed_call& input, const measured_ceilings& ceilings) {
+  return input.copied ? floor_of_copies(input, ceilings) : floor_on_device(input, ceilings);
+}
+
+/// Between what the intervals of the ceilings allow; absent if one of them is not known.
+std::optional<median_interval> interval_of(const time_floor& floor, const timed_call& input) {
+  median_interval sum;
+  for (const floor_part& part : floor.parts) {
+    if (part.seconds == 0) continue;
+    const auto found = input.ceiling_intervals.find(part.ceiling);
+    if (found == input.ceiling_intervals.end()) return std::nullopt;
+    sum.low += part.seconds * found->second.low;
+    sum.high += part.seconds * found->second.high;
+  }
+  return sum;
 }
 
 std::optional<double> giga_per_second(std::optional<double> amount, double seconds) {
@@ -111,75 +187,6 @@ compute_peaks find_compute_peaks(const json& peaks, const compute_unit& unit, st
   return found;
 }
 
-measured_ceilings find_ceilings(const json& ceilings, std::string_view dtype, std::string_view cache,
-                                std::string_view dispatch, std::uint64_t bytes_per_array) {
-  const auto nearest = [&](std::string_view probe) {
-    std::optional<double> found;
-    double distance = std::numeric_limits<double>::infinity();
-    for (const json& ceiling : ceilings) {
-      if (!ceiling.is_object() || text_of(field(ceiling, "/probe")) != probe) continue;
-      if (probe != "launch" && text_of(field(ceiling, "/dtype")) != dtype) continue;
-      if (probe == "launch" && (text_of(field(ceiling, "/dispatch")) == "single") != (dispatch == "single")) continue;
-      const auto value = number_of(field(ceiling, "/value"));
-      // Arithmetic and launches know no cache state: they serve cold and hot cases.
-      if (!value || (probe != "fma" && probe != "launch" && text_of(field(ceiling, "/cache")) != cache)) continue;
-      const double size = number_of(field(ceiling, "/bytes_per_array")).value_or(0);
-      const double now = size > 0 && bytes_per_array > 0
-                             ? std::abs(std::log(size / static_cast<double>(bytes_per_array)))
-                             : std::numeric_limits<double>::max();
-      if (now >= distance) continue;
-      distance = now;
-      found = value;
-    }
-    return found;
-  };
-  measured_ceilings found;
-  found.copy = nearest("copy");
-  found.triad = nearest("triad");
-  found.read = nearest("read");
-  found.write = nearest("write");
-  found.fma = nearest("fma");
-  found.launch = nearest("launch");
-  return found;
-}
-
-memory_roof roof_of(std::optional<double> streams, int arrays) {
-  if (streams && *streams > 0) {
-    if (*streams < 1.5) return arrays == 1 ? memory_roof::write : memory_roof::read;
-    return *streams < 2.5 ? memory_roof::copy : memory_roof::triad;
-  }
-  if (arrays == 1) return memory_roof::write;
-  if (arrays == 2) return memory_roof::copy;
-  return arrays >= 3 ? memory_roof::triad : memory_roof::best;
-}
-
-std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceilings, memory_roof roof) {
-  std::optional<memory_ceiling> found;
-  const auto consider = [&](const std::optional<double>& value, std::string_view probe, bool same_traffic) {
-    if (value && (!found || *value > found->value)) found = memory_ceiling{*value, probe, same_traffic};
-  };
-  switch (roof) {
-    case memory_roof::read: consider(ceilings.read, "read", true); break;
-    case memory_roof::copy: consider(ceilings.copy, "copy", true); break;
-    case memory_roof::triad: consider(ceilings.triad, "triad", true); break;
-    case memory_roof::write: consider(ceilings.write, "write", true); break;
-    case memory_roof::best: break;
-  }
-  if (found) return found;
-  consider(ceilings.copy, "copy", false);
-  consider(ceilings.triad, "triad", false);
-  if (!found || roof != memory_roof::write) consider(ceilings.read, "read", false);
-  return found;
-}
-
-bool has_unmeasured_kinds(const json& counted) {
-  static constexpr const char* kinds[] = {"div", "sqrt", "exp", "log", "tanh", "erf", "sin", "cos", "pow"};
-  return counted.is_object() && std::ranges::any_of(kinds, [&](const char* kind) {
-           const auto found = counted.find(kind);
-           return found != counted.end() && number_of(*found).value_or(0) > 0;
-         });
-}
-
 rates_and_shares compute_rates_and_shares(const timed_call& input) {
   rates_and_shares figures;
   if (!(input.seconds > 0) || !std::isfinite(input.seconds)) return figures;
@@ -195,16 +202,31 @@ rates_and_shares compute_rates_and_shares(const timed_call& input) {
   figures.percent_peak_max_clock = percent_of(input.peaks.max_clock);
   figures.percent_peak_measured_clock = percent_of(input.peaks.measured_clock);
 
-  figures.memory = find_memory_ceiling(input.ceilings, input.roof);
-  figures.compute = input.ceilings.fma;
-  figures.launch = input.ceilings.launch;
-  const auto roof = roof_time(input.model, input.ceilings, input.roof);
-  if (roof && roof->seconds() > 0) {
-    figures.percent_roofline = 100 * roof->seconds() / input.seconds;
-    figures.bound = !roof->is_memory() ? "compute" : input.has_unmeasured_kinds ? "other" : "memory";
+  if (!input.copied) {
+    figures.memory = find_memory_ceiling(input.ceilings, input.roof);
+    const auto arithmetic = arithmetic_floor(input, input.ceilings);
+    measured_ceilings ceilings = input.ceilings;
+    figures.compute = ceilings.by_name(flop_ceiling(input));
+    figures.compute_from = flop_ceiling(input);
+    if (arithmetic && arithmetic->seconds > 0 && input.model.flops.value_or(0) > 0) {
+      figures.compute = *input.model.flops / arithmetic->seconds;
+      figures.compute_from = arithmetic->ceiling;
+    }
+    figures.launch = input.ceilings.launch;
+  } else {
+    figures.h2d = input.ceilings.h2d;
+    figures.d2h = input.ceilings.d2h;
+  }
+  const auto floor = floor_of(input, input.ceilings);
+  if (floor && floor->seconds() > 0) {
+    figures.floor_seconds = floor->seconds();
+    figures.floor_interval = interval_of(*floor, input);
+    figures.percent_roofline = 100 * floor->seconds() / input.seconds;
+    figures.bound = floor->bound;
   }
   // The probe of a short call is launched, too: below twice the floor the launch takes longer than the work.
-  if (roof && input.ceilings.launch && 2 * *input.ceilings.launch > roof->seconds()) figures.bound = "launch";
+  const auto& launch = figures.launch;
+  if (floor && launch && 2 * *launch > floor->seconds()) figures.bound = "launch";
 
   const auto warn = [&](std::optional<double> percent, double limit, std::string_view what, std::string_view advice) {
     if (!percent || *percent <= limit) return;
@@ -214,12 +236,13 @@ rates_and_shares compute_rates_and_shares(const timed_call& input) {
        "the peak (units, flop per clock or clock) or the counted flops are wrong");
   warn(figures.percent_peak_measured_clock, theoretical_limit, "the peak at the measured clock",
        "the clock rose during the run, or the peak or the counted flops are wrong");
-  const bool stands_in = roof && roof->is_memory() && figures.memory && !figures.memory->same_traffic;
+  const bool is_memory = floor && !input.copied && floor->bound != "compute";
+  const bool stands_in = is_memory && figures.memory && !figures.memory->same_traffic;
   // So short a call's probes are little but launches, which are no ceiling of memory or arithmetic.
   constexpr double launches = 3;
-  const bool mostly_launched = input.ceilings.launch && input.seconds < launches * *input.ceilings.launch;
+  const bool mostly_launched = launch && input.seconds < launches * *launch;
   if (!stands_in && !mostly_launched) {
-    const auto fastest = roof_time(input.model, input.fastest_ceilings, input.roof);
+    const auto fastest = floor_of(input, input.fastest_ceilings);
     const bool unsteady = fastest && fastest->seconds() * 100 <= measured_limit * input.seconds;
     if (unsteady && figures.percent_roofline && *figures.percent_roofline > measured_limit) {
       figures.warnings.push_back(
@@ -240,12 +263,19 @@ void rates_and_shares::store(json& result) const {
                        {"peak_measured_clock", or_null(percent_peak_measured_clock)},
                        {"roofline", or_null(percent_roofline)}};
   result["bound"] = bound ? json(*bound) : json(nullptr);
-  if (memory || compute || launch) {
-    result["roof"] = {{"memory", memory ? json(memory->value) : json(nullptr)},
-                      {"memory_probe", memory ? json(memory->probe) : json(nullptr)},
-                      {"compute", or_null(compute)},
-                      {"launch_s", or_null(launch)}};
+  json roof = {{"memory", memory ? json(memory->value) : json(nullptr)},
+               {"memory_probe", memory ? json(memory->probe) : json(nullptr)},
+               {"compute", or_null(compute)},
+               {"compute_from", compute ? json(compute_from) : json(nullptr)},
+               {"launch_s", or_null(launch)},
+               {"floor_s", or_null(floor_seconds)},
+               {"floor_interval", floor_seconds ? interval_entry(floor_interval, *floor_seconds) : json(nullptr)}};
+  if (h2d || d2h) {
+    roof["h2d"] = or_null(h2d);
+    roof["d2h"] = or_null(d2h);
   }
+  if (memory || compute || launch || h2d || d2h) result["roof"] = std::move(roof);
+  result["percent"]["roofline_interval"] = share_interval(result);
   if (!result.contains("warnings")) result["warnings"] = json::array();
   for (const std::string& warning : warnings) result["warnings"].push_back(warning);
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "rates/measured_ceilings.hpp"
+#include "statistics/median_interval.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,60 +55,32 @@ struct compute_unit {
 [[nodiscard]] compute_peaks find_compute_peaks(const nlohmann::json& peaks, const compute_unit& unit,
                                                std::optional<double> clock_mhz = std::nullopt);
 
-/// Ceilings measured by the probes at the size and in the cache state of the case: bytes/s (algorithmic),
-/// flop/s; seconds for `launch`.
-struct measured_ceilings {
-  std::optional<double> copy;
-  std::optional<double> triad;
-  std::optional<double> read;
-  std::optional<double> write;
-  std::optional<double> fma;
-  std::optional<double> launch;  ///< the time of a kernel that does next to nothing
+/// The ceilings of a case, by the samples of its own group, or else by those of the nearest size.
+struct ceilings_of_case {
+  measured_ceilings typical;
+  measured_ceilings fastest;  ///< by the fastest sample, or ten times the ceiling if there are too few samples
+  /// By name, the time that the ceiling allows over the typical one: an interval around 1.
+  std::map<std::string, median_interval, std::less<>> intervals;
 };
-
-/// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit,
-/// value}` of this dtype and cache state. The entry has the same size, or else the nearest one by ratio. `launch` is
-/// the same for all types and has an entry for each dispatch. `fma` is the same for all sizes.
-[[nodiscard]] measured_ceilings find_ceilings(const nlohmann::json& ceilings, std::string_view dtype,
-                                              std::string_view cache, std::string_view dispatch,
-                                              std::uint64_t bytes_per_array);
-
-/// Which measured bandwidth is the memory roof of a case.
-enum class memory_roof {
-  read,   ///< reductions: one array read
-  write,  ///< one array written and none read
-  copy,   ///< one array in, one out
-  triad,  ///< two arrays or more in, one out
-  best    ///< the highest known
-};
-
-/// The roof of a case. `streams` are the bytes that it moves over the bytes of its largest array, and `arrays` is the
-/// number of its arrays; both may be unknown. About one stream is `write` if no other array is read, and otherwise
-/// `read`. About two streams are `copy`, and more are `triad`.
-[[nodiscard]] memory_roof roof_of(std::optional<double> streams, int arrays);
-
-/// A measured bandwidth and the probe that it comes from.
-struct memory_ceiling {
-  double value = 0;
-  std::string_view probe;
-  bool same_traffic = true;  ///< false: replaces a probe that was not measured, and may be exceeded
-};
-
-/// The ceiling for a roof. If `write` has no probe of its own, the better of `copy` and `triad` is used, because hardly
-/// any memory writes faster than it reads; but the traffic is not the same. Any other roof without its probe uses the
-/// best known one.
-[[nodiscard]] std::optional<memory_ceiling> find_memory_ceiling(const measured_ceilings& ceilings, memory_roof roof);
 
 /// All that rates and shares are computed from. `seconds` is the median time of one call.
 struct timed_call {
   double seconds = 0;
   cost_model model;
   std::optional<double> counted_flops;  ///< total of the counted column
-  bool has_unmeasured_kinds = false;  ///< of what it counts, something has no measured rate; see has_unmeasured_kinds()
+  nlohmann::json counted;               ///< the counted column by kind (`flops.counted` of a result); may be null
+  bool uses_tensor_unit = false;        ///< products bound its flops, not multiply-adds
   compute_peaks peaks;
   measured_ceilings ceilings;
   measured_ceilings fastest_ceilings;  ///< by the fastest sample of each probe; may be empty
   memory_roof roof = memory_roof::best;
+  /// What each copies to the device and back in a call with transferred data. The copies alone bound such a call.
+  struct copies {
+    double h2d_bytes = 0;
+    double d2h_bytes = 0;
+  };
+  std::optional<copies> copied;
+  std::map<std::string, median_interval, std::less<>> ceiling_intervals;  ///< see ceilings_of_case::intervals
 };
 
 /// Rates, shares and the bound of one measured case. Absent is null in the file.
@@ -114,26 +91,31 @@ struct rates_and_shares {
   std::optional<double> percent_peak_max_clock;       ///< of the flop peak at the maximum clock, counted flops
   std::optional<double> percent_peak_measured_clock;  ///< of the flop peak at the clock measured during the run
   std::optional<double> percent_roofline;             ///< time at min(F, I x B) over time measured
-  std::optional<std::string> bound;                   ///< `memory`, `compute`, `launch` or `other`
+  std::optional<std::string> bound;                   ///< `memory`, `compute`, `transfer`, `launch` or `other`
   std::optional<memory_ceiling> memory;               ///< the ceilings that percent_roofline was computed from
-  std::optional<double> compute;
+  std::optional<double> compute;                      ///< model flops per second that the ceiling of arithmetic allows
+  std::string compute_from;  ///< that ceiling: `fma`, `product`, or the rate of a kind, `exp_rate`
   std::optional<double> launch;
+  std::optional<double> h2d, d2h;
+  std::optional<double> floor_seconds;  ///< the time that the ceilings allow
+  std::optional<median_interval> floor_interval;
   std::vector<std::string> warnings;  ///< what cannot be true: shares above 100 %
 
   /// Writes `rates`, `percent`, `bound`, `roof` and appends to `warnings` of a result.
   void store(nlohmann::json& result) const;
 };
 
-/// Whether counted flops (`flops.counted`) have divisions, square roots or special functions. A tanh counts as one flop
-/// and takes as long as tens of them, so the rate of multiply-adds says nothing about it.
-[[nodiscard]] bool has_unmeasured_kinds(const nlohmann::json& counted);
-
-/// Computes the figures. The roofline's time is the longer of model.flops / fma and model.bytes / bandwidth. It is
-/// absent if a part that the case needs is missing. The time of a launch is not added, because the probe is launched,
-/// too. If the roofline's time is below twice the time of a launch, the bound is `launch`, and the share stays the
-/// same. If memory seems to be the bound and a counted kind has no measured rate, the bound is `other`. A theoretical
-/// peak is exceeded above 100 %, and a measured ceiling above 102 %. If the probe's fastest sample is exceeded, too,
-/// the figure is called impossible, otherwise the ceiling is called unsteady.
+/// Computes the figures. The floor of a call is the longest of the times that its ceilings allow: bytes at the
+/// bandwidth, flops at the rate of multiply-adds (or of products, on a tensor unit), and counted functions of each kind
+/// at the rate of the kind. These do not add up, because they can overlap: a loop reads while it computes, and an
+/// exponential consists of multiply-adds. With transferred data, the floor is the time of the copies, and the bound is
+/// `transfer` if they take half of the time or more.
+///
+/// The floor is absent if the ceiling of memory or of flops is missing that the case needs. The time of a launch is not
+/// added, because the probe is launched, too. If the floor is below twice the time of a launch, the bound is `launch`,
+/// and the share stays the same. If memory seems to be the bound and a counted kind has no measured rate, the bound is
+/// `other`. A theoretical peak is exceeded above 100 %, and a measured ceiling above 102 %. If the probe's fastest
+/// sample is exceeded, too, the figure is called impossible, otherwise the ceiling is called unsteady.
 [[nodiscard]] rates_and_shares compute_rates_and_shares(const timed_call& input);
 
 }  // namespace prumo::bench

@@ -155,6 +155,7 @@ std::string measured_table(const std::vector<const json*>& rows, const case_colu
   }
   const std::vector<text_table::column> figures = {{"rate", align::right},
                                                    {"% of roofline", align::right},
+                                                   {style.unicode ? "±" : "+-", align::left, role::detail},
                                                    {"bound", align::left, role::detail},
                                                    {"beyond launch", align::right},
                                                    {"% of peak", align::right, role::detail},
@@ -181,13 +182,13 @@ std::string measured_table(const std::vector<const json*>& rows, const case_colu
     }
     cells.push_back({rate_cell(result)});
     cells.push_back({percent_cell(field(result, "/percent/roofline"))});
-    const std::string bound = text_of(field(result, "/bound"));
-    cells.push_back({bound});
+    cells.push_back({share_spread_cell(result, style)});
+    cells.push_back({bound_cell(result)});
     cells.push_back({beyond_launch_cell(result, style)});
     // A share of the flop peak says something only where arithmetic is the bound.
     const json& peak = field(result, field(result, "/percent/peak_max_clock").is_null() ? "/percent/peak_measured_clock"
                                                                                         : "/percent/peak_max_clock");
-    cells.push_back({bound == "compute" ? percent_cell(peak) : std::string()});
+    cells.push_back({is_bound_by_flops(result) ? percent_cell(peak) : std::string()});
     cells.push_back({kernel_cell(result, style)});
     cells.push_back({seconds_cell(field(result, "/transfer/h2d_s"), style)});
     cells.push_back({seconds_cell(field(result, "/transfer/d2h_s"), style)});
@@ -222,12 +223,22 @@ std::string bench_table(const json& document, const text_style& style) {
       "here allow, over the time taken. % of peak: share of the theoretical peak. check: whether the result "
       "agreed with a reference in this run.",
       style.unicode ? "±" : "+-"));
+  const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
+  if (any([&](const json& it) { return !share_spread_cell(it, style).empty(); })) {
+    explain(fmt::format("{} of % of roofline: half of its 95% interval, from those of the time and of the ceiling.",
+                        style.unicode ? "±" : "+-"));
+  }
+  if (any([](const json& it) { return text_of(field(it, "/bound")) == "compute" && !is_bound_by_flops(it); })) {
+    explain("compute: exp: the measured rate of exponentials bounds the call; the same for other kinds of functions.");
+  }
+  if (any([](const json& it) { return text_of(field(it, "/bound")) == "transfer"; })) {
+    explain("transfer: copies of this size, in one direction after the other, take half of the time or more.");
+  }
   if (scalings.any()) {
     explain(
         "speed-up: the time with the fewest threads over the time with these. efficiency: speed-up over the ratio of "
         "the numbers of threads. % of roofline: by the ceilings that the same threads reached.");
   }
-  const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
   const auto counted_elsewhere = [](const json& it) {
     const std::string counted = text_of(field(it, "/flops/counted_implementation"));
     return !counted.empty() && field(it, "/rates/gflops").is_number() &&

@@ -143,12 +143,14 @@ std::string ceilings_block(const json& ceilings, const text_style& style) {
     const json& value = field(ceiling, "/value");
     const bool sized = !field(ceiling, "/bytes_per_array").is_null();  // arithmetic and launches are not
     const bool is_time = unit == "s" && value.is_number();
-    table.add_row(
-        {{text_of(field(ceiling, "/probe"))},
-         {text_of(field(ceiling, "/dtype"))},
-         {sized ? fact_text("array_bytes", field(ceiling, "/bytes_per_array")) : ""},
-         {sized ? text_of(field(ceiling, "/cache")) : ""},
-         {is_time ? format_seconds(value.get<double>()) : rate_text(value, unit == "flop/s" ? "FLOP/s" : unit)}});
+    table.add_row({{text_of(field(ceiling, "/probe"))},
+                   {text_of(field(ceiling, "/dtype"))},
+                   {sized ? fact_text("array_bytes", field(ceiling, "/bytes_per_array")) : ""},
+                   {sized ? text_of(field(ceiling, "/cache")) : ""},
+                   {is_time ? format_seconds(value.get<double>())
+                            : rate_text(value, unit == "flop/s" ? "FLOP/s"
+                                               : unit == "op/s" ? "OP/s"
+                                                                : unit)}});
   }
   return table.render(style);
 }

@@ -14,6 +14,15 @@ namespace prumo::bench {
 
 using nlohmann::json;
 
+namespace {
+
+/// `±0.4%`: half of an interval over the value in it.
+std::string half_width(double low, double high, double value, const text_style& style) {
+  return fmt::format("{}{:.1f}%", style.unicode ? "±" : "+-", 50 * (high - low) / value);
+}
+
+}  // namespace
+
 std::string size_cell(const json& result) {
   const json& bytes = field(result, "/bytes_per_array");
   return bytes.is_number_integer() && bytes >= 0 ? format_bytes(bytes.get<std::uint64_t>()) : std::string();
@@ -44,7 +53,7 @@ std::string rate_cell(const json& result) {
   const double flops = number_of(field(result, "/flops/model")).value_or(0);
   const double bytes = number_of(field(result, "/bytes")).value_or(0);
   constexpr double many_flops_a_byte = 10;  // beyond what any memory system feeds
-  const bool arithmetic = bound == "compute" || (bound != "memory" && flops > many_flops_a_byte * bytes);
+  const bool arithmetic = is_bound_by_flops(result) || (bound != "memory" && flops > many_flops_a_byte * bytes);
   if (gflops && (arithmetic || !gbytes)) return format_rate(*gflops * 1e9, "FLOP/s");
   if (gbytes) return format_rate(*gbytes * 1e9, "B/s");
   return gelements ? format_rate(*gelements * 1e9, " elem/s") : std::string();
@@ -59,9 +68,29 @@ std::string spread_cell(const json& result, const text_style& style) {
   const double all = static_cast<double>(field(result, "/time_s/samples").size());
   const double count = number_of(field(result, "/time_s/samples_measured")).value_or(all);
   std::string cell;
-  if (low && high) cell = fmt::format("{}{:.1f}%", style.unicode ? "±" : "+-", 50 * (*high - *low) / *median);
+  if (low && high) cell = half_width(*low, *high, *median, style);
   if (cell.empty() || count < few_samples) cell += fmt::format("{}n={:.0f}", cell.empty() ? "" : " ", count);
   return cell;
+}
+
+std::string share_spread_cell(const json& result, const text_style& style) {
+  const auto share = number_of(field(result, "/percent/roofline"));
+  const auto low = number_of(field(result, "/percent/roofline_interval/low"));
+  const auto high = number_of(field(result, "/percent/roofline_interval/high"));
+  if (!share || !(*share > 0) || !low || !high) return {};
+  return half_width(*low, *high, *share, style);
+}
+
+std::string bound_cell(const json& result) {
+  const std::string bound = text_of(field(result, "/bound"));
+  const std::string from = text_of(field(result, "/roof/compute_from"));
+  if (bound != "compute" || is_bound_by_flops(result)) return bound;
+  return fmt::format("{}: {}", bound, from.substr(0, from.find("_rate")));
+}
+
+bool is_bound_by_flops(const json& result) {
+  return text_of(field(result, "/bound")) == "compute" &&
+         !text_of(field(result, "/roof/compute_from")).ends_with("_rate");
 }
 
 std::string seconds_cell(const json& value, const text_style& style) {

@@ -29,6 +29,15 @@ namespace prumo::bench {
 /// is no interval.
 [[nodiscard]] std::string spread_cell(const nlohmann::json& result, const text_style& style);
 
+/// Half of the interval of the share of the roofline, over that share; empty where it is not known.
+[[nodiscard]] std::string share_spread_cell(const nlohmann::json& result, const text_style& style);
+
+/// `memory`; `compute: exp` if the rate of a kind of function is the bound, and not that of all flops.
+[[nodiscard]] std::string bound_cell(const nlohmann::json& result);
+
+/// True if flops bound the result, whatever their kind.
+[[nodiscard]] bool is_bound_by_flops(const nlohmann::json& result);
+
 /// A number of seconds with its unit.
 [[nodiscard]] std::string seconds_cell(const nlohmann::json& value, const text_style& style);
 

@@ -101,7 +101,7 @@ std::string points_table(const std::vector<roofline_point>& points, const text_s
     cells.push_back(
         {ceiling_cell(text_of(field(*result, "/roof/memory_probe")), field(*result, "/roof/memory"), "B/s")});
     cells.push_back({ceiling_cell(compute_probe_of(*result), field(*result, "/roof/compute"), "FLOP/s")});
-    cells.push_back({text_of(field(*result, "/bound"))});
+    cells.push_back({bound_cell(*result)});
     const json& share = field(*result, "/percent/roofline");
     cells.push_back({share.is_number() ? percent_cell(share) : "n/a"});
     table.add_row(std::move(cells));

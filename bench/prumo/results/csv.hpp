@@ -14,7 +14,10 @@ namespace prumo::bench {
 [[nodiscard]] std::string csv_field(std::string_view text);
 
 /// The results of a document as CSV: a header, then a line a result, ended by CRLF as RFC 4180 wants. The
-/// columns are described in docs/results.md; unknown is empty. Write it with write_file_atomically().
+/// columns are described in docs/results.md; unknown is empty.
 [[nodiscard]] std::string results_csv(const nlohmann::json& document);
+
+/// How the text of results_csv() begins, in every version of prumo.
+inline constexpr std::string_view results_csv_head = "run_id,device_name,kind,key,op,";
 
 }  // namespace prumo::bench

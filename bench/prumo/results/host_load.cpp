@@ -52,11 +52,13 @@ double own_seconds() {
   return sum;
 }
 
+double ticks_per_second() { return static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK))); }
+
 /// Adds up the lines of /proc/stat for single processors: `cpu3 user nice system idle iowait irq softirq steal ...`, in
 /// ticks. Guests of this machine are part of user and nice.
 void read_processors(const fs::path& file, const std::vector<int>& wanted, load_reading& reading) {
   std::ifstream stream(file);
-  const auto ticks_per_second = static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK)));
+  const double per_second = ticks_per_second();
   for (std::string line; std::getline(stream, line);) {
     if (!line.starts_with("cpu")) break;
     int number = -1;
@@ -67,8 +69,8 @@ void read_processors(const fs::path& file, const std::vector<int>& wanted, load_
     std::istringstream columns(std::string(end.ptr));
     if (!(columns >> user >> nice >> system >> idle)) continue;
     columns >> waiting >> interrupts >> soft_interrupts >> stolen;  // older kernels lack some of them
-    reading.busy = reading.busy.value_or(0) + (user + nice + system + interrupts + soft_interrupts) / ticks_per_second;
-    reading.stolen = reading.stolen.value_or(0) + stolen / ticks_per_second;
+    reading.busy = reading.busy.value_or(0) + (user + nice + system + interrupts + soft_interrupts) / per_second;
+    reading.stolen = reading.stolen.value_or(0) + stolen / per_second;
     ++reading.processors;
   }
 }
@@ -107,6 +109,22 @@ load_reading read_load(const fs::path& root, std::vector<int> processors) {
   read_group(root, reading);
   reading.when = std::chrono::steady_clock::now();
   return reading;
+}
+
+double processor_seconds(int process, const fs::path& root) {
+  std::ifstream stream(root / "proc" / std::to_string(process) / "stat");
+  std::string line;
+  std::getline(stream, line);
+  // `17 (a name) S 1 ...`: the name may hold anything. After it come the state and ten numbers of no interest here.
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream columns(line.substr(name_end + 1));
+  std::string skipped;
+  for (int column = 0; column < 11; ++column) columns >> skipped;
+  double user = 0, system = 0, user_of_children = 0, system_of_children = 0;
+  columns >> user >> system >> user_of_children >> system_of_children;
+  if (!columns) return 0;
+  return (user + system + user_of_children + system_of_children) / ticks_per_second();
 }
 
 json load_between(const load_reading& earlier, const load_reading& later, const fs::path& root) {

@@ -26,8 +26,12 @@ struct load_reading {
 /// \param processors numbers of the processors that count; empty: those that this process may use
 [[nodiscard]] load_reading read_load(const std::filesystem::path& root = "/", std::vector<int> processors = {});
 
+/// Seconds that a running process and its children that have ended spent on a processor; 0 if the system does not tell.
+[[nodiscard]] double processor_seconds(int process, const std::filesystem::path& root = "/");
+
 /// How the processors were used between two readings, as `host` of docs/results.md, `run.state`. Null if the system
-/// does not tell. No process of prumo that has not ended by the later reading may have worked in between.
+/// does not tell. If processes of prumo worked in between that have not ended by the later reading, its `own` must have
+/// their processor_seconds(), too.
 [[nodiscard]] nlohmann::json load_between(const load_reading& earlier, const load_reading& later,
                                           const std::filesystem::path& root = "/");
 

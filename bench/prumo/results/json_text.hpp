@@ -3,17 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <string>
 #include <string_view>
 
 namespace prumo::bench {
-
-/// How messages call an input: its path, or `standard input` for `-`.
-[[nodiscard]] std::string input_name(const std::string& path);
-
-/// The content of a file; `-` is standard input.
-/// \throws results_error where there is none, it is a folder, or the machine refuses to read it
-[[nodiscard]] std::string read_text(const std::string& path);
 
 /// The document that `text` holds; `name` is how messages call it.
 /// \throws results_error for an empty or truncated text, broken JSON (with line and column), and values nested so deep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/process_runs.hpp"
 
+#include "results/share_interval.hpp"
 #include "statistics/statistics.hpp"
 #include "statistics/time_interval.hpp"
 
@@ -64,6 +65,7 @@ void append_times(json& result, const json& later, std::vector<std::size_t> runs
   if (time.at("stop") != later.at("time_s").at("stop")) time["stop"] = "budget";
   scale(result["rates"], earlier_median / summary.median);
   scale(result["percent"], earlier_median / summary.median);
+  result["percent"]["roofline_interval"] = share_interval(result);
 }
 
 void average_figures(json& result, const json& later, double runs) {
@@ -103,6 +105,7 @@ json join_process_runs(const json* known, json later, std::size_t run) {
       }
       later["time_s"]["runs"] = std::move(runs);
       later["time_s"]["interval"] = interval_of_runs(later["time_s"]);
+      later["percent"]["roofline_interval"] = share_interval(later);
       if (known != nullptr) warn_of_failed_run(later, run - std::min<std::size_t>(run, 1), *known);
     }
     return later;

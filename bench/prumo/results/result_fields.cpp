@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/result_fields.hpp"
 
+#include "statistics/statistics.hpp"
+
 #include <string_view>
 
 namespace prumo::bench {
@@ -35,6 +37,12 @@ std::optional<double> number_of(const json& value) {
 }
 
 json or_null(const std::optional<double>& number) { return number ? json(*number) : json(); }
+
+json median_or_null(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const double median = summarize(values).median;
+  return median > 0 ? json(median) : json();
+}
 
 std::string named_values(const json& object) {
   std::string text;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prumo::bench {
 
@@ -26,6 +27,9 @@ inline constexpr std::string_view too_little_memory = "too little memory";
 
 /// A number, null where it is absent.
 [[nodiscard]] nlohmann::json or_null(const std::optional<double>& number);
+
+/// The median of measured quantities, null where there are none or it is zero.
+[[nodiscard]] nlohmann::json median_or_null(const std::vector<double>& values);
 
 /// A number, absent where the value is none.
 [[nodiscard]] std::optional<double> number_of(const nlohmann::json& value);

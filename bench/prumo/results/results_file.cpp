@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/results_file.hpp"
 
+#include "privacy/anonymous.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_schema.hpp"
 #include "results/results_text.hpp"
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace prumo::bench {
@@ -19,34 +19,6 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
-
-/// A pipe, a terminal, /dev/null: there is nothing to keep valid, the document is written once at the end.
-bool is_stream(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
-}
-
-bool is_collected_only(const std::string& path) { return path.empty() || path == "-" || is_stream(path); }
-
-/// Refuses a file that somebody else wrote.
-void check_replaceable(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  if (!fs::exists(status)) return;
-  if (fs::is_directory(status)) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("{}: is a folder; name a file in it for the results", sanitize(path)));
-  }
-  if (fs::file_size(path, ignored) == 0) return;
-  try {
-    (void)load_results(path);
-  } catch (const results_error& error) {
-    throw results_error(error.why(),
-                        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
-  }
-}
 
 std::string case_of(std::string_view key, std::string_view device) {
   return fmt::format("{}\n{}", key, device);  // neither has line breaks: keys encode them, ids are words
@@ -75,23 +47,37 @@ bool is_same_device(const json& one, const json& other) {
 
 }  // namespace
 
-results_writer::results_writer(std::string path, json run, json devices)
-    : path_(std::move(path)), run_(std::move(run)), devices_(std::move(devices)) {
-  if (is_collected_only(path_)) return;
-  check_replaceable(path_);
-  probe_writable(path_);
+void check_replaceable(const output_file& file, bool force) {
+  if (!file.is_regular() || !file.had_content()) return;
+  json document;
+  try {
+    document = load_results(file.path());
+  } catch (const results_error& error) {
+    throw results_error(error.why(),
+                        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
+  }
+  if (force) return;
+  const std::size_t results = document.at("results").size();
+  const std::string started = text_of(field(document, "/run/started"));
+  refuse_file(file.path(),
+              fmt::format("holds {} already{}; --force replaces it once there is a new result, or name another file",
+                          results == 0   ? "a description of devices"
+                          : results == 1 ? "a result"
+                                         : fmt::format("{} results", results),
+                          started.empty() ? "" : fmt::format(" (measured {})", sanitize(started))));
 }
 
-results_writer results_writer::resume(std::string path, json run, json devices) {
-  if (is_collected_only(path)) {
+results_writer::results_writer(const output_file& file, json run, json devices)
+    : file_(&file), run_(std::move(run)), devices_(std::move(devices)), keeps_older_(file.had_content()) {}
+
+results_writer results_writer::resume(const output_file& file, json document, json run, json devices) {
+  if (!file.is_regular()) {
     throw results_error(
         results_error::cause::input,
-        fmt::format("'{}' cannot be resumed: name the results file of the interrupted run", sanitize(path)));
+        fmt::format("'{}' cannot be resumed: name the results file of the interrupted run", sanitize(file.path())));
   }
-  json document = load_results(path);
   complete_older_file(document);
-  results_writer writer;
-  writer.path_ = std::move(path);
+  results_writer writer(file);
   writer.run_ = std::move(document.at("run"));
   writer.run_["resumed"].push_back(std::move(run));
   writer.devices_ = std::move(document.at("devices"));
@@ -106,7 +92,7 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
         throw results_error(results_error::cause::input,
                             fmt::format("{}: cannot be resumed here: '{}' of its device {} is {} in the file and {} "
                                         "here; resume on the machine where it began, or name another file",
-                                        sanitize(writer.path_), fact, sanitize(id), sanitize(earlier.at(fact).dump()),
+                                        sanitize(file.path()), fact, sanitize(id), sanitize(earlier.at(fact).dump()),
                                         sanitize(device.at(fact).dump())));
       }
       // Ceilings of the first run stay until new ones are measured.
@@ -115,7 +101,6 @@ results_writer results_writer::resume(std::string path, json run, json devices) 
     writer.set_device(std::move(device));
   }
   for (json& result : document.at("results")) writer.store(std::move(result));
-  probe_writable(writer.path_);
   return writer;
 }
 
@@ -174,14 +159,22 @@ void results_writer::end_group() {
   if (dirty_ && !results_.empty()) write();
 }
 
+bool results_writer::has_measured() const {
+  return std::ranges::any_of(results_, [](const json& result) { return result.at("status") == "ok"; });
+}
+
 void results_writer::write() {
-  if (is_collected_only(path_)) return;
+  if (!file_->is_regular() || (keeps_older_ && !has_measured())) return;
   const auto start = std::chrono::steady_clock::now();
-  write_file_atomically(path_, dump_document(run_, devices_, lines_));
+  try {
+    file_->write(anonymous_ ? dump_results(anonymized(document())) : dump_document(run_, devices_, lines_));
+    dirty_ = failed_ = false;
+  } catch (const results_error& error) {
+    if (!std::exchange(failed_, true) && tell_) tell_(error.what());
+  }
   last_write_ = std::chrono::steady_clock::now();
   // A long file on a slow disk: writing must not take more than a tenth of the time.
   least_interval_ = std::chrono::duration_cast<std::chrono::milliseconds>(10 * (*last_write_ - start));
-  dirty_ = false;
 }
 
 const json* results_writer::find(std::string_view key, std::string_view device, std::string_view implementation) const {

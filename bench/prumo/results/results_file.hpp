@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "terminal/text.hpp"
+#include "files/output_file.hpp"
+#include "files/results_error.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace prumo::bench {
-
-/// A results file that cannot be read or written. The message names the file, what is wrong where, and what
-/// to do; it is sanitised.
-class results_error : public std::runtime_error {
- public:
-  enum class cause {
-    input,  ///< the file's content, or what was asked for, is wrong (exit code 2)
-    io      ///< the machine refuses: permission, full disk (exit code 3)
-  };
-  results_error(cause why, const std::string& message) : std::runtime_error(sanitize(message)), why_(why) {}
-  [[nodiscard]] cause why() const noexcept { return why_; }
-
- private:
-  cause why_;
-};
 
 /// A result with every field of the schema, unknown ones null: fill in what is known and add it.
 /// `kind` is `op`, `layout` `right`, `compute_mode` `strict`, `data` `resident`, `cache` `cold`; `status` is
@@ -52,39 +39,40 @@ class results_error : public std::runtime_error {
 [[nodiscard]] nlohmann::json parse_results(std::string_view text, std::string_view name);
 
 /// Reads and checks a results file; `-` is standard input.
-/// \throws results_error as parse_results(), and where the file cannot be read.
+/// \throws results_error as parse_results() and read_text()
 [[nodiscard]] nlohmann::json load_results(const std::string& path);
 
 /// Serialises a document: known fields in the order of the documentation, one result a line.
 [[nodiscard]] std::string dump_results(const nlohmann::json& document);
 
-/// Replaces the content of `path` so that readers see the old or the new content, never a part: temporary
-/// file beside it, fsync, rename. A symbolic link is followed, permissions are kept; `-` is standard output;
-/// a device or pipe is written to directly. \throws results_error (io) that names the file and the system's
-/// reason.
-void write_file_atomically(const std::string& path, std::string_view content);
-
-/// Finds out whether write_file_atomically() could replace `path` now, and leaves it as it is.
-/// \throws results_error as that does.
-void probe_writable(const std::string& path);
+/// Refuses a file for results that holds something already: what is no results file is never replaced, and results are
+/// replaced only if the user allows it with `force`.
+/// \throws results_error
+void check_replaceable(const output_file& file, bool force);
 
 /// Collects the results of a run and keeps its file valid on disk all the time.
 ///
-/// A path of an empty string, `-`, a pipe or a device collects in memory only: its document is written once, at the
-/// end, with write_file_atomically(). Nothing is replaced on disk before the first result is there.
+/// A stream (output_file) is written once, at the end. Older content of the file stays until there is a result that was
+/// measured, so that a run in which everything fails destroys nothing. If the file cannot be written (a full disk, a
+/// folder that vanished), results are kept in memory, and the next write tries again.
 class results_writer {
  public:
-  /// Starts a new file. An earlier results file or an empty file at `path` will be replaced; anything else
-  /// there is refused, as is a folder in which nothing can be written (found out now, not after an hour of
-  /// measuring). `run` and `devices` are the document's fields of these names.
-  /// \throws results_error
-  results_writer(std::string path, nlohmann::json run, nlohmann::json devices);
+  /// Begins a document. `file` must outlive the writer; what it holds will be replaced (check_replaceable()). `run` and
+  /// `devices` are the document's fields of these names.
+  results_writer(const output_file& file, nlohmann::json run, nlohmann::json devices);
 
-  /// Goes on with the file at `path`: its results stay, `run` is appended to `run.resumed` of the file.
-  /// Devices of the file are updated by id, new ones appended; one whose name or backend differs is refused
-  /// (another machine's file). Conditions of the runs are the caller's to compare (run_conditions.hpp).
-  /// \throws results_error also where there is no such file.
-  [[nodiscard]] static results_writer resume(std::string path, nlohmann::json run, nlohmann::json devices);
+  /// Goes on with `document`, which is what `file` holds: its results stay, `run` is appended to its `run.resumed`.
+  /// Its devices are updated by id, new ones appended; one whose name or backend differs is refused (another machine's
+  /// file). Conditions of the runs are the caller's to compare (run_conditions.hpp).
+  /// \throws results_error also for a stream
+  [[nodiscard]] static results_writer resume(const output_file& file, nlohmann::json document, nlohmann::json run,
+                                             nlohmann::json devices);
+
+  /// Sets what is called with the reason when the file cannot be written, once until it can be written again.
+  void on_failed_write(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
+
+  /// Writes documents that can be published: see anonymized().
+  void set_anonymous() { anonymous_ = true; }
 
   /// Sets the least time between two writes that nobody forced (one second unless told otherwise; zero: every
   /// add()).
@@ -102,6 +90,9 @@ class results_writer {
   /// The end of a group: writes the file if anything changed since the last write.
   void end_group();
 
+  /// True if at least one case was measured.
+  [[nodiscard]] bool has_measured() const;
+
   /// The result of this case if the file has it: the same key and device, and the same implementation where
   /// both are known (an empty `implementation` matches any). Null pointer if not. Valid until the next add().
   [[nodiscard]] const nlohmann::json* find(std::string_view key, std::string_view device,
@@ -113,11 +104,11 @@ class results_writer {
   [[nodiscard]] const std::vector<nlohmann::json>& results() const { return results_; }
 
  private:
-  results_writer() = default;
+  explicit results_writer(const output_file& file) : file_(&file) {}
   void store(nlohmann::json result);
   void write();
 
-  std::string path_;
+  const output_file* file_;
   nlohmann::json run_;
   nlohmann::json devices_;
   std::vector<nlohmann::json> results_;
@@ -127,6 +118,10 @@ class results_writer {
   std::chrono::milliseconds least_interval_{0};
   std::optional<std::chrono::steady_clock::time_point> last_write_;
   bool dirty_ = true;
+  bool keeps_older_ = false;  // the file holds other results, which stay until something is measured
+  bool failed_ = false;       // the last write
+  bool anonymous_ = false;
+  std::function<void(const std::string&)> tell_;
 };
 
 }  // namespace prumo::bench

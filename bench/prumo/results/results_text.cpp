@@ -2,6 +2,7 @@
 // The text side of results_file.hpp: keys, reading and serialising.
 #include "results/results_text.hpp"
 
+#include "files/input_file.hpp"
 #include "results/json_text.hpp"
 #include "results/results_file.hpp"
 #include "results/results_schema.hpp"

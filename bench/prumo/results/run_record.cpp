@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/run_record.hpp"
 
+#include "privacy/recorded_words.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -140,20 +142,13 @@ json power_record() {
 }
 
 json environment_record() {
-  constexpr std::array<std::string_view, 17> prefixes{
-      "OMP_",      "GOMP_", "KMP_",  "KOKKOS_", "CUDA_",    "CUBLAS_",    "CUBLASLT_", "NVIDIA_TF32_OVERRIDE",
-      "OPENBLAS_", "MKL_",  "BLIS_", "HIP_",    "ROCBLAS_", "HIPBLASLT_", "TENSILE_",  "HSA_",
-      "PRUMO_"};
   json environment = json::object();
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    if (std::ranges::any_of(prefixes, [&](std::string_view it) { return text.starts_with(it); })) {
-      environment[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
-    }
+    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
-  return environment;
+  return recorded_variables(environment);
 }
 
 std::string new_id() {
@@ -186,7 +181,7 @@ json make_run_record(const std::vector<std::string>& command, const json& worker
   versions.update(worker_versions);
   json run = {{"id", new_id()},
               {"started", utc_now()},
-              {"command", command},
+              {"command", recorded_command(command)},
               {"versions", std::move(versions)},
               {"host", host_record()},
               {"cpu", cpu_record()},

@@ -15,8 +15,9 @@ namespace prumo::bench {
 [[nodiscard]] std::string program_version();
 
 /// The `run` object of a results document: id, started (UTC), command, versions, host, cpu, memory, power, the
-/// environment that matters, warnings. What the system does not tell is null. `worker_versions` are the versions of the
-/// workers and their libraries by name.
+/// variables of the environment that matter, warnings. What may be a secret is left out (privacy/recorded_words.hpp).
+/// What the system does not tell is null. `worker_versions` are the versions of the workers and their libraries by
+/// name.
 [[nodiscard]] nlohmann::json make_run_record(const std::vector<std::string>& command,
                                              const nlohmann::json& worker_versions,
                                              const std::vector<std::string>& warnings);

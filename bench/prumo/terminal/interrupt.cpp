@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/interrupt.hpp"
 
+#include "terminal/standard_output.hpp"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <fcntl.h>
 #include <system_error>
 #include <unistd.h>
@@ -15,10 +19,30 @@ namespace {
 
 constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 
+/// Signals of one kind that follow within this time are the same request.
+constexpr std::int64_t same_request_ns = 200'000'000;
+
 std::atomic<bool> requested{false};
+std::array<std::atomic<std::int64_t>, caught_signals.size()> first_arrivals{};  // ns; 0: none has come
 std::array<int, 2> wake_pipe{-1, -1};
 std::array<struct sigaction, caught_signals.size()> earlier_actions{};
-struct sigaction earlier_pipe_action{};
+
+std::int64_t now_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Whether an earlier signal of this kind has already asked the program to stop.
+bool is_repeated(int number) noexcept {
+  const std::int64_t now = now_ns();
+  for (std::size_t i = 0; i < caught_signals.size(); ++i) {
+    if (caught_signals[i] != number) continue;
+    std::int64_t first = 0;
+    return !first_arrivals[i].compare_exchange_strong(first, now) && now - first > same_request_ns;
+  }
+  return false;
+}
 
 extern "C" void prumo_bench_on_signal(int number) {
   const int saved_errno = errno;
@@ -27,7 +51,10 @@ extern "C" void prumo_bench_on_signal(int number) {
   if (::write(wake_pipe[1], &byte, 1) < 0) {
     // The pipe is full: it is readable already, which is all that is wanted.
   }
-  ::signal(number, SIG_DFL);
+  if (is_repeated(number)) {
+    ::signal(number, SIG_DFL);
+    ::raise(number);  // ends the program when this function returns
+  }
   errno = saved_errno;
 }
 
@@ -40,6 +67,7 @@ void set_flags(int descriptor) {
 
 interrupt_guard::interrupt_guard() {
   requested.store(false);
+  for (auto& arrival : first_arrivals) arrival.store(0);
   if (::pipe(wake_pipe.data()) != 0) throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
   set_flags(wake_pipe[0]);
   set_flags(wake_pipe[1]);
@@ -51,17 +79,13 @@ interrupt_guard::interrupt_guard() {
     // nohup and background shells start programs with signals ignored, and mean it.
     if (earlier_actions[i].sa_handler != SIG_IGN) ::sigaction(caught_signals[i], &action, nullptr);
   }
-  struct sigaction ignore{};
-  ignore.sa_handler = SIG_IGN;
-  ::sigemptyset(&ignore.sa_mask);
-  ::sigaction(SIGPIPE, &ignore, &earlier_pipe_action);
+  prepare_standard_streams();  // a worker that dies closes its pipe
 }
 
 interrupt_guard::~interrupt_guard() {
   for (std::size_t i = 0; i < caught_signals.size(); ++i) {
     ::sigaction(caught_signals[i], &earlier_actions[i], nullptr);
   }
-  ::sigaction(SIGPIPE, &earlier_pipe_action, nullptr);
   ::close(wake_pipe[0]);
   ::close(wake_pipe[1]);
   wake_pipe = {-1, -1};

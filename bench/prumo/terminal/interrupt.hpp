@@ -11,8 +11,11 @@ class interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP ask the program to stop instead of ending it, and SIGPIPE is ignored.
-/// A second signal of the same kind ends the program at once: the results file is valid at any moment. One at a time.
+/// While it lives, SIGINT, SIGTERM and SIGHUP ask the program to stop instead of ending it. What is written to the pipe
+/// of a dead worker fails with an error, also afterwards (prepare_standard_streams()).
+/// A second signal of the same kind ends the program at once: the results file is valid at any moment. It counts if it
+/// comes 0.2 s after the first or later, because timeout(1) and shells send theirs to the program and to its process
+/// group, which it is in, too. One guard at a time.
 class interrupt_guard {
  public:
   interrupt_guard();

@@ -24,8 +24,9 @@ as long, the second F2 times. --starts is the file in which the processes of all
 Without --features it is of before there were features; with them it answers the requests among them alone. With --newer it
 says things that no front-end of today knows: a case of another kind, and a further field in each answer.
 
-Without --more-probes it has the probes of the first workers alone. With them it can also probe writing, in two ways of which
-the second is twice as fast.
+Without --more-probes it has the probes of the first workers alone. With them it can also probe writing and exponentials, each
+in two ways of which the second is twice as fast. A softmax counts an exponential for each element, and takes a quarter longer
+than these.
 
 fake_faults.py tells what WHERE and WHAT of a fault are. With --once, faults happen only while FILE does not exist; the first
 creates it.
@@ -45,6 +46,7 @@ SINGLE_LAUNCH, SINGLE_CALL = 4e-6, 4.5e-6
 LINK = {"pinned": 2e10, "pageable": 5e9}  # bytes a second
 MAX_CLOCK, CLOCK = 1980.0, 1485.0  # MHz of the GPU; the second under load
 LIMITED_CLOCK = 1200.0  # at its power limit
+EXPONENTIAL = 1e-9  # seconds
 
 
 def make_cases(gpu, more_probes):
@@ -74,6 +76,8 @@ def make_cases(gpu, more_probes):
                           implementations=["kernel"], arrays=arrays))
     if more_probes:
         cases.append(dict(common, op="write", kind="probe", description="fake write", default=False, axes=elements,
+                          implementations=["slow_way", "kernel"], arrays=1))
+        cases.append(dict(common, op="exp_rate", kind="probe", description="fake exponentials", default=False, axes=elements,
                           implementations=["slow_way", "kernel"], arrays=1))
     return cases
 
@@ -220,6 +224,10 @@ class Worker:
         self.next_case += 1
         model = resolved["model"]
         seconds = max(model["bytes"] / 2e10, model["flops"] / 2e11) * {"portable": 4, "slow_way": 2}.get(implementation, 1)
+        if self.options.more_probes and case["op"] == "softmax":
+            seconds = max(seconds, 1.25 * EXPONENTIAL * model["elements"])
+        if case["op"] == "exp_rate":
+            seconds = EXPONENTIAL * model["elements"] * (2 if implementation == "slow_way" else 1)
         seconds = LAUNCH if case["op"] == "launch" else max(seconds / self.options.speed, LAUNCH)
         single = request.get("dispatch") == "single" and not self.options.always_recorded
         if single and not self.host:
@@ -248,6 +256,8 @@ class Worker:
         counted = {"counted": {"add": total, "total": total, "source": source}}
         if request["op"] == "gemm":
             counted["implementation"] = "portable"
+        if request["op"] == "softmax" and self.options.more_probes:
+            counted["counted"]["exp"] = resolved["model"]["elements"]
         return counted
 
     def sample(self, request):

@@ -118,6 +118,10 @@ class worker_client {
 
   /// True if it has answered `hello` and was not seen to end.
   [[nodiscard]] bool alive() const noexcept { return process_ != nullptr && greeted_; }
+  /// The process; absent if none is running.
+  [[nodiscard]] std::optional<int> process_id() const {
+    return process_ == nullptr ? std::nullopt : std::optional(static_cast<int>(process_->id()));
+  }
   /// The number of times that it was started. Cases that were prepared under an earlier number are gone.
   [[nodiscard]] int generation() const noexcept { return generation_; }
   /// True if it could not be started several times, so that it is not tried again.

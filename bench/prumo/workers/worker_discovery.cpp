@@ -18,6 +18,7 @@
 
 #include "terminal/nearest_name.hpp"
 #include "terminal/program_error.hpp"
+#include "workers/python_peers.hpp"
 
 #include <fmt/format.h>
 
@@ -46,25 +47,6 @@ std::map<std::string, fs::path> workers_in(const fs::path& folder, bool broken =
   return found;
 }
 
-/// Peers in Python, by name: the modules of the package `prumo_peers` in `python/` of the folders.
-std::set<std::string> python_peers(const std::vector<std::string>& folders) {
-  std::set<std::string> found;
-  for (const std::string& folder : folders) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(fs::path(folder) / "python" / "prumo_peers", ignored)) {
-      const fs::path& file = entry.path();
-      if (file.extension() == ".py" && !file.stem().string().starts_with("_")) found.insert(file.stem().string());
-    }
-  }
-  return found;
-}
-
-/// On another machine this one's environments mean nothing.
-worker_launch python_peer(const std::string& name, const std::string& launcher) {
-  const std::string interpreter = launcher.empty() ? peer_interpreter() : "python3";
-  return {name, {interpreter, "-m", "prumo_peers." + name}};
-}
-
 bool is_asked_for(const std::string& peer, const worker_options& options) {
   const auto names_it = [&](const std::string& filter) { return names_peer(filter, peer); };
   return std::ranges::find(options.peers, "all") != options.peers.end() ||
@@ -91,18 +73,6 @@ bool names_peer(std::string_view filter, std::string_view peer) {
          (filter.size() == peer.size() || filter[peer.size()] == ':' || filter[peer.size()] == '-');
 }
 
-std::string peer_interpreter() {
-  const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-  if (std::string chosen = variable("PRUMO_PYTHON"); !chosen.empty()) return chosen;
-  const std::string cache = variable("XDG_CACHE_HOME");
-  const fs::path own = cache.empty() ? fs::path(variable("HOME")) / ".cache" : fs::path(cache);
-  for (const fs::path& environment : {fs::path(variable("VIRTUAL_ENV")), own / "prumo" / "python"}) {
-    const fs::path python = environment / "bin" / "python3";
-    if (!environment.empty() && is_executable_file(python)) return python.string();
-  }
-  return "python3";
-}
-
 namespace {
 
 /// Threads that spin in wait of more work take the cores from the worker whose turn is next: for 5 ms with GNU's
@@ -115,23 +85,12 @@ void limit_spinning() {
   ::setenv("KMP_BLOCKTIME", "1", 1);       // ms
 }
 
-void extend_python_path(const std::vector<std::string>& folders) {
-  std::string path;
-  for (const std::string& folder : folders) {
-    std::error_code ignored;
-    const fs::path python = fs::path(folder) / "python";
-    if (fs::is_directory(python, ignored)) path += (path.empty() ? "" : ":") + fs::absolute(python).string();
-  }
-  if (path.empty()) return;
-  if (const char* before = std::getenv("PYTHONPATH"); before != nullptr && *before != '\0')
-    path += std::string(":") + before;
-  ::setenv("PYTHONPATH", path.c_str(), 1);
-}
-
 }  // namespace
 
 void prepare_environment(const std::vector<std::string>& folders) {
-  extend_python_path(folders);
+  const char* const before = std::getenv("PYTHONPATH");
+  const std::string python_path = python_path_for_workers(folders, before == nullptr ? "" : before);
+  if (before != nullptr || !python_path.empty()) ::setenv("PYTHONPATH", python_path.c_str(), 1);
   limit_spinning();
 }
 
@@ -235,7 +194,11 @@ std::vector<worker_launch> find_other_build(const std::string& path) {
 
 std::vector<worker_launch> discover_workers(const worker_options& options) {
   std::vector<worker_launch> workers;
-  const std::set<std::string> in_python = python_peers(options.folders);
+  const std::map<std::string, fs::path> in_python = find_python_peers(options.folders);
+  const auto python_peer = [&](const std::string& peer, const fs::path& folder) {
+    // On another machine this one's environments mean nothing.
+    return python_peer_command(options.launcher.empty() ? peer_interpreter() : "python3", folder, peer);
+  };
   const auto known = [&](const std::string& name) {
     return std::ranges::any_of(workers, [&](const worker_launch& it) { return it.name == name; });
   };
@@ -245,13 +208,13 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     std::vector<std::string> command;
     if (equals != std::string::npos) {
       command = split_command(std::string_view(entry).substr(equals + 1));
-    } else {
-      if (in_python.contains(name)) command = python_peer(name, options.launcher).command;
+    } else if (const auto found = in_python.find(name); found != in_python.end()) {
+      command = python_peer(name, found->second);
     }
     if (name.empty() || command.empty()) {
       throw program_error(
           exit_code::wrong_usage,
-          fmt::format("--worker takes NAME=COMMAND, for example numpy='python3 -m prumo_peers.numpy', but got '{}'",
+          fmt::format("--worker takes NAME=COMMAND, for example old='./old/bin/prumo-worker-openmp', but got '{}'",
                       entry));
     }
     if (known(name)) {
@@ -259,7 +222,8 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     }
     workers.push_back({name, std::move(command)});
   }
-  std::set<std::string> peers = in_python;
+  std::set<std::string> peers;
+  for (const auto& [peer, folder] : in_python) peers.insert(peer);
   for (const std::string& folder : options.folders) {
     for (const auto& [name, path] : workers_in(folder)) {
       if (!is_own_backend(name)) peers.insert(name);
@@ -273,8 +237,8 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
       if (options.search && is_own_backend(name) && !known(name)) workers.push_back({name, {path.string()}});
     }
   }
-  for (const std::string& peer : in_python) {
-    if (!known(peer) && is_asked_for(peer, options)) workers.push_back(python_peer(peer, options.launcher));
+  for (const auto& [peer, folder] : in_python) {
+    if (!known(peer) && is_asked_for(peer, options)) workers.push_back({peer, python_peer(peer, folder)});
   }
   for (const worker_launch& worker : workers) {
     if (!is_own_backend(worker.name)) peers.insert(worker.name);

@@ -35,12 +35,9 @@ struct worker_options {
 [[nodiscard]] std::vector<std::string> split_command(std::string_view text);
 
 /// Sets environment variables for this process and its children. With them Python finds the peers in `python/` of the
-/// folders, and the threads of a waiting worker do not spin for long, unless the user has decided how they wait.
+/// folders, and nothing in the current folder. Threads of a waiting worker do not spin for long, unless the user has
+/// decided how they wait.
 void prepare_environment(const std::vector<std::string>& folders);
-
-/// The Python for peers: $PRUMO_PYTHON, or that of the active virtual environment, or that of prumo's environment in
-/// the user's cache, or else `python3`.
-[[nodiscard]] std::string peer_interpreter();
 
 /// Whether a worker or backend of this name is prumo's own; everything else is a peer.
 [[nodiscard]] bool is_own_backend(std::string_view name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers/worker_fleet.hpp"
 
+#include "privacy/recorded_words.hpp"
 #include "terminal/nearest_name.hpp"
 #include "terminal/program_error.hpp"
 #include "terminal/text.hpp"
@@ -86,7 +87,7 @@ json worker_fleet::entry_of(const fleet_device& device, const protocol::hello_an
                      {"version", hello.worker.version},
                      {"versions", hello.worker.versions},
                      {"build", hello.worker.build},
-                     {"environment", hello.worker.environment}};
+                     {"environment", recorded_variables(hello.worker.environment)}};
   return entry;
 }
 
@@ -330,6 +331,14 @@ json worker_fleet::device_entries() const {
   json entries = json::array();
   for (const fleet_device& device : devices_) entries.push_back(device.entry);
   return entries;
+}
+
+std::vector<int> worker_fleet::process_ids() const {
+  std::vector<int> running;
+  for (const worker_client& worker : workers_) {
+    if (const auto process = worker.process_id()) running.push_back(*process);
+  }
+  return running;
 }
 
 void worker_fleet::quit() noexcept {

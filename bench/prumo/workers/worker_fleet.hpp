@@ -100,6 +100,9 @@ class worker_fleet {
   /// The versions of the workers of all devices and of the libraries that they use, for the record of a run.
   [[nodiscard]] nlohmann::json worker_versions() const;
 
+  /// The processes of the workers that are running.
+  [[nodiscard]] std::vector<int> process_ids() const;
+
   /// Ends all workers in order.
   void quit() noexcept;
 

@@ -21,7 +21,7 @@
 #endif
 
 #include "terminal/interrupt.hpp"
-#include "terminal/output.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
@@ -284,7 +284,7 @@ void worker_process::keep_error_text(std::string_view text) {
 }
 
 void worker_process::end_error_line() {
-  if (options_.forward_errors) print_lines(stderr, sanitize(partial_error_) + '\n');
+  if (options_.forward_errors) print_error(sanitize(partial_error_) + '\n');
   error_lines_.push_back(std::exchange(partial_error_, {}));
   if (error_lines_.size() > options_.kept_error_lines) error_lines_.pop_front();
 }

@@ -112,6 +112,45 @@ TEST(sampler, long_calls_are_samples_from_the_first_one_on) {
   EXPECT_EQ(shorter.made, 2u) << "the first call, which also starts threads, is no sample";
 }
 
+/// A verification makes an interval of its own, after it is known how the calls of all intervals are made.
+TEST(sampler, an_interval_that_is_verified_is_one_of_those_that_are_timed) {
+  class settling_calls final : public claiming_calls {
+   public:
+    using claiming_calls::claiming_calls;
+    void settle(std::uint64_t calls, std::size_t copies) override {
+      EXPECT_EQ(settled, 0u) << "once only";
+      EXPECT_EQ(copies, 3u);
+      settled = calls;
+    }
+    timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
+      last_copy = (first + calls - 1) % copies;
+      last_calls = calls;
+      return claiming_calls::run(calls, first, copies);
+    }
+    std::uint64_t settled = 0, last_calls = 0;
+    std::size_t last_copy = 99;
+  };
+  settling_calls calls(3e-4);
+  sampler measured(calls, 3);
+  measured.calibrate();
+  ASSERT_GT(calls.settled, 0u);
+  for (int repetition = 0; repetition < 4; ++repetition) {
+    const std::size_t expected = measured.last_copy();
+    measured.run_interval();
+    EXPECT_EQ(calls.last_copy, expected);
+    EXPECT_EQ(calls.last_calls, calls.settled);
+  }
+  EXPECT_FALSE(measured.holds_samples());
+  EXPECT_EQ(measured.sample(0).batch, calls.settled);
+
+  claiming_calls long_ones(2);
+  sampler of_long_ones(long_ones, 1);
+  of_long_ones.calibrate();
+  EXPECT_TRUE(of_long_ones.holds_samples());
+  EXPECT_EQ(of_long_ones.sample(0).wall.size(), 1u);
+  EXPECT_FALSE(of_long_ones.holds_samples());
+}
+
 /// 1e300 s are more intervals than any integer holds, and so is a batch of the calls that fit into one of them.
 TEST(sampler, takes_times_that_no_integer_holds) {
   constexpr double ages = 1e300;

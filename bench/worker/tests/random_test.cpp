@@ -93,7 +93,6 @@ void compare_normal_numbers(const nlohmann::json& it) {
 }
 
 TEST(random, operations_give_the_numbers_of_the_test_vectors) {
-  const Kokkos::ScopeGuard kokkos;  // no other test here runs kernels
   const nlohmann::json all = vectors();
   ASSERT_GE(all.at("uniform_numbers").size(), 16u);
   ASSERT_GE(all.at("normal_numbers").size(), 12u);

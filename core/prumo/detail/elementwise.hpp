@@ -45,9 +45,7 @@ inline void check_elementwise(const elementwise_name& name, const instance_ref& 
                               check::arguments inputs) {
   check::elementwise(name.operation, space, {output}, inputs);
   check::same_scalar_type(name.operation, {output});
-  for (const named_array& input : inputs) {
-    if (input.array.type != output.array.type) check::same_scalar_type(name.operation, {output, input});
-  }
+  for (const named_array& input : inputs) check::same_scalar_type(name.operation, {output, input});
 }
 
 /// Checks the arrays and enqueues output = formula(inputs...).

@@ -94,16 +94,22 @@ struct kernel_launch_bounds<Exec, Kernel> {
 template <class Kernel>
 concept light_kernel = sizeof(Kernel) < 512;
 
-/// The policy that makes a kernel an argument of its launch. If the kernel and the policy together have 512 bytes or
-/// more, Kokkos would copy them through constant memory, with a hidden synchronisation. The policy must then say that
-/// the kernel is light. It does not say so for all kernels, because that takes the host longer.
-template <light_kernel Kernel, class Policy>
-auto as_launch_argument(const Policy& policy) {
+/// Enqueues a kernel by a policy of Kokkos.
+///
+/// Kokkos copies the label to the heap at each launch. Only tools read it, so it is passed on if there is one.
+///
+/// If the kernel and the policy together have 512 bytes or more, Kokkos would copy them through constant memory, with a
+/// hidden synchronisation. The policy must then say that the kernel is light. It does not say so for all kernels,
+/// because that takes the host longer.
+template <class Policy, light_kernel Kernel>
+void launch_by_policy(const std::string& label, const Policy& policy, const Kernel& kernel) {
+  const char* const read_label = Kokkos::Tools::profileLibraryLoaded() ? label.c_str() : "";
   constexpr std::size_t clearly_light = 256;
   if constexpr (sizeof(Kernel) <= clearly_light) {
-    return policy;
+    Kokkos::parallel_for(read_label, policy, kernel);
   } else {
-    return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+    constexpr auto is_light = Kokkos::Experimental::WorkItemProperty::HintLightWeight;
+    Kokkos::parallel_for(read_label, Kokkos::Experimental::require(policy, is_light), kernel);
   }
 }
 
@@ -122,7 +128,7 @@ void launch_blocks(const Exec& instance, const std::string& label, const Kernel&
     using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<index>, Kokkos::Schedule<Kokkos::Static>,
                                             typename bounds_for_compiler<Exec, bounds>::type>;
     const current_device<Exec> device(instance);
-    Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy_type(instance, 0, blocks)), kernel);
+    launch_by_policy(label, policy_type(instance, 0, blocks), kernel);
   }
 }
 

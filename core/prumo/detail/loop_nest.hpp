@@ -56,28 +56,17 @@ struct loop_nest {
   }
 };
 
-/// Orders and merges: `strides` holds `count` rows of max_rank. Returns the new rank, at least 1.
-int normalise_loop_nest(int count, int rank, std::int64_t* extents, std::int64_t (*strides)[max_rank]);
+/// Fills the extents and strides of make_loop_nest(): `strides` has a row for each of the `count` arrays. Returns the
+/// rank, at least 1.
+int fill_loop_nest(int count, const array_ref* const* arrays, std::int64_t* extents, std::int64_t (*strides)[max_rank]);
 
 /// The loop nest of arrays that broadcast to the first one, an output, which decides the order.
 template <std::same_as<array_ref>... Rest>
 loop_nest<1 + static_cast<int>(sizeof...(Rest))> make_loop_nest(const array_ref& first, const Rest&... rest) {
   constexpr int count = 1 + static_cast<int>(sizeof...(Rest));
+  const array_ref* const arrays[] = {&first, &rest...};
   loop_nest<count> nest;
-  nest.rank = first.rank;
-  for (int dimension = 0; dimension < first.rank; ++dimension) nest.extents[dimension] = first.extents[dimension];
-  int which = 0;
-  const auto take = [&](const array_ref& source) {
-    const int missing = first.rank - source.rank;
-    for (int dimension = 0; dimension < first.rank; ++dimension) {
-      const int own = dimension - missing;
-      nest.strides[which][dimension] = own < 0 || source.extents[own] == 1 ? 0 : source.strides[own];
-    }
-    ++which;
-  };
-  take(first);
-  (take(rest), ...);
-  nest.rank = normalise_loop_nest(count, nest.rank, nest.extents, nest.strides);
+  nest.rank = fill_loop_nest(count, arrays, nest.extents, nest.strides);
   return nest;
 }
 

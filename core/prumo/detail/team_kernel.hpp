@@ -153,7 +153,7 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
     const current_device<Exec> device(instance);
     auto policy = policy_type(instance, teams, kernel.team_threads());
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes)));
-    Kokkos::parallel_for(label, as_launch_argument<Kernel>(policy), kernel);
+    launch_by_policy(label, policy, kernel);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct script {
   double now = 0;
   int devices_current = 0;
   int plans_made = 0;
+  int waits = 0;          ///< for the clock
   std::vector<int> runs;  ///< proposals, and -1 for the other library
 };
 script played;
@@ -79,7 +81,10 @@ void finish(const key_type& key, const gemm_plan_operands& of) {
 class made_up_clock final : public device_clock {
  public:
   void mark(std::size_t which) override { marks_[which] = played.now; }
-  double seconds_between(std::size_t from, std::size_t to) override { return marks_[to] - marks_[from]; }
+  double seconds_between(std::size_t from, std::size_t to) override {
+    ++played.waits;
+    return marks_[to] - marks_[from];
+  }
 
  private:
   double marks_[2] = {};
@@ -243,6 +248,15 @@ TEST_F(planned_gemm, tuned_takes_the_other_library_where_that_is_faster) {
   run_fastest<made_up_library>(ctx, form_of(other));  // no proposal at all
   EXPECT_THAT(played.runs, testing::Each(-1));
   EXPECT_THAT(c, ElementsAre(10, 12, 30, 36));
+}
+
+TEST_F(planned_gemm, small_products_are_waited_for_once_in_ten_calls) {
+  played.seconds = {1e-6};
+  played.otherwise_seconds = 2e-6;
+  run_tuned(0);
+  EXPECT_EQ(played.waits, 2 * (1 + 5));                       // both are tried once, and then in five rounds
+  EXPECT_EQ(std::ranges::count(played.runs, 0), 2 + 50 + 1);  // one call warms up, and the last one is the product
+  EXPECT_EQ(std::ranges::count(played.runs, -1), 2 + 50);
 }
 
 TEST_F(planned_gemm, trials_leave_c_alone) {

@@ -37,9 +37,10 @@ def _high(product):
 
 
 def blocks(seed, stream, counters):
-    """The words of each block, as four arrays. ``counters`` are below 2^63; seed and stream are Python's integers."""
-    c0, c1, c2, c3 = counters & _LOW, counters >> 32, stream & _LOW, stream >> 32  # the last two become arrays later
-    k0, k1 = seed & _LOW, seed >> 32
+    """The words of each block, as four arrays. ``counters`` are below 2^63."""
+    # The last two become arrays later. The words of 64 bits may have a sign where they are a library's integers.
+    c0, c1, c2, c3 = counters & _LOW, counters >> 32, stream & _LOW, (stream >> 32) & _LOW
+    k0, k1 = seed & _LOW, (seed >> 32) & _LOW
     for _ in range(10):
         p0, p1 = c0 * _M0, c2 * _M1
         c0, c1, c2, c3 = _high(p1) ^ c1 ^ k0, p1 & _LOW, _high(p0) ^ c3 ^ k1, p0 & _LOW

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A case: a choice of everything, with its arrays in a framework, its measurement and its verification."""
 
+import functools
 import math
 
 import numpy as np
@@ -40,6 +41,7 @@ class Case:
         ``single`` that each call is launched by itself.
         """
         self.framework, self.device = framework, device
+        self.buffers = None  # the host's memory, where calls contain copies
         framework.enter(device, self.mode)
         self.copies = [[self._array(it) for it in range(len(self.arrays))]]
         for _ in range(1, copies):
@@ -51,10 +53,9 @@ class Case:
         else:
             calls = self._resident(functions, single)
         self.dispatch = calls.dispatch
-        self.run = functions[0]
         self.sampler = Sampler(calls)
         if framework.compiles:  # or a first call of a second and more would be taken for a sample
-            self.run()
+            functions[0]()
             self._fence()
 
     def contents(self, which):
@@ -75,9 +76,9 @@ class Case:
         made = self._made_on_device(contents)
         return self.framework.array(self.device, contents.numbers(), contents.dtype) if made is None else made
 
-    def _refill(self, which):
-        """Fills an array of the first copy again with what it held before the calls."""
-        contents, arrays = self.contents(which), self.copies[0]
+    def _refill(self, copy, which):
+        """Fills an array of a copy again with what it held before the calls."""
+        contents, arrays = self.contents(which), self.copies[copy]
         made = self._made_on_device(contents, arrays[which])
         if made is None:
             self.framework.fill(self.device, arrays, which, contents.numbers(), contents.dtype)
@@ -115,11 +116,11 @@ class Case:
     def sample(self, seconds):
         """Times of calls, and what the device's sensors told before and after them, if they told anything."""
         self.framework.enter(self.device, self.mode)
-        times = self.sampler.calibrate()
+        self.sampler.calibrate()
         read = self.device.telemetry or Reading
-        known = len(times.wall)
+        known = self.sampler.holds_samples
         before = read()
-        times = self.sampler.sample(seconds, times)
+        times = self.sampler.sample(seconds)
         after = read()
         # Calls that found the batch were made before the first reading, so no energy of theirs is known.
         return times, told_between(before, after, 0 if known else times.seconds)
@@ -143,12 +144,28 @@ class Case:
         return self.framework.storage_roundings.get(operation.op, 0) * rounding.ulp(self.dtype, value) / 2
 
     def verify(self, budget):
-        """Fills the first copy anew, makes one call and compares its result with the reference."""
-        framework = self.framework
+        """Fills a copy anew, makes the calls of an interval exactly as those of the samples are made, and compares what
+        they wrote with the reference."""
+        framework, calls = self.framework, self.sampler.calls
         framework.enter(self.device, self.mode)
+        self.sampler.calibrate()
+        copy = calls.last_copy(self.sampler.batch)
         for which in range(len(self.arrays)):
-            self._refill(which)
-        self.run()
+            self._refill(copy, which)
+        if self.buffers:
+            self._move(framework.download, self.copies[copy], range(len(self.arrays)))
+        if any(role == "input_output" for _, role in self.arrays):
+            calls.run_once(copy)  # the reference knows the result of one call only
+        else:
+            self.sampler.run_interval()
+        if self.buffers:  # compared is what came back to the host
+            self._move(functools.partial(framework.upload, self.device), self.copies[copy], self.moves("d2h"))
+        result = framework.result(self.copies[copy][-1])
+        answer = self.operation.check(self, result, int(max(16, budget / self.operation.reference_cost(self.shape))))
+        return {**answer, "dispatch": calls.settled_dispatch}
+
+    def _move(self, copy, arrays, which):
+        """Copies between arrays and the host's memory of a case with transfers."""
+        for it in which:
+            copy(arrays, it, self.buffers[it])
         self._fence()
-        result = framework.result(self.copies[0][-1])
-        return self.operation.check(self, result, int(max(16, budget / self.operation.reference_cost(self.shape))))

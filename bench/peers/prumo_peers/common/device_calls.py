@@ -35,6 +35,7 @@ class ResidentCalls(Calls):
         super().__init__(functions, fence)
         self._marks, self._record = marks, record
         self._replay, self._recorded, self._asked = None, 0, record is None
+        self._settled = None  # whether calls are replayed from now on
         self.dispatch = "single" if record is None else "recorded"
 
     def _recording(self, calls):
@@ -49,8 +50,23 @@ class ResidentCalls(Calls):
             self._next = before
         return self._replay is not None
 
+    def _replays(self, calls):
+        """Whether this number of calls is replayed."""
+        wanted = calls >= self.LEAST_RECORDED if self._settled is None else self._settled
+        return wanted and self._recording(calls)
+
+    def settle(self, calls):
+        self._settled = self._replays(calls)
+        self.settled_dispatch = "recorded" if self._settled else "single"
+
+    def run_once(self, copy):
+        """Recorded calls are many. So this records another one, in the same way."""
+        replay = self._record(self.functions[copy]) if self._settled else None
+        (replay or self.functions[copy])()
+        self.fence()
+
     def run(self, calls):
-        recorded = calls >= self.LEAST_RECORDED and self._recording(calls)
+        recorded = self._replays(calls)
         self.fence()
         start = time.perf_counter()
         self._marks.mark(0)
@@ -78,6 +94,10 @@ class TransferredCalls(Calls):
     def __init__(self, functions, fence, marks, upload, download, by_device):
         super().__init__(functions, fence)
         self._marks, self._upload, self._download, self._by_device = marks, upload, download, by_device
+
+    def run_once(self, copy):
+        self._next = copy
+        self.run(1)
 
     def run(self, calls):
         calls, marks = min(calls, self.most), self._marks

@@ -68,10 +68,9 @@ class Reduction(Operation):
         return value, bound if self.finds_index else rounding.stored_bound(choice.dtype, value, bound)
 
     @staticmethod
-    def pieces(choice, begin, count):
-        """The elements of a row, piece by piece, each with the index of its first one in the row."""
-        for first in range(0, count, 1 << 16):
-            yield first, philox.uniform(choice.seed, 0, begin + first, min(1 << 16, count - first), choice.dtype)
+    def of_pieces(choice, begin, count, function):
+        """What a function makes of each piece of a row. It takes the index in the row of the first element, and all."""
+        return philox.map_pieces(function, choice.seed, 0, begin, count, choice.dtype)
 
 
 class ByRow(Rows):
@@ -94,11 +93,12 @@ class Sum(Reduction):
         they are added one by one. Roundings of varying sign reach 8 standard deviations u sqrt(sum s^2) once in 10^13
         (Hoeffding); with the squares four times their average this is 7 n u. For few numbers gamma_n sum |x| is less.
         """
-        total, magnitude = np.longdouble(0), np.longdouble(0)
-        for _, part in self.pieces(choice, begin, count):
-            total, magnitude = total + part.astype(np.longdouble).sum(), magnitude + np.abs(part).sum()
         if not count:
-            return total, 0
+            return np.longdouble(0), 0
+        # The numbers of all types but f64 are multiples of 2^-24 below 1: doubles hold sums of a piece exactly.
+        wide = np.longdouble if choice.dtype == "f64" else np.float64
+        sums = self.of_pieces(choice, begin, count, lambda _, part: (part.sum(dtype=wide), np.abs(part).sum()))
+        total, magnitude = (np.longdouble(0) + sum(map(np.longdouble, column)) for column in zip(*sums))
         computed = choice.compute_type
         return total, min(7 * count * rounding.unit_roundoff(computed), rounding.gamma(computed, count) * magnitude)
 
@@ -118,9 +118,8 @@ class Mean(Sum):
 class SumOfSquares(Reduction):
     def expected_of_row(self, choice, begin, count):
         """The terms have one sign: each square is rounded, then come the additions in whatever order."""
-        total = np.longdouble(0)
-        for _, part in self.pieces(choice, begin, count):
-            total += np.square(part.astype(np.longdouble)).sum()
+        sums = self.of_pieces(choice, begin, count, lambda _, part: np.square(part.astype(np.longdouble)).sum())
+        total = sum(sums, np.longdouble(0))
         return total, rounding.summation_growth(choice.compute_type, count + 1) * total
 
 
@@ -132,7 +131,7 @@ class Extreme(Reduction):
         self.find = find
 
     def expected_of_row(self, choice, begin, count):
-        return self.find([self.find(part) for _, part in self.pieces(choice, begin, count)]), 0
+        return self.find(self.of_pieces(choice, begin, count, lambda _, part: self.find(part))), 0
 
 
 class Position(Reduction):
@@ -145,11 +144,11 @@ class Position(Reduction):
         self.find = find
 
     def expected_of_row(self, choice, begin, count):
-        places, values = [], []
-        for first, part in self.pieces(choice, begin, count):
+        def of_piece(first, part):
             place = int(self.find(part))
-            places.append(first + place)
-            values.append(part[place])
+            return first + place, part[place]
+
+        places, values = zip(*self.of_pieces(choice, begin, count, of_piece))
         return places[int(self.find(values))], 0
 
 

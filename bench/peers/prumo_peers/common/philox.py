@@ -12,6 +12,7 @@ _HALF = np.uint64(32)
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
 _BLOCKS_AT_ONCE = 1 << 12  # the temporaries of this many blocks stay in a core's own cache
+_PIECE = 1 << 16  # elements: their operations are long enough for threads to take turns at the interpreter
 
 SIGNIFICAND_BITS = {"f32": 24, "f64": 53, "f16": 11, "bf16": 8, "f8_e4m3": 4}
 
@@ -77,6 +78,20 @@ def uniform_at(seed, stream, indices, dtype):
     lanes = 2 if dtype == "f64" else 4
     values = _values(blocks(seed, stream, (indices // lanes).astype(np.uint64)), dtype)
     return values[np.arange(len(indices)), indices % lanes]
+
+
+def map_pieces(function, seed, stream, first, count, dtype):
+    """What ``function`` makes of each piece of some elements, in order, by all cores. It takes the place of the piece
+    among them and its elements, as doubles."""
+    def of_piece(begin):
+        return function(begin, uniform(seed, stream, first + begin, min(_PIECE, count - begin), dtype))
+
+    begins = range(0, count, _PIECE)
+    workers = min(machine.processors(), len(begins))
+    if workers <= 1:
+        return [of_piece(begin) for begin in begins]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(of_piece, begins))
 
 
 def fill(array, seed, stream, dtype):

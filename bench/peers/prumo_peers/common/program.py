@@ -17,7 +17,9 @@ ROOT_MARK = "/etc/prumo/root"  # there inside the Debian that ./dev makes
 def install_command(packages):
     """The command that makes packages importable for the workers that prumo starts."""
     prefix = "./dev shell " if os.path.exists(ROOT_MARK) else ""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):  # prumo ignores it, too
+        cache = os.path.join("~", ".cache")
     folder = os.path.join(cache, "prumo", "python")
     return f"{prefix}python3 -m venv {folder} && {prefix}{folder}/bin/python3 -m pip install {packages}"
 

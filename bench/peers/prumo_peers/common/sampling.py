@@ -46,10 +46,24 @@ class Calls:
 
     most = 1 << 24  # how many run() makes at most
     dispatch = "single"  # or "recorded", which short calls may be
+    settled_dispatch = "single"  # how the calls of all samples are made, once settle() was called
 
     def __init__(self, functions, fence):
         self.functions, self.fence = functions, fence
         self._next = 0
+
+    def settle(self, calls):
+        """Called once it is known how many calls make an interval. From then on run() makes all calls in one way, so
+        that what a verification has seen is what is timed later."""
+
+    def last_copy(self, calls):
+        """The copy that the last one of the next calls uses."""
+        return (self._next + calls - 1) % len(self.functions)
+
+    def run_once(self, copy):
+        """Makes a single call in the way that is settled, and waits for it."""
+        self.functions[copy]()
+        self.fence()
 
     def enqueue(self, calls):
         """Makes calls without waiting for them."""
@@ -75,42 +89,51 @@ class Sampler:
     LONG_CALL = 0.1  # which also starts threads and compiles, and a later one
 
     def __init__(self, calls, least_interval=1e-3):
-        self._calls, self._least = calls, least_interval
+        self.calls, self._least = calls, least_interval
         self.batch = 0  # 0: not calibrated yet
+        self._held = Times()  # samples of the calibration that sample() has not returned yet
 
-    def _calibrate(self, times):
+    def _find_batch(self):
         self.batch = 1
-        first = self._calls.run(1)
+        first = self.calls.run(1)
         if first.length() >= self.LONG_FIRST_CALL:
-            times.add(first)
+            self._held.add(first)
             return
-        while self.batch < self._calls.most:
-            interval = self._calls.run(self.batch)
+        while self.batch < self.calls.most:
+            interval = self.calls.run(self.batch)
             elapsed = interval.length()
             wanted = self.MARGIN * self._least / elapsed
             if elapsed >= self._least:
-                self.batch = max(1, min(self._calls.most, math.ceil(self.batch * wanted)))
+                self.batch = max(1, min(self.calls.most, math.ceil(self.batch * wanted)))
                 if elapsed >= self.LONG_CALL:
-                    times.add(interval)
+                    self._held.add(interval)
                 return
-            self.batch = min(self._calls.most, math.ceil(self.batch * min(10.0, max(2.0, wanted))))
+            self.batch = min(self.calls.most, math.ceil(self.batch * min(10.0, max(2.0, wanted))))
 
     def calibrate(self):
-        """Finds the batch, if that is not known yet. Calls so long that they are samples are in the times returned, to
-        which sample() adds."""
-        times = Times()
+        """Finds the batch, if that is not known yet. Calls so long that they are samples are kept for sample()."""
         if self.batch == 0:
-            self._calibrate(times)
-        return times
+            self._find_batch()
+            self.calls.settle(self.batch)
 
-    def sample(self, seconds, times=None):
-        """Measures for about this many seconds, at least one interval; ``times`` are those of calibrate()."""
-        times = self.calibrate() if times is None else times
+    @property
+    def holds_samples(self):
+        """Whether the next sample() has samples that calibrate() took."""
+        return bool(self._held.wall)
+
+    def run_interval(self):
+        """Makes the calls of one interval exactly as sample() does, and keeps no times."""
+        self.calls.run(self.batch)
+
+    def sample(self, seconds):
+        """Measures for about this many seconds, at least one interval."""
+        self.calibrate()
+        times, self._held = self._held, Times()
         shortest = math.inf
         while not times.wall or times.seconds < seconds:
-            interval = self._calls.run(self.batch)
+            interval = self.calls.run(self.batch)
             shortest = min(shortest, interval.length())
             times.add(interval)
         if shortest < self._least:
-            self.batch = min(self._calls.most, math.ceil(self.batch * self.MARGIN * self._least / shortest))
+            self.batch = min(self.calls.most, math.ceil(self.batch * self.MARGIN * self._least / shortest))
         return times

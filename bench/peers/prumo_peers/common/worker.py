@@ -27,7 +27,8 @@ class Worker:
         framework = self._framework
         return {"worker": {"name": f"prumo_peers.{framework.name}", "version": __version__, "backend": framework.name,
                            "versions": {"python": platform.python_version(), **framework.versions()},
-                           "build": {"id": machine.build_identity()}, "pid": os.getpid(), "environment": machine.environment_that_matters(),
+                           "build": {"id": machine.build_identity()}, "pid": os.getpid(),
+                           "environment": machine.environment_that_matters(),
                            "warnings": list(framework.warnings)},
                 "devices": [_summary(it) for it in self._devices.values()],
                 "cases": [self._describe(it) for it in self._operations.values()]}

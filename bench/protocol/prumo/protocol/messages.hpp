@@ -177,6 +177,7 @@ struct verify_answer {
   std::optional<std::uint64_t> checked;
   std::string method;  ///< `all`, `sampled` or `moments`
   std::string message;
+  std::string dispatch;  ///< how the calls were made that were compared: `single` or `recorded`; empty: not told
 };
 
 struct count_request : case_request {

@@ -35,7 +35,9 @@ void measuring_arguments::add_to(CLI::App& app, const std::string& budget) {
       ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->group("How long");
-  app.add_option("--seed", seed_, "seed of the generated data (default 1)")->type_name("N")->group("How");
+  app.add_option("--seed", seed_, "seed of the generated data and of random shapes (default 1)")
+      ->type_name("N")
+      ->group("How");
   app.add_flag("--no-verify", no_verify_, "do not compare results with the reference")->group("How");
 }
 

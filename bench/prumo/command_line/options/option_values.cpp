@@ -20,6 +20,29 @@ CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::
   return app.add_option(name, target, description)->allow_extra_args(false)->type_name(type);
 }
 
+CLI::Option* add_output(CLI::App& app, const std::string& name, std::string& target, const std::string& description) {
+  const auto refuse_empty = [](const std::string& path) {
+    return path.empty() ? std::string("the name of the file is empty; is a shell variable not set?") : std::string();
+  };
+  return app.add_option(name, target, description)->check(refuse_empty)->type_name("FILE")->group("Output");
+}
+
+CLI::Option* add_force(CLI::App& app, bool& target) {
+  return app
+      .add_flag("--force", target,
+                "replace older results in the files, as soon as there are new ones. Without it they are refused. What "
+                "prumo did not write is never replaced")
+      ->group("Output");
+}
+
+CLI::Option* add_anonymous(CLI::App& app, bool& target) {
+  return app
+      .add_flag("--anonymous", target,
+                "for a file to publish: without the names of host and user, the home folder, the command of --launcher "
+                "and the identities of devices")
+      ->group("Output");
+}
+
 std::vector<std::string> split_list(const char* option, const std::vector<std::string>& words) {
   std::vector<std::string> values;
   for (const std::string& word : words) {

@@ -20,6 +20,15 @@ namespace prumo::bench {
 CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& description, const std::string& type);
 
+/// An option that names a file to write. An empty name is refused: most often it is a shell variable that is not set.
+CLI::Option* add_output(CLI::App& app, const std::string& name, std::string& target, const std::string& description);
+
+/// The flag that allows a command to replace older results.
+CLI::Option* add_force(CLI::App& app, bool& target);
+
+/// The flag that leaves out who measured, and where.
+CLI::Option* add_anonymous(CLI::App& app, bool& target);
+
 /// The values of `words`, each of which may hold several separated by commas.
 [[nodiscard]] std::vector<std::string> split_list(const char* option, const std::vector<std::string>& words);
 

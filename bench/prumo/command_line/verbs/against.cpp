@@ -7,7 +7,7 @@
 #include "comparison/source.hpp"
 #include "comparison/two_builds.hpp"
 #include "results/process_runs.hpp"
-#include "terminal/output.hpp"
+#include "terminal/standard_output.hpp"
 #include "workers/worker_discovery.hpp"
 
 #include <fmt/format.h>
@@ -112,8 +112,8 @@ std::size_t next_process_runs(const json& document, const bench_options& options
   const bool is_open = options.gate ? gate_is_open : counts.unclear > counts.not_slower;
   if (!is_open) return finished;
   const std::size_t next = next_look(judged_with.plan, finished);
-  print_message(
-      fmt::format("after {} process runs {} of {} cases are open; measuring goes on to run {}, and at most {}",
+  print_error(
+      fmt::format("prumo: after {} process runs {} of {} cases are open; measuring goes on to run {}, and at most {}\n",
                   finished, options.gate ? report.noisy : counts.unclear - counts.not_slower, found.cases.size(), next,
                   judged_with.plan.most));
   return next;

@@ -4,6 +4,7 @@
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/bench.hpp"
 #include "command_line/verbs/verb.hpp"
+#include "files/file_identity.hpp"
 #include "plan/suites.hpp"
 #include "statistics/run_plan.hpp"
 #include "terminal/text.hpp"
@@ -36,9 +37,10 @@ class bench_call : public verb_call {
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
+  std::size_t random_shapes_ = 0;
   std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_, process_runs_;
-  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, allow_mixed_ = false, list_ = false,
-       tune_ = false;
+  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, force_ = false, anonymous_ = false,
+       allow_mixed_ = false, list_ = false, tune_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
@@ -54,12 +56,21 @@ void bench_call::add_options(CLI::App& app) {
       ->excludes(suite)
       ->group("What");
   add_words(app, "--op", ops_, "operations (default: those of the sweep)", "LIST")->excludes(suite)->group("What");
+  CLI::Option* random = app.add_option("--random-shapes", random_shapes_,
+                                       "this number of random shapes instead of sizes; --seed chooses others. The "
+                                       "result is a summary of each operation, and the worst shapes")
+                            ->check(CLI::PositiveNumber)
+                            ->excludes(suite)
+                            ->type_name("N")
+                            ->group("What");
   add_words(app, "--size", sizes_, "size of one array: 2MiB,8MiB, or 2MiB:1GiB in doubling steps; 2MB means 2MiB",
             "SIZES")
       ->excludes(suite)
+      ->excludes(random)
       ->group("What");
   add_words(app, "--shape", shape_, "extents of single axes: rows=100,columns=1024", "AXIS=N,...")
       ->excludes(suite)
+      ->excludes(random)
       ->group("What");
   add_words(app, "--dtype", dtypes_, "types: f32, f64, f16, bf16, f8_e4m3 (default f32)", "LIST")
       ->excludes(suite)
@@ -87,8 +98,11 @@ void bench_call::add_options(CLI::App& app) {
             "LIST")
       ->group("What");
   CLI::Option* quick = app.add_flag("--quick", quick_, "two sizes in 15 seconds")->group("How long");
-  app.add_flag("--full", full_, "every operation, type, layout, size and mode")->excludes(quick)->group("How long");
-  measuring_.add_to(app, "2min");
+  app.add_flag("--full", full_, "every operation, type, layout, size and mode")
+      ->excludes(quick)
+      ->excludes(random)
+      ->group("How long");
+  measuring_.add_to(app, "2min; 1.5s for each of random shapes");
   app.add_option("--power-states", power_states_,
                  "which cases are also measured as a burst after idling and as sustained work: largest (default: the "
                  "largest size of each operation, on GPUs), all, none")
@@ -115,14 +129,15 @@ void bench_call::add_options(CLI::App& app) {
                  "not tell")
       ->type_name("PERCENT")
       ->group("Two builds");
-  app.add_option("-o,--output", output_, "write the results (JSON) to this file; - is standard output")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_option("--csv", csv_, "also write the results as CSV, for spreadsheets")->type_name("FILE")->group("Output");
+  add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
+  add_output(app, "--csv", csv_, "also write the results as CSV, for spreadsheets");
+  add_anonymous(app, anonymous_);
   add_words(app, "--with", references_, "show published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
-  CLI::Option* resume =
-      app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")->group("Output");
+  CLI::Option* force = add_force(app, force_);
+  CLI::Option* resume = app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")
+                            ->excludes(force)
+                            ->group("Output");
   app.add_flag("--allow-mixed", allow_mixed_,
                "resume although host, build, libraries, driver, power limit or threads have changed; each result tells "
                "which run measured it")
@@ -164,6 +179,15 @@ measure_options bench_call::read_measure() const {
   } else if (full_) {
     measure.budget_seconds = std::numeric_limits<double>::infinity();
     measure.count_limit = 1e9;
+  }
+  if (random_shapes_ > 0) {
+    // Many cases matter more than many samples of each.
+    constexpr double seconds_of_case = 1.5, shortest = 15;
+    measure.budget_seconds = std::max(shortest, seconds_of_case * static_cast<double>(random_shapes_));
+    measure.minimum_seconds = 0.03;
+    measure.minimum_samples = 5;
+    measure.count_limit = 1e6;
+    measure.states = state_choice::none;
   }
   measuring_.read_into(measure);
   if (!count_limit_.empty()) {
@@ -234,12 +258,15 @@ exit_code bench_call::run(std::vector<std::string> command) {
   options.common.workers.against = against_;
   options.gate = read_gate();
   options.resume = resume_;
+  options.force = force_;
+  options.anonymous = anonymous_;
   options.allow_mixed = allow_mixed_;
   options.list_only = list_;
   options.command = std::move(command);
   options.suite = suite_;
+  options.shapes = {random_shapes_, options.measure.seed};
   options.references = split_list("--with", references_);
-  if (options.resume && (options.output.empty() || options.output == "-")) {
+  if (options.resume && (options.output.empty() || is_standard_output(options.output))) {
     throw program_error(exit_code::wrong_usage, "--resume needs the results file to continue: name it with -o FILE");
   }
   return run_bench(options);
@@ -262,9 +289,11 @@ const verb bench_verb{
   prumo bench --threads cores --op add,gemm     how they scale over the cores: speed-up and efficiency
   prumo bench --suite theano-2017               a study's tables, with its GPUs beside this machine
   prumo bench --op add --with theano-2017       published figures below the table
+  prumo bench --random-shapes 200 --peers torch    where prumo is weak: shapes that nobody tuned for
   prumo bench --op add --list                   what would be measured
   prumo bench --full -o all.json                everything; after an interruption:
   prumo bench --full -o all.json --resume       continue the run in the file
+  prumo bench --quick -o r.json --force         replace the results of an earlier run in r.json
   prumo bench --against ../old/build/openmp --op gemm,softmax --gate 3%   is this build slower than that one?
   prumo bench --worker old='/opt/old/prumo-worker-openmp' --op gemm
   prumo bench --worker far=/opt/prumo/prumo-worker-openmp --no-search --launcher 'ssh node7'

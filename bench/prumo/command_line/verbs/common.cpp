@@ -4,15 +4,12 @@
 #include "results/results_schema.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
-#include "terminal/output.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <cstdio>
-#include <tuple>
 
 namespace prumo::bench {
 namespace {
@@ -58,21 +55,18 @@ exit_code with_fleet(const fleet_options& options, device_facts facts,
     open_fleet(fleet, options, facts);
     const exit_code code = use(fleet);
     if (fleet.absent().empty() || code != exit_code::done) return code;
-    print_message(fmt::format("not there, although asked for or part of prumo: {}", fmt::join(fleet.absent(), ", ")));
+    print_error(
+        fmt::format("prumo: not there, although asked for or part of prumo: {}\n", fmt::join(fleet.absent(), ", ")));
     return exit_code::machine_cannot;
   } catch (const interrupted&) {
-    print_message("interrupted: nothing was finished");
+    print_error("prumo: interrupted: nothing was finished\n");
     return exit_code::interrupted;
   }
 }
 
-void check_output(const std::string& path) {
-  if (!path.empty() && path != "-") std::ignore = results_writer(path, json::object(), json::array());
-}
-
 void list_devices(const worker_fleet& fleet) {
   for (const fleet_device& device : fleet.devices()) {
-    print_lines(stdout, fmt::format("{}  {}\n", sanitize(device.id), sanitize(device.summary.name)));
+    print_output(fmt::format("{}  {}\n", sanitize(device.id), sanitize(device.summary.name)));
   }
 }
 
@@ -84,13 +78,15 @@ json devices_document(const std::vector<std::string>& command, const worker_flee
 }
 
 void print_notes(std::span<const std::string> notes) {
-  for (const std::string& note : notes) print_message(fmt::format("note: {}", sanitize(note)));
+  for (const std::string& note : notes) print_error(fmt::format("prumo: note: {}\n", sanitize(note)));
 }
 
-void print_report(std::string_view text, const std::string& output) {
-  std::FILE* to = output == "-" ? stderr : stdout;
-  print_lines(to, text);
-  std::fflush(to);
+void print_report(std::string_view text, bool output_is_taken) {
+  if (output_is_taken) {
+    print_error(text);
+  } else {
+    print_output(text);
+  }
 }
 
 exit_code exit_code_of(gate_outcome outcome) {

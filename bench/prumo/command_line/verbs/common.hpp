@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "results/results_file.hpp"
 #include "statistics/gate.hpp"
 #include "terminal/program_error.hpp"
 #include "workers/fleet_options.hpp"
@@ -27,9 +26,6 @@ enum class device_facts { skip, read };
 [[nodiscard]] exit_code with_fleet(const fleet_options& options, device_facts facts,
                                    const std::function<exit_code(worker_fleet&)>& use);
 
-/// Checks that the results can be written there, before anything is measured. \throws results_error
-void check_output(const std::string& path);
-
 /// Prints the ids of the devices with their names: `--list`.
 void list_devices(const worker_fleet& fleet);
 
@@ -39,8 +35,8 @@ void list_devices(const worker_fleet& fleet);
 /// Prints notes for the user on standard error.
 void print_notes(std::span<const std::string> notes);
 
-/// Prints text for people: on standard output, or on standard error if the document goes to standard output.
-void print_report(std::string_view text, const std::string& output);
+/// Prints text for people: on standard output, or on standard error if that is taken by a document.
+void print_report(std::string_view text, bool output_is_taken);
 
 /// 0, 1 or 4.
 [[nodiscard]] exit_code exit_code_of(gate_outcome outcome);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/options/option_values.hpp"
 #include "command_line/verbs/common.hpp"
+#include "command_line/verbs/outputs.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "comparison/choice.hpp"
 #include "comparison/comparison_document.hpp"
 #include "comparison/comparison_gate.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/two_builds.hpp"
-#include "results/json_text.hpp"
+#include "files/file_identity.hpp"
 #include "results/published_figures.hpp"
-#include "results/results_file.hpp"
 #include "terminal/nearest_name.hpp"
-#include "terminal/output.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
 
@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <unistd.h>
 #include <utility>
 
@@ -60,13 +59,22 @@ void check_value_is_told(const comparison& of, comparison_value by) {
       fmt::format("--by {}: no file has this value for the cases to compare; --by time always works", to_string(by)));
 }
 
+/// Opens the file for a comparison. An earlier comparison can be made again, so it is replaced; anything else is
+/// refused.
+output_file open_comparison(const std::string& path) {
+  output_file file(path);
+  if (file.is_regular() && file.had_content()) check_is_comparison(path);
+  print_losses(file);
+  return file;
+}
+
 class compare_call : public verb_call {
  public:
   void add_options(CLI::App& app) override;
   exit_code run(std::vector<std::string> command) override;
 
  private:
-  void check_outputs() const;
+  void check_inputs() const;
   [[nodiscard]] row_filters read_filters();
   [[nodiscard]] comparison_view read_view() const;
 
@@ -109,10 +117,10 @@ void compare_call::add_options(CLI::App& app) {
                  "versions, three process runs of each or more)")
       ->type_name("PERCENT")
       ->group("How");
-  app.add_option("-o,--output", output_, "write the comparison (JSON) to this file; - is standard output")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_option("--csv", csv_, "also write it as CSV, for spreadsheets")->type_name("FILE")->group("Output");
+  add_output(app, "-o,--output", output_,
+             "write the comparison (JSON) to this file; - is standard output. An earlier comparison is replaced, "
+             "anything else is not");
+  add_output(app, "--csv", csv_, "also write it as CSV, for spreadsheets");
   app.add_flag("--all,--list", all_, "show everything that differs between the runs, and every case without a partner")
       ->group("Output");
 }
@@ -148,25 +156,8 @@ comparison_view compare_call::read_view() const {
   return view;
 }
 
-/// Refuses outputs that would destroy something before anything is read.
-void compare_call::check_outputs() const {
-  for (const auto& [option, path] : {std::pair("-o", &output_), std::pair("--csv", &csv_)}) {
-    if (path->empty() || *path == "-") continue;
-    for (const std::vector<std::string>* inputs : {&files_, &to_}) {
-      for (const std::string& input : *inputs) {
-        std::error_code ignored;
-        if (!std::filesystem::equivalent(input, *path, ignored)) continue;
-        throw program_error(exit_code::wrong_usage, fmt::format("{}: {} is one of the files to compare; name another",
-                                                                option, sanitize(*path)));
-      }
-    }
-    if (path == &output_) check_comparison_replaceable(*path);
-    if (!std::filesystem::exists(*path) || std::filesystem::is_regular_file(*path)) probe_writable(*path);
-  }
-  if (!output_.empty() && output_ == csv_) {
-    throw program_error(exit_code::wrong_usage, "--csv and -o name the same file");
-  }
-  const auto inputs = std::ranges::count(files_, "-") + std::ranges::count(to_, "-");
+void compare_call::check_inputs() const {
+  const auto inputs = std::ranges::count_if(files_, is_standard_input) + std::ranges::count_if(to_, is_standard_input);
   if (inputs > 1) throw program_error(exit_code::wrong_usage, "standard input (-) can be read once only");
 }
 
@@ -178,7 +169,12 @@ exit_code compare_call::run(std::vector<std::string> command) {
                         "--to compares two versions of a device, but --base, --with and --impl all show devices side "
                         "by side; choose one of the two");
   }
-  check_outputs();
+  check_inputs();
+  std::vector<std::string> inputs = files_;
+  inputs.insert(inputs.end(), to_.begin(), to_.end());
+  check_distinct(std::vector<named_file>{{"-o", output_}, {"--csv", csv_}}, inputs);
+  const output_file document = open_comparison(output_);
+  const output_file table = open_table(csv_, true, comparison_csv_head);
 
   std::vector<comparison_source> sources;
   for (const std::vector<std::string>* paths : {&files_, &to_}) {
@@ -219,21 +215,23 @@ exit_code compare_call::run(std::vector<std::string> command) {
   check_value_is_told(compared, view.by);
   judge_cases(compared, view.judged_with, interleaved);
   notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
+  for (std::string& note : notes) note = sanitize(note);
   print_notes(notes);
   compared.notes = notes;
 
-  if (!output_.empty()) write_file_atomically(output_, dump_comparison(compared, view, command));
-  if (!csv_.empty()) write_file_atomically(csv_, comparison_csv(compared));
-  const bool taken = output_ == "-" || csv_ == "-";
-  print_report(comparison_table(compared, view, style_for(taken ? STDERR_FILENO : STDOUT_FILENO)), taken ? "-" : "");
+  closing_writes writes;
+  if (!document.is_none()) writes.write(document, dump_comparison(compared, view, command));
+  if (!table.is_none()) writes.write(table, comparison_csv(compared));
+  const bool taken = document.is_standard_output() || table.is_standard_output();
+  print_report(comparison_table(compared, view, style_for(taken ? STDERR_FILENO : STDOUT_FILENO)), taken);
 
   const verdict_counts counts = count_verdicts(compared);
   const std::size_t judged = counts.same + counts.faster + counts.slower + counts.unclear;
   if (judged == 0 && counts.broke == 0 && (view.gated || counts.refused > 0)) {
-    print_message("none of these cases could be compared; the table says why");
-    return exit_code::wrong_usage;
+    print_error("prumo: none of these cases could be compared; the table says why\n");
+    return writes.tell(exit_code::wrong_usage);
   }
-  return view.gated ? exit_code_of(report_gate(compared, view.judged_with).outcome) : exit_code::done;
+  return writes.tell(view.gated ? exit_code_of(report_gate(compared, view.judged_with).outcome) : exit_code::done);
 }
 
 }  // namespace

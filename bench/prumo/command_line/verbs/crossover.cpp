@@ -5,16 +5,18 @@
 #include "command_line/options/option_values.hpp"
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/common.hpp"
+#include "command_line/verbs/outputs.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "crossover/crossover_report.hpp"
 #include "measure/machine_state.hpp"
 #include "plan/plan_selection.hpp"
+#include "privacy/anonymous.hpp"
 #include "results/published_figures.hpp"
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
-#include "terminal/output.hpp"
 #include "terminal/progress.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text_plot.hpp"
 #include "workers/worker_discovery.hpp"
 
@@ -41,6 +43,8 @@ struct crossover_options {
   size_range bytes, rows;
   bool plot = false;
   bool list_only = false;
+  bool force = false;
+  bool anonymous = false;
   std::string output;
   std::vector<std::string> command;
 };
@@ -60,8 +64,8 @@ exit_code code_of(const std::vector<json>& results) {
   return failed ? exit_code::machine_cannot : exit_code::done;
 }
 
-void finish(const crossover_options& options, const results_writer& writer, json crossings,
-            const machine_watch& machine) {
+exit_code finish(const crossover_options& options, const output_file& output, const results_writer& writer,
+                 json crossings, const machine_watch& machine, exit_code code) {
   json document = writer.document();
   document["run"]["crossovers"] = std::move(crossings);
   document["run"]["state"] = machine.state();
@@ -69,10 +73,14 @@ void finish(const crossover_options& options, const results_writer& writer, json
     document["run"]["warnings"].push_back(concern);
     print_notes(std::vector{concern});
   }
-  if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
+  if (options.anonymous) document = anonymized(std::move(document));
+  closing_writes writes;
+  if (!output.had_content() || writer.has_measured()) writes.write(output, dump_results(document));
+  return writes.tell(code);
 }
 
-exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_time started, machine_watch& machine) {
+exit_code measure(const crossover_options& options, const output_file& output, worker_fleet& fleet, steady_time started,
+                  machine_watch& machine) {
   if (!options.list_only) {
     machine.look_at_start(fleet);
     if (std::string concern = machine.concern_at_start(); !concern.empty()) fleet.add_note(std::move(concern));
@@ -81,18 +89,24 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
   const std::vector<crossover_workload> workloads = workloads_of(options);
   if (options.list_only) {
     for (const crossover_workload& it : workloads) {
-      print_lines(stdout,
-                  fmt::format("{}: {}, from {} to {}\n", it.name, it.title, it.text(it.smallest), it.text(it.largest)));
+      print_output(
+          fmt::format("{}: {}, from {} to {}\n", it.name, it.title, it.text(it.smallest), it.text(it.largest)));
     }
     return exit_code::done;
   }
   json run = make_run_record(options.command, fleet.worker_versions(), fleet.notes());
   run["conditions"] = run_conditions(run, fleet.device_entries());
-  results_writer writer(options.output, std::move(run), fleet.device_entries());
+  results_writer writer(output, std::move(run), fleet.device_entries());
+  if (options.anonymous) writer.set_anonymous();
   progress shown;
+  writer.on_failed_write([&](const std::string& why) {
+    shown.clear();
+    print_notes(std::vector{why + ". Measuring goes on, and writing is tried again"});
+  });
   shown.start(0);
   point_measurer measurer(fleet, writer, options.measure, [&](const std::string& what) { shown.update(what, 0); });
-  const text_style style = style_for(options.output == "-" ? STDERR_FILENO : STDOUT_FILENO);
+  const bool output_taken = output.is_standard_output();
+  const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
   json crossings = json::array();
   try {
     for (std::size_t i = 0; i < workloads.size(); ++i) {
@@ -114,36 +128,37 @@ exit_code measure(const crossover_options& options, worker_fleet& fleet, steady_
         report +=
             '\n' + published_times_table(load_published_sets(lesson, worker_folders()).front().document, curves, style);
       }
-      print_report(report, options.output);
+      print_report(report, output_taken);
     }
     machine.look_at_end(fleet);
   } catch (const interrupted&) {
     shown.clear();
     fleet.quit();
     machine.finish();
-    if (!writer.results().empty()) finish(options, writer, std::move(crossings), machine);
-    print_message(fmt::format("interrupted: {} results are finished", writer.results().size()));
-    return exit_code::interrupted;
+    exit_code code = exit_code::interrupted;
+    if (!writer.results().empty()) code = finish(options, output, writer, std::move(crossings), machine, code);
+    print_error(fmt::format("prumo: interrupted: {} results are finished\n", writer.results().size()));
+    return code;
   }
   fleet.quit();
   machine.finish();
-  finish(options, writer, std::move(crossings), machine);
   print_report(
       "time: median of a call by the wall clock, which is read when the device has finished a batch of calls. "
       "Who\nwaits "
       "for each call separately waits longer on a GPU, too\n",
-      options.output);
-  return code_of(writer.results());
+      output_taken);
+  return finish(options, output, writer, std::move(crossings), machine, code_of(writer.results()));
 }
 
 exit_code run_crossover(const crossover_options& options) {
   const steady_time started = std::chrono::steady_clock::now();
-  check_output(options.output);
+  if (!options.list_only) check_distinct(std::vector<named_file>{{"-o", options.output}});
+  const output_file output = options.list_only ? output_file() : open_results(options.output, options.force);
   if (options.ops.empty())
     std::ignore = load_published_sets(std::vector<std::string>{"mps"}, worker_folders());  // before it is late
   machine_watch machine(options.common.workers.launcher.empty());
   return with_fleet(options.common, device_facts::read,
-                    [&](worker_fleet& fleet) { return measure(options, fleet, started, machine); });
+                    [&](worker_fleet& fleet) { return measure(options, output, fleet, started, machine); });
 }
 
 /// `LOW:HIGH` as two numbers. \throws program_error (wrong usage)
@@ -190,9 +205,9 @@ class crossover_call : public verb_call {
         ->group("What");
     measuring_.add_to(app, "1min");
     app.add_option("--plot", plot_, "auto (on a terminal), always, never")->type_name("WHEN")->group("Output");
-    app.add_option("-o,--output", output_, "write the results (JSON) to this file; - is standard output")
-        ->type_name("FILE")
-        ->group("Output");
+    add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
+    add_force(app, force_);
+    add_anonymous(app, anonymous_);
     app.add_flag("--list", list_, "print what would be measured, and measure nothing")->group("Output");
   }
 
@@ -219,6 +234,8 @@ class crossover_call : public verb_call {
     measuring_.read_into(options.measure);
     options.plot = plot_ == "always" || (plot_ == "auto" && is_plot_wanted());
     options.list_only = list_;
+    options.force = force_;
+    options.anonymous = anonymous_;
     options.output = output_;
     options.command = std::move(command);
     return run_crossover(options);
@@ -253,7 +270,7 @@ class crossover_call : public verb_call {
   measuring_arguments measuring_;
   std::vector<std::string> ops_, data_, host_memory_;
   std::string size_, rows_, dtype_ = "f32", cache_ = "hot", dispatch_ = "single", plot_ = "auto", output_;
-  bool list_ = false;
+  bool list_ = false, force_ = false, anonymous_ = false;
 };
 
 }  // namespace

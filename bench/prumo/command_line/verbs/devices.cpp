@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ceilings/device_ceilings.hpp"
+#include "command_line/options/option_values.hpp"
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/common.hpp"
+#include "command_line/verbs/outputs.hpp"
 #include "command_line/verbs/verb.hpp"
+#include "privacy/anonymous.hpp"
 #include "reports/device_table.hpp"
-#include "terminal/output.hpp"
+#include "results/results_file.hpp"
+#include "terminal/standard_output.hpp"
 #include "workers/unserved_gpus.hpp"
 
 #include <CLI/CLI.hpp>
@@ -24,13 +28,15 @@ struct devices_options {
   bool probe = true;
   bool json = false;
   bool list_only = false;
+  bool force = false;
+  bool anonymous = false;
   std::string output;
   std::vector<std::string> command;
 };
 
 using nlohmann::json;
 
-exit_code show(const devices_options& options, worker_fleet& fleet) {
+exit_code show(const devices_options& options, const output_file& output, worker_fleet& fleet) {
   if (options.common.devices.empty()) {  // else the fleet was narrowed down to what was asked for
     std::vector<std::string> backends;
     for (const fleet_device& device : fleet.devices()) backends.push_back(device.summary.backend);
@@ -46,22 +52,26 @@ exit_code show(const devices_options& options, worker_fleet& fleet) {
     return exit_code::done;
   }
   if (options.probe) measure_device_ceilings(fleet, std::vector<std::string>{"f32", "f64"});
-  const json document = devices_document(options.command, fleet);
+  json document = devices_document(options.command, fleet);
+  if (options.anonymous) document = anonymized(std::move(document));
   fleet.quit();
-  const bool to_output = options.json || options.output == "-";
-  if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
-  if (options.json && options.output != "-") print_lines(stdout, dump_results(document));
+  closing_writes writes;
+  writes.write(output, dump_results(document));
+  const bool output_taken = output.is_standard_output();
   if (!options.json) {
-    print_report(devices_table(document.at("devices"), style_for(to_output ? STDERR_FILENO : STDOUT_FILENO)),
-                 options.output);
+    const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
+    print_report(devices_table(document.at("devices"), style), output_taken);
+  } else if (!output_taken) {
+    print_output(dump_results(document));
   }
-  return exit_code::done;
+  return writes.tell(exit_code::done);
 }
 
 exit_code run_devices(const devices_options& options) {
-  check_output(options.output);
+  if (!options.list_only) check_distinct(std::vector<named_file>{{"-o", options.output}});
+  const output_file output = options.list_only ? output_file() : open_results(options.output, options.force);
   return with_fleet(options.common, options.list_only ? device_facts::skip : device_facts::read,
-                    [&](worker_fleet& fleet) { return show(options, fleet); });
+                    [&](worker_fleet& fleet) { return show(options, output, fleet); });
 }
 
 class devices_call : public verb_call {
@@ -69,9 +79,9 @@ class devices_call : public verb_call {
   void add_options(CLI::App& app) override {
     workers_.add_to(app);
     app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
-    app.add_option("-o,--output", options_.output, "write a results file without results; - is standard output")
-        ->type_name("FILE")
-        ->group("Output");
+    add_output(app, "-o,--output", options_.output, "write a results file without results; - is standard output");
+    add_force(app, options_.force);
+    add_anonymous(app, options_.anonymous);
     app.add_flag("--json", options_.json, "print the document instead of the table")->group("Output");
     app.add_flag("--list", options_.list_only, "print the devices' ids only")->group("Output");
   }

@@ -5,9 +5,12 @@
 #include "command_line/options/option_values.hpp"
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/common.hpp"
+#include "command_line/verbs/outputs.hpp"
 #include "command_line/verbs/verb.hpp"
+#include "privacy/anonymous.hpp"
 #include "reports/roofline_report.hpp"
-#include "terminal/output.hpp"
+#include "results/results_file.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text_plot.hpp"
 
 #include <CLI/CLI.hpp>
@@ -29,24 +32,30 @@ struct roofline_options {
   std::vector<std::string> dtypes;
   bool json_only = false;
   bool list_only = false;
+  bool force = false;
+  bool anonymous = false;
   std::string plot = "auto";
   std::string output;
   std::vector<std::string> command;
 };
 
-void show(const roofline_options& options, json document) {
+exit_code show(const roofline_options& options, const output_file& output, json document) {
   for (json& device : document["devices"]) device["rooflines"] = rooflines_json(rooflines_of(device, options.dtypes));
-  if (!options.output.empty()) write_file_atomically(options.output, dump_results(document));
+  if (options.anonymous) document = anonymized(std::move(document));
+  closing_writes writes;
+  writes.write(output, dump_results(document));
+  const bool output_taken = output.is_standard_output();
   if (options.json_only) {
-    if (options.output != "-") print_lines(stdout, dump_results(document));
-    return;
+    if (!output_taken) print_output(dump_results(document));
+    return writes.tell(exit_code::done);
   }
-  const text_style style = style_for(options.output == "-" ? STDERR_FILENO : STDOUT_FILENO);
+  const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
   std::string report = roofline_table(document, options.dtypes, style);
   if (options.plot == "always" || (options.plot == "auto" && is_plot_wanted())) {
     report += roofline_plots(document, options.dtypes, style);
   }
-  print_report(report, options.output);
+  print_report(report, output_taken);
+  return writes.tell(exit_code::done);
 }
 
 /// Refuses types that no probe has. Peers have no probes at all, which is no mistake of the user's.
@@ -63,7 +72,7 @@ void check_types(const std::vector<std::string>& dtypes, const worker_fleet& fle
 }
 
 /// The ceilings of this machine's devices, measured now.
-exit_code measure(const roofline_options& options, worker_fleet& fleet) {
+exit_code measure(const roofline_options& options, const output_file& output, worker_fleet& fleet) {
   print_notes(fleet.notes());
   if (options.list_only) {
     list_devices(fleet);
@@ -73,22 +82,23 @@ exit_code measure(const roofline_options& options, worker_fleet& fleet) {
   measure_device_ceilings(fleet, options.dtypes.empty() ? std::vector<std::string>{"f32", "f64"} : options.dtypes);
   json document = devices_document(options.command, fleet);
   fleet.quit();
-  show(options, std::move(document));
-  return exit_code::done;
+  return show(options, output, std::move(document));
 }
 
 exit_code run_roofline(const roofline_options& options) {
-  check_output(options.output);
+  if (!options.list_only) check_distinct(std::vector<named_file>{{"-o", options.output}}, options.files);
+  const output_file output = options.list_only ? output_file() : open_results(options.output, options.force);
   if (!options.files.empty()) {
+    exit_code code = exit_code::done;
     for (const std::string& path : options.files) {
       json document = load_results(path);
-      if (options.files.size() > 1 && !options.json_only) print_report(sanitize(path) + ":\n", options.output);
-      show(options, std::move(document));
+      if (options.files.size() > 1 && !options.json_only) print_output(sanitize(path) + ":\n");
+      code = show(options, output, std::move(document));
     }
-    return exit_code::done;
+    return code;  // several files have no output that could fail
   }
   return with_fleet(options.common, options.list_only ? device_facts::skip : device_facts::read,
-                    [&](worker_fleet& fleet) { return measure(options, fleet); });
+                    [&](worker_fleet& fleet) { return measure(options, output, fleet); });
 }
 
 class roofline_call : public verb_call {
@@ -99,9 +109,9 @@ class roofline_call : public verb_call {
     workers_.add_to(app);
     add_words(app, "--dtype", dtypes_, "types (default: f32 and f64; of files: all)", "LIST")->group("What");
     app.add_option("--plot", options_.plot, "auto (on a terminal), always, never")->type_name("WHEN")->group("Output");
-    app.add_option("-o,--output", options_.output, "write a results file with the roofs; - is standard output")
-        ->type_name("FILE")
-        ->group("Output");
+    add_output(app, "-o,--output", options_.output, "write a results file with the roofs; - is standard output");
+    add_force(app, options_.force);
+    add_anonymous(app, options_.anonymous);
     app.add_flag("--json", options_.json_only, "print the document instead of the table")->group("Output");
     app.add_flag("--list", options_.list_only, "print the devices' ids only")->group("Output");
   }

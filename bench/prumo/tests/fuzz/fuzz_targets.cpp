@@ -12,7 +12,7 @@
 #include "reports/roofline_report.hpp"
 #include "results/csv.hpp"
 #include "results/results_file.hpp"
-#include "terminal/output.hpp"
+#include "terminal/shell_words.hpp"
 #include "terminal/text.hpp"
 #include "terminal/units.hpp"
 #include "workers/worker_discovery.hpp"

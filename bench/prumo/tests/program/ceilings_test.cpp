@@ -108,6 +108,33 @@ TEST(ceilings, of_several_ways_the_fastest_counts) {
   EXPECT_EQ(writes, 1);
 }
 
+TEST(ceilings, a_kind_of_function_that_takes_longer_than_memory_is_the_bound) {
+  const json document = measure({"--op", "softmax", "--size", "2MB"}, "--more-probes");
+  const json& result = document.at("results").at(0);
+  EXPECT_EQ(result.at("bound"), "compute");
+  EXPECT_EQ(result.at("roof").at("compute_from"), "exp_rate");
+  EXPECT_NEAR(result.at("percent").at("roofline").get<double>(), 80, 1);
+  EXPECT_EQ(probes_of(document), (std::set<std::string>{"copy", "exp_rate", "fma", "launch"}));
+  const json other = measure({"--op", "softmax", "--size", "2MB"});
+  EXPECT_EQ(other.at("results").at(0).at("bound"), "memory") << "no exponentials are counted";
+}
+
+TEST(ceilings, keep_their_samples_and_give_shares_an_interval) {
+  const json document = measure({"--op", "add", "--size", "2MB", "--target-noise", "0.0001%", "--time-budget", "3s"},
+                                "--noise 0.05 --delay 0.02");
+  const json& result = document.at("results").at(0);
+  for (const json& ceiling : document.at("devices").at(0).at("ceilings")) {
+    if (ceiling.at("probe") != "triad") continue;
+    EXPECT_GE(ceiling.at("samples").size(), 30U);
+    EXPECT_LE(ceiling.at("interval").at("low"), ceiling.at("value"));
+    EXPECT_GE(ceiling.at("interval").at("high"), ceiling.at("value"));
+  }
+  const json& interval = result.at("percent").at("roofline_interval");
+  ASSERT_TRUE(interval.is_object()) << result.dump();
+  EXPECT_LT(interval.at("low"), result.at("percent").at("roofline"));
+  EXPECT_GT(interval.at("high"), result.at("percent").at("roofline"));
+}
+
 TEST(ceilings, a_call_below_the_launch_floor_is_bound_by_it) {
   const json document = measure({"--op", "add", "--shape", "n=100"});
   const json& result = document.at("results").at(0);

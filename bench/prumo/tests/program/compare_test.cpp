@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -151,9 +152,44 @@ TEST(compare, outputs_destroy_nothing) {
     EXPECT_EQ(compare(joined({before, after}, words)).code, 2);
     EXPECT_EQ(read_file(words.back()), content);
   }
+  const std::string out = folder.file("c.json");
+  for (const auto& words : {std::vector<std::string>{"-o", out, "--csv", folder.file("./c.json")},
+                            {"-o", folder.file("./before.json")},
+                            {"--csv", folder.file("./before.json")}}) {
+    EXPECT_EQ(compare(joined({before, after}, words)).code, 2);
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  write_file(folder.file("notes.md"), "precious");
+  EXPECT_EQ(compare({before, after, "--csv", folder.file("notes.md")}).code, 2);
+  EXPECT_EQ(read_file(folder.file("notes.md")), "precious");
+  ASSERT_EQ(compare({before, after, "--csv", folder.file("c.csv")}).code, 0);
+  EXPECT_EQ(compare({before, after, "--csv", folder.file("c.csv")}).code, 0) << "a comparison is replaced";
   const program_result absent = compare({before, after, "-o", folder.file("absent/c.json")});
   EXPECT_EQ(absent.code, 2);
   EXPECT_THAT(absent.err, HasSubstr("absent/c.json"));
+}
+
+TEST(compare, pipes_are_read_like_files) {
+  const temporary_folder folder;
+  const std::string before = results(folder, "before.json", 1e-3);
+  const std::string pipe = folder.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const background_program writer({"/bin/sh", "-c", "exec cat '" + before + "' > '" + pipe + "'"});
+  const program_result shown = compare({pipe, before});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("2 cases compared"));
+}
+
+TEST(compare, endless_and_huge_inputs_are_refused) {
+  const temporary_folder folder;
+  const std::string before = results(folder, "before.json", 1e-3);
+  write_file(folder.file("huge"), "");
+  std::filesystem::resize_file(folder.file("huge"), std::uintmax_t{1} << 30U);
+  for (const std::string& input : {folder.file("huge"), std::string("/dev/zero")}) {
+    const program_result refused = compare({input, before});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(input + ": holds "));
+  }
 }
 
 TEST(compare, files_that_cannot_be_read_are_named_with_what_is_wrong) {

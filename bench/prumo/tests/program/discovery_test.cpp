@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run_program.hpp"
 #include "terminal/program_error.hpp"
+#include "workers/python_peers.hpp"
 #include "workers/worker_discovery.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <tuple>
+#include <unistd.h>
 
 namespace prumo::bench::test {
 namespace {
@@ -76,7 +79,8 @@ TEST(discovery, starts_a_python_peer_only_when_it_is_asked_for) {
     options.wanted_devices = {device};
     EXPECT_EQ(names_of(discover_workers(options)), (words{"loops", "numpy"})) << device;
   }
-  EXPECT_EQ(discover_workers(options)[1].command, (words{"/opt/python", "-m", "prumo_peers.numpy"}));
+  const words command{"/opt/python", folder.file("python"), "numpy"};
+  EXPECT_EQ(discover_workers(options)[1].command, command);
   options.wanted_devices.clear();
   options.peers = {"torch-cuda:0", "loops"};
   EXPECT_EQ(names_of(discover_workers(options)), (words{"loops", "torch"}));
@@ -84,7 +88,7 @@ TEST(discovery, starts_a_python_peer_only_when_it_is_asked_for) {
   EXPECT_EQ(names_of(discover_workers(options)), (words{"loops", "numpy", "torch"}));
   options.peers.clear();
   options.named = {"numpy"};
-  EXPECT_EQ(discover_workers(options).at(0).command, (words{"/opt/python", "-m", "prumo_peers.numpy"}));
+  EXPECT_EQ(discover_workers(options).at(0).command, command);
 }
 
 TEST(discovery, an_unknown_peer_is_refused_with_those_that_there_are) {
@@ -106,20 +110,76 @@ TEST(discovery, an_unknown_peer_is_refused_with_those_that_there_are) {
   }
 }
 
+/// Makes an environment of Python in a cache folder.
+void make_environment(const temporary_folder& folder, const std::string& name) {
+  fs::create_directories(folder.file(name + "/bin"));
+  make_program(folder.file(name + "/bin/python3"));
+}
+
 TEST(discovery, peers_run_in_the_python_that_has_them) {
   const temporary_folder folder;
   const variable chosen("PRUMO_PYTHON", "");
   const variable cache("XDG_CACHE_HOME", folder.file("cache"));
   const variable active("VIRTUAL_ENV", folder.file("active"));
   EXPECT_EQ(peer_interpreter(), "python3");
-  fs::create_directories(folder.file("cache/prumo/python/bin"));
-  make_program(folder.file("cache/prumo/python/bin/python3"));
+  make_environment(folder, "cache/prumo/python");
   EXPECT_EQ(peer_interpreter(), folder.file("cache/prumo/python/bin/python3"));
-  fs::create_directories(folder.file("active/bin"));
-  make_program(folder.file("active/bin/python3"));
+  make_environment(folder, "active");
   EXPECT_EQ(peer_interpreter(), folder.file("active/bin/python3"));
   const variable named("PRUMO_PYTHON", "python3.99");
   EXPECT_EQ(peer_interpreter(), "python3.99");
+}
+
+TEST(discovery, no_interpreter_comes_from_the_current_folder) {
+  const temporary_folder folder;
+  const variable chosen("PRUMO_PYTHON", "");
+  make_environment(folder, ".cache/prumo/python");
+  make_environment(folder, "active");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.file(""));
+  {
+    const variable cache("XDG_CACHE_HOME", ".cache");
+    const variable active("VIRTUAL_ENV", "active");
+    const variable home("HOME", "");
+    EXPECT_THAT(peer_interpreter(), ::testing::AnyOf("python3", ::testing::StartsWith("/")));
+    const variable relative("HOME", ".");
+    EXPECT_THAT(peer_interpreter(), ::testing::AnyOf("python3", ::testing::StartsWith("/")));
+  }
+  fs::current_path(before);
+}
+
+TEST(discovery, no_interpreter_is_taken_that_others_could_have_put_there) {
+  const temporary_folder folder;
+  const variable chosen("PRUMO_PYTHON", "");
+  const variable active("VIRTUAL_ENV", "");
+  const variable cache("XDG_CACHE_HOME", folder.file("cache"));
+  make_environment(folder, "cache/prumo/python");
+  for (const char* place : {"cache/prumo", "cache/prumo/python", "cache/prumo/python/bin"}) {
+    fs::permissions(folder.file(place), fs::perms::others_write, fs::perm_options::add);
+    try {
+      ADD_FAILURE() << peer_interpreter() << " was taken in spite of " << place;
+    } catch (const program_error& refusal) {
+      EXPECT_EQ(refusal.code(), exit_code::machine_cannot);
+      EXPECT_THAT(refusal.what(), ::testing::HasSubstr(folder.file(place) + " (others may write to it)"));
+    }
+    fs::permissions(folder.file(place), fs::perms::others_write, fs::perm_options::remove);
+  }
+  if (::geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(::chown(folder.file("cache/prumo/python").c_str(), 54321, 54321), 0);
+  try {
+    ADD_FAILURE() << peer_interpreter() << " was taken from another user";
+  } catch (const program_error& refusal) {
+    EXPECT_THAT(refusal.what(), ::testing::HasSubstr("python (it belongs to another user)"));
+  }
+}
+
+TEST(discovery, workers_search_no_current_folder_for_python) {
+  const temporary_folder folder;
+  fs::create_directories(folder.file("python"));
+  const words folders{folder.file(""), "/nonexistent"};
+  EXPECT_EQ(python_path_for_workers(folders, ""), folder.file("python"));
+  EXPECT_EQ(python_path_for_workers(folders, ":/a::.:b:/c:"), folder.file("python") + ":/a:/c");
+  EXPECT_EQ(python_path_for_workers({}, "/a:"), "/a");
 }
 
 TEST(discovery, a_launcher_stands_in_front_of_every_command) {

@@ -111,14 +111,20 @@ TEST(files, a_dash_is_standard_output_and_the_table_goes_aside) {
   EXPECT_THAT(result.err, HasSubstr("1 ok (1 verified)"));
 }
 
-TEST(files, own_results_are_replaced_only_when_there_are_new_ones) {
+TEST(files, own_results_are_replaced_by_force_and_only_when_there_are_new_ones) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   ASSERT_EQ(run_prumo(bench({"-o", path})).code, 0);
   const std::string before = read_file(path);
-  EXPECT_EQ(run_prumo(bench({"-o", path, "--device", "cuda:0"})).code, 3);
+  const program_result refused = run_prumo(bench({"-o", path}));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("holds a result already (measured "));
+  EXPECT_EQ(run_prumo(bench({"-o", path, "--force", "--device", "cuda:0"})).code, 3);
+  const program_result failed = run_prumo(bench({"-o", path, "--force"}, "--fault sample:add=kill"));
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_THAT(failed.out, HasSubstr("r.json keeps what it held, because nothing was measured"));
   EXPECT_EQ(read_file(path), before);
-  EXPECT_EQ(run_prumo(bench({"-o", path})).code, 0);
+  EXPECT_EQ(run_prumo(bench({"-o", path, "--force"})).code, 0);
   EXPECT_NE(json::parse(read_file(path)).at("run").at("id"), json::parse(before).at("run").at("id"));
 }
 
@@ -127,7 +133,8 @@ TEST(files, foreign_and_broken_files_are_left_alone) {
   for (const char* content : {"{\"a\": 1}", "not JSON at all", "{\"schema\": \"prumo.results/1\", \"run\": {"}) {
     const std::string path = folder.file("other.json");
     write_file(path, content);
-    for (const auto& words : {std::vector<std::string>{"-o", path}, {"-o", path, "--resume"}}) {
+    for (const auto& words :
+         {std::vector<std::string>{"-o", path}, {"-o", path, "--resume"}, {"-o", path, "--force"}}) {
       const program_result result = run_prumo(bench(words));
       EXPECT_EQ(result.code, 2) << content;
       EXPECT_THAT(result.err, HasSubstr(path));

@@ -77,8 +77,16 @@ TEST(gpu, products_of_f16_are_held_against_the_tensor_unit_that_sums_in_f32) {
   const json& result = document.at("results").at(0);
   ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
   EXPECT_NEAR(result.at("percent").at("peak_max_clock").get<double>(), 25, 1);
-  EXPECT_TRUE(result.at("percent").at("roofline").is_null()) << "the fma probe is of the vector unit";
   EXPECT_EQ(result.at("unit"), "tensor");
+  EXPECT_EQ(result.at("roof").at("compute_from"), "product") << "the fma probe is of the vector unit";
+  EXPECT_EQ(result.at("bound"), "compute");
+  EXPECT_NEAR(result.at("percent").at("roofline").get<double>(), 100, 1);
+  const json& ceilings = document.at("devices").at(0).at("ceilings");
+  const auto product = std::ranges::find_if(ceilings, [](const json& it) { return it.at("probe") == "product"; });
+  ASSERT_NE(product, ceilings.end());
+  EXPECT_EQ(product->at("dtype"), "f16");
+  EXPECT_EQ(product->at("compute_mode"), "strict");
+  EXPECT_NEAR(product->at("value").get<double>(), 2e11, 2e9);
   EXPECT_EQ(result.at("warnings"), json::array());
 }
 
@@ -106,8 +114,16 @@ TEST(gpu, transferred_cases_tell_their_copies) {
   EXPECT_NEAR(transfer.at("h2d_s").get<double>(), 4 * mebibyte / 2e10, 1e-8);
   EXPECT_NEAR(transfer.at("d2h_s").get<double>(), 2 * mebibyte / 2e10, 1e-8);
   EXPECT_GT(pageable.at("transfer").at("h2d_s"), transfer.at("h2d_s"));
-  EXPECT_TRUE(pinned.at("percent").at("roofline").is_null());
-  EXPECT_TRUE(pinned.at("bound").is_null());
+  for (const json& result : {pinned, pageable}) {
+    const double copies =
+        result.at("transfer").at("h2d_s").get<double>() + result.at("transfer").at("d2h_s").get<double>();
+    const double rate = result.at("host_memory") == "pinned" ? 2e10 : 5e9;
+    EXPECT_NEAR(result.at("roof").at("h2d").get<double>(), rate, 1e-3 * rate);
+    EXPECT_NEAR(result.at("roof").at("d2h").get<double>(), rate, 1e-3 * rate);
+    EXPECT_NEAR(result.at("percent").at("roofline").get<double>(),
+                100 * copies / result.at("time_s").at("median").get<double>(), 0.5);
+  }
+  EXPECT_EQ(pageable.at("bound"), "transfer") << "1.26 ms of copies, 0.3 ms of memory";
 }
 
 TEST(gpu, the_table_splits_a_call_with_transfers) {

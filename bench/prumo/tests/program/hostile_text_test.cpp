@@ -3,7 +3,7 @@
 #include "results/results_file.hpp"
 #include "run_program.hpp"
 #include "sample_results.hpp"
-#include "terminal/output.hpp"
+#include "terminal/shell_words.hpp"
 #include "terminal/text.hpp"
 
 #include <gmock/gmock.h>

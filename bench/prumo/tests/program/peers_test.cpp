@@ -28,7 +28,7 @@ class peers : public testing::Test {
   peers() {
     make_script("prumo-worker-thing", "exec " + fake_worker_command("--backend thing-cpu --devices 2"));
     make_script("prumo-worker-gone", "echo 'gone is not installed: install gone' >&2\nexit 3");
-    make_script("python", "echo \"$2: not installed: pip install it\" >&2\nexit 3");
+    make_script("python", "echo \"prumo_peers.$2: not installed: pip install it\" >&2\nexit 3");
     ::setenv("PRUMO_TEST_WORKER_PATH", folder_.file("").c_str(), 1);
     ::setenv("PRUMO_PYTHON", folder_.file("python").c_str(), 1);
   }
@@ -135,6 +135,26 @@ TEST_F(peers, an_unknown_one_is_wrong_usage) {
   const program_result result = bench({"--peers", "thin"});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("thin"), HasSubstr("thing")));
+}
+
+TEST_F(peers, nothing_in_the_current_folder_is_run) {
+  const temporary_folder current;
+  const std::string trap = "open('" + current.file("was_run") + "', 'w')\n";
+  std::filesystem::create_directories(current.file("prumo_peers"));
+  for (const char* module : {"json.py", "runpy.py", "numpy.py", "sitecustomize.py", "prumo_peers/__init__.py"}) {
+    write_file(current.file(module), trap);
+  }
+  ::setenv("PRUMO_PYTHON", PRUMO_PYTHON, 1);
+  for (const char* path : {"", ":", "/nonexistent:", "."}) {
+    const std::string script = "cd '" + current.file("") + "' && PYTHONPATH=" + path + " exec \"$0\" \"$@\"";
+    background_program program({"/bin/sh", "-c", script, PRUMO_PROGRAM, "bench", "--list", "--op", "add", "--size",
+                                "2MB", "--no-search", "--worker", "openmp=" + fake_worker_command("--backend openmp"),
+                                "--peers", "numpy"});
+    const program_result result = program.wait();
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("numpy"));
+    EXPECT_FALSE(fs::exists(current.file("was_run"))) << "with PYTHONPATH=" << path << '\n' << result.out;
+  }
 }
 
 TEST_F(peers, devices_lists_them_and_notes_what_is_not_there) {

@@ -29,6 +29,7 @@ class background_program {
   background_program& operator=(const background_program&) = delete;
 
   void send_signal(int number) const;
+  [[nodiscard]] pid_t id() const { return id_; }
   /// Waits for its end.
   program_result wait();
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace prumo::bench::test {
@@ -13,8 +14,9 @@ namespace {
 
 class estimates : public ::testing::Test {
  protected:
-  void SetUp() override {
-    fleet_ = std::make_unique<worker_fleet>(std::vector{fake_worker()}, worker_client::options{});
+  void SetUp() override { start({}); }
+  void start(const std::vector<std::string>& options) {
+    fleet_ = std::make_unique<worker_fleet>(std::vector{fake_worker(options)}, worker_client::options{});
     fleet_->start();
     times = std::make_unique<time_model>(*fleet_);
   }
@@ -45,6 +47,18 @@ class estimates : public ::testing::Test {
 TEST_F(estimates, grow_with_the_work) {
   EXPECT_GT(call(*times, group_of("add", 1e8)), 5 * call(*times, group_of("add", 1e7)));
   EXPECT_GT(call(*times, group_of("gemm", 1e7, 1000)), 5 * call(*times, group_of("add", 1e7)));
+}
+
+/// A peer's backend has a name of its own. Taken for a host, its large cases would seem to leave no time for samples.
+TEST_F(estimates, of_a_gpu_are_the_same_whatever_its_backend_is_called) {
+  const planned_group group = group_of("add", 5e8);
+  const planned_case& which = group.cases.front();
+  start({"--backend", "cuda"});
+  const double call_seconds = call(*times, group);
+  const double prepare_seconds = times->prepare_seconds(group, which);
+  start({"--backend", "torch-cuda"});
+  EXPECT_EQ(call(*times, group), call_seconds);
+  EXPECT_EQ(times->prepare_seconds(group, which), prepare_seconds);
 }
 
 TEST_F(estimates, of_another_size_follow_what_was_measured) {
@@ -86,6 +100,17 @@ TEST_F(estimates, what_preparing_took_corrects_the_next) {
   const double before = times->prepare_seconds(group, which);
   times->learn_prepare(group, which, 3 * before);
   EXPECT_NEAR(times->prepare_seconds(group, which), 3 * before, 1e-6);
+}
+
+TEST_F(estimates, what_a_request_costs_in_itself_is_not_multiplied) {
+  const planned_group small = group_of("add", 1e4);
+  const planned_group large = group_of("add", 1e9);
+  planned_case which = small.cases.front();
+  which.cache = "hot";  // a small case that is cold has many copies
+  const double before = times->prepare_seconds(large, which);
+  times->learn_prepare(small, which, 0.02);
+  EXPECT_NEAR(times->prepare_seconds(small, which), 0.02, 1e-3);
+  EXPECT_NEAR(times->prepare_seconds(large, which), before + 0.02, 0.01) << "not twenty times as long";
 }
 
 /// The same case with its data in such memory of the host before every call.

@@ -63,10 +63,10 @@ std::string to_string(const run_plan& plan) {
 
 int published_trials(std::size_t cases) { return cases == 1 ? 4000 : cases == 20 ? 2000 : 1000; }
 
-std::vector<cell> all_cells() {
+std::vector<cell> all_cells(std::span<const run_plan> of) {
   std::vector<cell> cells;
   for (const pattern chance : patterns) {
-    for (const run_plan& plan : plans) {
+    for (const run_plan& plan : of) {
       for (const std::size_t cases : case_counts) {
         for (const double spread : spreads) cells.push_back({chance, plan, cases, spread});
       }
@@ -79,8 +79,7 @@ rates rates_of(const cell& which, int trials) {
   return simulate({which.chance, which.spread}, {which.cases, which.plan, true}, trials, 20261121);
 }
 
-std::string markdown_tables(const std::vector<rates>& found) {
-  const std::vector<cell> cells = all_cells();
+std::string markdown_tables(std::span<const cell> cells, std::span<const rates> found) {
   const std::size_t columns = case_counts.size() * spreads.size();
   std::string text;
   for (const quantity& what : quantities) {
@@ -88,7 +87,7 @@ std::string markdown_tables(const std::vector<rates>& found) {
     for (std::size_t first = 0; first < cells.size(); first += columns) {
       text += label_of(cells[first].chance, cells[first].plan);
       for (std::size_t i = first; i < first + columns; ++i) {
-        text += fmt::format(" {} |", number_text((what.is_percentage ? 100 : 1) * (found.at(i).*what.value)));
+        text += fmt::format(" {} |", number_text((what.is_percentage ? 100 : 1) * (found[i].*what.value)));
       }
       text += '\n';
     }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,14 +49,14 @@ inline constexpr std::array<quantity, 6> quantities{{
 /// How many comparisons of each kind the published tables rest on.
 [[nodiscard]] int published_trials(std::size_t cases);
 
-/// All cells, in the order of the tables.
-[[nodiscard]] std::vector<cell> all_cells();
+/// All cells of these numbers of runs, in the order of the tables.
+[[nodiscard]] std::vector<cell> all_cells(std::span<const run_plan> of = plans);
 
 /// The rates of a cell. Each cell has numbers of its own.
 [[nodiscard]] rates rates_of(const cell& which, int trials);
 
-/// The tables as they stand in docs/comparing.md, `found` being the rates of all_cells() in order.
-[[nodiscard]] std::string markdown_tables(const std::vector<rates>& found);
+/// The tables as they stand in docs/comparing.md, `found` being the rates of the cells in order.
+[[nodiscard]] std::string markdown_tables(std::span<const cell> cells, std::span<const rates> found);
 
 /// The number in the cell of a published table, in percent where the table is.
 /// \throws std::runtime_error if the document has no such cell

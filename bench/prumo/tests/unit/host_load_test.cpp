@@ -85,6 +85,15 @@ TEST_F(host_load, without_the_time_of_prumo_itself) {
   EXPECT_NEAR(load_between(earlier, later, root_).at("used_by_others").get<double>(), 0.01, 1e-9);
 }
 
+TEST_F(host_load, counts_processes_that_are_running) {
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  write("proc/77/stat", "77 (a (strange) name 1 2) S 1 77 77 0 -1 4194560 1 2 3 4 150 50 20 5 20 0 1 0 99\n");
+  EXPECT_EQ(processor_seconds(77, root_), 225 / ticks);
+  write("proc/78/stat", "78 (short) S 1 2 3\n");
+  EXPECT_EQ(processor_seconds(78, root_), 0);
+  EXPECT_EQ(processor_seconds(79, root_), 0) << "it has ended";
+}
+
 TEST_F(host_load, tells_whether_it_is_in_the_same_container) {
   write("proc/self/cgroup", "0::/box\n");
   write("sys/fs/cgroup/box/cpu.stat", "usage_usec 5000000\nuser_usec 1\nthrottled_usec 1000000\n");

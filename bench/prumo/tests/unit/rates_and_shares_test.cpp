@@ -161,18 +161,83 @@ TEST(rates_and_shares, below_the_launch_floor_the_launch_is_the_bound) {
 
 TEST(rates_and_shares, memory_is_no_bound_of_what_counts_kinds_without_a_rate) {
   timed_call input = addition();
-  input.has_unmeasured_kinds = true;
-  EXPECT_EQ(compute_rates_and_shares(input).bound, "other");
+  for (const char* kind : {"tanh", "div", "sin"}) {
+    input.counted = {{kind, 8}, {"total", 8}, {"source", "kernel"}};
+    EXPECT_EQ(compute_rates_and_shares(input).bound, "other") << kind;
+  }
+  input.counted = {{"add", 8}, {"minmax", 8}, {"exp", 0}, {"total", 8}};
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "memory");
+  input.counted = {{"tanh", 8}, {"total", 8}};
   EXPECT_NEAR(*compute_rates_and_shares(input).percent_roofline, 50.331648, 1e-9) << "the share of memory alone";
   input.model.bytes = 4;
   EXPECT_EQ(compute_rates_and_shares(input).bound, "compute") << "the multiply-adds alone take longer than memory";
 }
 
-TEST(has_unmeasured_kinds, are_divisions_square_roots_and_special_functions) {
-  EXPECT_TRUE(has_unmeasured_kinds(json{{"tanh", 8}, {"total", 8}, {"source", "kernel"}}));
-  EXPECT_TRUE(has_unmeasured_kinds(json{{"add", 8}, {"div", 1}, {"total", 9}}));
-  EXPECT_FALSE(has_unmeasured_kinds(json{{"add", 8}, {"minmax", 8}, {"exp", 0}, {"total", 8}}));
-  EXPECT_FALSE(has_unmeasured_kinds(nullptr));
+TEST(rates_and_shares, the_slowest_kind_is_the_bound_and_kinds_do_not_add_up) {
+  timed_call input = addition();  // memory allows 0.503 ms
+  input.counted = {{"exp", 1048576}, {"div", 1048576}, {"total", 2097152}};
+  input.ceilings.kinds = {{"exp", 1048576 / 0.4e-3}, {"div", 1048576 / 0.3e-3}};
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "memory");
+  EXPECT_EQ(compute_rates_and_shares(input).compute_from, "exp_rate");
+  EXPECT_NEAR(*compute_rates_and_shares(input).percent_roofline, 50.331648, 1e-9);
+  input.ceilings.kinds["exp"] = 1048576 / 0.8e-3;
+  const rates_and_shares figures = compute_rates_and_shares(input);
+  EXPECT_EQ(figures.bound, "compute");
+  EXPECT_EQ(figures.compute_from, "exp_rate");
+  EXPECT_NEAR(*figures.percent_roofline, 80, 1e-9) << "of 1 ms";
+  EXPECT_NEAR(*figures.compute, 1048576 / 0.8e-3, 1) << "flops of the model a second";
+  input.ceilings.kinds["div"] = std::nullopt;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "compute") << "a floor that is known holds without the others";
+}
+
+TEST(rates_and_shares, products_bound_what_a_tensor_unit_computes) {
+  timed_call input = addition();
+  input.model.flops = 1e9;
+  input.uses_tensor_unit = true;
+  EXPECT_FALSE(compute_rates_and_shares(input).percent_roofline) << "multiply-adds are none";
+  input.ceilings.product = 2e12;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "memory");
+  input.ceilings.product = 1.25e12;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "compute");
+  EXPECT_EQ(compute_rates_and_shares(input).compute_from, "product");
+  EXPECT_NEAR(*compute_rates_and_shares(input).percent_roofline, 80, 1e-9);
+  input.ceilings.product = 0.5e12;
+  EXPECT_NEAR(*compute_rates_and_shares(input).percent_roofline, 100, 1e-9) << "no faster product is known";
+  EXPECT_NEAR(*compute_rates_and_shares(input).compute, 1e12, 1);
+  EXPECT_THAT(compute_rates_and_shares(input).warnings, IsEmpty());
+}
+
+TEST(rates_and_shares, copies_bound_calls_with_transferred_data) {
+  timed_call input = addition();
+  input.copied = timed_call::copies{8e6, 4e6};
+  EXPECT_FALSE(compute_rates_and_shares(input).percent_roofline);
+  EXPECT_FALSE(compute_rates_and_shares(input).bound);
+  input.ceilings.h2d = 20e9;
+  input.ceilings.d2h = 10e9;
+  EXPECT_NEAR(*compute_rates_and_shares(input).percent_roofline, 80, 1e-9) << "0.4 ms and 0.4 ms of 1 ms";
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "transfer");
+  input.seconds = 2e-3;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "other") << "most of the time goes elsewhere";
+  input.seconds = 0.5e-3;
+  EXPECT_THAT(compute_rates_and_shares(input).warnings,
+              ElementsAre(HasSubstr("IMPOSSIBLE: 160 % of the measured ceiling")));
+}
+
+TEST(rates_and_shares, a_share_has_the_interval_of_its_time_and_of_its_ceiling) {
+  json result = blank_result();
+  timed_call input = addition();
+  result["time_s"] = {{"median", 1e-3}, {"interval", {{"low", 0.97e-3}, {"high", 1.03e-3}, {"confidence", 0.95}}}};
+  compute_rates_and_shares(input).store(result);
+  EXPECT_TRUE(result["percent"]["roofline_interval"].is_null()) << "nothing is known of the ceiling";
+  input.ceiling_intervals = {{"triad", {0.96, 1.04}}, {"fma", {0.5, 2}}};
+  compute_rates_and_shares(input).store(result);
+  EXPECT_NEAR(result["roof"]["floor_s"].get<double>(), 0.50331648e-3, 1e-12);
+  EXPECT_NEAR(result["roof"]["floor_interval"]["low"].get<double>(), 0.96 * 0.50331648e-3, 1e-12);
+  const json& interval = result["percent"]["roofline_interval"];
+  // 3 % and 4 % are 5 % together.
+  EXPECT_NEAR(interval["low"].get<double>(), 0.951 * 50.33, 0.1);
+  EXPECT_NEAR(interval["high"].get<double>(), 1.051 * 50.33, 0.1);
+  EXPECT_EQ(interval["confidence"], 0.95);
 }
 
 TEST(rates_and_shares, stores_what_the_schema_wants) {
@@ -279,16 +344,27 @@ TEST(find_ceilings, of_the_nearest_size_and_the_same_cache_state) {
     {"probe": "launch", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "s", "value": 2e-6},
     {"probe": "launch", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "s", "value": 4e-6,
      "dispatch": "single"},
-    {"probe": "fma", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "flop/s", "value": 50}])");
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "single", 8192).launch, 4e-6);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "single", 8192).triad, 20.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f64", "cold", "recorded", 8192).launch, 2e-6);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).triad, 20.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "recorded", 1500).triad, 10.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "hot", "recorded", 1 << 30).triad, 30.0);
-  EXPECT_EQ(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).fma, 50.0);
-  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).copy);
-  EXPECT_FALSE(find_ceilings(ceilings, "f32", "cold", "recorded", 8192).read);
+    {"probe": "fma", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "flop/s", "value": 50},
+    {"probe": "exp_rate", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "op/s", "value": 60},
+    {"probe": "product", "dtype": "f32", "cache": "hot", "bytes_per_array": null, "unit": "flop/s", "value": 70,
+     "compute_mode": "fast_tf32"},
+    {"probe": "h2d", "dtype": "f32", "cache": "hot", "bytes_per_array": 1024, "unit": "B/s", "value": 80,
+     "host_memory": "pinned"}])");
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "single", 8192}).launch, 4e-6);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "single", 8192}).triad, 20.0);
+  EXPECT_EQ(find_ceilings(ceilings, {"f64", "cold", "recorded", 8192}).launch, 2e-6);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192}).triad, 20.0);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "recorded", 1500}).triad, 10.0);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "hot", "recorded", 1 << 30}).triad, 30.0);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192}).fma, 50.0);
+  EXPECT_FALSE(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192}).copy);
+  EXPECT_FALSE(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192}).read);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192}).by_name("exp_rate"), 60.0);
+  EXPECT_FALSE(find_ceilings(ceilings, {"f64", "cold", "recorded", 8192}).by_name("exp_rate"));
+  EXPECT_FALSE(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192}).product);
+  EXPECT_EQ(find_ceilings(ceilings, {"f32", "cold", "recorded", 8192, "fast_tf32"}).product, 70.0);
+  EXPECT_EQ(find_ceilings(ceilings, {"f64", "cold", "recorded", 8192, "strict", "pinned"}).h2d, 80.0);
+  EXPECT_FALSE(find_ceilings(ceilings, {"f64", "cold", "recorded", 8192, "strict", "pageable"}).h2d);
 }
 
 }  // namespace

@@ -8,15 +8,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace prumo::bench {
 namespace {
@@ -158,7 +157,8 @@ TEST(parse_results, recognises_every_truncation) {
 }
 
 TEST_F(results_file_test, loads_what_it_wrote) {
-  results_writer writer(path_, sample_run(), devices());
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
   const json document = sample_document();
   for (const json& result : document["results"]) writer.add(result);
   writer.end_group();
@@ -170,11 +170,12 @@ TEST_F(results_file_test, loads_what_it_wrote) {
     result["run_id"] = result["measured"] = nullptr;  // as they were before
   }
   EXPECT_EQ(written, document);
-  EXPECT_EQ(files(), 1u) << "temporary files are left";
+  EXPECT_EQ(files(), 2u) << "the results and their lock";
 }
 
 TEST_F(results_file_test, an_interrupted_run_leaves_a_valid_file) {
-  results_writer writer(path_, sample_run(), devices());
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
   EXPECT_FALSE(fs::exists(path_)) << "nothing is there before the first result";
   writer.set_interval(std::chrono::hours(1));
   writer.add(sample_result("add", 1024, 1e-6));
@@ -192,7 +193,8 @@ TEST_F(results_file_test, an_interrupted_run_leaves_a_valid_file) {
 }
 
 TEST_F(results_file_test, a_reader_never_sees_a_part) {
-  results_writer writer(path_, sample_run(), devices());
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
   writer.set_interval(std::chrono::milliseconds(0));
   writer.add(sample_result("add", 1024, 1e-6));
   const pid_t child = fork();
@@ -206,69 +208,66 @@ TEST_F(results_file_test, a_reader_never_sees_a_part) {
   waitpid(child, &status, 0);
   const json document = load_results(path_);
   EXPECT_GE(document["results"].size(), 1u);
-  const results_writer resumed = results_writer::resume(path_, sample_run(), devices());
+  const results_writer resumed = results_writer::resume(file, document, sample_run(), devices());
   EXPECT_EQ(resumed.results().size(), document["results"].size());
 }
 
-TEST_F(results_file_test, replaces_its_own_files_but_no_others) {
+TEST_F(results_file_test, only_results_are_replaced_and_only_by_force) {
   for (const char* foreign : {"precious notes\n", "{\"precious\": true}", "{\"schema\": \"prumo.results/2\"}",
                               "{\"schema\": \"prumo.results/1\""}) {
     put(path_, foreign);
-    EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }),
-                AllOf(HasSubstr(path_), HasSubstr("not overwritten")));
-    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), devices()); }), HasSubstr(path_));
+    for (const bool force : {false, true}) {
+      EXPECT_THAT(message_of([&] { check_replaceable(output_file(path_), force); }),
+                  AllOf(HasSubstr(path_), HasSubstr("not overwritten")));
+    }
     EXPECT_EQ(content_of(path_), foreign);
   }
   put(path_, "");
-  results_writer first(path_, sample_run(), devices());
-  first.add(sample_result("add", 1024, 1e-6));
-  first.end_group();
-  results_writer second(path_, sample_run(), devices());
-  EXPECT_EQ(load_results(path_)["results"].size(), 1u) << "the earlier results are gone before new ones are there";
+  EXPECT_NO_THROW(check_replaceable(output_file(path_), false));
+  put(path_, dump_results(document_of({sample_result("add", 1024, 1e-6), sample_result("add", 2048, 1e-6)})));
+  EXPECT_THAT(message_of([&] { check_replaceable(output_file(path_), false); }),
+              AllOf(HasSubstr("holds 2 results already (measured "), HasSubstr("--force replaces it")));
+  EXPECT_NO_THROW(check_replaceable(output_file(path_), true));
 }
 
-TEST_F(results_file_test, tells_at_once_that_it_cannot_write) {
-  EXPECT_THAT(message_of([&] { results_writer(folder_.string(), sample_run(), devices()); }), HasSubstr("is a folder"));
-  EXPECT_THAT(message_of([&] { results_writer((folder_ / "no" / "r.json").string(), sample_run(), devices()); }),
-              HasSubstr("create its folder first"));
-  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  put(path_, "");
-  fs::permissions(path_, fs::perms::owner_read);
-  EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }, results_error::cause::io),
-              HasSubstr("Permission denied"));
-  fs::remove(path_);
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_THAT(message_of([&] { results_writer(path_, sample_run(), devices()); }, results_error::cause::io),
-              HasSubstr("you may write"));
+TEST_F(results_file_test, older_results_stay_until_something_is_measured) {
+  put(path_, dump_results(document_of({sample_result("add", 1024, 1e-6), sample_result("add", 2048, 1e-6)})));
+  const std::string before = content_of(path_);
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
+  writer.add(skipped_result("mul", 1024));
+  writer.end_group();
+  EXPECT_FALSE(writer.has_measured());
+  EXPECT_EQ(content_of(path_), before) << "replaced by a result that tells no time";
+  writer.add(sample_result("add", 1024, 2e-6));
+  writer.end_group();
+  EXPECT_TRUE(writer.has_measured());
+  EXPECT_EQ(load_results(path_)["results"].size(), 2u);
+  EXPECT_NE(content_of(path_), before);
 }
 
-TEST_F(results_file_test, a_full_disk_is_told_and_keeps_the_old_file) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP();
-  EXPECT_THAT(message_of([&] { write_file_atomically("/dev/full", "x"); }, results_error::cause::io),
-              AllOf(HasSubstr("/dev/full"), HasSubstr("space")));
-}
-
-TEST_F(results_file_test, keeps_permissions_and_follows_links) {
-  const fs::path target = folder_ / "target.json";
-  put(target, "");
-  fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write);
-  fs::create_symlink("target.json", path_);
-  results_writer writer(path_, sample_run(), devices());
+TEST_F(results_file_test, a_folder_that_vanishes_costs_no_result) {
+  const fs::path place = folder_ / "place";
+  fs::create_directory(place);
+  const output_file file((place / "r.json").string());
+  results_writer writer(file, sample_run(), devices());
+  writer.set_interval(std::chrono::milliseconds(0));
+  std::vector<std::string> told;
+  writer.on_failed_write([&](const std::string& why) { told.push_back(why); });
+  fs::remove_all(place);
   writer.add(sample_result("add", 1024, 1e-6));
-  EXPECT_TRUE(fs::is_symlink(path_));
-  EXPECT_EQ(load_results(target.string())["results"].size(), 1u);
-  EXPECT_EQ(fs::status(target).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-
-  const fs::path fresh = folder_ / "fresh.json";
-  const mode_t mask = umask(027);
-  write_file_atomically(fresh.string(), "x");
-  umask(mask);
-  EXPECT_EQ(static_cast<unsigned>(fs::status(fresh).permissions()), 0640u);
+  writer.add(sample_result("add", 2048, 1e-6));
+  ASSERT_EQ(told.size(), 1u) << "told once";
+  EXPECT_THAT(told.front(), AllOf(HasSubstr("r.json"), HasSubstr("No such file or directory")));
+  fs::create_directory(place);
+  writer.end_group();
+  EXPECT_EQ(load_results(file.path())["results"].size(), 2u);
 }
 
 TEST_F(results_file_test, resumes) {
   {
-    results_writer writer(path_, sample_run(), devices());
+    const output_file file(path_);
+    results_writer writer(file, sample_run(), devices());
     const json document = sample_document();
     for (const json& result : document["results"]) writer.add(result);
     writer.end_group();
@@ -277,7 +276,9 @@ TEST_F(results_file_test, resumes) {
   run["id"] = "second";
   json device = sample_device();
   device["ceilings"] = json::array();
-  results_writer writer = results_writer::resume(path_, run, json::array({device, sample_device("cuda:0")}));
+  const output_file file(path_);
+  results_writer writer =
+      results_writer::resume(file, load_results(path_), run, json::array({device, sample_device("cuda:0")}));
   const json resumed = writer.document();
   EXPECT_EQ(resumed["run"]["id"], sample_run()["id"]);
   EXPECT_EQ(resumed["run"]["resumed"][0]["id"], "second");
@@ -303,26 +304,28 @@ TEST_F(results_file_test, resumes) {
 TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
   put(path_, dump_results(document_of({})));
   const std::string before = content_of(path_);
+  const auto resume_with = [&](const json& device) {
+    const output_file file(path_);
+    return message_of(
+        [&] { (void)results_writer::resume(file, load_results(path_), sample_run(), json::array({device})); });
+  };
   json device = sample_device();
   device["name"] = "Another CPU";
-  EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), json::array({device})); }),
-              AllOf(HasSubstr("Another CPU"), HasSubstr("openmp:0"), HasSubstr(path_)));
+  EXPECT_THAT(resume_with(device), AllOf(HasSubstr("Another CPU"), HasSubstr("openmp:0"), HasSubstr(path_)));
   json other_threads = sample_device();
   other_threads["threads"] = 4;
-  EXPECT_THAT(message_of([&] { (void)results_writer::resume(path_, sample_run(), json::array({other_threads})); }),
-              HasSubstr("'threads' of its device openmp:0 is 2 in the file and 4 here"));
+  EXPECT_THAT(resume_with(other_threads), HasSubstr("'threads' of its device openmp:0 is 2 in the file and 4 here"));
   EXPECT_EQ(content_of(path_), before);
-  EXPECT_THAT(
-      message_of([&] { (void)results_writer::resume((folder_ / "none.json").string(), sample_run(), devices()); }),
-      HasSubstr("no such file"));
   for (const char* path : {"-", "", "/dev/null"}) {
-    EXPECT_THAT(message_of([&] { (void)results_writer::resume(path, sample_run(), devices()); }),
+    const output_file file(path);
+    EXPECT_THAT(message_of([&] { (void)results_writer::resume(file, json::object(), sample_run(), devices()); }),
                 HasSubstr("cannot be resumed"));
   }
 }
 
 TEST_F(results_file_test, refuses_a_result_that_breaks_the_schema) {
-  results_writer writer(path_, sample_run(), devices());
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
   json result = sample_result("add", 1024, 1e-6);
   result["time_s"]["median"] = -1;
   EXPECT_THAT(message_of([&] { writer.add(result); }), AllOf(HasSubstr("/time_s/median"), HasSubstr("add/f32")));
@@ -335,7 +338,8 @@ TEST_F(results_file_test, refuses_a_result_that_breaks_the_schema) {
 }
 
 TEST_F(results_file_test, text_that_is_no_utf8_does_not_break_the_file) {
-  results_writer writer(path_, sample_run(), devices());
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
   json result = skipped_result("add", 1024);
   result["reason"] = "broken \xff name";
   writer.add(result);
@@ -344,7 +348,8 @@ TEST_F(results_file_test, text_that_is_no_utf8_does_not_break_the_file) {
 }
 
 TEST_F(results_file_test, an_empty_path_only_collects) {
-  results_writer writer("", sample_run(), devices());
+  const output_file file;
+  results_writer writer(file, sample_run(), devices());
   writer.add(sample_result("add", 1024, 1e-6));
   writer.end_group();
   EXPECT_EQ(writer.document()["results"].size(), 1u);
@@ -352,7 +357,8 @@ TEST_F(results_file_test, an_empty_path_only_collects) {
 }
 
 TEST_F(results_file_test, holds_thousands_of_results) {
-  results_writer writer(path_, sample_run(), devices());
+  const output_file file(path_);
+  results_writer writer(file, sample_run(), devices());
   for (std::uint64_t i = 1; i <= 2000; ++i) writer.add(sample_result("add", 1024 * i, 1e-6));
   writer.end_group();
   EXPECT_EQ(load_results(path_)["results"].size(), 2000u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/text_table.hpp"
 
-#include "terminal/output.hpp"
 #include "terminal/program_error.hpp"
+#include "terminal/shell_words.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -105,8 +105,6 @@ TEST(shell_quoted, is_read_back_by_a_shell) {
   EXPECT_EQ(shell_quoted("$(reboot) `x` \"!\" ~ * \\"), "'$(reboot) `x` \"!\" ~ * \\'");
   EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
   EXPECT_EQ(shell_quoted("a\nb\x1b' \u202e"), R"($'a\nb\033\' \342\200\256')");
-  EXPECT_EQ(shell_quoted_path("-rf"), "./-rf");
-  EXPECT_EQ(shell_quoted_path("r.json"), "r.json");
 }
 
 TEST(display_width, counts_columns) {

@@ -37,6 +37,13 @@ class timed_calls {
 
   /// The largest number of calls that run() makes.
   virtual std::uint64_t most_calls() const { return std::uint64_t{1} << 24; }
+
+  /// Called once it is known how many calls make an interval. From then on run() makes all calls in one way (recorded,
+  /// or launched one by one), so that what a verification has seen is what is timed later.
+  virtual void settle(std::uint64_t calls, std::size_t copies);
+
+  /// Makes a single call in the way that is settled, and waits for it.
+  virtual void run_once(std::size_t copy);
 };
 
 /// Times of single calls in seconds. Each is the time of a batch divided by its number of calls.
@@ -59,8 +66,15 @@ class sampler {
   /// Finds out how many calls make an interval, unless that is known. What follows this measures nothing else.
   void calibrate();
 
-  /// True after calibrate(), or after the first samples.
-  bool is_calibrated() const { return batch_ > 0; }
+  /// True if the next sample() gives samples that calibrate() took.
+  bool holds_samples() const { return !calibrated_.wall.empty(); }
+
+  /// The copy of the arrays that the next interval uses last. \pre calibrate() was called
+  std::size_t last_copy() const { return (next_copy_ + batch_ - 1) % copies_; }
+
+  /// Makes the calls of one interval exactly as sample() does, and keeps no times. A verification looks at what they
+  /// wrote. \pre calibrate() was called
+  void run_interval() { interval(batch_); }
 
   /// Measures for about this many seconds, at least one interval. Calls of the calibration that were long enough are
   /// samples, too.
@@ -68,6 +82,7 @@ class sampler {
 
  private:
   timed_interval interval(std::uint64_t calls);
+  void find_batch();
   static void add(sample_times& times, const timed_interval& measured);
 
   timed_calls& calls_;

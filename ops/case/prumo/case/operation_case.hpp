@@ -8,6 +8,7 @@
 #include <prumo/array_ref.hpp>
 #include <prumo/case/specification.hpp>
 #include <prumo/context_ref.hpp>
+#include <prumo/error.hpp>
 
 #include <span>
 #include <vector>
@@ -87,12 +88,19 @@ class operation_case {
   /// example. Workers refuse such a choice with this reason; tests call the operation and see that it throws.
   virtual std::string why_invalid(const specification&) const { return {}; }
 
-  /// Why this space cannot run the choice, or an empty string: a type that no implementation has, for example. Workers
-  /// and tests as for why_invalid().
-  virtual std::string why_unsupported(const specification&) const { return {}; }
-
   /// What the implementation that the choice ends at is called in results: the path that a dispatching operation took.
+  /// Throws unsupported_error if this space cannot run the choice: for a type that no implementation has, for example.
   virtual std::string implementation_name(const specification& choice) const { return choice.implementation; }
+
+  /// Why this space cannot run the choice, or an empty string. Workers and tests as for why_invalid().
+  virtual std::string why_unsupported(const specification& choice) const {
+    try {
+      (void)implementation_name(choice);
+      return {};
+    } catch (const unsupported_error& refusal) {
+      return refusal.what();
+    }
+  }
 
   /// The unit that the implementation which the choice ends at computes with, among those that the device may have:
   /// `tensor` where it takes a unit for matrix products if there is one of the type and mode, else `vector`.

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace prumo::cases {
@@ -27,6 +28,12 @@ class prepared_case {
   prepared_case(context<Exec>& ctx, const operation_case<Exec>& operation, const specification& choice,
                 std::size_t copies);
 
+  /// From now on runs another implementation or compute mode of the operation, on the same arrays.
+  void choose(std::string_view implementation, std::string_view compute_mode) {
+    choice_.implementation = implementation;
+    choice_.compute_mode = compute_mode;
+  }
+
   /// Enqueues one call on the arrays of copy `which`.
   void run(std::size_t which) { operation_.run(context_, choice_, copies_[which]); }
 
@@ -44,17 +51,25 @@ class prepared_case {
   std::size_t array_count() const { return specifications_.size(); }
   array_memory memory_of(std::size_t copy, std::size_t which) const;
 
-  /// Fills the outputs of the first copy with NaN, runs once, and compares with the reference: every entry where that
-  /// takes `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
-  /// `call` takes the place of run(0) where given: a replay of recorded calls, say. Parts that `kept` has are not
+  /// Whether a call reads what an earlier one wrote: there is an array that is input and output.
+  bool reads_results() const;
+
+  /// Fills the outputs of one copy with NaN, runs once, and compares with the reference: every entry where that takes
+  /// `budget` operations or fewer, else of evenly chosen parts, the first and last among them.
+  /// `call` takes the place of run(copy) where given: a replay of recorded calls, say. Inputs are not
+  /// filled again, so what an earlier call did to them is found, too. Parts that `kept` has are not
   /// computed again, and those that are computed are added to it.
-  check_result verify(double budget, const std::function<void()>& call = {}, kept_reference* kept = nullptr);
+  check_result verify(double budget, const std::function<void()>& call = {}, kept_reference* kept = nullptr,
+                      std::size_t copy = 0);
 
  private:
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
   void allocate(std::size_t copies);
-  void fill(case_arrays arrays, bool poison_outputs);
+  void fill(const array_ref& target, std::size_t which);
+  void fill_inputs(case_arrays arrays);
+  /// Fills what calls write: outputs with NaN, and arrays that are both input and output with the input.
+  void fill_outputs(case_arrays arrays);
 
   context<Exec>& context_;
   const operation_case<Exec>& operation_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "terminal/output.hpp"
+#include "terminal/shell_words.hpp"
 
 #include "terminal/text.hpp"
 
@@ -36,10 +36,6 @@ std::string spelled_for_shell(std::string_view word) {
 
 }  // namespace
 
-void print_lines(std::FILE* to, std::string_view text) { fmt::print(to, "{}", sanitize_lines(text)); }
-
-void print_message(std::string_view message) { print_lines(stderr, fmt::format("prumo: {}\n", message)); }
-
 std::string shell_quoted(std::string_view word) {
   if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
   if (sanitize(word) != word) return fmt::format("$'{}'", spelled_for_shell(word));
@@ -52,10 +48,6 @@ std::string shell_quoted(std::string_view word) {
     }
   }
   return text + "'";
-}
-
-std::string shell_quoted_path(std::string_view path) {
-  return shell_quoted(path.starts_with('-') ? fmt::format("./{}", path) : std::string(path));
 }
 
 }  // namespace prumo::bench

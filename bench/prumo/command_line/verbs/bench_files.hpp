@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "command_line/options/bench_options.hpp"
+#include "command_line/verbs/outputs.hpp"
+#include "results/results_file.hpp"
+#include "workers/worker_fleet.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace prumo::bench {
+
+/// The files that `prumo bench` writes.
+struct bench_files {
+  output_file results;
+  output_file table;
+  bool resumed = false;
+  nlohmann::json earlier;  ///< what is in `results` if the run is resumed
+
+  [[nodiscard]] bool take_standard_output() const { return results.is_standard_output() || table.is_standard_output(); }
+};
+
+/// Finds out about the files before anything is measured. \throws program_error, results_error
+[[nodiscard]] bench_files open_files(const bench_options& options);
+
+/// Begins the results of `run`, or continues those in the file.
+/// \throws program_error where the earlier run had another plan or other conditions, results_error
+[[nodiscard]] results_writer begin_results(const bench_options& options, bench_files& files, nlohmann::json run,
+                                           const worker_fleet& fleet);
+
+/// Writes the files at the end, and tells where the results are.
+class finished_files {
+ public:
+  /// Older files stay as they are if nothing was measured.
+  finished_files(const bench_files& files, const results_writer& writer, const nlohmann::json& document);
+
+  /// True if the file of results holds those of this run.
+  [[nodiscard]] bool has_results() const { return has_results_; }
+
+  /// Lines for the end of the table.
+  [[nodiscard]] const std::string& lines() const { return lines_; }
+
+  /// Prints what could not be written. \return the exit code of the command, which would have `code` otherwise
+  [[nodiscard]] exit_code tell(exit_code code) const { return writes_.tell(code); }
+
+ private:
+  closing_writes writes_;
+  bool has_results_ = false;
+  std::string lines_;
+};
+
+}  // namespace prumo::bench

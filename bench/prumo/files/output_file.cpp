@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "files/output_file.hpp"
+
+#include "files/file_descriptor.hpp"
+#include "files/file_identity.hpp"
+#include "files/replacement.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <thread>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+constexpr const char* refused = "cannot be written";
+
+/// A device that hands on what is written to it, or drops it as /dev/null is meant to. All others lose it (/dev/full)
+/// or are worth more than a table (a disk).
+bool is_fit_device(const std::string& path) {
+  if (!identify_output(path)) return true;  // /dev/null
+  const file_descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  return file && ::isatty(file.get()) == 1;
+}
+
+/// Opens a pipe as soon as it has a reader, who may start a little later than prumo.
+file_descriptor open_stream(const std::string& path) {
+  constexpr std::chrono::seconds limit(5);
+  constexpr std::chrono::milliseconds pause(20);
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    file_descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (file) {
+      ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+      return file;
+    }
+    if (errno != ENXIO) throw_system_error(path, refused, errno);
+    if (std::chrono::steady_clock::now() - begin >= limit) {
+      throw results_error(results_error::cause::io,
+                          fmt::format("{}: is a pipe from which nobody reads", sanitize(path)));
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+/// A folder that has vanished since the file was opened is no mistake of the user's.
+void replace_content(const std::string& target, std::string_view content) {
+  try {
+    replacement(target).put(content);
+  } catch (const results_error& error) {
+    throw results_error(results_error::cause::io, error.what());
+  }
+}
+
+void write_to_standard_output(std::string_view content) {
+  if (std::fflush(stdout) != 0 || !write_all(STDOUT_FILENO, content)) {
+    throw_system_error("standard output", refused, errno);
+  }
+}
+
+}  // namespace
+
+output_file::output_file(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  if (bench::is_standard_output(path_)) {
+    kind_ = kind::standard_output;
+    return;
+  }
+  target_ = follow_links(path_);
+  find_kind();
+  if (kind_ != kind::regular) return;
+  lock_ = file_lock(target_);
+  struct stat status{};
+  had_content_ = ::stat(target_.c_str(), &status) == 0 && status.st_size != 0;
+  losses_ = replacement(target_).losses();
+}
+
+void output_file::find_kind() {
+  kind_ = kind::regular;
+  struct stat status{};
+  if (::stat(target_.c_str(), &status) != 0) return;  // a new file
+  if (S_ISDIR(status.st_mode)) refuse_file(path_, "is a folder; name a file in it");
+  if (S_ISREG(status.st_mode)) {
+    if (::access(target_.c_str(), W_OK) != 0) throw_system_error(path_, refused, errno);
+    return;
+  }
+  kind_ = kind::stream;
+  if (S_ISFIFO(status.st_mode) || (S_ISCHR(status.st_mode) && is_fit_device(target_))) return;
+  refuse_file(path_, "is a device that does not keep what is written to it; name a file, a pipe or /dev/null");
+}
+
+void output_file::write(std::string_view content) const {
+  switch (kind_) {
+    case kind::none: return;
+    case kind::standard_output: write_to_standard_output(content); return;
+    case kind::regular: replace_content(target_, content); return;
+    case kind::stream: break;
+  }
+  const file_descriptor file = open_stream(target_);
+  if (!write_all(file.get(), content)) throw_system_error(path_, refused, errno);
+}
+
+}  // namespace prumo::bench

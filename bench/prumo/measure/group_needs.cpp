@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "measure/group_needs.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace prumo::bench {
+
+double group_needs::modest_sum() const {
+  constexpr double share_of_useful = 0.1;  // what the stopping rule asks for at least
+  constexpr double longest = 0.25;
+  double sum = 0;
+  for (const double seconds : useful) sum += std::min(share_of_useful * seconds, longest);
+  return sum;
+}
+
+group_needs needs_of(std::span<const planned_group> groups, const measure_options& options, const time_model& times,
+                     ceiling_store& ceilings) {
+  group_needs all;
+  std::set<std::string> probes;
+  std::vector<double> probes_useful;
+  for (const planned_group& group : groups) {
+    double common = 0;
+    // What it will count is not known yet.
+    for (const probe_need& need : ceilings.needs(group, nullptr)) {
+      const planned_group* probe = ceilings.describe(need, group);
+      if (probe == nullptr) continue;
+      const planned_case& planned = probe->cases.front();
+      const bool is_new = !ceilings.is_prepared(need.key) && probes.insert(need.key).second;
+      if (is_new) common += times.prepare_seconds(*probe, planned);
+      common += times.first_sample_seconds(*probe, planned);
+      probes_useful.push_back(useful_seconds(options, times.call_seconds(*probe, planned)));
+    }
+    const auto open = std::ranges::count_if(group.cases, [](const planned_case& it) { return !it.outcome; });
+    const bool is_first = group.process_run == 0;
+    if (open > 0 && is_first) common += times.count_seconds(group, group.cases.front(), options.count_limit);
+    for (const planned_case& it : group.cases) {
+      double least = 0;
+      double call = 0;
+      if (!it.outcome) {
+        call = times.call_seconds(group, it);
+        least = common / static_cast<double>(open) + times.prepare_seconds(group, it) +
+                times.first_sample_seconds(group, it) + times.release_seconds(group, it);
+        if (options.verify && is_first) least += times.verify_seconds(group, it, time_model::least_verify_budget);
+        all.useful.push_back(useful_seconds(options, call));
+      }
+      all.least.push_back(least);
+      all.calls.push_back(call);
+      all.least_sum += least;
+      all.calls_sum += call;
+    }
+  }
+  all.useful.insert(all.useful.end(), probes_useful.begin(), probes_useful.end());
+  return all;
+}
+
+}  // namespace prumo::bench
