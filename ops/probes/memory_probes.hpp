@@ -50,6 +50,9 @@ struct read_case final : probe_case<Exec> {
   }
 
   /// The sum of a part as long as a device has in the way with the fewest.
+  /// The parts are those of the way.
+  bool has_reference_for_each_implementation() const override { return true; }
+
   double reference_part_cost(const shape& extents, const parameters&) const override {
     std::int64_t fewest = entries_of(extents.at("n"));
     if constexpr (!on_host) {

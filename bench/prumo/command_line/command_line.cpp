@@ -90,6 +90,11 @@ requested_command read_command_line(std::span<const std::string> words) {
   app.get_formatter()->column_width(34);
   keep_line_breaks(*app.get_formatter());
   std::vector<std::string> rest(words.begin() + 2, words.end());
+  for (const std::string& word : rest) {
+    if (word.starts_with("--") && word.size() > 2 && word.find('=') == word.size() - 1) {
+      refuse(fmt::format("'{}' has an empty value; is a shell variable not set?", word));
+    }
+  }
   std::ranges::reverse(rest);
   try {
     app.parse(rest);

@@ -125,6 +125,16 @@ bool names_secret(std::string_view name) {
   return false;
 }
 
+bool is_in_user_name(unsigned char it) { return std::isalnum(it) != 0 || it == '.' || it == '_' || it == '-'; }
+
+/// True for `NAME=...` of a variable that is not recorded.
+bool sets_hidden_variable(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view name = word.substr(0, equals);
+  return is_variable_name(name) && !is_recorded_variable(name);
+}
+
 /// Goes over the words of a command and hides what may be a secret.
 class word_filter {
  public:
@@ -135,7 +145,7 @@ class word_filter {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const bool has_value = equals != std::string::npos;
-    if (has_value && is_variable_name(name) && !is_recorded_variable(name)) return name + '=' + std::string(hidden);
+    if (sets_hidden_variable(word)) return name + '=' + std::string(hidden);
     if (names_secret(name) && (has_value || name.starts_with('-'))) {
       hide_next_ = !has_value;
       return has_value ? name + '=' + std::string(hidden) : word;
@@ -148,8 +158,10 @@ class word_filter {
       }
       hide_next_ = word == "-i" || word == "-l";
       const std::size_t at = word.find('@');
-      if (at != std::string::npos && at > 0 && word.find_first_of("/:") > at)
+      if (at != std::string::npos && at > 0 &&
+          std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(at), is_in_user_name)) {
         return std::string(hidden) + word.substr(at);
+      }
     }
     return without_url_password(word);
   }
@@ -183,7 +195,9 @@ std::string recorded_text(std::string_view text) {
     const std::string word(text.substr(begin, at - begin));
     const char first = word.front();
     const bool quoted = word.size() > 2 && (first == '\'' || first == '"') && word.back() == first;
-    if (quoted && word.find_first_of(blanks) != std::string::npos) {
+    // If it begins with a variable, its value may have blanks.
+    const bool sets_variable = sets_hidden_variable(std::string_view(word).substr(1));
+    if (quoted && !sets_variable && word.find_first_of(blanks) != std::string::npos) {
       result += first + recorded_text(std::string_view(word).substr(1, word.size() - 2)) + first;
       continue;
     }

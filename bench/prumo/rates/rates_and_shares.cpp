@@ -2,7 +2,6 @@
 #include "rates/rates_and_shares.hpp"
 
 #include "results/result_fields.hpp"
-#include "results/share_interval.hpp"
 #include "statistics/time_interval.hpp"
 #include "terminal/units.hpp"
 

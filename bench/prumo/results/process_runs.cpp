@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/process_runs.hpp"
 
-#include "results/share_interval.hpp"
+#include "results/result_fields.hpp"
 #include "statistics/statistics.hpp"
 #include "statistics/time_interval.hpp"
 

