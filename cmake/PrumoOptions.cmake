@@ -18,6 +18,7 @@ option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt, too, for the matrix product on AMD
 option(PRUMO_LAUNCH_BY_KOKKOS "Launch kernels by Kokkos' policies on CUDA, too, as on all other devices: slower, to test that way"
        OFF
 )
+option(PRUMO_FUZZ "Build the fuzzers of the front-end and nothing else; needs Clang with libFuzzer, and no Kokkos" OFF)
 set(PRUMO_SANITIZE "" CACHE STRING "Sanitizers to compile with, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/protocol/parse_json.hpp>
 #include <prumo/serving/server.hpp>
 
 #include <cerrno>
@@ -79,10 +80,12 @@ std::string answer_line(request_handler& handler, std::string_view line, bool& q
     answer = refusal(error_kind::usage, "the line is longer than " + std::to_string(longest_line) + " bytes");
   } else {
     try {
-      const json request = json::parse(line);
+      const auto request = parse_json<json>(line);
       if (request.is_object() && request.contains("id")) id = request.at("id");
       answer = answer_request(handler, request, quit);
-    } catch (const json::parse_error& malformed) {
+    } catch (const json_too_deep& malformed) {
+      answer = refusal(error_kind::usage, std::string("the line is ") + malformed.what());
+    } catch (const json::exception& malformed) {
       answer = refusal(error_kind::usage, std::string("the line is not JSON: ") + malformed.what());
     }
   }

@@ -23,6 +23,9 @@ SOURCES = CPP + (".cmake", ".py", ".bash", ".sh")
 PROGRAM_LIBRARIES = re.compile(r"^(CLI/|nlohmann/|fmt/|spdlog/|boost/)")
 LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# All that the front-end prints passes one function, which keeps control characters from the terminal.
+PRINTS = re.compile(r"\b(fmt::print|std::(cout|cerr|f?printf|puts|fputs|fwrite))\b")
+PRINTER = "bench/prumo/terminal/standard_output.cpp"
 # A folder may include the public headers of the layers before it and of itself.
 LAYERS = ("core", "backends", "ops")
 # Beside backends and ops: what workers know of a machine, which operations do without.
@@ -123,6 +126,10 @@ def check_file(root, name, owners):
     if path.suffix == ".hpp" and "#pragma once" not in text:
         yield f"{name}: a header without #pragma once"
     yield from check_includes(name, text, owners)
+    if name.startswith("bench/prumo/") and not is_test(name) and name != PRINTER:
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            if PRINTS.search(line):
+                yield f"{name}:{number}: text for people is printed by print_output() and print_error() of terminal/standard_output.hpp"
     if name.split("/")[0] in LAYERS + BESIDE:
         for number, line in enumerate(without_comments(text).splitlines(), 1):
             if LAMBDA.search(line):
@@ -254,6 +261,7 @@ def self_test():
         "bench/prumo/x.cpp": (line + "#include <Kokkos_Core.hpp>\n", "front-end"),
         "bench/prumo/y.cpp": (line + "#include <prumo/a.hpp>\n", "belongs to core"),
         "bench/prumo/z.cpp": (line + "#include <prumo/serving/server.hpp>\n", "belongs to bench/serving"),
+        "bench/prumo/plan.cpp": (line + "void f() { std::cout << 1; }\n", "print_output"),
         "bench/prumo/statistics/x.cpp": (line + '#include "workers/w.hpp"\n', "stands before workers/"),
         "bench/prumo/plan/x.cpp": (line, "26 sources of its own"),
         "bench/prumo/attic/x.cpp": (line, "no place in the order"),

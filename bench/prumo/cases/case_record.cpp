@@ -93,8 +93,10 @@ void case_record::end(const std::string& status, const std::string& reason) {
 void case_record::end_refused(const std::string& kind, const std::string& message) {
   if (kind == "unsupported") {
     end("unsupported", message);
-  } else if (kind == "skipped" || kind == "memory") {
+  } else if (kind == "skipped") {
     end("skipped", message);
+  } else if (kind == "memory") {
+    end("skipped", fmt::format("{}: {}", too_little_memory, message));
   } else {
     end("failed", message);
   }

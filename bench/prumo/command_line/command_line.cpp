@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace prumo::bench {
@@ -72,19 +74,16 @@ void keep_line_breaks(Formatter& formatter) {
 
 }  // namespace
 
-exit_code run_command_line(std::span<const std::string> words) {
+requested_command read_command_line(std::span<const std::string> words) {
   const std::string name = words.size() > 1 ? words[1] : std::string("--help");
-  const auto answer = [](const std::string& text) {
-    print_output(text);
-    return exit_code::done;
-  };
+  const auto answer = [](std::string text) { return requested_command{nullptr, std::move(text)}; };
   if (name == "--version" || name == "-V") return answer(fmt::format("prumo {}\n", program_version()));
   if (name == "--list") return answer(verbs_list(""));
   if (name == "--help" || name == "-h" || name == "help") return answer(program_help());
   const verb& chosen = find_verb(name);
 
   CLI::App app(paragraph(chosen.description, {}), "prumo " + name);
-  const std::unique_ptr<verb_call> call = chosen.call();
+  std::unique_ptr<verb_call> call = chosen.call();
   app.group("");
   call->add_options(app);
   app.footer(std::string(chosen.examples));
@@ -106,7 +105,14 @@ exit_code run_command_line(std::span<const std::string> words) {
   } catch (const CLI::ParseError& error) {
     refuse(fmt::format("{}; `prumo {} --help` explains the options", error.what(), name));
   }
-  return call->run(std::vector<std::string>(words.begin(), words.end()));
+  return {std::move(call), {}};
+}
+
+exit_code run_command_line(std::span<const std::string> words) {
+  const requested_command command = read_command_line(words);
+  if (command.call) return command.call->run(std::vector<std::string>(words.begin(), words.end()));
+  print_output(command.answer);
+  return exit_code::done;
 }
 
 }  // namespace prumo::bench

@@ -189,7 +189,7 @@ std::string dump_comparison(const comparison& of, const comparison_view& view,
                           {"side", it.side.empty() ? ordered_json() : ordered_json(it.side)},
                           {"reason", it.reason}}));
   }
-  return text + list_of_lines("without_partner", lines) + "\n}\n";
+  return sanitize(text + list_of_lines("without_partner", lines) + "\n}\n", "\n");
 }
 
 std::string comparison_csv(const comparison& of) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "terminal/text.hpp"
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -8,14 +10,14 @@
 namespace prumo::bench {
 
 /// A results file that cannot be read or written. The message names the file, what is wrong where, and what
-/// to do.
+/// to do; it is sanitised.
 class results_error : public std::runtime_error {
  public:
   enum class cause {
     input,  ///< the file's content, or what was asked for, is wrong (exit code 2)
     io      ///< the machine refuses: permission, full disk (exit code 3)
   };
-  results_error(cause why, const std::string& message) : std::runtime_error(message), why_(why) {}
+  results_error(cause why, const std::string& message) : std::runtime_error(sanitize(message)), why_(why) {}
   [[nodiscard]] cause why() const noexcept { return why_; }
 
  private:

@@ -5,6 +5,7 @@
 #include "measure/power_states.hpp"
 #include "measure/time_shares.hpp"
 #include "results/process_runs.hpp"
+#include "results/result_fields.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
@@ -252,6 +253,8 @@ run_outcome scheduler::run(const bench_plan& plan, bool sizes_chosen,
   outcome.kept = kept_;
   for (const json& result : writer_.results()) {
     if (result.at("status") == "failed") ++(result.at("verified") == false ? outcome.wrong : outcome.failed);
+    if (result.at("status") == "ok") ++outcome.measured;
+    if (lacked_memory(result)) ++outcome.lacking_memory;
   }
   progress_.clear();
   ceilings_.release(true);

@@ -21,9 +21,11 @@ namespace prumo::bench {
 
 /// The outcome of a run.
 struct run_outcome {
-  std::size_t wrong = 0;   ///< cases whose verification failed
-  std::size_t failed = 0;  ///< other failed cases
-  std::size_t kept = 0;    ///< cases that a resumed file had already
+  std::size_t wrong = 0;           ///< cases whose verification failed
+  std::size_t failed = 0;          ///< other failed cases
+  std::size_t measured = 0;        ///< cases with times
+  std::size_t lacking_memory = 0;  ///< cases that do not fit into memory
+  std::size_t kept = 0;            ///< cases that a resumed file had already
 };
 
 /// Measures a plan group by group within its time budget and keeps the results file up to date.

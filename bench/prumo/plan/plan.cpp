@@ -29,9 +29,10 @@ std::optional<settled_outcome> memory_outcome(const planned_group& group, const 
   if (!available) available = number_of(field(device.entry, "/facts/memory_bytes"));
   if (!available || group.footprint_bytes <= *available) return std::nullopt;
   return settled_outcome{
-      "skipped", fmt::format("{} needs {} of memory ({:.0f} bytes), but {} has {} ({:.0f} bytes)", group.op,
-                             format_bytes(static_cast<std::uint64_t>(group.footprint_bytes)), group.footprint_bytes,
-                             device.id, format_bytes(static_cast<std::uint64_t>(*available)), *available)};
+      "skipped",
+      fmt::format("{}: {} needs {} of memory ({:.0f} bytes), but {} has {} ({:.0f} bytes)", too_little_memory, group.op,
+                  format_bytes(static_cast<std::uint64_t>(group.footprint_bytes)), group.footprint_bytes, device.id,
+                  format_bytes(static_cast<std::uint64_t>(*available)), *available)};
 }
 
 /// Adds the cases of one device: implementations x data x host memory x cache state x dispatch. Calls with transfers
@@ -122,10 +123,12 @@ void refuse_if_nothing_fits(const bench_plan& plan) {
       ++settled;
     }
   }
-  if (settled > 0) {
-    throw program_error(exit_code::machine_cannot,
-                        fmt::format("no case fits into memory: {}; choose a smaller --size", reason));
+  if (settled == 0) return;
+  if (!reason.starts_with(too_little_memory)) {
+    throw program_error(exit_code::machine_cannot, fmt::format("nothing can be measured: {}", reason));
   }
+  throw program_error(exit_code::machine_cannot, fmt::format("no case fits into memory{}; choose a smaller --size",
+                                                             reason.substr(too_little_memory.size())));
 }
 
 /// Finds, for each operation, type, layout, mode and device with a memory of its own, the largest that can be measured.

@@ -3,6 +3,7 @@
 
 #include "reports/result_cells.hpp"
 #include "results/result_fields.hpp"
+#include "terminal/shell_words.hpp"
 #include "terminal/text_table.hpp"
 #include "workers/worker_discovery.hpp"
 
@@ -149,10 +150,10 @@ std::string command_of(const compared_case& it) {
   for (const auto& [axis, extent] : it.own->at("shape").items()) {
     shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", axis, extent.dump());
   }
-  const auto text = [&](const char* name) { return text_of(it.own->at(name)); };
-  const std::string peer = it.peer == nullptr ? "" : " --peers " + text_of(it.peer->at("device"));
+  const auto text = [&](const char* name) { return shell_quoted(text_of(it.own->at(name))); };
+  const std::string peer = it.peer == nullptr ? "" : " --peers " + shell_quoted(text_of(it.peer->at("device")));
   return fmt::format("prumo bench --device {}{} --op {} --shape {} --dtype {} --cache {} --data {}", text("device"),
-                     peer, text("op"), shape, text("dtype"), text("cache"), text("data"));
+                     peer, text("op"), shell_quoted(shape), text("dtype"), text("cache"), text("data"));
 }
 
 std::string worst_cases(const std::map<op_key, compared_op>& ops, const text_style& style) {

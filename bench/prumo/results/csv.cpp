@@ -2,6 +2,7 @@
 #include "results/csv.hpp"
 
 #include "results/result_fields.hpp"
+#include "terminal/text.hpp"
 
 #include <array>
 #include <map>
@@ -95,7 +96,7 @@ std::string joined(const json& texts) {
 std::string csv_field(std::string_view text) {
   std::string value;
   if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) value = "'";
-  value += text;
+  value += sanitize(text, "\t\r\n");
   if (value.find_first_of(",\"\r\n") == std::string::npos) return value;
   std::string quoted = "\"";
   for (const char c : value) {

@@ -3,6 +3,7 @@
 
 #include "files/results_error.hpp"
 #include "terminal/text.hpp"
+#include <prumo/protocol/parse_json.hpp>
 
 #include <fmt/format.h>
 
@@ -13,8 +14,6 @@ namespace prumo::bench {
 namespace {
 
 using nlohmann::json;
-
-constexpr int deepest = 64;  // of nested values
 
 /// Line and column, from one, of a byte offset, from zero.
 std::pair<std::size_t, std::size_t> place_of(std::string_view text, std::size_t offset) {
@@ -29,8 +28,6 @@ std::pair<std::size_t, std::size_t> place_of(std::string_view text, std::size_t 
   return {line, std::min(offset, text.size()) - start + 1};
 }
 
-struct too_deep {};
-
 }  // namespace
 
 json parse_json(std::string_view text, std::string_view name) {
@@ -38,13 +35,9 @@ json parse_json(std::string_view text, std::string_view name) {
   const auto last = text.find_last_not_of(blanks);
   if (last == std::string_view::npos) refuse_file(name, "is empty, so it is no results file");
   try {
-    const auto limit_depth = [](int depth, json::parse_event_t, json&) {
-      if (depth > deepest) throw too_deep();
-      return true;
-    };
-    return json::parse(text, limit_depth);
-  } catch (const too_deep&) {
-    refuse_file(name, fmt::format("is nested more than {} levels deep; it is no results file of prumo", deepest));
+    return protocol::parse_json<json>(text);
+  } catch (const protocol::json_too_deep& error) {
+    refuse_file(name, fmt::format("is {}; it is no results file of prumo", error.what()));
   } catch (const json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;  // the library counts from one
     const auto [line, column] = place_of(text, offset);

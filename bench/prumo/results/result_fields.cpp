@@ -27,6 +27,11 @@ const json& field(const json& value, const char* pointer) {
   return *found;
 }
 
+bool lacked_memory(const nlohmann::json& result) {
+  return text_of(field(result, "/status")) == "skipped" &&
+         text_of(field(result, "/reason")).starts_with(too_little_memory);
+}
+
 std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
 
 std::optional<double> number_of(const json& value) {

@@ -5,9 +5,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prumo::bench {
+
+/// The beginning of the reason of a result that was skipped because memory is short, whoever noticed it.
+inline constexpr std::string_view too_little_memory = "too little memory";
+
+/// Whether a result was skipped for that reason.
+[[nodiscard]] bool lacked_memory(const nlohmann::json& result);
 
 /// A field of nested objects by its path (`/time_s/median`), null where it is absent.
 [[nodiscard]] const nlohmann::json& field(const nlohmann::json& value, const char* pointer);

@@ -218,7 +218,7 @@ std::string dump_document(const json& run, const json& devices, const std::vecto
 std::string dump_results(const json& document) {
   std::vector<std::string> lines;
   for (const json& result : document.at("results")) lines.push_back(dump_result_line(result));
-  return dump_document(document.at("run"), document.at("devices"), lines);
+  return sanitize(dump_document(document.at("run"), document.at("devices"), lines), "\n");
 }
 
 }  // namespace prumo::bench

@@ -89,6 +89,7 @@ interrupt_guard::~interrupt_guard() {
   ::close(wake_pipe[0]);
   ::close(wake_pipe[1]);
   wake_pipe = {-1, -1};
+  requested.store(false);
 }
 
 bool interrupt_requested() noexcept { return requested.load(); }

@@ -24,7 +24,7 @@ class interrupt_guard {
   interrupt_guard& operator=(const interrupt_guard&) = delete;
 };
 
-/// True from the first such signal on.
+/// True from the first such signal on, while the guard lives.
 [[nodiscard]] bool interrupt_requested() noexcept;
 
 /// A descriptor that becomes readable with the first such signal, for poll(); -1 without a guard. It is never read,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "terminal/text.hpp"
+
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -16,13 +19,21 @@ enum class exit_code : int {
   interrupted = 130    ///< SIGINT or SIGTERM; the results file is valid
 };
 
-/// Ends the program with a message for the user, which names the thing and the remedy, and an exit code.
+/// Ends the program with a message for the user, which names the thing and the remedy, and an exit code. The message is
+/// sanitised, whatever names from files, workers or arguments it holds. It is one line; `lines` are those below it.
 class program_error : public std::runtime_error {
  public:
-  program_error(exit_code code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  program_error(exit_code code, const std::string& message, std::span<const std::string> lines = {})
+      : std::runtime_error(joined(message, lines)), code_(code) {}
   [[nodiscard]] exit_code code() const noexcept { return code_; }
 
  private:
+  static std::string joined(const std::string& message, std::span<const std::string> lines) {
+    std::string text = sanitize(message);
+    for (const std::string& line : lines) text += '\n' + sanitize(line);
+    return text;
+  }
+
   exit_code code_;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/standard_output.hpp"
 
+#include "terminal/text.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <string>
 #include <unistd.h>
 
 namespace prumo::bench {
@@ -38,7 +41,8 @@ void prepare_standard_streams() {
   }
 }
 
-void print_output(std::string_view text) {
+void print_output(std::string_view lines) {
+  const std::string text = sanitize_lines(lines);
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) remember(errno);
 }
@@ -49,6 +53,9 @@ int standard_output_error() noexcept {
   return first_error;
 }
 
-void print_error(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
+void print_error(std::string_view lines) {
+  const std::string text = sanitize_lines(lines);
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 }  // namespace prumo::bench

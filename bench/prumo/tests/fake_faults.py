@@ -2,7 +2,7 @@
 """The faults of fake_worker.py, WHERE=WHAT.
 
 WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
-WHAT is one of ENDS, PAUSES, TEXTS or CHANGES, or error:KIND.
+WHAT is one of ENDS, PAUSES, TEXTS, ADDITIONS or CHANGES, or error:KIND.
 """
 import json
 import os
@@ -53,7 +53,27 @@ def close_silently():
     time.sleep(3600)
 
 
+def die_while_a_child_holds_the_pipes():
+    if os.fork() == 0:
+        time.sleep(3600)
+    complain_and_exit("the fake worker left a child behind", 9)
+
+
+def flood_errors():
+    while True:
+        os.write(2, b"x" * 4096)
+
+
+def write_slowly():
+    while True:
+        os.write(1, b" ")
+        time.sleep(0.01)
+
+
 ENDS = {
+    "orphan": die_while_a_child_holds_the_pipes,
+    "flood": flood_errors,
+    "drip": write_slowly,
     "die": lambda: complain_and_exit("the fake worker was told to die", 7),
     "unavailable": lambda: complain_and_exit("there is no driver for the device", 3),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
@@ -62,6 +82,8 @@ ENDS = {
 }
 PAUSES = {"hang": 3600, "slow": 0.3}  # seconds, and then the answer
 TEXTS = {"garbage": "Intel MKL WARNING: this is no JSON", "not_an_object": "[1, 2]"}
+# Text in front of the end of the answer.
+ADDITIONS = {"deep": ', "deep": ' + "[" * 200000 + "]" * 200000}
 # What differs in the answer; None: the field is not there.
 CHANGES = {
     "wrong_id": lambda answer: {"id": answer["id"] + 1000},
@@ -71,6 +93,7 @@ CHANGES = {
     "missing_cases": lambda answer: {"cases": None},
     "missing": lambda answer: dict.fromkeys(answer.keys() - {"id", "ok"}),
     "wrong": lambda answer: {"verified": False, "error": 3.5, "message": "entry 17 is 2, expected 1"},
+    "escapes": lambda answer: {"verified": False, "error": 3.5, "message": "no\x1b[2J\u202e"},
     "liar": lambda answer: {"verified": True, "error": 3.5},
     "bad_count": lambda answer: {"counted": {"total": 5, "source": "a guess"}},
     "bad_facts": lambda answer: {"device": dict(answer["device"], peaks=[{"unit": "horse"}])},
@@ -86,6 +109,8 @@ def play(what, answer):
         return None
     if what in TEXTS:
         return TEXTS[what]
+    if what in ADDITIONS:
+        return json.dumps(answer)[:-1] + ADDITIONS[what] + "}"
     if what in CHANGES:
         changes = CHANGES[what](answer)
         kept = {name: value for name, value in answer.items() if name not in changes}

@@ -5,7 +5,7 @@
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--slow-sustained FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
-                   [--always-recorded] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
+                   [--always-recorded] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
 
 With --slow-sustained, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
 device is at its power limit then.
@@ -124,7 +124,7 @@ class Worker:
                            "versions": {"python": "3", "blas": self.options.blas}, "build": self.build(), "pid": os.getpid(),
                            "environment": self.environment(), "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
-                             "name": "A device that is not there", "threads": self.threads if self.host else None}
+                             "name": self.options.device_name, "threads": self.threads if self.host else None}
                             for i in range(self.options.devices)],
                 "cases": self.cases + newer}
 
@@ -161,7 +161,7 @@ class Worker:
             peaks.append({"unit": "memory", "dtype": None, "accumulator": None, "value": 3e10, "clock": "max",
                           "clock_mhz": 3200.0, "source": "made up"})
         return {"device": {"id": request["device"], "backend": self.options.backend,
-                           "name": "A device that is not there", "threads": self.threads if self.host else None,
+                           "name": self.options.device_name, "threads": self.threads if self.host else None,
                            "facts": {"memory_bytes": self.options.memory, "memory_available_bytes": None,
                                      "clock_measured_mhz": 3000.0 if self.host else None,
                                      "clock_max_mhz": None if self.host else MAX_CLOCK, "cache_llc_bytes": 4 << 20,
@@ -365,6 +365,8 @@ def main():
     parser.add_argument("--without-parameter", dest="without_parameters", action="append", default=[],
                         help="a parameter that this release has not got yet")
     parser.add_argument("--always-recorded", action="store_true", help="it knows no single calls")
+    parser.add_argument("--device-name", default="A device that is not there",
+                        type=lambda text: text.encode().decode("unicode_escape"), help="may hold \\x1b, \\u202e, ...")
     parser.add_argument("--log")
     parser.add_argument("--once")
     parser.add_argument("--fault", dest="faults", action="append", default=[], type=lambda t: tuple(t.split("=", 1)))

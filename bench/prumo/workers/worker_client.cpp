@@ -3,6 +3,7 @@
 
 #include "terminal/text.hpp"
 #include "terminal/units.hpp"
+#include <prumo/protocol/parse_json.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <tuple>
+#include <utility>
 
 namespace prumo::bench {
 namespace {
@@ -22,6 +24,11 @@ constexpr double patience = 60;
 constexpr std::string_view same_release = "use a worker and a prumo of the same release";
 /// How much longer than expected work may take before the worker counts as hung.
 constexpr double slack = 20;
+
+worker_process::clock::time_point after(double seconds) {
+  return worker_process::clock::now() +
+         std::chrono::duration_cast<worker_process::clock::duration>(std::chrono::duration<double>(seconds));
+}
 
 std::string quote(std::string_view line) {
   constexpr std::size_t longest = 160;
@@ -82,7 +89,7 @@ void worker_client::start() {
   how.forward_errors = options_.forward_errors;
   process_ = std::make_unique<worker_process>(launch_.command, how);
   try {
-    send("hello", protocol::write_message(protocol::hello_request{}));
+    std::ignore = send("hello", protocol::write_message(protocol::hello_request{}), worker_process::clock::now());
   } catch (const process_error&) {
     // The end of its output, which greet() reads, says more.
   }
@@ -109,7 +116,8 @@ const protocol::hello_answer& worker_client::greet() {
   } catch (const process_error& error) {
     fail(worker_failure::reason::cannot_start, error.what());
   }
-  read_greeting(exchange("hello", options_.time_limit.value_or(patience)));
+  const double limit = options_.time_limit.value_or(patience);
+  read_greeting(read_answer("hello", limit, after(limit)));
   greeted_ = true;
   failed_starts_ = 0;
   return *hello_;
@@ -158,15 +166,13 @@ std::string worker_client::describe_lack(std::string_view requests) const {
   return fmt::format("{} lacks {} of the worker protocol: {}", called(), requests, same_release);
 }
 
-void worker_client::send(std::string_view name, const json& fields) {
+bool worker_client::send(std::string_view name, const json& fields, worker_process::clock::time_point deadline) {
   json message = {{"id", ++last_id_}, {"request", name}};
   message.update(fields);
-  process_->write_line(message.dump(-1, ' ', false, json::error_handler_t::replace));
+  return process_->write_line(message.dump(-1, ' ', false, json::error_handler_t::replace), deadline);
 }
 
-json worker_client::exchange(std::string_view name, double limit) {
-  const auto deadline = worker_process::clock::now() + std::chrono::duration_cast<worker_process::clock::duration>(
-                                                           std::chrono::duration<double>(limit));
+json worker_client::read_answer(std::string_view name, double limit, worker_process::clock::time_point deadline) {
   std::optional<std::string> line;
   try {
     line = process_->read_line(deadline);
@@ -180,11 +186,17 @@ json worker_client::exchange(std::string_view name, double limit) {
     fail(worker_failure::reason::hung,
          fmt::format("did not answer '{}' within {} and was ended", name, format_duration(limit)));
   }
-  const json answer = json::parse(*line, nullptr, false);
   const auto lied = [&](const std::string& what) {
     fail(worker_failure::reason::lied, fmt::format("answered '{}' with {}: {}", name, what, quote(*line)));
   };
-  if (answer.is_discarded()) lied("a line that is not JSON");
+  json answer;
+  try {
+    answer = protocol::parse_json<json>(*line);
+  } catch (const protocol::json_too_deep& error) {
+    lied(fmt::format("a line that is {}", error.what()));
+  } catch (const json::exception&) {
+    lied("a line that is not JSON");
+  }
   if (!answer.is_object()) lied("no JSON object");
   if (!answer.contains("id") || answer.at("id") != json(last_id_)) {
     lied(fmt::format("another id than {}", last_id_));
@@ -207,12 +219,19 @@ template <class Message>
 json worker_client::request(std::string_view name, const Message& message, double limit) {
   greet();
   if (!has(name)) throw request_refused("unsupported", describe_lack(fmt::format("'{}'", name)));
+  limit = options_.time_limit.value_or(limit);
+  const auto deadline = after(limit);
+  bool sent = false;
   try {
-    send(name, protocol::write_message(message));
+    sent = send(name, protocol::write_message(message), deadline);
   } catch (const process_error& error) {
     fail(worker_failure::reason::died, fmt::format("{} before '{}'", error.what(), name));
   }
-  return exchange(name, options_.time_limit.value_or(limit));
+  if (!sent) {
+    fail(worker_failure::reason::hung,
+         fmt::format("did not read '{}' within {} and was ended", name, format_duration(limit)));
+  }
+  return read_answer(name, limit, deadline);
 }
 
 nlohmann::json worker_client::device(const std::string& device, bool clocks) {
@@ -261,7 +280,7 @@ void worker_client::release(std::int64_t case_id) { request("release", protocol:
 void worker_client::quit() noexcept {
   if (!process_) return;
   try {
-    send("quit", json::object());
+    std::ignore = send("quit", json::object(), worker_process::clock::now());
   } catch (...) {
     // It is ended below, whether it listens or not.
   }

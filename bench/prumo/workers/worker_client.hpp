@@ -133,10 +133,13 @@ class worker_client {
  private:
   template <class Message>
   protocol::json request(std::string_view name, const Message& message, double limit);
-  protocol::json exchange(std::string_view name, double limit);
+  /// `limit` is the whole time that was allowed, for messages.
+  protocol::json read_answer(std::string_view name, double limit, worker_process::clock::time_point deadline);
   void read_greeting(const protocol::json& answer);
   void start();
-  void send(std::string_view name, const protocol::json& fields);
+  /// False: the worker has not read it by the deadline.
+  [[nodiscard]] bool send(std::string_view name, const protocol::json& fields,
+                          worker_process::clock::time_point deadline);
   /// Its name in messages: `worker 'openmp'`, `worker 'openmp' with 4 threads`.
   [[nodiscard]] std::string called() const;
   [[nodiscard]] std::string describe_lack(std::string_view requests) const;

@@ -33,13 +33,14 @@ bool is_executable_file(const fs::path& file) {
   return fs::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
 }
 
-/// Workers of one folder by name; several programs find the same order everywhere.
-std::map<std::string, fs::path> workers_in(const fs::path& folder) {
+/// Workers of one folder by name; several programs find the same order everywhere. With `broken` those that are no
+/// programs: links to nothing, files without the permission.
+std::map<std::string, fs::path> workers_in(const fs::path& folder, bool broken = false) {
   std::map<std::string, fs::path> found;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string file = entry.path().filename().string();
-    if (!file.starts_with(worker_prefix) || !is_executable_file(entry.path())) continue;
+    if (!file.starts_with(worker_prefix) || is_executable_file(entry.path()) == broken) continue;
     const std::string name = file.substr(worker_prefix.size());
     if (!name.empty() && name.find('.') == std::string::npos) found.emplace(name, entry.path());
   }
@@ -228,6 +229,12 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
       if (!is_own_backend(name)) peers.insert(name);
       const bool wanted = options.search || (!is_own_backend(name) && is_asked_for(name, options));
       if (wanted && !known(name)) workers.push_back({name, {path.string()}});
+    }
+  }
+  // One of prumo's own that cannot be run is started all the same, so that its devices do not just vanish.
+  for (const std::string& folder : options.folders) {
+    for (const auto& [name, path] : workers_in(folder, true)) {
+      if (options.search && is_own_backend(name) && !known(name)) workers.push_back({name, {path.string()}});
     }
   }
   for (const auto& [peer, folder] : in_python) {

@@ -50,8 +50,8 @@ void prepare_environment(const std::vector<std::string>& folders);
 /// \throws program_error (wrong usage), which says where it looked
 [[nodiscard]] std::vector<worker_launch> find_other_build(const std::string& path);
 
-/// The workers to start: executable files `prumo-worker-NAME` in the folders, named workers, peers in Python that are
-/// asked for, and the workers of another build.
+/// The workers to start: executable files `prumo-worker-NAME` in the folders (prumo's own even if they are not
+/// executable), named workers, peers in Python that are asked for, and the workers of another build.
 /// \throws program_error (wrong usage) for an unreadable NAME=COMMAND, a name given twice, or a peer that does not
 /// exist
 [[nodiscard]] std::vector<worker_launch> discover_workers(const worker_options& options);

@@ -52,12 +52,12 @@ void worker_fleet::start() {
       for (const protocol::device_summary& summary : hello.devices) add_device(index, hello, summary);
       add_warnings(worker, hello);
     } catch (const worker_failure& failure) {
-      const bool explained = failure.why() == worker_failure::reason::unavailable && !failure.said().empty();
-      unusable_[index] = {explained ? failure.said() : failure.what(), failure.what()};
+      const bool broken = failure.why() != worker_failure::reason::unavailable;
+      unusable_[index] = {broken || failure.said().empty() ? failure.what() : failure.said(), failure.what(), broken};
       notes_.emplace_back(failure.what());
     } catch (const request_refused& refusal) {
       const std::string note = fmt::format("worker '{}' refused to start: {}", worker.name(), refusal.what());
-      unusable_[index] = {refusal.what(), note};
+      unusable_[index] = {refusal.what(), note, true};
       notes_.push_back(note);
     }
   }
@@ -117,29 +117,49 @@ bool worker_fleet::is_wanted(const fleet_device& device, std::span<const std::st
          (!device.peer || device.of_other_build || std::ranges::find(named_workers, worker) != named_workers.end());
 }
 
+fleet_device worker_fleet::missing_device(std::size_t worker, const std::string& id, const std::string& why) const {
+  fleet_device device;
+  device.id = device.own_id = id;
+  device.worker = worker;
+  device.peer = !is_own_backend(workers_[worker].name());
+  device.summary.backend = id.substr(0, id.find(':'));
+  device.missing = why;
+  device.entry = blank_entry(device);
+  return device;
+}
+
 std::optional<fleet_device> worker_fleet::explain_missing(const std::string& asked) const {
   for (std::size_t index = 0; index < workers_.size(); ++index) {
     const std::string& name = workers_[index].name();
     if (is_own_backend(name) || !names_peer(asked, name)) continue;
-    fleet_device device;
-    device.id = device.own_id = asked;
-    device.worker = index;
-    device.peer = true;
-    device.summary.backend = asked.substr(0, asked.find(':'));
     if (const auto why = unusable_.find(index); why != unusable_.end()) {
-      device.missing = why->second.why;
-    } else {
-      std::vector<std::string> known;
-      for (const fleet_device& it : devices_) {
-        if (it.worker == index) known.push_back(it.own_id);
-      }
-      device.missing =
-          fmt::format("{} reaches no device '{}' here; it reaches: {}", name, asked, fmt::join(known, ", "));
+      return missing_device(index, asked, why->second.why);
     }
-    device.entry = blank_entry(device);
-    return device;
+    std::vector<std::string> known;
+    for (const fleet_device& it : devices_) {
+      if (it.worker == index) known.push_back(it.own_id);
+    }
+    return missing_device(
+        index, asked,
+        fmt::format("{} reaches no device '{}' here; it reaches: {}", name, asked, fmt::join(known, ", ")));
   }
   return std::nullopt;
+}
+
+/// Workers that the user named, and prumo's own, which belong to every run whose filters do not leave them out.
+std::vector<fleet_device> worker_fleet::broken_workers(std::span<const std::string> filters,
+                                                       std::span<const std::string> named_workers) const {
+  const bool every = filters.empty() || std::ranges::find(filters, "all") != filters.end();
+  std::vector<fleet_device> found;
+  for (const auto& [index, failed] : unusable_) {
+    const std::string& name = workers_[index].name();
+    if (workers_[index].how_launched().of_other_build) continue;
+    const bool named = std::ranges::find(named_workers, name) != named_workers.end();
+    if (named || (every && failed.broken && is_own_backend(name))) {
+      found.push_back(missing_device(index, name, failed.why));
+    }
+  }
+  return found;
 }
 
 void worker_fleet::select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers,
@@ -152,12 +172,16 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
     }
     for (const auto& [index, why] : unusable_) asked.push_back(workers_[index].name());
   }
-  std::vector<fleet_device> missing;
+  std::vector<fleet_device> missing = broken_workers(filters, named_workers);
+  for (const fleet_device& it : missing) absent_.push_back(it.id);
   for (const std::string& name : asked) {
     const auto found = [&](const fleet_device& it) { return it.id == name || matches(it, name); };
     if (std::ranges::any_of(devices_, found) || std::ranges::any_of(missing, found)) continue;
     if (auto explained = explain_missing(name)) {
       missing.push_back(std::move(*explained));
+      const bool by_name =
+          std::ranges::find(filters, name) != filters.end() || std::ranges::find(peers, name) != peers.end();
+      if (by_name) absent_.push_back(name);
       continue;
     }
     if (std::ranges::find(filters, name) == filters.end() || devices_.empty()) continue;
@@ -168,8 +192,10 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
     throw program_error(exit_code::machine_cannot, message);
   }
   const auto unwanted = [&](const fleet_device& it) { return !is_wanted(it, filters, named_workers, peers); };
-  // Where there are none but peers, they are what is measured.
-  const bool only_peers = filters.empty() && peers.empty() && std::ranges::all_of(devices_, unwanted);
+  // Where prumo has no worker of its own, peers are what is measured.
+  const bool only_peers =
+      filters.empty() && peers.empty() && std::ranges::all_of(devices_, unwanted) &&
+      std::ranges::none_of(workers_, [](const worker_client& it) { return is_own_backend(it.name()); });
   if (!only_peers) drop_devices(unwanted);
   if (devices_.empty()) {
     std::string message = "no device to measure: ";
@@ -177,7 +203,7 @@ void worker_fleet::select_devices(std::span<const std::string> filters, std::spa
       message +=
           "there is no worker program (prumo-worker-...) beside prumo, in ../libexec/prumo or in "
           "PRUMO_WORKER_PATH; build one, or name one with --worker NAME=COMMAND";
-    } else if (!missing.empty()) {
+    } else if (!missing.empty() && missing.front().peer) {
       message += missing.front().missing;
     } else {
       message += fmt::format("{}", fmt::join(notes_, "; "));
@@ -202,10 +228,12 @@ void worker_fleet::drop_devices(const std::function<bool(const fleet_device&)>& 
 void worker_fleet::match_builds() {
   std::vector<std::string> own;
   std::vector<std::string> other;
-  for (const fleet_device& it : devices_) (it.of_other_build ? other : own).push_back(it.own_id);
+  for (const fleet_device& it : devices_) {
+    if (it.missing.empty()) (it.of_other_build ? other : own).push_back(it.own_id);
+  }
   const auto alone = [&](const fleet_device& it) {
     // A second worker's device of the same name, `openmp:0@old`, is none of the two builds.
-    if (!it.of_other_build && it.id != it.own_id) return true;
+    if (!it.missing.empty() || (!it.of_other_build && it.id != it.own_id)) return true;
     return std::ranges::find(it.of_other_build ? own : other, it.own_id) == (it.of_other_build ? own : other).end();
   };
   if (std::ranges::all_of(devices_, alone)) {
@@ -218,10 +246,13 @@ void worker_fleet::match_builds() {
   }
   for (const fleet_device& it : devices_) {
     if (!alone(it) || (it.peer && it.of_other_build)) continue;
-    notes_.push_back(fmt::format("{} is left out: {} has no such device", it.id,
-                                 it.of_other_build ? "this build" : "the other build"));
+    const std::string why = fmt::format("{} has no such device", it.of_other_build ? "this build" : "the other build");
+    notes_.push_back(fmt::format("{} is left out: {}", it.id, it.missing.empty() ? why : it.missing));
   }
   drop_devices(alone);
+  for (const auto& [index, failed] : unusable_) {
+    if (failed.broken && workers_[index].how_launched().of_other_build) absent_.push_back(workers_[index].name());
+  }
 }
 
 void worker_fleet::restart(bool other_first) {

@@ -23,7 +23,7 @@ struct fleet_device {
   std::size_t worker = 0;       ///< index in worker_fleet
   bool peer = false;            ///< of another framework: only used when asked for
   bool of_other_build = false;  ///< of `--against`; its id is the id of this build's device with a suffix
-  std::string missing;          ///< why a peer or device that was asked for is not there; empty if it is
+  std::string missing;          ///< why a worker or device that belongs here is not there; empty if it is
   std::optional<int> threads;   ///< the number of threads, if it is measured with several numbers
   std::string fixed_threads;    ///< why it cannot be measured with `threads`; empty if it can
   protocol::device_summary summary;
@@ -48,8 +48,9 @@ class worker_fleet {
 
   /// Keeps the devices that the filters name: an id (`openmp:0`), a backend (`openmp`), an id without its worker
   /// (`openmp:0` for `openmp:0@old`), or `all`. Without a filter, peers are left out unless a worker was named by the
-  /// user. All devices of `peers` stay, too, unless filters choose among them. If a peer or its device was asked for
-  /// and is not there, it stays as a missing device.
+  /// user. All devices of `peers` stay, too, unless filters choose among them. If a worker, a peer or its device was
+  /// asked for and is not there, it stays as a missing device. So does one of prumo's own workers that is broken,
+  /// unless the filters leave it out. Peers are never measured in its place.
   /// \throws program_error: no device at all, or an unknown one (this machine cannot)
   void select_devices(std::span<const std::string> filters, std::span<const std::string> named_workers,
                       std::span<const std::string> peers = {});
@@ -85,6 +86,10 @@ class worker_fleet {
   [[nodiscard]] nlohmann::json parameters_for(const fleet_device& device, const std::string& op,
                                               nlohmann::json parameters) const;
 
+  /// The names of workers, peers and devices that were asked for or belong to prumo, and are not there. A run without
+  /// them is not complete.
+  [[nodiscard]] const std::vector<std::string>& absent() const { return absent_; }
+
   /// Notes about workers that could not be used, and the workers' own warnings.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
@@ -112,18 +117,23 @@ class worker_fleet {
                                std::span<const std::string> named_workers, std::span<const std::string> peers) const;
   /// Why there is no device of this name of a peer or of a peer's device; absent if it is no such name.
   [[nodiscard]] std::optional<fleet_device> explain_missing(const std::string& asked) const;
+  [[nodiscard]] fleet_device missing_device(std::size_t worker, const std::string& id, const std::string& why) const;
+  [[nodiscard]] std::vector<fleet_device> broken_workers(std::span<const std::string> filters,
+                                                         std::span<const std::string> named_workers) const;
   void drop_devices(const std::function<bool(const fleet_device&)>& unwanted);
 
   std::deque<worker_client> workers_;
-  /// A worker that could not be started: in its own words if it has some, and as a note.
+  /// A worker that could not be started.
   struct failed_start {
-    std::string why;
-    std::string note;
+    std::string why;   ///< in its own words if it has some
+    std::string note;  ///< names the worker, too
+    bool broken;       ///< it is not just that this machine lacks its device
   };
   std::map<std::size_t, failed_start> unusable_;  ///< by index
   std::vector<fleet_device> devices_;
   /// The first host device of prumo's own workers, selected or not. It knows the processors.
   std::optional<fleet_device> own_host_;
+  std::vector<std::string> absent_;
   std::vector<std::string> notes_;
 };
 

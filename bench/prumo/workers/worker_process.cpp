@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +17,12 @@
 
 #if defined(__linux__)
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
 #include "terminal/interrupt.hpp"
+#include "terminal/standard_output.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -61,6 +65,20 @@ struct pipe_pair {
   pipe_pair(const pipe_pair&) = delete;
   pipe_pair& operator=(const pipe_pair&) = delete;
 };
+
+void make_non_blocking(int descriptor) noexcept {
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+/// A descriptor that becomes readable when the child ends, and that no other child inherits. -1 where there is none.
+int open_end_of(pid_t child) noexcept {
+#if defined(SYS_pidfd_open)
+  return static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+#else
+  static_cast<void>(child);
+  return -1;
+#endif
+}
 
 /// The child between fork and exec: calls only what is safe there. Does not return.
 [[noreturn]] void become(char* const* arguments, const pipe_pair& input, const pipe_pair& output,
@@ -130,13 +148,15 @@ worker_process::worker_process(std::vector<std::string> command, options how) : 
   input_ = std::exchange(input.write_end, -1);
   output_ = std::exchange(output.read_end, -1);
   errors_ = std::exchange(errors.read_end, -1);
-  ::fcntl(errors_, F_SETFL, ::fcntl(errors_, F_GETFL) | O_NONBLOCK);
+  for (const int descriptor : {input_, output_, errors_}) make_non_blocking(descriptor);
+  end_ = open_end_of(child);
 }
 
 worker_process::~worker_process() {
   stop(milliseconds(0));
   close_descriptor(output_);
   close_descriptor(errors_);
+  close_descriptor(end_);
 }
 
 void worker_process::let_run() noexcept {
@@ -149,21 +169,41 @@ void worker_process::hold() noexcept {
   held_ = true;
 }
 
-void worker_process::write_line(std::string_view line) {
+void worker_process::wait_for(int descriptor, short events, clock::time_point deadline) {
+  auto left = std::clamp<long long>(std::chrono::ceil<milliseconds>(deadline - clock::now()).count(), 0, 1 << 30);
+  constexpr long long between_looks = 50;  // where nothing tells the end of the process
+  if (end_ < 0) left = std::min(left, between_looks);
+  std::array<pollfd, 4> waits{
+      {{descriptor, events, 0}, {errors_, POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}, {end_, POLLIN, 0}}};
+  if (::poll(waits.data(), waits.size(), static_cast<int>(left)) < 0 && errno != EINTR) {
+    throw process_error(fmt::format("cannot be waited for: {}", std::strerror(errno)));
+  }
+  if (waits[1].revents != 0) read_errors();
+}
+
+bool worker_process::write_line(std::string_view line, clock::time_point deadline) {
   let_run();
   std::string text(line);
   text += '\n';
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = input_ < 0 ? -1 : ::write(input_, rest.data(), rest.size());
-    if (written < 0) {
-      if (input_ >= 0 && errno == EINTR) continue;
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+      continue;
+    }
+    if (input_ >= 0 && errno == EINTR) continue;
+    const bool full = input_ >= 0 && errno == EAGAIN;
+    if (!full || try_reap()) {
       reap_within(milliseconds(2000));
       read_errors();
       throw process_error(describe_end());
     }
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    throw_if_interrupted();
+    if (clock::now() >= deadline) return false;
+    wait_for(input_, POLLOUT, deadline);
   }
+  return true;
 }
 
 std::optional<std::string> worker_process::take_line() {
@@ -180,24 +220,19 @@ std::optional<std::string> worker_process::take_line() {
 }
 
 std::optional<std::string> worker_process::read_line(clock::time_point deadline) {
-  while (true) {
+  for (bool late = false;;) {
     throw_if_interrupted();
     if (auto line = take_line()) {
       hold();
       return line;
     }
+    if (late) return std::nullopt;  // what was there at the deadline has been read
     let_run();
     if (buffer_.size() > options_.line_limit) {
       throw process_error(fmt::format("sent a line of more than {} bytes", options_.line_limit));
     }
-    const auto left = std::chrono::ceil<milliseconds>(deadline - clock::now()).count();
-    std::array<pollfd, 3> waits{{{output_, POLLIN, 0}, {errors_, POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}}};
-    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
-    if (ready < 0 && errno != EINTR) throw process_error(fmt::format("cannot be read: {}", std::strerror(errno)));
-    if (ready == 0 && clock::now() >= deadline) return std::nullopt;
-    if (ready <= 0) continue;
-    if (waits[1].revents != 0) read_errors();
-    if (waits[0].revents == 0) continue;
+    late = clock::now() >= deadline;
+    const bool ended = try_reap();  // before reading, so that what it wrote at last is read
     std::array<char, 65536> chunk;
     const ssize_t got = ::read(output_, chunk.data(), chunk.size());
     if (got > 0) {
@@ -206,15 +241,22 @@ std::optional<std::string> worker_process::read_line(clock::time_point deadline)
       reap_within(milliseconds(2000));
       read_errors();
       throw process_error(ended_ ? describe_end() : "closed its output, though it still ran");
-    } else if (errno != EINTR) {
+    } else if (errno != EINTR && errno != EAGAIN) {
       throw process_error(fmt::format("cannot be read: {}", std::strerror(errno)));
+    } else if (ended) {
+      read_errors();
+      throw process_error(describe_end());
+    } else if (!late) {
+      wait_for(output_, POLLIN, deadline);
     }
   }
 }
 
+/// Reads a part only of a flood, or whoever waits would not come back to its deadline.
 void worker_process::read_errors() {
   std::array<char, 4096> chunk;
-  while (errors_ >= 0) {
+  constexpr int most_chunks = 16;  // what a pipe holds
+  for (int i = 0; errors_ >= 0 && i < most_chunks; ++i) {
     const ssize_t got = ::read(errors_, chunk.data(), chunk.size());
     if (got > 0) {
       keep_error_text({chunk.data(), static_cast<std::size_t>(got)});
@@ -223,7 +265,7 @@ void worker_process::read_errors() {
     } else {
       if (got == 0) {
         close_descriptor(errors_);
-        if (!partial_error_.empty()) keep_error_text("\n");
+        if (!partial_error_.empty()) end_error_line();
       }
       return;
     }
@@ -232,17 +274,19 @@ void worker_process::read_errors() {
 
 void worker_process::keep_error_text(std::string_view text) {
   constexpr std::size_t line_limit = 1000;
-  if (options_.forward_errors && ::write(STDERR_FILENO, text.data(), text.size()) < 0) {
-    options_.forward_errors = false;
-  }
   for (const char character : text) {
     if (character == '\n') {
-      error_lines_.push_back(std::exchange(partial_error_, {}));
-      if (error_lines_.size() > options_.kept_error_lines) error_lines_.pop_front();
+      end_error_line();
     } else if (partial_error_.size() < line_limit) {
       partial_error_ += character;
     }
   }
+}
+
+void worker_process::end_error_line() {
+  if (options_.forward_errors) print_error(sanitize(partial_error_) + '\n');
+  error_lines_.push_back(std::exchange(partial_error_, {}));
+  if (error_lines_.size() > options_.kept_error_lines) error_lines_.pop_front();
 }
 
 bool worker_process::try_reap() noexcept {

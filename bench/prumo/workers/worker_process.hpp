@@ -47,13 +47,14 @@ class worker_process {
   worker_process(const worker_process&) = delete;
   worker_process& operator=(const worker_process&) = delete;
 
-  /// Sends one line; the line break is added.
-  /// \throws process_error if the process does not read any more.
-  void write_line(std::string_view line);
+  /// Sends one line; the line break is added. False: the process did not read all of it by the deadline.
+  /// \throws process_error if the process does not read any more; interrupted if it would have to wait and the user
+  ///         asked the program to stop.
+  [[nodiscard]] bool write_line(std::string_view line, clock::time_point deadline);
 
   /// Waits for one line, without its line break. Empty: the deadline passed.
-  /// \throws process_error if the process has closed its output (it is then reaped) or sends an endless line;
-  ///         interrupted if the user asked the program to stop.
+  /// \throws process_error if the process has ended (even if a child of its own still holds the pipe), has closed its
+  ///         output or sends an endless line; interrupted if the user asked the program to stop.
   [[nodiscard]] std::optional<std::string> read_line(clock::time_point deadline);
 
   /// Ends the process: closes its input, waits up to `grace`, then SIGTERM and SIGKILL.
@@ -75,6 +76,9 @@ class worker_process {
   [[nodiscard]] pid_t id() const { return id_; }
 
  private:
+  /// Waits until `descriptor` is ready for `events`, the process ends, the user asks the program to stop or the
+  /// deadline comes. Meanwhile it reads what the process writes to its standard error.
+  void wait_for(int descriptor, short events, clock::time_point deadline);
   void reap_within(std::chrono::milliseconds limit) noexcept;
   bool try_reap() noexcept;
   void signal_process(int number) const noexcept;
@@ -82,6 +86,7 @@ class worker_process {
   void hold() noexcept;
   void read_errors();
   void keep_error_text(std::string_view text);
+  void end_error_line();
   std::optional<std::string> take_line();
 
   options options_;
@@ -93,6 +98,7 @@ class worker_process {
   int input_ = -1;   // our end of its standard input
   int output_ = -1;  // ... output
   int errors_ = -1;  // ... error
+  int end_ = -1;     // readable once it has ended; Linux only
   std::string buffer_;
   std::size_t scanned_ = 0;  // no line break before this place of buffer_
   std::string partial_error_;

@@ -105,6 +105,7 @@ void worker_fleet::spread_over_threads(std::span<const std::string> words) {
     std::erase_if(notes_, [&](const std::string& it) { return it.starts_with(workers_[device.worker].name() + ": "); });
     for (const int threads : numbers) {
       spread.push_back(with_threads(device, threads, started.at({device.worker, threads})));
+      if (!spread.back().missing.empty()) absent_.push_back(spread.back().label());
     }
   }
   devices_ = std::move(spread);

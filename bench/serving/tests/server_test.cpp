@@ -70,6 +70,8 @@ TEST(answer_line, refuses_what_is_no_request) {
 
 TEST(answer_line, refuses_deep_nesting_without_harm) {
   EXPECT_EQ(kind_of(converse(std::string(100000, '['))), "usage");
+  const std::string nested = std::string(200000, '[') + std::string(200000, ']');
+  EXPECT_EQ(kind_of(converse(R"({"request": "hello", "id": )" + nested + "}")), "usage");
 }
 
 TEST(answer_line, refuses_overlong_lines) {

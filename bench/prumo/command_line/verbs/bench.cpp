@@ -160,8 +160,8 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
   });
   scheduler schedule(fleet, writer, shown, options.measure, started);
   run_outcome outcome;
+  const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shape.empty();
   try {
-    const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shape.empty();
     const auto next_runs = [&](std::size_t finished) {
       if (options.against.empty()) return finished;
       shown.clear();
@@ -189,7 +189,14 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
   print_report(report.text + closing_lines(finished.lines(), resources, outcome), output_taken);
   const exit_code of_gate = options.gate ? exit_code_of(report.gate) : exit_code::done;
   if (outcome.wrong > 0 || of_gate == exit_code::no) return finished.tell(exit_code::no);
-  return finished.tell(outcome.failed > 0 ? exit_code::machine_cannot : of_gate);
+  if (outcome.failed > 0) return finished.tell(exit_code::machine_cannot);
+  // Sizes that nobody asked for may be too large for a machine; its table says which.
+  if (outcome.lacking_memory > 0 && (sizes_chosen || outcome.measured == 0)) {
+    print_error(fmt::format("prumo: {} cases did not fit into memory; the table says what they need\n",
+                            outcome.lacking_memory));
+    return finished.tell(exit_code::machine_cannot);
+  }
+  return finished.tell(of_gate);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "results/process_runs.hpp"
 #include "results/result_fields.hpp"
 #include "results/run_conditions.hpp"
+#include "terminal/shell_words.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
@@ -26,8 +27,8 @@ std::string command_of(const json& run) {
   std::string text;
   for (const json& word : run.value("command", json::array())) {
     const std::string plain = word.is_string() ? word.get<std::string>() : word.dump();
-    const bool quoted = plain.empty() || plain.find_first_of(" \t'\"$") != std::string::npos;
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", quoted ? "'" : "", plain, quoted ? "'" : "");
+    // The file may come from someone else, so what is suggested is this program, whatever ran there.
+    text += text.empty() ? "prumo" : fmt::format(" {}", shell_quoted(plain));
   }
   return text;
 }
@@ -60,24 +61,26 @@ void check_same_conditions(const bench_options& options, const json& document, c
                                 "change of build cannot be noticed",
                                 options.output)});
   }
-  std::string changes;
+  std::vector<std::string> changes;
   for (const condition_change& it : changed_conditions(before, now)) {
-    changes += fmt::format("\n  {}: {} in the file, {} now", it.what, sanitize(it.before), sanitize(it.now));
+    changes.push_back(fmt::format("  {}: {} in the file, {} now", it.what, it.before, it.now));
   }
   if (changes.empty()) return;
   if (options.allow_mixed) {
-    print_notes(
-        std::vector{fmt::format("the results of this run are added to others that were measured under other "
-                                "conditions; run_id tells them apart:{}",
-                                changes)});
+    changes.insert(changes.begin(),
+                   "the results of this run are added to others that were measured under other conditions; run_id "
+                   "tells them apart:");
+    print_notes(changes);
     return;
   }
-  throw program_error(
-      exit_code::wrong_usage,
-      fmt::format("{} cannot be resumed under other conditions, because its times and the new ones could not be "
-                  "compared:{}\nRestore these conditions, or name another file with -o to measure everything anew. "
-                  "With --allow-mixed this run is added all the same: each result then tells the run that measured it",
-                  options.output, changes));
+  changes.emplace_back(
+      "Restore these conditions, or name another file with -o to measure everything anew. With --allow-mixed this run "
+      "is added all the same: each result then tells the run that measured it");
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("{} cannot be resumed under other conditions, because its times and the new ones "
+                                  "could not be compared:",
+                                  options.output),
+                      changes);
 }
 
 /// Takes cases that an earlier run had no time for out of its document: they are measured now, and their rows would

@@ -5,9 +5,11 @@
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/standard_output.hpp"
+#include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace prumo::bench {
 namespace {
@@ -51,7 +53,11 @@ exit_code with_fleet(const fleet_options& options, device_facts facts,
   worker_fleet fleet(discover_workers(options.workers), options.client);
   try {
     open_fleet(fleet, options, facts);
-    return use(fleet);
+    const exit_code code = use(fleet);
+    if (fleet.absent().empty() || code != exit_code::done) return code;
+    print_error(
+        fmt::format("prumo: not there, although asked for or part of prumo: {}\n", fmt::join(fleet.absent(), ", ")));
+    return exit_code::machine_cannot;
   } catch (const interrupted&) {
     print_error("prumo: interrupted: nothing was finished\n");
     return exit_code::interrupted;
@@ -60,7 +66,7 @@ exit_code with_fleet(const fleet_options& options, device_facts facts,
 
 void list_devices(const worker_fleet& fleet) {
   for (const fleet_device& device : fleet.devices()) {
-    print_output(fmt::format("{}  {}\n", device.id, device.summary.name));
+    print_output(fmt::format("{}  {}\n", sanitize(device.id), sanitize(device.summary.name)));
   }
 }
 
@@ -72,7 +78,7 @@ json devices_document(const std::vector<std::string>& command, const worker_flee
 }
 
 void print_notes(std::span<const std::string> notes) {
-  for (const std::string& note : notes) print_error(fmt::format("prumo: note: {}\n", note));
+  for (const std::string& note : notes) print_error(fmt::format("prumo: note: {}\n", sanitize(note)));
 }
 
 void print_report(std::string_view text, bool output_is_taken) {

@@ -88,7 +88,19 @@ TEST(command_line, says_what_this_machine_lacks) {
 
 TEST(command_line, a_size_beyond_memory_is_an_error_with_both_numbers) {
   expect_refusal(bench({"--op", "add", "--size", "1TB"}, "--memory 1000000000"), 3,
-                 "add needs 3TiB of memory (3298534883328 bytes), but fake:0 has 953.67MiB (1000000000 bytes)");
+                 "no case fits into memory: add needs 3TiB of memory (3298534883328 bytes), but fake:0 has 953.67MiB "
+                 "(1000000000 bytes); choose");
+}
+
+TEST(command_line, lack_of_memory_has_one_exit_code_whenever_it_is_noticed) {
+  // The plan notices that one size does not fit, or the worker notices it when it makes the arrays.
+  for (const char* refusal : {"--memory 20000000", "--fault prepare:add=error:memory"}) {
+    const program_result result =
+        run_prumo(bench({"--op", "add", "--size", "2MB,16MB", "--quick", "--no-probe"}, refusal));
+    EXPECT_EQ(result.code, 3) << refusal << result.err;
+    EXPECT_THAT(result.out, HasSubstr("too little memory: "));
+    EXPECT_THAT(result.err, HasSubstr("did not fit into memory"));
+  }
 }
 
 TEST(command_line, list_prints_the_plan_and_measures_nothing) {

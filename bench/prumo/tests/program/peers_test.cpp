@@ -98,9 +98,10 @@ TEST_F(peers, single_devices_can_be_named) {
   EXPECT_EQ(measured(), names{"thing-cpu:1"});
 }
 
-TEST_F(peers, one_that_is_not_installed_is_a_row_that_tells_the_remedy) {
+TEST_F(peers, one_that_is_not_installed_is_a_row_that_tells_the_remedy_and_an_error) {
   const program_result result = bench({"--peers", "gone,thing,torch"});
-  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("not there, although asked for or part of prumo: gone, torch"));
   EXPECT_EQ(measured(), (names{"openmp:0", "thing-cpu:0", "thing-cpu:1"}));
   EXPECT_EQ(skipped(),
             (std::map<std::string, std::string>{{"gone", "gone is not installed: install gone"},
@@ -117,11 +118,11 @@ TEST_F(peers, all_takes_those_that_are_there_and_tells_of_the_others) {
 }
 
 TEST_F(peers, a_device_that_a_peer_does_not_reach_is_a_row_too) {
-  EXPECT_EQ(bench({"--peers", "thing-gpu:0"}).code, 0);
+  EXPECT_EQ(bench({"--peers", "thing-gpu:0"}).code, 3);
   EXPECT_EQ(measured(), names{"openmp:0"});
   EXPECT_EQ(skipped().at("thing-gpu:0"),
             "thing reaches no device 'thing-gpu:0' here; it reaches: thing-cpu:0, thing-cpu:1");
-  EXPECT_EQ(bench({"--device", "openmp:0,gone:0"}).code, 0);
+  EXPECT_EQ(bench({"--device", "openmp:0,gone:0"}).code, 3);
   EXPECT_EQ(skipped().at("gone:0"), "gone is not installed: install gone");
 }
 
@@ -159,7 +160,7 @@ TEST_F(peers, nothing_in_the_current_folder_is_run) {
 
 TEST_F(peers, devices_lists_them_and_notes_what_is_not_there) {
   const program_result result = run_prumo({"devices", "--no-search", "--list", "--peers", "thing,gone"});
-  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.code, 3) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("thing-cpu:1"), Not(HasSubstr("gone"))));
   EXPECT_THAT(result.err, HasSubstr("gone is missing: gone is not installed: install gone"));
 }

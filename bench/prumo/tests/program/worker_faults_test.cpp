@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A worker that dies, hangs or lies: what the client says, and that it goes on.
 #include "run_program.hpp"
+#include "terminal/interrupt.hpp"
 #include "workers/worker_client.hpp"
 #include "workers/worker_fleet.hpp"
 
@@ -12,6 +13,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <thread>
+#include <tuple>
 
 namespace prumo::bench::test {
 namespace {
@@ -69,18 +71,42 @@ INSTANTIATE_TEST_SUITE_P(
                       fault{"negative", worker_failure::reason::lied, "'samples[1]' should be above 0 and is -0.001"},
                       fault{"missing", worker_failure::reason::lied, "'samples' is missing"},
                       fault{"endless", worker_failure::reason::died, "a line of more than"},
+                      fault{"deep", worker_failure::reason::lied, "nested more than 64 levels deep"},
+                      fault{"orphan", worker_failure::reason::died, "exited with code 9"},
                       fault{"silent_close", worker_failure::reason::died, "closed its output"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(worker_client, ends_a_worker_that_hangs) {
-  worker_client client(fake_worker({"--fault", "sample=hang"}), {1.0, false});
-  const auto prepared = client.prepare(add_request(), 0);
+  for (const char* how : {"hang", "flood", "drip"}) {
+    worker_client client(fake_worker({"--fault", std::string("sample=") + how}), {1.0, false});
+    const auto prepared = client.prepare(add_request(), 0);
+    try {
+      std::ignore = client.sample(prepared.case_id, 0.01, 0);
+      FAIL() << "no failure was reported";
+    } catch (const worker_failure& failure) {
+      EXPECT_EQ(failure.why(), worker_failure::reason::hung) << how;
+      EXPECT_THAT(failure.what(), HasSubstr("did not answer 'sample' within"));
+    }
+    EXPECT_FALSE(client.alive());
+  }
+}
+
+TEST(worker_client, ends_a_worker_that_does_not_read) {
+  // It greets, and then does not read a request that is longer than what a pipe holds.
+  const std::string greet =
+      "read line; echo '" +
+      std::string(R"({"id":1,"ok":true,"protocol":1,"worker":{"name":"deaf","version":"1","backend":"deaf",)"
+                  R"("versions":{},"build":{},"environment":{},"warnings":[],"pid":1},"devices":[],"cases":[]})") +
+      "'; exec sleep 1000";
+  worker_client client({"deaf", {"/bin/sh", "-c", greet}}, {0.5, false});
+  protocol::prepare_request what = add_request();
+  what.op = std::string(1 << 20, 'x');
   try {
-    std::ignore = client.sample(prepared.case_id, 0.01, 0);
+    std::ignore = client.prepare(what, 0);
     FAIL() << "no failure was reported";
   } catch (const worker_failure& failure) {
     EXPECT_EQ(failure.why(), worker_failure::reason::hung);
-    EXPECT_THAT(failure.what(), HasSubstr("did not answer 'sample' within"));
+    EXPECT_THAT(failure.what(), HasSubstr("did not read 'prepare' within"));
   }
   EXPECT_FALSE(client.alive());
 }
@@ -160,11 +186,27 @@ bool is_stopped(pid_t child) {
   return false;
 }
 
+TEST(worker_process, the_first_signal_ends_a_write_that_waits) {
+  const interrupt_guard guard;
+  worker_process process({"/bin/sleep", "1000"});
+  ::raise(SIGTERM);
+  const auto never = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  EXPECT_THROW(std::ignore = process.write_line(std::string(1 << 20, 'x'), never), interrupted);
+}
+
+TEST(worker_process, an_answer_is_read_even_if_the_process_has_ended) {
+  worker_process process({"/bin/sh", "-c", "sleep 1000 & echo last; exit 4"});
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::seconds(60); };
+  EXPECT_EQ(process.read_line(soon()), "last");
+  EXPECT_THROW(std::ignore = process.read_line(soon()), process_error);
+  EXPECT_EQ(process.exit_status(), 4);
+}
+
 TEST(worker_process, stands_still_between_lines_and_ends_in_order) {
   worker_process process({"/bin/sh", "-c", "while read -r line; do echo \"$line\"; echo more; done; exit 5"});
   const auto read = [&] { return process.read_line(std::chrono::steady_clock::now() + std::chrono::seconds(10)); };
   for (const char* line : {"one", "two"}) {
-    process.write_line(line);
+    EXPECT_TRUE(process.write_line(line, std::chrono::steady_clock::now() + std::chrono::seconds(10)));
     EXPECT_EQ(read(), line);
     EXPECT_TRUE(is_stopped(process.id()));
     EXPECT_EQ(read(), "more");

@@ -96,7 +96,7 @@ TEST(results_csv, survives_hostile_text) {
   document["results"][2]["reason"] = "a,\"b\"\r\n=c";
   const auto rows = parse_csv(results_csv(document));
   ASSERT_EQ(rows.size(), 8u);
-  EXPECT_EQ(field(rows, 0, "device_name"), "'=cmd|' /C calc'!A0,\"\r\n\x80");
+  EXPECT_EQ(field(rows, 0, "device_name"), "'=cmd|' /C calc'!A0,\"\r\n\\x80");
   EXPECT_EQ(field(rows, 2, "reason"), "a,\"b\"\r\n=c");
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/text_table.hpp"
 
+#include "terminal/program_error.hpp"
+#include "terminal/shell_words.hpp"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <fstream>
@@ -46,32 +50,61 @@ std::size_t widest_line(const std::string& text) {
   return widest;
 }
 
-TEST(sanitize, makes_text_harmless) {
-  EXPECT_EQ(sanitize("plain é 漢字"), "plain é 漢字");
-  EXPECT_EQ(sanitize("\x1b[31mred\x07"), "?[31mred?");
+TEST(sanitize, spells_out_what_would_talk_to_the_terminal) {
+  EXPECT_EQ(sanitize("plain é 漢字 🙂"), "plain é 漢字 🙂");
+  EXPECT_EQ(sanitize("\x1b[31mred\x07"), "\\x1b[31mred\\x07");
   EXPECT_EQ(sanitize("a\nb\tc\rd"), "a b c d");
-  EXPECT_EQ(sanitize(std::string_view("nul\0byte", 8)), "nul?byte");
+  EXPECT_EQ(sanitize(std::string_view("nul\0byte\x7F", 9)), "nul\\x00byte\\u007f");
   EXPECT_EQ(sanitize("\xC2\x9B"
                      "31m"),
-            "?31m")
+            "\\u009b31m")
       << "the one-character form of the escape sequence";
   EXPECT_EQ(sanitize("abc\xE2\x80\xAE"
                      "fed"),
-            "abcfed")
+            "abc\\u202efed")
       << "right-to-left override";
-  EXPECT_EQ(sanitize("\xEF\xBB\xBFmark"), "mark");
+  for (const char* invisible :
+       {"\u061c", "\u200b", "\u200f", "\u2028", "\u202a", "\u2066", "\u2069", "\ufeff", "\u00ad"}) {
+    EXPECT_EQ(sanitize(invisible).substr(0, 2), "\\u") << sanitize(invisible);
+  }
+  EXPECT_EQ(sanitize("\U000e0041"), "\\udb40\\udc41") << "a tag";
 }
 
-TEST(sanitize, repairs_broken_utf8) {
-  const std::string replacement = "\xEF\xBF\xBD";
+TEST(sanitize, spells_out_the_bytes_of_broken_utf8) {
   EXPECT_EQ(sanitize("a\xFF"
                      "b"),
-            "a" + replacement + "b");
-  EXPECT_EQ(sanitize("\xC3"), replacement);
-  EXPECT_EQ(sanitize("\xE6\xBC"), replacement + replacement);
-  EXPECT_EQ(sanitize("\xC0\xAF"), replacement + replacement) << "overlong";
-  EXPECT_EQ(sanitize("\xED\xA0\x80"), replacement + replacement + replacement) << "surrogate";
-  EXPECT_EQ(sanitize("\xF4\x90\x80\x80").size(), 4 * replacement.size()) << "beyond Unicode";
+            "a\\xffb");
+  EXPECT_EQ(sanitize("\xC3"), "\\xc3");
+  EXPECT_EQ(sanitize("\xE6\xBC"), "\\xe6\\xbc");
+  EXPECT_EQ(sanitize("\xC0\xAF"), "\\xc0\\xaf") << "overlong";
+  EXPECT_EQ(sanitize("\xED\xA0\x80"), "\\xed\\xa0\\x80") << "surrogate";
+  EXPECT_EQ(sanitize("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond Unicode";
+}
+
+TEST(sanitize, leaves_lines_and_colours_of_the_program_and_the_meaning_of_json) {
+  text_style colourful;
+  colourful.color = true;
+  const std::string report = emphasize("heading", emphasis::heading, colourful) + "\nline\n" +
+                             emphasize("bad", emphasis::bad, colourful) + '\n';
+  EXPECT_EQ(sanitize_lines(report), report);
+  EXPECT_EQ(sanitize_lines("\x1b[2Jgone\x1b]0;title\x07"), "\\x1b[2Jgone\\x1b]0;title\\x07");
+  EXPECT_EQ(sanitize("a\tb\x1b\n", "\t\n"), "a\tb\\x1b\n");
+  const nlohmann::json value = {{"name", "a\x1b\u009b\u202e\U000e0041\u007f"}};
+  EXPECT_EQ(nlohmann::json::parse(sanitize(value.dump(2), "\n")), value);
+}
+
+TEST(program_error, keeps_to_its_lines) {
+  const std::vector<std::string> lines{"one\x1b", "two\nthree"};
+  EXPECT_STREQ(program_error(exit_code::no, "file a\nb\u202e", lines).what(), "file a b\\u202e\none\\x1b\ntwo three");
+}
+
+TEST(shell_quoted, is_read_back_by_a_shell) {
+  EXPECT_EQ(shell_quoted("results/a-1.json"), "results/a-1.json");
+  EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("a b"), "'a b'");
+  EXPECT_EQ(shell_quoted("$(reboot) `x` \"!\" ~ * \\"), "'$(reboot) `x` \"!\" ~ * \\'");
+  EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_quoted("a\nb\x1b' \u202e"), R"($'a\nb\033\' \342\200\256')");
 }
 
 TEST(display_width, counts_columns) {
@@ -193,8 +226,8 @@ TEST(text_table, colours_only_where_the_style_says_so) {
   text_style style;
   style.color = true;
   EXPECT_EQ(table.render(style),
-            "\x1b[2ma\x1b[0m      \x1b[2mb\x1b[0m\n"
-            "\x1b[31m?[5mx\x1b[0m  \x1b[32my\x1b[0m\n");
+            "\x1b[2ma\x1b[0m         \x1b[2mb\x1b[0m\n"
+            "\x1b[31m\\x1b[5mx\x1b[0m  \x1b[32my\x1b[0m\n");
 }
 
 TEST(text_table, refuses_too_many_cells) {
