@@ -38,7 +38,8 @@ class broken_worker : public testing::Test {
     return background_program(joined({folder_.file("prumo")}, more)).wait();
   }
   [[nodiscard]] program_result bench(const words& more = {}) const {
-    return run(joined({"bench", "--quick", "--no-probe", "--op", "add", "--size", "2MB", "--force", "-o", path()}, more));
+    return run(
+        joined({"bench", "--quick", "--no-probe", "--op", "add", "--size", "2MB", "--force", "-o", path()}, more));
   }
   [[nodiscard]] std::string path() const { return folder_.file("r.json"); }
 

@@ -182,7 +182,9 @@ TEST_F(output_file_test, tells_that_hard_links_part) {
 TEST_F(output_file_test, keeps_owner_and_extended_attributes) {
   put(path_, "old");
   if (setxattr(path_.c_str(), "user.note", "kept", 4, 0) != 0) GTEST_SKIP() << "no attributes here";
-  if (geteuid() == 0) ASSERT_EQ(chown(path_.c_str(), 12345, 12346), 0);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path_.c_str(), 12345, 12346), 0);
+  }
   const output_file file(path_);
   EXPECT_TRUE(file.losses().empty());
   file.write("new");
