@@ -77,7 +77,7 @@ TEST(measurement, refusals_become_statuses) {
   };
   EXPECT_EQ(status("unsupported"), "unsupported: as the test asked");
   EXPECT_EQ(status("skipped"), "skipped: as the test asked");
-  EXPECT_EQ(status("memory"), "skipped: as the test asked");
+  EXPECT_EQ(status("memory"), "skipped: too little memory: as the test asked");
   EXPECT_EQ(status("failed"), "failed: as the test asked");
   EXPECT_EQ(status("device"), "failed: as the test asked");
 }

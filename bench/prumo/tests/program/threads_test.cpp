@@ -168,7 +168,8 @@ TEST_F(threads, a_number_with_which_a_worker_does_not_start_is_a_row_that_tells)
   fs::permissions(script, fs::perms::owner_all);
   const program_result result = run_prumo({"bench", "--op", "add", "--size", "2MB", "--no-search", "--worker",
                                            "openmp=" + script, "--threads", "1,2,4", "--no-probe", "-o", path()});
-  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.code, 3) << "that number was asked for";
+  EXPECT_THAT(result.err, HasSubstr("not there, although asked for or part of prumo: openmp:0 (2 threads)"));
   const auto results = by_threads(load_results(path()).at("results"));
   EXPECT_EQ(results.at(1).at("status"), "ok");
   EXPECT_EQ(results.at(4).at("status"), "ok");
