@@ -105,11 +105,18 @@ become_in_root() {
     exit "$status"
 }
 
-# Starts a process that only waits for the end of ./dev. A signal for the whole process group ends it.
+# Starts a process that only waits for the end of ./dev. A signal for the whole process group ends it. Until it is cat, it is a
+# copy of this shell, which may swallow a signal; so it is waited for.
 call_witness() {
+    local name tries
     [[ -z ${held:-} ]] || exec {held}>&-
     exec {held}> >(ulimit -c 0 && exec cat > /dev/null 2>&1)
     witness=$!
+    for ((tries = 0; tries < 200; tries++)); do
+        read -r name 2> /dev/null < "/proc/$witness/comm" || return 0
+        [[ $name != cat ]] || return 0
+        sleep 0.005
+    done
 }
 
 # heed SIGNAL: passes a signal for ./dev alone on to the command.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ./dev fuzz: runs the fuzzers of the front-end. Sourced by ./dev.
 # shellcheck shell=bash
-# shellcheck disable=SC2154  # ./dev sets here and build
+# shellcheck disable=SC2034,SC2154  # ./dev reads preset, and sets here and build
 
 # Prints the fuzzers: the folders of inputs.
 fuzzers() { (cd "$here/bench/prumo/tests/fuzz/corpus" && printf '%s\n' *); }

@@ -60,7 +60,8 @@ TEST(features, a_newer_worker_is_measured_by_what_is_known_of_it) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("fake: train is left out: this prumo does not know cases of the kind 'pipeline'"));
   EXPECT_THAT(ran.err, Not(HasSubstr("lacks")));
-  for (const json& result : load_results(folder.file("r.json")).at("results")) EXPECT_EQ(result.at("verified"), true);
+  const json document = load_results(folder.file("r.json"));
+  for (const json& result : document.at("results")) EXPECT_EQ(result.at("verified"), true);
 }
 
 TEST(features, a_worker_that_shares_nothing_has_unsupported_cases_beside_one_that_is_measured) {
@@ -71,7 +72,8 @@ TEST(features, a_worker_that_shares_nothing_has_unsupported_cases_beside_one_tha
   }
   const program_result ran = bench("", folder.file("r.json"), {"--worker", other});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  for (const json& result : load_results(folder.file("r.json")).at("results")) {
+  const json document = load_results(folder.file("r.json"));
+  for (const json& result : document.at("results")) {
     if (result.at("device") == "fake:0") {
       EXPECT_EQ(result.at("status"), "ok");
       continue;

@@ -53,7 +53,8 @@ TEST(random_shapes, do_not_depend_on_the_other_operations) {
     const program_result result = bench(joined(words, {"--time-budget", "60s", "--force", "-o", folder.file("r.json")}));
     EXPECT_EQ(result.code, 0) << result.err;
     std::map<std::string, std::multiset<std::string>> found;
-    for (const json& it : load_results(folder.file("r.json")).at("results")) {
+    const json document = load_results(folder.file("r.json"));
+    for (const json& it : document.at("results")) {
       EXPECT_EQ(it.at("status"), "ok");
       EXPECT_EQ(it.at("verified"), true);
       found[it.at("op")].insert(it.at("shape").dump() + it.at("cache").dump());
