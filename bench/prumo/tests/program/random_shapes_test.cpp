@@ -50,7 +50,8 @@ TEST(random_extent, has_every_number_of_bits_equally_often) {
 TEST(random_shapes, do_not_depend_on_the_other_operations) {
   const temporary_folder folder;
   const auto shapes = [&](const std::vector<std::string>& words) {
-    const program_result result = bench(joined(words, {"--time-budget", "60s", "--force", "-o", folder.file("r.json")}));
+    const program_result result =
+        bench(joined(words, {"--time-budget", "60s", "--force", "-o", folder.file("r.json")}));
     EXPECT_EQ(result.code, 0) << result.err;
     std::map<std::string, std::multiset<std::string>> found;
     const json document = load_results(folder.file("r.json"));
