@@ -110,7 +110,10 @@ become_in_root() {
 call_witness() {
     local name tries
     [[ -z ${held:-} ]] || exec {held}>&-
-    exec {held}> >(ulimit -c 0 && exec cat > /dev/null 2>&1)
+    # From 5.3 on, bash starts such a process with INT and QUIT ignored.
+    local -a heeding=(env --default-signal=INT,QUIT)
+    "${heeding[@]}" true 2> /dev/null || heeding=()
+    exec {held}> >(ulimit -c 0 && exec "${heeding[@]+"${heeding[@]}"}" cat > /dev/null 2>&1)
     witness=$!
     for ((tries = 0; tries < 200; tries++)); do
         read -r name 2> /dev/null < "/proc/$witness/comm" || return 0
