@@ -181,7 +181,7 @@ TEST(messages, answers_are_read_as_they_were_written) {
   device.facts = {{"cores", 2}};
   expect_same_after_the_way(device);
   expect_same_after_the_way(prepare_answer{3, "kernel", 32, 201326592, "device", "recorded", "tensor"});
-  expect_same_after_the_way(verify_answer{true, 0.25, 0.5, 100, "all", ""});
+  expect_same_after_the_way(verify_answer{true, 0.25, 0.5, 100, "all", "", "recorded"});
   expect_same_after_the_way(count_answer{{{"add", 5}, {"total", 5}}, "kernel"});
   expect_same_after_the_way(count_answer{});
   sample_answer sample;
