@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/input_file.hpp"
+#include <prumo/files/input_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@ using ::testing::HasSubstr;
 std::string message_of(const std::string& path, const input_limits& limits = {}) {
   try {
     (void)read_text(path, limits);
-  } catch (const results_error& error) {
-    EXPECT_EQ(error.why(), results_error::cause::input) << error.what();
+  } catch (const file_error& error) {
+    EXPECT_EQ(error.why(), file_error::cause::input) << error.what();
     return error.what();
   }
-  return "no results_error";
+  return "no file_error";
 }
 
 class input_file_test : public ::testing::Test {

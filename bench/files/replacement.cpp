@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/replacement.hpp"
+#include <prumo/files/file_error.hpp>
+#include <prumo/files/file_lock.hpp>
+#include <prumo/files/replacement.hpp>
+#include <prumo/files/sanitize.hpp>
 
-#include "files/file_lock.hpp"
-#include "files/results_error.hpp"
-#include "terminal/text.hpp"
-
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -90,7 +88,7 @@ void replacement::create() {
 }
 
 void replacement::adopt_properties() {
-  const auto lose = [&](const std::string& what) { losses_.push_back(fmt::format("{}: {}", sanitize(target_), what)); };
+  const auto lose = [&](const std::string& what) { losses_.push_back(sanitize(target_) + ": " + what); };
   struct stat earlier{};
   const file_descriptor old(::open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if ((old ? ::fstat(old.get(), &earlier) : ::stat(target_.c_str(), &earlier)) != 0) {
@@ -109,12 +107,13 @@ void replacement::adopt_properties() {
   if (!old || !copy_attributes(old.get(), file_.get())) lose("its extended attributes or access list will be lost");
   (void)::fchmod(file_.get(), earlier.st_mode & 07777);
   if (earlier.st_nlink > 1) {
-    lose(fmt::format("it has {} names (hard links); the others will keep the older content", earlier.st_nlink));
+    lose("it has " + std::to_string(earlier.st_nlink) + " names (hard links); the others will keep the older content");
   }
 }
 
-void replacement::put(std::string_view content) {
-  if (!write_all(file_.get(), content) || (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
+void replacement::put(std::span<const std::string_view> parts) {
+  const auto write = [&](std::string_view part) { return write_all(file_.get(), part); };
+  if (!std::ranges::all_of(parts, write) || (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
     throw_system_error(target_, refused, errno);
   }
   if (!file_.close()) throw_system_error(target_, refused, errno);

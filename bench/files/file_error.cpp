@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/results_error.hpp"
-
-#include "terminal/text.hpp"
-
-#include <fmt/format.h>
+#include <prumo/files/file_error.hpp>
+#include <prumo/files/sanitize.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -28,13 +25,14 @@ std::string_view remedy_for(int error) {
 }  // namespace
 
 void refuse_file(std::string_view name, std::string_view what) {
-  throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
+  throw file_error(file_error::cause::input, sanitize(name) + ": " + std::string(what));
 }
 
 void throw_system_error(std::string_view name, std::string_view what, int error) {
   const bool mistyped = error == ENOENT || error == ENOTDIR;
-  throw results_error(mistyped ? results_error::cause::input : results_error::cause::io,
-                      fmt::format("{}: {}: {}{}", sanitize(name), what, std::strerror(error), remedy_for(error)));
+  throw file_error(
+      mistyped ? file_error::cause::input : file_error::cause::io,
+      sanitize(name) + ": " + std::string(what) + ": " + std::strerror(error) + std::string(remedy_for(error)));
 }
 
 }  // namespace prumo::bench

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "files/file_descriptor.hpp"
+#include <prumo/files/file_descriptor.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ namespace prumo::bench {
 class replacement {
  public:
   /// Makes the empty new file. It vanishes with this object unless it has taken its place.
-  /// \throws results_error where the system refuses
+  /// \throws file_error where the system refuses
   explicit replacement(std::string target);
   ~replacement();
   replacement(const replacement&) = delete;
@@ -25,8 +26,9 @@ class replacement {
   /// What the file will lose, each a sentence for the user.
   [[nodiscard]] const std::vector<std::string>& losses() const { return losses_; }
 
-  /// Writes the content and replaces the file. \throws results_error where the system refuses; the old content stays
-  void put(std::string_view content);
+  /// Writes the content, part by part, and replaces the file.
+  /// \throws file_error where the system refuses; the old content stays
+  void put(std::span<const std::string_view> parts);
 
  private:
   void create();

@@ -32,7 +32,7 @@ struct file_identity {
 [[nodiscard]] bool is_standard_output(std::string_view path);
 
 /// Where symbolic links lead, also to a file that is not there yet.
-/// \throws results_error for a link that another user put into a folder in which everybody may write, such as /tmp: it
+/// \throws file_error for a link that another user put into a folder in which everybody may write, such as /tmp: it
 ///         could lead to a file of the victim's
 [[nodiscard]] std::string follow_links(const std::string& path);
 

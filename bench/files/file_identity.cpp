@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/file_identity.hpp"
-
-#include "files/results_error.hpp"
+#include <prumo/files/file_error.hpp>
+#include <prumo/files/file_identity.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "files/file_lock.hpp"
-#include "files/results_error.hpp"
+#include <prumo/files/file_error.hpp>
+#include <prumo/files/file_lock.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ class output_file {
   output_file() = default;
 
   /// Finds out whether the file could be written now, and locks it. What it holds stays.
-  /// \throws results_error for a folder, another device, a file that another prumo writes, a link that should not be
+  /// \throws file_error for a folder, another device, a file that another prumo writes, a link that should not be
   ///         followed (follow_links()), and where the system refuses
   explicit output_file(std::string path);
 
@@ -39,8 +40,11 @@ class output_file {
 
   /// Replaces the content of a regular file, so that readers see the old or the new content and never a part. Appends
   /// to a stream. Writes nothing where there is no file.
-  /// \throws results_error (io) that names the file and the system's reason; a regular file keeps its content then
+  /// \throws file_error (io) that names the file and the system's reason; a regular file keeps its content then
   void write(std::string_view content) const;
+
+  /// The same for content that lies in several places.
+  void write_parts(std::span<const std::string_view> parts) const;
 
  private:
   enum class kind { none, standard_output, stream, regular };

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/file_lock.hpp"
-
-#include "files/results_error.hpp"
-#include "terminal/text.hpp"
-
-#include <fmt/format.h>
+#include <prumo/files/file_error.hpp>
+#include <prumo/files/file_lock.hpp>
+#include <prumo/files/sanitize.hpp>
 
 #include <array>
 #include <cerrno>
@@ -30,7 +27,8 @@ std::string own_description() {
   ::gmtime_r(&now, &parts);
   std::array<char, 32> when{};
   std::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return fmt::format("process {} on {}, since {}", ::getpid(), named ? names.nodename : "an unknown host", when.data());
+  return "process " + std::to_string(::getpid()) + " on " + (named ? names.nodename : "an unknown host") + ", since " +
+         when.data();
 }
 
 std::string description_in(int file) {
@@ -70,7 +68,7 @@ file_descriptor open_earlier(const std::string& path) {
 
 std::string beside(const std::string& target, const char* suffix) {
   const std::filesystem::path path(target);
-  return (path.parent_path() / fmt::format(".{}.{}", path.filename().string(), suffix)).string();
+  return (path.parent_path() / ("." + path.filename().string() + "." + suffix)).string();
 }
 
 file_lock::file_lock(const std::string& target) : path_(beside(target, "lock")) {
@@ -107,8 +105,9 @@ file_lock::file_lock(const std::string& target) : path_(beside(target, "lock")) 
       throw_system_error(path_, "was left by a run that is gone and cannot be removed", errno);
     }
   }
-  refuse_file(target, fmt::format("another prumo writes to this file: {}; wait for its end, or name another file",
-                                  holder.empty() ? "its lock changes all the time" : holder));
+  refuse_file(target,
+              "another prumo writes to this file: " + (holder.empty() ? "its lock changes all the time" : holder) +
+                  "; wait for its end, or name another file");
 }
 
 file_lock::~file_lock() { release(); }

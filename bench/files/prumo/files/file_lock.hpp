@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "files/file_descriptor.hpp"
+#include <prumo/files/file_descriptor.hpp>
 
 #include <string>
 
@@ -13,7 +13,7 @@ namespace prumo::bench {
 class file_lock {
  public:
   file_lock() = default;
-  /// \throws results_error which tells the process, host and time of the other run, or why there can be no lock.
+  /// \throws file_error which tells the process, host and time of the other run, or why there can be no lock.
   ///         A file system without locks is no error.
   explicit file_lock(const std::string& target);
   ~file_lock();

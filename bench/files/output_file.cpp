@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/output_file.hpp"
+#include <prumo/files/file_descriptor.hpp>
+#include <prumo/files/file_identity.hpp>
+#include <prumo/files/output_file.hpp>
+#include <prumo/files/replacement.hpp>
+#include <prumo/files/sanitize.hpp>
 
-#include "files/file_descriptor.hpp"
-#include "files/file_identity.hpp"
-#include "files/replacement.hpp"
-#include "terminal/text.hpp"
-
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -42,24 +41,27 @@ file_descriptor open_stream(const std::string& path) {
     }
     if (errno != ENXIO) throw_system_error(path, refused, errno);
     if (std::chrono::steady_clock::now() - begin >= limit) {
-      throw results_error(results_error::cause::io,
-                          fmt::format("{}: is a pipe from which nobody reads", sanitize(path)));
+      throw file_error(file_error::cause::io, sanitize(path) + ": is a pipe from which nobody reads");
     }
     std::this_thread::sleep_for(pause);
   }
 }
 
 /// A folder that has vanished since the file was opened is no mistake of the user's.
-void replace_content(const std::string& target, std::string_view content) {
+void replace_content(const std::string& target, std::span<const std::string_view> parts) {
   try {
-    replacement(target).put(content);
-  } catch (const results_error& error) {
-    throw results_error(results_error::cause::io, error.what());
+    replacement(target).put(parts);
+  } catch (const file_error& error) {
+    throw file_error(file_error::cause::io, error.what());
   }
 }
 
-void write_to_standard_output(std::string_view content) {
-  if (std::fflush(stdout) != 0 || !write_all(STDOUT_FILENO, content)) {
+bool write_parts(int file, std::span<const std::string_view> parts) {
+  return std::ranges::all_of(parts, [&](std::string_view part) { return write_all(file, part); });
+}
+
+void write_to_standard_output(std::span<const std::string_view> parts) {
+  if (std::fflush(stdout) != 0 || !write_parts(STDOUT_FILENO, parts)) {
     throw_system_error("standard output", refused, errno);
   }
 }
@@ -95,15 +97,17 @@ void output_file::find_kind() {
   refuse_file(path_, "is a device that does not keep what is written to it; name a file, a pipe or /dev/null");
 }
 
-void output_file::write(std::string_view content) const {
+void output_file::write(std::string_view content) const { write_parts(std::array{content}); }
+
+void output_file::write_parts(std::span<const std::string_view> parts) const {
   switch (kind_) {
     case kind::none: return;
-    case kind::standard_output: write_to_standard_output(content); return;
-    case kind::regular: replace_content(target_, content); return;
+    case kind::standard_output: write_to_standard_output(parts); return;
+    case kind::regular: replace_content(target_, parts); return;
     case kind::stream: break;
   }
   const file_descriptor file = open_stream(target_);
-  if (!write_all(file.get(), content)) throw_system_error(path_, refused, errno);
+  if (!bench::write_parts(file.get(), parts)) throw_system_error(path_, refused, errno);
 }
 
 }  // namespace prumo::bench
