@@ -112,8 +112,9 @@ void check_extents(const convolution_call& call) {
       y.extents[2] == rows && y.extents[3] == columns) {
     return;
   }
-  std::string expected = "x [images x in_channels x height x width], w [out_channels x in_channels x filter rows x "
-                         "filter columns], and y [images x out_channels x ";
+  std::string expected =
+      "x [images x in_channels x height x width], w [out_channels x in_channels x filter rows x "
+      "filter columns], and y [images x out_channels x ";
   expected += has_room ? std::to_string(rows) + " x " + std::to_string(columns) + "]"
                        : "rows x columns], where the image with its padding is not smaller than the filter, nor the "
                          "result than a window of its pooling";
@@ -183,8 +184,8 @@ void convolve(context_ref ctx, const array_ref& x, const array_ref& w, const arr
   detail::check_form(call);
   detail::check_bias(ctx, call);
   detail::with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
-    backend::dispatch<detail::convolution_operation<T>>(
-        ctx.as<Exec>(), detail::problem_of<T>(call, ctx.working_set()), options.implementation);
+    backend::dispatch<detail::convolution_operation<T>>(ctx.as<Exec>(), detail::problem_of<T>(call, ctx.working_set()),
+                                                        options.implementation);
   });
 }
 

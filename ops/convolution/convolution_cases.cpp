@@ -44,11 +44,12 @@ class convolution_case final : public operation_case<Exec> {
                    {"filter_rows", filter_rows},
                    {"filter_columns", filter_columns}};
     };
-    result.test_shapes = {extents(0, 2, 5, 5, 3, 3, 3),    extents(2, 3, 4, 7, 0, 2, 2),   extents(2, 0, 6, 6, 3, 3, 3),
-                          extents(3, 1, 1, 1, 1, 1, 1),    extents(1, 1, 3, 9, 2, 4, 3),   extents(2, 3, 3, 3, 5, 3, 3),
-                          extents(1, 1, 48, 48, 6, 5, 5),  extents(2, 6, 22, 22, 16, 5, 5), extents(1, 2, 9, 150, 7, 3, 4),
-                          extents(3, 2, 17, 6, 12, 2, 3),  extents(1, 5, 11, 13, 9, 1, 1),  extents(5, 3, 8, 5, 11, 4, 2),
-                          extents(1, 40, 30, 70, 3, 3, 3)};
+    result.test_shapes = {
+        extents(0, 2, 5, 5, 3, 3, 3),   extents(2, 3, 4, 7, 0, 2, 2),    extents(2, 0, 6, 6, 3, 3, 3),
+        extents(3, 1, 1, 1, 1, 1, 1),   extents(1, 1, 3, 9, 2, 4, 3),    extents(2, 3, 3, 3, 5, 3, 3),
+        extents(1, 1, 48, 48, 6, 5, 5), extents(2, 6, 22, 22, 16, 5, 5), extents(1, 2, 9, 150, 7, 3, 4),
+        extents(3, 2, 17, 6, 12, 2, 3), extents(1, 5, 11, 13, 9, 1, 1),  extents(5, 3, 8, 5, 11, 4, 2),
+        extents(1, 40, 30, 70, 3, 3, 3)};
     return result;
   }
 
@@ -126,8 +127,7 @@ class convolution_case final : public operation_case<Exec> {
       std::ranges::copy(strides_of(each.extents, choice.layout), array.strides);
       placed.push_back(array);
     }
-    return std::string(
-        convolution_implementation(Exec{}, placed[0], placed[1], placed[2], options_of(choice, placed)));
+    return std::string(convolution_implementation(Exec{}, placed[0], placed[1], placed[2], options_of(choice, placed)));
   }
 
   /// The sum of one place after the other is what can be run with counting scalars.

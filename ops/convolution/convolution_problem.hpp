@@ -21,8 +21,8 @@ using prumo::detail::window_range;
 template <class T>
 struct convolution_problem {
   image_array<const T> x;
-  image_array<const T> w;     ///< the image is the output channel, the channel that of the input
-  const T* bias = nullptr;    ///< null: none
+  image_array<const T> w;   ///< the image is the output channel, the channel that of the input
+  const T* bias = nullptr;  ///< null: none
   std::int64_t bias_stride = 1;
   image_array<T> y;
 
@@ -95,8 +95,8 @@ convolution_candidate<Exec, T> unrolled_convolution_candidate();
 template <class Exec, class T>
 convolution_candidate<Exec, T> portable_convolution_candidate();
 
-/// The most images that are computed at once if each takes `bytes_per_image` bytes of a workspace: those of 256 MiB, and
-/// one at least.
+/// The most images that are computed at once if each takes `bytes_per_image` bytes of a workspace: those of 256 MiB,
+/// and one at least.
 constexpr std::int64_t images_at_once(std::int64_t images, std::int64_t bytes_per_image) {
   constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
   return std::clamp<std::int64_t>(most_bytes / std::max<std::int64_t>(1, bytes_per_image), 1,

@@ -45,8 +45,8 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
       for (std::int64_t c = 0; c < what.in_channels; ++c) {
         for (std::int64_t p = rows.begin; p < rows.end; ++p) {
           for (std::int64_t q = columns.begin; q < columns.end; ++q) {
-            const std::int64_t from = (row * what.stride - what.padding + p) * what.width + column * what.stride -
-                                      what.padding + q;
+            const std::int64_t from =
+                (row * what.stride - what.padding + p) * what.width + column * what.stride - what.padding + q;
             const Sum product = static_cast<Sum>(x[static_cast<std::size_t>(c * plane + from)]) *
                                 static_cast<Sum>(w[static_cast<std::size_t>(c * filter + p * what.filter_columns + q)]);
             sum += product;

@@ -22,17 +22,9 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
+using tests::channels_last;
+using tests::images;
 using exec = Kokkos::DefaultExecutionSpace;
-
-template <class T>
-using images = Kokkos::View<T****, Kokkos::LayoutRight, exec>;
-
-template <class T>
-Kokkos::View<T****, Kokkos::LayoutStride, exec> channels_last(std::size_t count, std::size_t channels,
-                                                              std::size_t height, std::size_t width) {
-  return {"channels last", Kokkos::LayoutStride(count, channels * height * width, channels, 1, height, channels * width,
-                                                width, channels)};
-}
 
 /// Small whole numbers, whose sums are exact in every type.
 template <class View>
@@ -144,11 +136,12 @@ TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
 /// What an output channel gets does not depend on the other images and channels, nor on how they are cut.
 TEST(convolve, gives_the_same_bits_for_an_image_alone) {
   context<exec> ctx;
-  const images<float> x("x", 5, 3, 40, 33), w("w", 21, 3, 5, 5), all("all", 5, 21, 36, 29), alone("alone", 1, 21, 36, 29);
+  const images<float> x("x", 5, 3, 40, 33), w("w", 21, 3, 5, 5), all("all", 5, 21, 36, 29),
+      alone("alone", 1, 21, 36, 29);
   tests::set_uniform(x, 1);
   tests::set_uniform(w, 2);
-  const convolution_options options{.implementation =
-                                        is_host_space<exec> ? std::string_view("direct") : std::string_view("portable")};
+  const convolution_options options{.implementation = is_host_space<exec> ? std::string_view("direct")
+                                                                          : std::string_view("portable")};
   convolve(ctx, x, w, all, options);
   convolve(ctx, Kokkos::subview(x, std::pair{3, 4}, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL), w, alone, options);
   ctx.fence();
@@ -173,8 +166,9 @@ TEST(convolve, refuses_what_does_not_fit) {
   const auto message = [&](const images<float>& images_of_y, const convolution_options& options) {
     return tests::message_of<error>([&] { convolve(ctx, x, w, images_of_y, options); });
   };
-  EXPECT_THAT(message(images<float>("y", 2, 4, 6, 6), {}),
-              AllOf(StartsWith("prumo::convolve: "), HasSubstr("y [images x out_channels x 6 x 7]"), HasSubstr("'my w'")));
+  EXPECT_THAT(
+      message(images<float>("y", 2, 4, 6, 6), {}),
+      AllOf(StartsWith("prumo::convolve: "), HasSubstr("y [images x out_channels x 6 x 7]"), HasSubstr("'my w'")));
   EXPECT_THAT(message(y, {.row_stride = 0}), HasSubstr("strides of 1 or more (got 0, 1)"));
   EXPECT_THAT(message(y, {.column_padding = 3}), HasSubstr("smaller than the filter (got 0, 3)"));
   EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean}), HasSubstr("x out_channels x 3 x 3]"));

@@ -70,12 +70,12 @@ struct convolution_tiles {
 struct direct_layout {
   std::int64_t row_phases = 1;  ///< the remainders of rows by the stride that a filter meets
   std::int64_t column_phases = 1;
-  std::int64_t pitch = 0;        ///< elements of a plane's row
-  std::int64_t extra_rows = 0;   ///< rows of a plane beyond those of the convolution
-  std::int64_t band_rows = 1;    ///< rows of y that are computed from one copy
-  std::int64_t block_rows = 1;   ///< rows of y whose sums are in the cache at once
-  std::int64_t bands = 1;        ///< of an image
-  std::int64_t parts = 1;        ///< into which the output channels are cut, if there are few images
+  std::int64_t pitch = 0;       ///< elements of a plane's row
+  std::int64_t extra_rows = 0;  ///< rows of a plane beyond those of the convolution
+  std::int64_t band_rows = 1;   ///< rows of y that are computed from one copy
+  std::int64_t block_rows = 1;  ///< rows of y whose sums are in the cache at once
+  std::int64_t bands = 1;       ///< of an image
+  std::int64_t parts = 1;       ///< into which the output channels are cut, if there are few images
   std::int64_t plane_elements = 0;
   std::int64_t sums_per_channel = 0;
   std::int64_t block_elements = 0;  ///< results of a block, of one channel
@@ -109,8 +109,8 @@ struct direct_layout {
     }
     layout.bands = (problem.y_rows + layout.band_rows - 1) / layout.band_rows;
     const std::int64_t items = problem.images * layout.bands;
-    const std::int64_t tiles = (problem.out_channels + convolution_tiles::most_channels - 1) /
-                               convolution_tiles::most_channels;
+    const std::int64_t tiles =
+        (problem.out_channels + convolution_tiles::most_channels - 1) / convolution_tiles::most_channels;
     if (items < workers) layout.parts = std::clamp<std::int64_t>((workers + items - 1) / items, 1, tiles);
 
     layout.block_rows = layout.band_rows;
@@ -203,8 +203,8 @@ class direct_convolution_kernel {
   }
 
   void operator()(std::int64_t thread) const {
-    const buffers own = buffers_of(problem_, layout_, memory_ + static_cast<std::size_t>(thread) *
-                                                                    thread_bytes(problem_, layout_));
+    const buffers own =
+        buffers_of(problem_, layout_, memory_ + static_cast<std::size_t>(thread) * thread_bytes(problem_, layout_));
     const std::int64_t items = problem_.images * layout_.bands * layout_.parts;
     // Neighbouring bands go to the same thread, so that it writes to memory in order.
     for (std::int64_t item = items * thread / threads_; item < items * (thread + 1) / threads_; ++item) {
@@ -313,8 +313,7 @@ class direct_convolution_kernel {
 
   void compute_channels(const buffers& own, std::int64_t image, const row_block& rows, const C* places,
                         std::int64_t first_channel, std::int64_t channels) const {
-    const std::int64_t count =
-        (rows.convolved_last - rows.convolved_first - 1) * layout_.pitch + problem_.columns;
+    const std::int64_t count = (rows.convolved_last - rows.convolved_first - 1) * layout_.pitch + problem_.columns;
     const C* const weights = weights_ + first_channel * problem_.taps();
     tiles::with_channels(channels, [&]<int Channels>(std::integral_constant<int, Channels>) {
       constexpr int registers = tiles::registers_of(Channels);
@@ -334,20 +333,19 @@ class direct_convolution_kernel {
   void add_taps(const C* places, const C* weights, C* sums) const {
     const std::int64_t taps = problem_.taps(), sums_per_channel = layout_.sums_per_channel;
     vector held[Channels][Registers];
-    for_each_register<Channels, Registers>(
-        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::broadcast(C(0)); });
+    for_each_register<Channels, Registers>([&](int i, int j)
+                                               PRUMO_ALWAYS_INLINE { held[i][j] = vector::broadcast(C(0)); });
     for (std::int64_t tap = 0; tap < taps; ++tap, weights += Channels) {
       const C* const from = places + offsets_[tap];
       vector loaded[Registers];
-      for_each_register<1, Registers>(
-          [&](int, int j) PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
+      for_each_register<1, Registers>([&](int, int j)
+                                          PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
       for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE {
         held[i][j] = held[i][j].plus_product(vector::broadcast(weights[i]), loaded[j]);
       });
     }
-    for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE {
-      held[i][j].store(sums + i * sums_per_channel + j * vector::lanes);
-    });
+    for_each_register<Channels, Registers>(
+        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * sums_per_channel + j * vector::lanes); });
   }
 
   /// Calls function(channel, register) for each register of a tile, without a loop: an index that is known only at run

@@ -93,8 +93,7 @@ void run_portable(context<Exec>& ctx, const convolution_problem<T>& problem, con
 
 template <class Exec, class T>
 convolution_candidate<Exec, T> portable_convolution_candidate() {
-  return {"portable",
-          [](const Exec&, const convolution_problem<T>&, prepared_convolution&) { return std::string(); },
+  return {"portable", [](const Exec&, const convolution_problem<T>&, prepared_convolution&) { return std::string(); },
           [](context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
             run_portable(ctx, problem, prepared);
           }};

@@ -67,9 +67,13 @@ class unrolling_device_kernel {
     const std::int64_t from_column = column * problem_.column_stride - problem_.column_padding + q;
     const bool is_there =
         from_row >= 0 && from_row < problem_.height && from_column >= 0 && from_column < problem_.width;
-    columns_[index] = is_there ? problem_.x.plane(plane / problem_.in_channels, plane % problem_.in_channels)
-                                     [from_row * problem_.x.row_stride + from_column * problem_.x.column_stride]
-                               : T(0);
+    columns_[index] =
+        is_there
+            ? problem_.x.plane(
+                  plane / problem_.in_channels,
+                  plane %
+                      problem_.in_channels)[from_row * problem_.x.row_stride + from_column * problem_.x.column_stride]
+            : T(0);
   }
 
  private:
@@ -114,11 +118,10 @@ void run_unrolled(context<Exec>& ctx, const convolution_problem<T>& problem, con
   const std::int64_t taps = problem.taps();
   const std::int64_t result_elements = problem.is_pooled() ? problem.out_channels * places : 0;
   const std::int64_t image_elements = taps * places + result_elements;
-  const std::int64_t at_once =
-      images_at_once(problem.images, image_elements * static_cast<std::int64_t>(sizeof(T)));
+  const std::int64_t at_once = images_at_once(problem.images, image_elements * static_cast<std::int64_t>(sizeof(T)));
   auto& own = ctx.template attachment<columns_workspace<Exec>>([] { return columns_workspace<Exec>{}; });
-  auto* const columns = static_cast<T*>(own.memory.at_least(
-      ctx.instance(), static_cast<std::size_t>(at_once * image_elements) * sizeof(T)));
+  auto* const columns = static_cast<T*>(
+      own.memory.at_least(ctx.instance(), static_cast<std::size_t>(at_once * image_elements) * sizeof(T)));
   T* const results = columns + at_once * taps * places;
   gemm_options options;
   options.activation = problem.activation;
@@ -132,15 +135,13 @@ void run_unrolled(context<Exec>& ctx, const convolution_problem<T>& problem, con
     } else {
       prumo::detail::launch_blocks(ctx.instance(), label, unrolling_device_kernel<T>(part, columns));
     }
-    const array_ref w = matrices(part.w.data, type, memory, {part.images, part.out_channels, taps},
-                                 {0, part.w.image_stride, 1});
+    const array_ref w =
+        matrices(part.w.data, type, memory, {part.images, part.out_channels, taps}, {0, part.w.image_stride, 1});
     const array_ref x = matrices(columns, type, memory, {part.images, taps, places}, {taps * places, places, 1});
-    const array_ref y =
-        part.is_pooled()
-            ? matrices(results, type, memory, {part.images, part.out_channels, places},
-                       {part.out_channels * places, places, 1})
-            : matrices(part.y.data, type, memory, {part.images, part.out_channels, places},
-                       {part.y.image_stride, part.y.channel_stride, part.y.column_stride});
+    const array_ref y = part.is_pooled() ? matrices(results, type, memory, {part.images, part.out_channels, places},
+                                                    {part.out_channels * places, places, 1})
+                                         : matrices(part.y.data, type, memory, {part.images, part.out_channels, places},
+                                                    {part.y.image_stride, part.y.channel_stride, part.y.column_stride});
     gemm(ctx, transposition::no, transposition::no, 1, w, x, 0, y, options);
     if (part.is_pooled()) enqueue_pooling<Exec, T>(ctx.instance(), part, results);
   }

@@ -79,7 +79,7 @@ void pool(std::string_view operation, const instance_ref& space, const array_ref
 }  // namespace
 
 // A convolution that ends with pooling pools its sums before they are rounded to the storage type.
-#define PRUMO_INSTANTIATE_POOLING(Space, X, T)                                               \
+#define PRUMO_INSTANTIATE_POOLING(Space, X, T)                                                     \
   template void launch_pooling<pooling_kind::maximum>(const Space&, const pooling_problem<X, T>&); \
   template void launch_pooling<pooling_kind::mean>(const Space&, const pooling_problem<X, T>&);
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_POOLING, float, float)

@@ -17,8 +17,12 @@ using prumo::detail::window_range;
 pooling_window window_of(const parameters& values) {
   const auto whole = [&](const char* name) { return static_cast<std::int64_t>(values.at(name)); };
   const bool up = values.at("round_up") != 0;
-  return {whole("window"),  whole("window"),  whole("stride"),
-          whole("stride"),  whole("padding"), whole("padding"),
+  return {whole("window"),
+          whole("window"),
+          whole("stride"),
+          whole("stride"),
+          whole("padding"),
+          whole("padding"),
           up ? window_rounding::up : window_rounding::down};
 }
 
@@ -143,7 +147,8 @@ class pooling_case final : public operation_case<Exec> {
     std::int64_t index = part * what.rows * what.columns;
     for (std::int64_t row = 0; row < what.rows; ++row) {
       for (std::int64_t column = 0; column < what.columns; ++column) {
-        const auto [value, bound] = exact(choice.type, plane, what.width, what.row_range(row), what.column_range(column));
+        const auto [value, bound] =
+            exact(choice.type, plane, what.width, what.row_range(row), what.column_range(column));
         out.push_back({1, index++, value, stored_bound(choice.type, value, bound)});
       }
     }

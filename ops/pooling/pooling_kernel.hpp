@@ -73,8 +73,7 @@ class pooled_row {
     const window_range rows(row, window_.row_stride, window_.row_padding, window_.height, height_);
     for (std::int64_t j = 0; j < first_whole_; ++j) values[j] = at_edge(plane, row_stride, column_stride, rows, j);
     if (const std::int64_t whole = last_whole_ - first_whole_; whole > 0) {
-      const X* const first =
-          plane + (first_whole_ * window_.column_stride - window_.column_padding) * column_stride;
+      const X* const first = plane + (first_whole_ * window_.column_stride - window_.column_padding) * column_stride;
       join(first, row_stride, column_stride, rows, whole, values + first_whole_);
     }
     for (std::int64_t j = last_whole_; j < columns_; ++j) {

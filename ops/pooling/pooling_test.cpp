@@ -20,19 +20,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
+using tests::channels_last;
+using tests::images;
 using exec = Kokkos::DefaultExecutionSpace;
-
-template <class T>
-using images = Kokkos::View<T****, Kokkos::LayoutRight, exec>;
-
-/// Images whose channels are next to each other in memory.
-template <class T>
-Kokkos::View<T****, Kokkos::LayoutStride, exec> channels_last(int count, int channels, int height, int width) {
-  const auto extent = [](int value) { return static_cast<std::size_t>(value); };
-  return {"channels last", Kokkos::LayoutStride(extent(count), extent(channels * height * width), extent(channels), 1,
-                                                extent(height), extent(channels * width), extent(width),
-                                                extent(channels))};
-}
 
 TEST(pooled_extent, is_that_of_the_formula) {
   using enum window_rounding;
@@ -59,10 +49,12 @@ double largest_in(const Source& x, std::size_t n, std::size_t c, std::int64_t ro
   double largest = -std::numeric_limits<double>::infinity();
   for (std::int64_t r = row * 2 - 1; r < row * 2 + 2; ++r) {
     for (std::int64_t k = column * 4 - 2; k < column * 4 + 3; ++k) {
-      if (r < 0 || k < 0 || r >= static_cast<std::int64_t>(x.extent(2)) || k >= static_cast<std::int64_t>(x.extent(3))) {
+      if (r < 0 || k < 0 || r >= static_cast<std::int64_t>(x.extent(2)) ||
+          k >= static_cast<std::int64_t>(x.extent(3))) {
         continue;
       }
-      largest = std::max(largest, static_cast<double>(x(n, c, static_cast<std::size_t>(r), static_cast<std::size_t>(k))));
+      largest =
+          std::max(largest, static_cast<double>(x(n, c, static_cast<std::size_t>(r), static_cast<std::size_t>(k))));
     }
   }
   return largest;
@@ -86,9 +78,10 @@ void expect_largest(const X& x, const Y& y) {
 }
 
 TYPED_TEST(pooling_types, windows_that_are_no_squares_in_any_layout) {
-  for (const int width : {1, 2, 7, 8, 33}) {
-    const int rows = static_cast<int>(pooled_extent(9, 3, 2, 1, window_rounding::up));
-    const int columns = static_cast<int>(pooled_extent(width, 5, 4, 2, window_rounding::up));
+  for (const std::size_t width : {1, 2, 7, 8, 33}) {
+    const auto rows = static_cast<std::size_t>(pooled_extent(9, 3, 2, 1, window_rounding::up));
+    const auto columns =
+        static_cast<std::size_t>(pooled_extent(static_cast<std::int64_t>(width), 5, 4, 2, window_rounding::up));
     const images<TypeParam> x("x", 2, 3, 9, width), y("y", 2, 3, rows, columns);
     expect_largest(x, y);
     expect_largest(channels_last<TypeParam>(2, 3, 9, width), channels_last<TypeParam>(2, 3, rows, columns));
@@ -113,9 +106,8 @@ TEST(max_pool, hands_nan_on_and_takes_infinities) {
 TEST(average_pool, divides_by_the_elements_inside_the_image) {
   context<exec> ctx;
   const images<double> x("x", 1, 1, 3, 3), y("y", 1, 1, 2, 2);
-  tests::set_elements(x, [](std::size_t, std::size_t, std::size_t r, std::size_t c) {
-    return static_cast<double>(3 * r + c);
-  });
+  tests::set_elements(
+      x, [](std::size_t, std::size_t, std::size_t r, std::size_t c) { return static_cast<double>(3 * r + c); });
   average_pool(ctx, x, y, {.rounding = window_rounding::up});
   ctx.fence();
   const auto result = tests::host_copy(y);

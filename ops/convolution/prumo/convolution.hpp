@@ -45,16 +45,16 @@ constexpr std::int64_t convolved_extent(std::int64_t extent, std::int64_t filter
   return pooled_extent(extent, filter, stride, padding, window_rounding::down);
 }
 
-/// y(n, m, i, j) = pool(act(sum_{c,p,q} w(m, c, p, q) x(n, c, i s + p - padding, j t + q - padding) + bias(m))), where s
-/// and t are the strides, and x is zero outside of the images. This is what networks call a convolution: the filter is
-/// not mirrored.
+/// y(n, m, i, j) = pool(act(sum_{c,p,q} w(m, c, p, q) x(n, c, i s + p - padding, j t + q - padding) + bias(m))), where
+/// s and t are the strides, and x is zero outside of the images. This is what networks call a convolution: the filter
+/// is not mirrored.
 ///
 /// x: [images x in_channels x height x width], w: [out_channels x in_channels x filter rows x filter columns],
 /// y: [images x out_channels x rows x columns]. rows and columns are convolved_extent() of height and width, and with
-/// pooling pooled_extent() of that. All arrays have the same type (f32, f64, f16, bf16), and any strides, so that images
-/// with the channels last are a view. Sums, bias, activation and pooling are computed in the compute type, which is f32
-/// for f16 and bf16, and rounded once. y may overlap none of the other arrays. There may be no image, and no input
-/// channel: then each sum is zero.
+/// pooling pooled_extent() of that. All arrays have the same type (f32, f64, f16, bf16), and any strides, so that
+/// images with the channels last are a view. Sums, bias, activation and pooling are computed in the compute type, which
+/// is f32 for f16 and bf16, and rounded once. y may overlap none of the other arrays. There may be no image, and no
+/// input channel: then each sum is zero.
 ///
 /// Asynchronous on the context's instance. Throws argument_error, shape_error and alias_error; unsupported_error with
 /// the reasons if the implementation in `options` cannot compute this. Accuracy and implementations:
