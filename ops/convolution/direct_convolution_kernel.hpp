@@ -393,9 +393,13 @@ class direct_convolution_kernel {
     pooling_window window = problem_.window;
     window.row_padding += rows.convolved_first - rows.first * window.row_stride;
     const prumo::detail::pooled_row<Kind, C, C> row_of(window, rows.convolved_last - rows.convolved_first,
-                                                       problem_.columns, problem_.y_columns);
+                                                       problem_.columns);
+    const std::int64_t stretch = prumo::detail::windows_at_once(window);
     for (std::int64_t row = 0; row < rows.last - rows.first; ++row) {
-      row_of.compute(results, problem_.columns, 1, row, pooled + row * problem_.y_columns);
+      for (std::int64_t begin = 0; begin < problem_.y_columns; begin += stretch) {
+        row_of.compute(results, problem_.columns, 1, row, begin, std::min(problem_.y_columns, begin + stretch),
+                       pooled + row * problem_.y_columns + begin);
+      }
     }
   }
 

@@ -58,13 +58,30 @@ struct pooling_choice {
   }
 
   /// The elements of all windows of a plane together: the windows' heights times their widths.
-  std::uint64_t window_elements() const {
-    std::int64_t heights = 0, widths = 0;
-    for (std::int64_t row = 0; row < rows; ++row) heights += row_range(row).end - row_range(row).begin;
-    for (std::int64_t column = 0; column < columns; ++column) {
-      widths += column_range(column).end - column_range(column).begin;
+  std::uint64_t window_elements() const { return static_cast<std::uint64_t>(lengths_of_rows() * lengths_of_columns()); }
+
+  /// The host's kernel joins the rows of each row of windows, for the columns that windows need, and then the columns
+  /// of each window. It takes a stretch of windows at once.
+  std::uint64_t joins() const {
+    if (!is_valid()) return 0;
+    const std::int64_t stretch = prumo::detail::windows_at_once(window);
+    std::int64_t used = 0;
+    for (std::int64_t begin = 0; begin < columns; begin += stretch) {
+      used += column_range(std::min(columns, begin + stretch) - 1).end - column_range(begin).begin;
     }
-    return static_cast<std::uint64_t>(heights * widths);
+    return static_cast<std::uint64_t>((lengths_of_rows() - rows) * used + rows * (lengths_of_columns() - columns));
+  }
+
+ private:
+  std::int64_t lengths_of_rows() const {
+    std::int64_t sum = 0;
+    for (std::int64_t row = 0; row < rows; ++row) sum += row_range(row).length();
+    return sum;
+  }
+  std::int64_t lengths_of_columns() const {
+    std::int64_t sum = 0;
+    for (std::int64_t column = 0; column < columns; ++column) sum += column_range(column).length();
+    return sum;
   }
 };
 
@@ -137,8 +154,8 @@ class pooling_case final : public operation_case<Exec> {
     return 20.0 * static_cast<double>(pooling_choice(extents, values).window_elements());
   }
 
-  /// A maximum is exact. A mean of k numbers has k roundings: k - 1 of the sum, and one of the quotient (Higham,
-  /// section 4.2).
+  /// A maximum is exact, in any order. A mean of k numbers has k roundings: k - 1 of the sum, and one of the quotient
+  /// (Higham, section 4.2).
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
     const pooling_choice what(choice.shape, choice.values);
@@ -163,7 +180,7 @@ class pooling_case final : public operation_case<Exec> {
     const auto windows = static_cast<std::uint64_t>(what.rows * what.columns);
     const auto planes = static_cast<std::uint64_t>(what.images * what.channels);
     flop_counts counts;
-    counts[is_maximum ? flop_kind::minmax : flop_kind::add] = what.window_elements() - windows;
+    counts[is_maximum ? flop_kind::minmax : flop_kind::add] = what.joins();
     if (!is_maximum) counts[flop_kind::div] = windows;
     return counts * planes;
   }

@@ -3,7 +3,7 @@
 
 /// \file
 /// The kernels of windows over images: on devices a thread computes one window, on hosts a block computes some rows of
-/// y. Both go through a window row by row, so their results have the same bits.
+/// y. Both go through a window column by column, so their results have the same bits.
 
 #include "pooling_problem.hpp"
 #include <prumo/counted.hpp>
@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
-#include <tuple>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -39,106 +38,142 @@ KOKKOS_FORCEINLINE_FUNCTION C finished_window(C joined, std::int64_t elements) {
   }
 }
 
-/// One window of a plane of x.
+/// One window of a plane of x: column by column, and then over the columns.
 template <pooling_kind Kind, class C, class X>
 KOKKOS_FORCEINLINE_FUNCTION C pooled_window(const X* plane, std::int64_t row_stride, std::int64_t column_stride,
                                             window_range rows, window_range columns) {
-  C joined = static_cast<C>(plane[rows.begin * row_stride + columns.begin * column_stride]);
-  std::int64_t first = columns.begin + 1;
-  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    for (std::int64_t c = first; c < columns.end; ++c) {
-      joined = joined_in_window<Kind>(joined, static_cast<C>(plane[r * row_stride + c * column_stride]));
+  C joined(0);
+  for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+    const X* const from = plane + c * column_stride;
+    C of_column = static_cast<C>(from[rows.begin * row_stride]);
+    for (std::int64_t r = rows.begin + 1; r < rows.end; ++r) {
+      of_column = joined_in_window<Kind>(of_column, static_cast<C>(from[r * row_stride]));
     }
-    first = columns.begin;
+    joined = c == columns.begin ? of_column : joined_in_window<Kind>(joined, of_column);
   }
-  return finished_window<Kind>(joined, (rows.end - rows.begin) * (columns.end - columns.begin));
+  return finished_window<Kind>(joined, rows.length() * columns.length());
 }
 
-/// A row of windows, `values[j]` for each column j of y, in vectors where the windows lie inside the image.
+/// The columns of an image that hosts join at once.
+inline constexpr std::int64_t most_joined_columns = 2048;
+inline constexpr std::int64_t most_windows_at_once = 512;
+
+/// The windows of a row that hosts compute at once. They need no more columns of the image than can be joined at once,
+/// or there is only one.
+constexpr std::int64_t windows_at_once(const pooling_window& window) {
+  return std::clamp<std::int64_t>((most_joined_columns - window.width) / window.column_stride + 1, 1,
+                                  most_windows_at_once);
+}
+
+/// Rows of windows on a host. The rows of a window are joined first, for all columns of the image at once, and then the
+/// columns of each window.
 template <pooling_kind Kind, class X, class C>
 class pooled_row {
  public:
-  pooled_row(const pooling_window& window, std::int64_t height, std::int64_t width, std::int64_t columns)
-      : window_(window), height_(height), width_(width), columns_(columns) {
-    const auto begins_inside = (window.column_padding + window.column_stride - 1) / window.column_stride;
+  pooled_row(const pooling_window& window, std::int64_t height, std::int64_t width)
+      : window_(window), height_(height), width_(width) {
+    first_whole_ = (window.column_padding + window.column_stride - 1) / window.column_stride;
     const std::int64_t last_begin = width + window.column_padding - window.width;
-    const std::int64_t ends_inside = last_begin < 0 ? 0 : last_begin / window.column_stride + 1;
-    first_whole_ = std::min(columns, begins_inside);
-    last_whole_ = std::clamp(ends_inside, first_whole_, columns);
+    last_whole_ = last_begin < 0 ? 0 : last_begin / window.column_stride + 1;
   }
 
-  /// Row `row` of y. The plane's row 0 lies at `plane`.
+  /// values[j - begin] = the window (row, j), for begin <= j < end. There are windows_at_once() at most. Row 0 of the
+  /// plane lies at `plane`.
   PRUMO_FLATTEN void compute(const X* plane, std::int64_t row_stride, std::int64_t column_stride, std::int64_t row,
-                             C* values) const {
+                             std::int64_t begin, std::int64_t end, C* values) const {
     const window_range rows(row, window_.row_stride, window_.row_padding, window_.height, height_);
-    for (std::int64_t j = 0; j < first_whole_; ++j) values[j] = at_edge(plane, row_stride, column_stride, rows, j);
-    if (const std::int64_t whole = last_whole_ - first_whole_; whole > 0) {
-      const X* const first = plane + (first_whole_ * window_.column_stride - window_.column_padding) * column_stride;
-      join(first, row_stride, column_stride, rows, whole, values + first_whole_);
+    const window_range used(columns_at(begin).begin, columns_at(end - 1).end);
+    if (used.length() > most_joined_columns) {
+      values[0] = pooled_window<Kind, C>(plane, row_stride, column_stride, rows, used);
+      return;
     }
-    for (std::int64_t j = last_whole_; j < columns_; ++j) {
-      values[j] = at_edge(plane, row_stride, column_stride, rows, j);
+    C joined[most_joined_columns];
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const X* const from = plane + r * row_stride + used.begin * column_stride;
+      if (column_stride == 1) {
+        join_row<1>(from, column_stride, used.length(), r == rows.begin, joined);
+      } else {
+        join_row<0>(from, column_stride, used.length(), r == rows.begin, joined);
+      }
     }
+    join_columns(joined, used.begin, rows.length(), begin, end, values);
   }
 
  private:
-  C at_edge(const X* plane, std::int64_t row_stride, std::int64_t column_stride, window_range rows,
-            std::int64_t j) const {
-    const window_range columns(j, window_.column_stride, window_.column_padding, window_.width, width_);
-    return pooled_window<Kind, C>(plane, row_stride, column_stride, rows, columns);
+  window_range columns_at(std::int64_t j) const {
+    return {j, window_.column_stride, window_.column_padding, window_.width, width_};
   }
 
-  /// The distance between neighbouring windows is a constant in the usual cases, because compilers vectorise loads with
-  /// a constant distance only.
-  void join(const X* first, std::int64_t row_stride, std::int64_t column_stride, window_range rows, std::int64_t count,
-            C* values) const {
-    const std::int64_t distance = window_.column_stride * column_stride;
-    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      for (std::int64_t c = 0; c < window_.width; ++c) {
-        const X* const from = first + r * row_stride + c * column_stride;
-        const bool is_first = r == rows.begin && c == 0;
-        if (distance == 1) {
-          join_column<1>(from, distance, count, is_first, values);
-        } else if (distance == 2) {
-          join_column<2>(from, distance, count, is_first, values);
-        } else {
-          join_column<0>(from, distance, count, is_first, values);
-        }
-      }
-    }
-    const std::int64_t elements = (rows.end - rows.begin) * window_.width;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t j = 0; j < count; ++j) values[j] = finished_window<Kind>(values[j], elements);
-  }
-
-  /// Distance: that of the elements, or 0 if it is known at run time only.
+  /// Distance: that of neighbouring elements, or 0 if it is known at run time only.
   template <int Distance>
-  static void join_column(const X* from, std::int64_t distance, std::int64_t count, bool is_first, C* values) {
+  static void join_row(const X* from, std::int64_t distance, std::int64_t count, bool is_first, C* joined) {
     if constexpr (Distance != 0) distance = Distance;
     if (is_first) {
       PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) values[j] = static_cast<C>(from[j * distance]);
+      for (std::int64_t c = 0; c < count; ++c) joined[c] = static_cast<C>(from[c * distance]);
     } else {
       PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) {
-        values[j] = joined_in_window<Kind>(values[j], static_cast<C>(from[j * distance]));
+      for (std::int64_t c = 0; c < count; ++c) {
+        joined[c] = joined_in_window<Kind>(joined[c], static_cast<C>(from[c * distance]));
       }
+    }
+  }
+
+  /// joined[0] is column `origin` of the image.
+  void join_columns(const C* joined, std::int64_t origin, std::int64_t rows, std::int64_t begin, std::int64_t end,
+                    C* values) const {
+    const auto at_edge = [&](std::int64_t j) {
+      const window_range columns = columns_at(j);
+      C value = joined[columns.begin - origin];
+      for (std::int64_t c = columns.begin + 1; c < columns.end; ++c) {
+        value = joined_in_window<Kind>(value, joined[c - origin]);
+      }
+      return finished_window<Kind>(value, rows * columns.length());
+    };
+    const std::int64_t first_whole = std::clamp(first_whole_, begin, end);
+    const std::int64_t last_whole = std::clamp(last_whole_, first_whole, end);
+    for (std::int64_t j = begin; j < first_whole; ++j) values[j - begin] = at_edge(j);
+    if (const std::int64_t count = last_whole - first_whole; count > 0) {
+      const C* const first = joined + (columns_at(first_whole).begin - origin);
+      // Compilers vectorise loads with a constant distance only.
+      switch (window_.column_stride) {
+        case 1: join_whole<1>(first, rows, count, values + (first_whole - begin)); break;
+        case 2: join_whole<2>(first, rows, count, values + (first_whole - begin)); break;
+        default: join_whole<0>(first, rows, count, values + (first_whole - begin)); break;
+      }
+    }
+    for (std::int64_t j = last_whole; j < end; ++j) values[j - begin] = at_edge(j);
+  }
+
+  /// The windows that lie inside the image.
+  template <int Distance>
+  void join_whole(const C* first, std::int64_t rows, std::int64_t count, C* values) const {
+    const std::int64_t distance = Distance != 0 ? Distance : window_.column_stride;
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t j = 0; j < count; ++j) values[j] = first[j * distance];
+    for (std::int64_t c = 1; c < window_.width; ++c) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) values[j] = joined_in_window<Kind>(values[j], first[c + j * distance]);
+    }
+    if constexpr (Kind == pooling_kind::mean) {
+      const std::int64_t elements = rows * window_.width;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) values[j] = finished_window<Kind>(values[j], elements);
     }
   }
 
   pooling_window window_;
   std::int64_t height_;
   std::int64_t width_;
-  std::int64_t columns_;
-  std::int64_t first_whole_ = 0;  ///< the columns of y whose windows lie inside the image
-  std::int64_t last_whole_ = 0;
+  std::int64_t first_whole_;  ///< the windows from here on do not begin before the image
+  std::int64_t last_whole_;   ///< those before it do not end behind it
 };
 
 /// A block computes some rows of one plane of y, a stretch of columns at a time.
 template <pooling_kind Kind, class X, class T>
 class pooling_host_kernel {
   using C = compute_t<T>;
-  static constexpr std::int64_t most_columns = 512;
+  using row_type = pooled_row<Kind, X, C>;
 
  public:
   explicit pooling_host_kernel(const pooling_problem<X, T>& problem) : problem_(problem) {
@@ -156,32 +191,28 @@ class pooling_host_kernel {
     const std::int64_t channel = plane % problem_.channels;
     const std::int64_t first = block % blocks_per_plane_ * rows_per_block_;
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
-    for (std::int64_t begin = 0; begin < problem_.columns; begin += most_columns) {
-      compute_stretch(image, channel, first, last, begin, std::min(problem_.columns, begin + most_columns));
+    const row_type row_of(problem_.window, problem_.height, problem_.width);
+    const std::int64_t stretch = windows_at_once(problem_.window);
+    const X* const source = problem_.x.plane(image, channel);
+    C values[most_windows_at_once];
+    for (std::int64_t begin = 0; begin < problem_.columns; begin += stretch) {
+      const std::int64_t end = std::min(problem_.columns, begin + stretch);
+      for (std::int64_t row = first; row < last; ++row) {
+        row_of.compute(source, problem_.x.row_stride, problem_.x.column_stride, row, begin, end, values);
+        store(values, end - begin, problem_.y.plane(image, channel) + row * problem_.y.row_stride, begin);
+      }
     }
   }
 
  private:
-  /// Columns [begin, end) of y are those of an image that begins `begin` windows further right.
-  void compute_stretch(std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t last,
-                       std::int64_t begin, std::int64_t end) const {
-    const auto& [x, y] = std::tie(problem_.x, problem_.y);
-    pooling_window window = problem_.window;
-    const std::int64_t skipped = std::max<std::int64_t>(0, begin * window.column_stride - window.column_padding);
-    window.column_padding += skipped - begin * window.column_stride;
-    const pooled_row<Kind, X, C> row_of(window, problem_.height, problem_.width - skipped, end - begin);
-    const X* const source = x.plane(image, channel) + skipped * x.column_stride;
-    C values[most_columns];
-    for (std::int64_t row = first; row < last; ++row) {
-      row_of.compute(source, x.row_stride, x.column_stride, row, values);
-      T* const to = y.plane(image, channel) + row * y.row_stride + begin * y.column_stride;
-      const std::int64_t step = y.column_stride;
-      if (step == 1) {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t j = 0; j < end - begin; ++j) to[j] = static_cast<T>(values[j]);
-      } else {
-        for (std::int64_t j = 0; j < end - begin; ++j) to[j * step] = static_cast<T>(values[j]);
-      }
+  void store(const C* values, std::int64_t count, T* row, std::int64_t begin) const {
+    const std::int64_t step = problem_.y.column_stride;
+    T* const to = row + begin * step;
+    if (step == 1) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<T>(values[j]);
+    } else {
+      for (std::int64_t j = 0; j < count; ++j) to[j * step] = static_cast<T>(values[j]);
     }
   }
 

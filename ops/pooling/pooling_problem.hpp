@@ -53,12 +53,15 @@ struct window_range {
   std::int64_t begin;
   std::int64_t end;
 
+  KOKKOS_FUNCTION window_range(std::int64_t first, std::int64_t last) : begin(first), end(last) {}
   KOKKOS_FUNCTION window_range(std::int64_t place, std::int64_t stride, std::int64_t padding, std::int64_t length,
                                std::int64_t extent)
       : begin(place * stride - padding), end(begin + length) {
     if (begin < 0) begin = 0;
     if (end > extent) end = extent;
   }
+
+  KOKKOS_FUNCTION std::int64_t length() const { return end - begin; }
 };
 
 }  // namespace prumo::detail

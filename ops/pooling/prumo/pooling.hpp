@@ -58,8 +58,7 @@ void max_pool(const Space& space, const X& x, const Y& y, const pooling_window& 
 }
 
 /// y(n, c, i, j) = the mean of the x of the window (i, j) in image n, channel c. It is the sum of the elements inside
-/// the image over their number. The sum is computed in the compute type, row by row. Arguments and errors as in
-/// max_pool().
+/// the image over their number. The sum is computed in the compute type. Arguments and errors as in max_pool().
 void average_pool(instance_ref space, const array_ref& x, const array_ref& y, const pooling_window& window = {});
 template <class Space, class X, class Y>
 void average_pool(const Space& space, const X& x, const Y& y, const pooling_window& window = {}) {
