@@ -24,11 +24,20 @@ auto span_of(const View& view) {
                                                                                                         count);
 }
 
+/// T with an asterisk for each dimension.
+template <class T, std::size_t Rank>
+struct dynamic_data {
+  using type = typename dynamic_data<T*, Rank - 1>::type;
+};
+template <class T>
+struct dynamic_data<T, 0> {
+  using type = T;
+};
+
 /// A copy of a view on the host, with the same strides.
 template <class View>
 auto host_copy(const View& view) {
-  static_assert(View::rank() >= 1 && View::rank() == View::rank_dynamic());
-  using data_type = typename View::non_const_data_type;
+  using data_type = typename dynamic_data<typename View::non_const_value_type, View::rank()>::type;
   Kokkos::LayoutStride layout;
   for (std::size_t dimension = 0; dimension < View::rank(); ++dimension) {
     layout.dimension[dimension] = view.extent(dimension);

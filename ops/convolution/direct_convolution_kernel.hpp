@@ -146,10 +146,10 @@ class direct_filter_kernel {
   std::int64_t blocks() const { return problem_.out_channels; }
 
   void operator()(std::int64_t channel) const {
-    std::int64_t first = 0, channels = 0;
-    for (; first + channels <= channel; first += channels) {
-      channels = convolution_tiles::channels_of_next(problem_.out_channels - first);
-      if (first + channels > channel) break;
+    std::int64_t first = 0, channels = channels_of_tile(0);
+    while (first + channels <= channel) {
+      first += channels;
+      channels = channels_of_tile(first);
     }
     C* to = weights_ + first * problem_.taps() + (channel - first);
     std::int64_t tap = 0;
@@ -165,6 +165,11 @@ class direct_filter_kernel {
   }
 
  private:
+  /// The channels of the tile that begins with channel `first`.
+  std::int64_t channels_of_tile(std::int64_t first) const {
+    return convolution_tiles::channels_of_next(problem_.out_channels - first);
+  }
+
   std::int64_t offset_of(std::int64_t c, std::int64_t p, std::int64_t q) const {
     const std::int64_t row_phase = p % problem_.row_stride, column_phase = q % problem_.column_stride;
     const std::int64_t plane = (c * layout_.row_phases + row_phase) * layout_.column_phases + column_phase;
