@@ -23,6 +23,7 @@ class portable_convolution_kernel {
 
   std::int64_t blocks() const { return problem_.images * problem_.out_channels * problem_.rows * problem_.columns; }
 
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const std::int64_t column = index % problem_.columns;
     index /= problem_.columns;
@@ -37,6 +38,7 @@ class portable_convolution_kernel {
   }
 
  private:
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION C sum(std::int64_t image, std::int64_t channel, std::int64_t row,
                                     std::int64_t column) const {
     const auto& [x, w] = arrays();

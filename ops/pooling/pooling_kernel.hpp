@@ -20,6 +20,7 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <pooling_kind Kind, class C>
 KOKKOS_FORCEINLINE_FUNCTION C joined_in_window(C before, C value) {
   if constexpr (Kind == pooling_kind::maximum) {
@@ -29,6 +30,7 @@ KOKKOS_FORCEINLINE_FUNCTION C joined_in_window(C before, C value) {
   }
 }
 
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <pooling_kind Kind, class C>
 KOKKOS_FORCEINLINE_FUNCTION C finished_window(C joined, std::int64_t elements) {
   if constexpr (Kind == pooling_kind::maximum) {
@@ -39,6 +41,7 @@ KOKKOS_FORCEINLINE_FUNCTION C finished_window(C joined, std::int64_t elements) {
 }
 
 /// One window of a plane of x: column by column, and then over the columns.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <pooling_kind Kind, class C, class X>
 KOKKOS_FORCEINLINE_FUNCTION C pooled_window(const X* plane, std::int64_t row_stride, std::int64_t column_stride,
                                             window_range rows, window_range columns) {
