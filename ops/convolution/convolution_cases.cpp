@@ -79,9 +79,9 @@ class convolution_case final : public operation_case<Exec> {
     const convolution_choice what(extents, values);
     std::vector<array_specification> result = {
         {"x", array_role::input, {what.images, what.in_channels, what.height, what.width}},
-        {"w", array_role::input, {what.out_channels, what.in_channels, what.filter_rows, what.filter_columns}},
-        {"y", array_role::output, {what.images, what.out_channels, what.y_rows, what.y_columns}}};
+        {"w", array_role::input, {what.out_channels, what.in_channels, what.filter_rows, what.filter_columns}}};
     if (what.has_bias) result.push_back({"bias", array_role::input, {what.out_channels}});
+    result.push_back({"y", array_role::output, {what.images, what.out_channels, what.y_rows, what.y_columns}});
     return result;
   }
 
@@ -96,7 +96,7 @@ class convolution_case final : public operation_case<Exec> {
   }
 
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
-    convolve(context_ref(ctx), arrays[0], arrays[1], arrays[2], options_of(choice, arrays));
+    convolve(context_ref(ctx), arrays[0], arrays[1], arrays.back(), options_of(choice, arrays));
   }
 
   std::string why_invalid(const specification& choice) const override {
@@ -127,7 +127,7 @@ class convolution_case final : public operation_case<Exec> {
       std::ranges::copy(strides_of(each.extents, choice.layout), array.strides);
       placed.push_back(array);
     }
-    return std::string(convolution_implementation(Exec{}, placed[0], placed[1], placed[2], options_of(choice, placed)));
+    return std::string(convolution_implementation(Exec{}, placed[0], placed[1], placed.back(), options_of(choice, placed)));
   }
 
   /// The sum of one place after the other is what can be run with counting scalars.
@@ -148,7 +148,7 @@ class convolution_case final : public operation_case<Exec> {
     convolution_options options;
     options.row_stride = options.column_stride = what.stride;
     options.row_padding = options.column_padding = what.padding;
-    if (what.has_bias) options.bias = arrays[3];
+    if (what.has_bias) options.bias = arrays[2];
     options.activation = what.activation;
     options.pooling = what.pooling;
     options.window = what.window;
@@ -164,7 +164,7 @@ class convolution_case final : public operation_case<Exec> {
     const std::int64_t filter = what.filter_rows * what.filter_columns;
     const auto x = counted_values<T>(inputs, 0, what.images * what.in_channels * plane);
     const auto w = counted_values<T>(inputs, 1, what.out_channels * what.in_channels * filter);
-    const auto bias = counted_values<T>(inputs, 3, what.has_bias ? what.out_channels : 0);
+    const auto bias = counted_values<T>(inputs, 2, what.has_bias ? what.out_channels : 0);
     std::vector<counted<T>> y(static_cast<std::size_t>(what.images * what.out_channels * y_plane));
     auto problem = what.problem<counted<T>>();
     problem.x = {x.data(), what.in_channels * plane, plane, what.width, 1};

@@ -30,7 +30,7 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
   std::vector<double> w(static_cast<std::size_t>(what.in_channels * filter));
   inputs.read(0, image * what.in_channels * plane, x);
   inputs.read(1, channel * what.in_channels * filter, w);
-  const long double bias = what.has_bias ? static_cast<long double>(inputs.at(3, channel)) : 0;
+  const long double bias = what.has_bias ? static_cast<long double>(inputs.at(2, channel)) : 0;
   // The sum's own roundings, those of the sum here, and that of adding the bias.
   const auto taps = static_cast<double>(problem.taps());
   const dtype computed = compute_type(choice.type);
@@ -171,7 +171,7 @@ void append_convolution_reference(const specification& choice, const input_value
         entry = pooled(choice, what, plane, window_range(row, window.row_stride, 0, window.height, what.rows),
                        window_range(column, window.column_stride, 0, window.width, what.columns));
       }
-      out.push_back({2, index++, entry.first, stored_bound(choice.type, entry.first, entry.second)});
+      out.push_back({what.place_of_y(), index++, entry.first, stored_bound(choice.type, entry.first, entry.second)});
     }
   }
 }

@@ -27,6 +27,9 @@ struct convolution_choice {
   convolution_choice(const shape& extents, const parameters& values);
   explicit convolution_choice(const specification& choice) : convolution_choice(choice.shape, choice.values) {}
 
+  /// The place of y among the arrays of a call: x, w, the bias if there is one, y.
+  std::size_t place_of_y() const { return has_bias ? 3 : 2; }
+
   /// Why the operation refuses it, or an empty string.
   std::string why_invalid() const;
 
