@@ -162,11 +162,12 @@ class Convolution(Images):
                        for r in inside(row, it["window"], it["window"], 0, sides[0])
                        for c in inside(column, it["window"], it["window"], 0, sides[1])]
             value[at], bound[at] = self.reduced(choice, POOLINGS[int(it["pooling"])], *map(list, zip(*results)))
-        return value, rounding.stored_bound(choice.dtype, value, bound + choice.storage_bound(self, value))
+        return value, rounding.stored_bound(choice.dtype, value, bound)
 
     def _result(self, choice, image, channel, row, column):
         """One sum with bias and activation. The bound: a product reaches the sum through K additions at most, and its
-        own rounding; the functions are within 6 units in the last place, and no slope is above 1.13."""
+        own rounding; the functions are within 6 units in the last place, and no slope is above 1.13. A framework may
+        round the sum and the result to the type of the arrays."""
         it, shape = choice.values, choice.shape
         top, left = row * it["stride"] - it["padding"], column * it["stride"] - it["padding"]
         r = np.array(range(max(0, top), min(shape["height"], top + shape["filter_rows"])))
@@ -181,8 +182,9 @@ class Convolution(Images):
         products = x * w
         total = products.sum() + bias
         error = rounding.gamma(choice.compute_type, len(products) + 2) * (np.abs(products).sum() + abs(bias))
+        error = error + choice.storage_bound(self, total)
         name = ACTIVATIONS[int(it["activation"])]
         result = activated(name, total)
         if name not in ("none", "relu"):
             error = 1.13 * error + 6 * rounding.unit_roundoff(choice.compute_type) * 2 * (abs(total) + error)
-        return result, error
+        return result, error + choice.storage_bound(self, result)
