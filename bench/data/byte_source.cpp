@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "deflate.hpp"
-
 #include <prumo/data/byte_source.hpp>
 #include <prumo/files/input_file.hpp>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "deflate.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
-#include <zlib.h>
 
 namespace prumo::data {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For workers on machines that have no zlib.
 #include "deflate.hpp"
-
 #include <prumo/files/file_error.hpp>
 
 namespace prumo::data {

@@ -94,9 +94,10 @@ class header_reader {
     }
     if (magic[0] != 0 || magic[1] != 0 || magic[2] != 0x08) {
       const bool swapped_idx = swapped(value) == 2049 || swapped(value) == 2051 || swapped(value) == 2052;
-      source_.refuse(0, "the magic number is " + std::to_string(value) +
-                            (swapped_idx ? ", a header with swapped bytes; write its numbers big-endian"
-                                         : ", and IDX files have 2049 (labels), 2051 or 2052 (images); name an IDX file"));
+      source_.refuse(0,
+                     "the magic number is " + std::to_string(value) +
+                         (swapped_idx ? ", a header with swapped bytes; write its numbers big-endian"
+                                      : ", and IDX files have 2049 (labels), 2051 or 2052 (images); name an IDX file"));
     }
     if (magic[3] != 1 && magic[3] != 3 && magic[3] != 4) {
       source_.refuse(3, "the file has " + std::to_string(magic[3]) +
@@ -127,8 +128,9 @@ class header_reader {
       }
     }
     if (expected == idx_content::images) {
-      source_.refuse(2 * number_bytes, "the magic number is 0 as in the course's files, and rows and columns are none of "
-                                       "an image in either byte order; is this the file of labels?");
+      source_.refuse(2 * number_bytes,
+                     "the magic number is 0 as in the course's files, and rows and columns are none of "
+                     "an image in either byte order; is this the file of labels?");
     }
     head.extents = {plausible_count(count)};
   }
@@ -152,7 +154,8 @@ std::uint64_t promised_bytes(const byte_source& source, const header& head) {
                                (i + 1 == head.extents.size()   ? "columns"
                                 : i + 2 == head.extents.size() ? "rows"
                                                                : "channels") +
-                               ", and prumo reads 1 to " + std::to_string(largest_side) + "; " + std::string(copy_remedy));
+                               ", and prumo reads 1 to " + std::to_string(largest_side) + "; " +
+                               std::string(copy_remedy));
     }
     if (head.extents[i] != 0 && bytes > most_bytes / head.extents[i]) {
       source.refuse(place, remedied("the header promises more than 1 TiB", copy_remedy));
@@ -176,9 +179,9 @@ std::string described(const header& head) {
 std::vector<std::uint8_t> read_content(byte_source& source, const header& head, std::uint64_t promised) {
   const std::uint64_t begin = source.position();
   const auto refuse_length = [&](std::uint64_t there, std::string_view beyond) {
-    source.refuse(begin + std::min(there, promised),
-                  "the header promises " + described(head) + ", " + std::to_string(promised) + " bytes, and the file " +
-                      "holds " + std::string(beyond) + "; " + std::string(copy_remedy));
+    source.refuse(begin + std::min(there, promised), "the header promises " + described(head) + ", " +
+                                                         std::to_string(promised) + " bytes, and the file " + "holds " +
+                                                         std::string(beyond) + "; " + std::string(copy_remedy));
   };
   if (const auto left = source.remaining(); left && *left != promised) {
     refuse_length(*left, std::to_string(*left) + " after the header");

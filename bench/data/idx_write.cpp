@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "deflate.hpp"
-
 #include <prumo/data/idx.hpp>
 #include <prumo/files/output_file.hpp>
 
@@ -34,7 +33,8 @@ void write(const std::string& path, const std::vector<std::int64_t>& extents, st
            const idx_format& format) {
   std::uint64_t expected = 1;
   for (const std::int64_t extent : extents) expected *= static_cast<std::uint64_t>(extent);
-  if (expected != bytes.size()) throw std::invalid_argument("prumo::data: the extents do not fit the bytes of an IDX file");
+  if (expected != bytes.size())
+    throw std::invalid_argument("prumo::data: the extents do not fit the bytes of an IDX file");
   const bool course = format.header == idx_header::course;
   if (course && extents.size() == 4) {
     throw std::invalid_argument("prumo::data: the header of the course has no channels");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "strict_json.hpp"
-
 #include <prumo/data/net_file.hpp>
 #include <prumo/files/input_file.hpp>
 
@@ -20,7 +19,8 @@ constexpr std::array kinds{"convolution", "shared_convolution", "max_pool", "ave
 /// An object of a net's file, with its place.
 class object {
  public:
-  object(const json& value, std::string_view file, std::string place) : value_(value), file_(file), place_(std::move(place)) {
+  object(const json& value, std::string_view file, std::string place)
+      : value_(value), file_(file), place_(std::move(place)) {
     if (!value.is_object()) refuse("", "is " + shown(value) + ", and an object is needed; write {...}");
   }
 
@@ -55,7 +55,8 @@ class object {
       const std::int64_t both = whole(key, value);
       return {both, both};
     }
-    if (value.size() != 2) refuse(key, "has " + std::to_string(value.size()) + " numbers; name height and width, or one");
+    if (value.size() != 2)
+      refuse(key, "has " + std::to_string(value.size()) + " numbers; name height and width, or one");
     return {whole(key, value[0]), whole(key, value[1])};
   }
   [[nodiscard]] extent2 pair_or(const char* key, extent2 otherwise) const { return has(key) ? pair(key) : otherwise; }
@@ -109,7 +110,7 @@ layer read_layer(const object& in) {
   constexpr extent2 none{0, 0};
   if (kind == "convolution") {
     in.allow({"type", "channels", "filter", "stride", "padding", "bias", "activation"});
-    return convolution{in.number("channels"),       in.pair("filter"),         in.pair_or("stride", one),
+    return convolution{in.number("channels"),       in.pair("filter"),        in.pair_or("stride", one),
                        in.pair_or("padding", none), in.flag_or("bias", true), activation_of(in)};
   }
   if (kind == "shared_convolution") {
@@ -148,7 +149,8 @@ description read_description(const json& document, std::string_view name) {
   const json& layers = top.at("layers");
   if (!layers.is_array()) top.refuse("layers", "is " + shown(layers) + ", and a list is needed; write [...]");
   if (layers.size() > most_layers) {
-    top.refuse("layers", "holds " + std::to_string(layers.size()) + " layers; name at most " + std::to_string(most_layers));
+    top.refuse("layers",
+               "holds " + std::to_string(layers.size()) + " layers; name at most " + std::to_string(most_layers));
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     net.layers.push_back(read_layer(object(layers[i], name, "/layers/" + std::to_string(i))));
@@ -230,9 +232,9 @@ std::string net_text(const description& net) {
   // A layer a line reads better than a number a line.
   json head{{"schema", format}, {"name", net.name}};
   json input{{"channels", net.input.channels}, {"height", net.input.height}, {"width", net.input.width}};
-  std::string text = "{\n  \"schema\": " + head["schema"].dump() + ",\n  \"name\": " +
-                     head["name"].dump(-1, ' ', false, json::error_handler_t::replace) + ",\n  \"input\": " + input.dump() +
-                     ",\n  \"layers\": [";
+  std::string text = "{\n  \"schema\": " + head["schema"].dump() +
+                     ",\n  \"name\": " + head["name"].dump(-1, ' ', false, json::error_handler_t::replace) +
+                     ",\n  \"input\": " + input.dump() + ",\n  \"layers\": [";
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
     json out{{"type", kind_of(net.layers[i])}};
     std::visit(layer_writer{out}, net.layers[i]);

@@ -58,7 +58,8 @@ constexpr std::array<known_net, 4> nets{
 }  // namespace
 
 std::span<const std::string_view> known_nets() {
-  static constexpr std::array<std::string_view, nets.size()> names{nets[0].name, nets[1].name, nets[2].name, nets[3].name};
+  static constexpr std::array<std::string_view, nets.size()> names{nets[0].name, nets[1].name, nets[2].name,
+                                                                   nets[3].name};
   return names;
 }
 

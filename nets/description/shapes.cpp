@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/nets/overloaded.hpp>
 #include <prumo/nets/shapes.hpp>
 
 #include <algorithm>
@@ -8,13 +9,6 @@
 
 namespace prumo::nets {
 namespace {
-
-template <class... Callable>
-struct overloaded : Callable... {
-  using Callable::operator()...;
-};
-template <class... Callable>
-overloaded(Callable...) -> overloaded<Callable...>;
 
 /// The windows of a layer along one axis.
 struct windows {
@@ -142,11 +136,13 @@ class walk {
   /// `products` each for every tap of an output map.
   void count_taps(extent2 filter, std::int64_t products) {
     facts_.flops = counted(products, counted(shape_.height * shape_.width, filter.height * filter.width));
-    facts_.flops_inside = counted(products, counted(rows_.taps_inside(shape_.height), columns_.taps_inside(shape_.width)));
+    facts_.flops_inside =
+        counted(products, counted(rows_.taps_inside(shape_.height), columns_.taps_inside(shape_.width)));
   }
 
   [[nodiscard]] std::int64_t counted(std::int64_t a, std::int64_t b) const {
-    if (b != 0 && a > largest_count / b) refuse("", "takes the net beyond 2^50 numbers or flops an image; make it smaller");
+    if (b != 0 && a > largest_count / b)
+      refuse("", "takes the net beyond 2^50 numbers or flops an image; make it smaller");
     return a * b;
   }
 
@@ -198,7 +194,8 @@ class walk {
   void follow(const softmax&) {
     facts_.name = "softmax";
     if (!is_flat_) refuse("", "softmax needs classes, and there is no dense layer before it; add one");
-    if (place_ + 1 != net_.layers.size()) refuse("", "softmax is not the last layer; put it at the end or leave it out");
+    if (place_ + 1 != net_.layers.size())
+      refuse("", "softmax is not the last layer; put it at the end or leave it out");
   }
 
   const description& net_;

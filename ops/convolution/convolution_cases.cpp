@@ -127,7 +127,8 @@ class convolution_case final : public operation_case<Exec> {
       std::ranges::copy(strides_of(each.extents, choice.layout), array.strides);
       placed.push_back(array);
     }
-    return std::string(convolution_implementation(Exec{}, placed[0], placed[1], placed.back(), options_of(choice, placed)));
+    return std::string(
+        convolution_implementation(Exec{}, placed[0], placed[1], placed.back(), options_of(choice, placed)));
   }
 
   /// The sum of one place after the other is what can be run with counting scalars.

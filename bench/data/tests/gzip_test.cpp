@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../deflate.hpp"
 #include "malformed.hpp"
-
 #include <prumo/data/idx.hpp>
 
 #include <array>
@@ -47,7 +46,8 @@ TEST(gzip, no_more_is_inflated_than_the_header_promises) {
     (void)read_labels(std::move(source));
     ADD_FAILURE() << "the bomb was read";
   } catch (const bench::file_error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("byte 24: the header promises 16 labels, 16 bytes, and the file holds more"));
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("byte 24: the header promises 16 labels, 16 bytes, and the file holds more"));
   }
 }
 
@@ -64,18 +64,28 @@ std::vector<malformed> files() {
       {"reserved_flags", with_byte(good, 3, '\xe0'), {"byte 0: " + damaged + "unknown header flags set)", again}},
       {"name_without_end", with_byte(good.substr(0, 10), 3, '\x08') + std::string(500, 'n'), {"end too early", again}},
       {"extra_too_long", with_byte(good.substr(0, 10), 3, '\x04') + "\xff\xff", {"end too early", again}},
-      {"wrong_header_sum", with_byte(good.substr(0, 10), 3, '\x02') + "ab" + good.substr(10), {damaged + "header crc", again}},
+      {"wrong_header_sum",
+       with_byte(good.substr(0, 10), 3, '\x02') + "ab" + good.substr(10),
+       {damaged + "header crc", again}},
       {"invalid_block", good.substr(0, 10) + "\x07", {"byte 0: " + damaged + "invalid block type)", again}},
-      {"stored_lengths", good.substr(0, 10) + std::string("\x01\x05\x00\x05\x00zzzzz", 10), {damaged + "invalid stored", again}},
+      {"stored_lengths",
+       good.substr(0, 10) + std::string("\x01\x05\x00\x05\x00zzzzz", 10),
+       {damaged + "invalid stored", again}},
       {"too_many_symbols", good.substr(0, 10) + std::string(20, '\xfd'), {damaged, again}},
       {"cut_in_the_middle", good.substr(0, end / 2), {"the compressed data end too early", again}},
       {"cut_before_the_sum", good.substr(0, end - 8), {"byte 10008: the compressed data end too early", again}},
       {"cut_in_the_sum", good.substr(0, end - 3), {"byte 10008: the compressed data end too early", again}},
-      {"wrong_sum", with_byte(good, end - 8, static_cast<char>(good[end - 8] ^ 1)), {damaged + "incorrect data check)", again}},
-      {"wrong_length", with_byte(good, end - 4, static_cast<char>(good[end - 4] ^ 1)), {damaged + "incorrect length check)", again}},
+      {"wrong_sum",
+       with_byte(good, end - 8, static_cast<char>(good[end - 8] ^ 1)),
+       {damaged + "incorrect data check)", again}},
+      {"wrong_length",
+       with_byte(good, end - 4, static_cast<char>(good[end - 4] ^ 1)),
+       {damaged + "incorrect length check)", again}},
       {"garbage_behind", good + "garbage", {"byte 10008: " + damaged + "incorrect header check)", again}},
       {"half_a_second_member", good + good.substr(0, 9), {"byte 10008: the compressed data end too early", again}},
-      {"second_member_too_much", good + zipped("x"), {"byte 10008: the header promises 10000 labels", "holds more", again}},
+      {"second_member_too_much",
+       good + zipped("x"),
+       {"byte 10008: the header promises 10000 labels", "holds more", again}},
       {"nothing_inside", zipped(""), {"byte 0: the file ends after 0 bytes", again}},
       {"short_inside", zipped(labels().substr(0, 100)), {"byte 100: the header promises 10000 labels", again}},
       {"zipped_twice", zipped(good), {"byte 0: the magic number is ", "; name an IDX file"}},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "malformed.hpp"
 #include "scratch_folder.hpp"
-
 #include <prumo/data/data_folder.hpp>
 #include <prumo/data/idx.hpp>
 
@@ -94,7 +93,8 @@ TEST(idx, files_of_the_course_have_either_byte_order_and_may_lack_their_height) 
   const image_set images = some_images(2, 1, 48, 48);
   const std::string pixels(images.pixels.begin(), images.pixels.end());
   const auto read = [](const std::string& bytes) { return read_images(byte_source::of_bytes(bytes, "images")); };
-  for (const std::string& head : {little_endian({0, 2, 48, 48}), big_endian({0, 2, 48, 48}), little_endian({0, 2, 1, 48})}) {
+  for (const std::string& head :
+       {little_endian({0, 2, 48, 48}), big_endian({0, 2, 48, 48}), little_endian({0, 2, 1, 48})}) {
     const std::string bytes = head + pixels;
     expect_same(read(bytes), images, {idx_header::course, false});
   }
@@ -143,7 +143,8 @@ TEST(data_folder, the_usual_names_are_found) {
 TEST(data_folder, tells_what_it_looked_for) {
   const scratch_folder folder;
   EXPECT_THAT(message_of([&] { (void)find_data(folder / "absent"); }), HasSubstr("there is no such folder; name one"));
-  EXPECT_THAT(message_of([&] { (void)find_data(folder.put("file", "x")); }), HasSubstr("is no folder; name the folder"));
+  EXPECT_THAT(message_of([&] { (void)find_data(folder.put("file", "x")); }),
+              HasSubstr("is no folder; name the folder"));
   EXPECT_THAT(message_of([&] { (void)find_data(folder.path()); }),
               HasSubstr("holds no images under the usual names: train-images-idx3-ubyte, "));
   (void)folder.put("train-images-idx3-ubyte", "");

@@ -77,7 +77,9 @@ TEST(shapes, taps_inside_are_those_that_a_loop_visits) {
           for (std::int64_t begin = -padding; begin + window <= extent + padding; begin += stride) {
             for (std::int64_t tap = begin; tap < begin + window; ++tap) taps += tap >= 0 && tap < extent ? 1 : 0;
           }
-          description net{"t", {1, extent, 1}, {convolution{.filter = {window, 1}, .stride = {stride, 1}, .padding = {padding, 0}}}};
+          description net{"t",
+                          {1, extent, 1},
+                          {convolution{.filter = {window, 1}, .stride = {stride, 1}, .padding = {padding, 0}}}};
           EXPECT_EQ(facts_of(net).flops_inside, 2 * taps) << extent << " " << window << " " << stride << " " << padding;
         }
       }
@@ -111,9 +113,17 @@ TEST(shapes, what_does_not_fit_is_refused_where_it_stands) {
       {"no layers", {"t", image, {}}, std::nullopt, "layers", "the net has no layers; add one"},
       {"no rows", {"t", {1, 0, 8}, {softmax{}}}, std::nullopt, "input/height", "is 0; images have 1 to 1048576"},
       {"no channels", {"t", image, {convolution{.channels = 0}}}, 0, "channels", "is 0; name a number from 1"},
-      {"large filter", {"t", image, {convolution{.filter = {9, 3}}}}, 0, "filter", "is 9 x 3, larger than its input of 8 x 8"},
+      {"large filter",
+       {"t", image, {convolution{.filter = {9, 3}}}},
+       0,
+       "filter",
+       "is 9 x 3, larger than its input of 8 x 8"},
       {"no stride", {"t", image, {pooling{.stride = {0, 1}}}}, 0, "stride", "is 0; name a number from 1"},
-      {"wide padding", {"t", image, {pooling{.window = {2, 2}, .padding = {2, 0}}}}, 0, "padding", "so some hold nothing else"},
+      {"wide padding",
+       {"t", image, {pooling{.window = {2, 2}, .padding = {2, 0}}}},
+       0,
+       "padding",
+       "so some hold nothing else"},
       {"negative padding", {"t", image, {pooling{.padding = {-1, 0}}}}, 0, "padding", "is -1; name a number from 0"},
       {"convolution behind dense", {"t", image, {dense{5}, convolution{}}}, 1, "", "a convolution needs images"},
       {"pooling behind dense", {"t", image, {dense{5}, pooling{}}}, 1, "", "pooling needs images"},

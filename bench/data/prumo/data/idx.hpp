@@ -70,14 +70,14 @@ enum class idx_content { images, labels };
 /// \throws bench::file_error as above, if it is neither
 [[nodiscard]] idx_content content_of(const std::string& path);
 
-/// Writes images or labels as a whole: readers see the old file or the new one. The format decides over gzip and header;
-/// images of several channels need the standard header.
+/// Writes images or labels as a whole: readers see the old file or the new one. The format decides over gzip and
+/// header; images of several channels need the standard header.
 /// \throws bench::file_error where the system refuses; std::invalid_argument where the extents do not fit the bytes
 void write_images(const std::string& path, const image_set& images, const idx_format& format = {});
 void write_labels(const std::string& path, std::span<const std::uint8_t> classes, const idx_format& format = {});
 
-/// Refuses labels that are not below `classes`, and sets of images and labels that differ in number. The names are those
-/// of the files, for the message.
+/// Refuses labels that are not below `classes`, and sets of images and labels that differ in number. The names are
+/// those of the files, for the message.
 /// \throws bench::file_error
 void check_labels(const label_set& labels, std::string_view name, std::int64_t classes);
 void check_pair(const image_set& images, std::string_view images_name, const label_set& labels,

@@ -11,7 +11,7 @@ namespace prumo::nets {
 
 /// An array of weights, as it is called in a file of weights.
 struct parameter {
-  std::string name;                  ///< `conv1.weight`, `dense2.bias`
+  std::string name;                   ///< `conv1.weight`, `dense2.bias`
   std::vector<std::int64_t> extents;  ///< convolution [out, in, fh, fw], shared [fh, fw], dense [out, in], bias [out]
 
   [[nodiscard]] std::int64_t size() const;
