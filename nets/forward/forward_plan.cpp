@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/nets/forward_plan.hpp>
-
 #include <prumo/check.hpp>
 #include <prumo/convolution.hpp>
 #include <prumo/error.hpp>
 #include <prumo/gemm.hpp>
+#include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/overloaded.hpp>
 #include <prumo/pooling.hpp>
 #include <prumo/softmax.hpp>
@@ -46,7 +45,8 @@ pooling_window window_of(const pooling& it) {
 }
 
 array_ref array_at(const array_ref& memory, std::int64_t offset, std::initializer_list<std::int64_t> extents) {
-  auto* const begin = static_cast<std::byte*>(memory.data) + offset * static_cast<std::int64_t>(dtype_size(memory.type));
+  auto* const begin =
+      static_cast<std::byte*>(memory.data) + offset * static_cast<std::int64_t>(dtype_size(memory.type));
   array_ref result(begin, memory.type, extents, {}, memory.memory);
   result.read_only = memory.read_only;
   return result;
@@ -87,7 +87,9 @@ array_ref as_filter(const array_ref& matrix) {
 }
 
 /// Whether a layer makes a row of numbers of each image.
-bool is_flat(const layer& which) { return std::holds_alternative<dense>(which) || std::holds_alternative<softmax>(which); }
+bool is_flat(const layer& which) {
+  return std::holds_alternative<dense>(which) || std::holds_alternative<softmax>(which);
+}
 
 }  // namespace
 
@@ -98,7 +100,7 @@ struct forward_plan::step_arrays {
   const array_ref& weights;
 };
 
-forward_plan::forward_plan(description net, dtype type) : net_(std::move(net)), facts_(facts_of(net_)), type_(type) {
+forward_plan::forward_plan(const description& net, dtype type) : net_(net), facts_(facts_of(net)), type_(type) {
   if (!is_scalar_type(type)) {
     throw argument_error(std::string(operation) + ": expected the type f32, f64, f16 or bf16; got " +
                          std::string(dtype_name(type)));
@@ -153,7 +155,8 @@ void forward_plan::check_arrays(const array_ref& x, const array_ref& weights, co
   const std::initializer_list<named_array> all = {{"x", x}, {"weights", weights}, {"arena", arena}, {"y", y}};
   for (const named_array& each : all) {
     if (each.array.type != type_) {
-      check::throw_argument(operation, "arrays of " + std::string(dtype_name(type_)) + ", the type of the plan", {each});
+      check::throw_argument(operation, "arrays of " + std::string(dtype_name(type_)) + ", the type of the plan",
+                            {each});
     }
   }
   check::rank(operation, {"x", x}, 4);
@@ -219,10 +222,11 @@ void forward_plan::enqueue(context_ref ctx, const planned_step& which, const ste
              filter_options(it));
   };
   const auto pool = [&](const pooling& it) {
+    const instance_ref& instance = ctx;
     if (it.kind == pooling_kind::maximum) {
-      max_pool(ctx, arrays.x, arrays.y, window_of(it));
+      max_pool(instance, arrays.x, arrays.y, window_of(it));
     } else {
-      average_pool(ctx, arrays.x, arrays.y, window_of(it));
+      average_pool(instance, arrays.x, arrays.y, window_of(it));
     }
   };
   const auto multiply = [&](const dense& it) {

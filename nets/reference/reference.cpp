@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/nets/reference.hpp>
-
 #include <prumo/nets/shapes.hpp>
 
 #include <algorithm>

@@ -62,11 +62,12 @@ void expect_exact(const description& net, std::size_t images, bool channels_last
   const auto count = static_cast<std::int64_t>(images);
   const auto extent = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   const image_shape& input = net.input;
-  const auto x = channels_last ? tests::channels_last<T>(images, extent(input.channels), extent(input.height),
-                                                         extent(input.width))
-                               : tests::strided_images<T>(tests::images<T>(
-                                     "x", images, extent(input.channels), extent(input.height), extent(input.width)));
-  const numbers<T> weights("weights", extent(plan.weights_elements())), arena("arena", extent(plan.arena_elements(count)));
+  const auto x =
+      channels_last ? tests::channels_last<T>(images, extent(input.channels), extent(input.height), extent(input.width))
+                    : tests::strided_images<T>(tests::images<T>("x", images, extent(input.channels),
+                                                                extent(input.height), extent(input.width)));
+  const numbers<T> weights("weights", extent(plan.weights_elements())),
+      arena("arena", extent(plan.arena_elements(count)));
   const rows<T> y("y", images, extent(plan.facts().classes));
   const std::vector<double> packed = set_weights(plan, weights);
   tests::filled_with_nan(arena);
@@ -86,8 +87,8 @@ void expect_exact(const description& net, std::size_t images, bool channels_last
     ASSERT_EQ(expected.size(), y.extent(1));
     for (std::size_t k = 0; k < expected.size(); ++k) {
       EXPECT_LE(std::fabs(static_cast<long double>(result(n, k)) - expected[k].value), expected[k].bound)
-          << net.name << ", image " << n << ", class " << k << ": " << static_cast<double>(result(n, k)) << ", expected "
-          << static_cast<double>(expected[k].value);
+          << net.name << ", image " << n << ", class " << k << ": " << static_cast<double>(result(n, k))
+          << ", expected " << static_cast<double>(expected[k].value);
       // A bound that allows everything shows nothing.
       if (sizeof(T) >= 4) {
         EXPECT_LT(expected[k].bound, 0.2L * std::max(1.0L, std::fabs(expected[k].value)));
@@ -106,14 +107,15 @@ TYPED_TEST(forward_types, the_known_nets_are_exact_within_their_bounds) {
 
 /// No size of the known nets, and every kind of layer.
 description unusual_net() {
-  return {"unusual",
-          {3, 37, 29},
-          {convolution{.channels = 5, .filter = {3, 4}, .stride = {2, 1}, .padding = {1, 2}, .activate = activation::tanh},
-           pooling{.kind = pooling_kind::average, .window = {3, 2}, .stride = {2, 2}, .round = rounding::up},
-           shared_convolution{.filter = {2, 3}, .stride = {1, 2}, .activate = activation::relu},
-           pooling{.kind = pooling_kind::maximum, .window = {2, 3}, .stride = {1, 1}, .padding = {1, 1}},
-           convolution{.channels = 9, .filter = {2, 2}, .bias = false},
-           dense{21, false, activation::sigmoid}, dense{17}, softmax{}}};
+  return {
+      "unusual",
+      {3, 37, 29},
+      {convolution{.channels = 5, .filter = {3, 4}, .stride = {2, 1}, .padding = {1, 2}, .activate = activation::tanh},
+       pooling{.kind = pooling_kind::average, .window = {3, 2}, .stride = {2, 2}, .round = rounding::up},
+       shared_convolution{.filter = {2, 3}, .stride = {1, 2}, .activate = activation::relu},
+       pooling{.kind = pooling_kind::maximum, .window = {2, 3}, .stride = {1, 1}, .padding = {1, 1}},
+       convolution{.channels = 9, .filter = {2, 2}, .bias = false}, dense{21, false, activation::sigmoid}, dense{17},
+       softmax{}}};
 }
 
 TYPED_TEST(forward_types, an_unusual_net_with_channels_in_any_place) {
@@ -157,7 +159,8 @@ TEST(forward_plan, refuses_arrays_that_do_not_fit) {
     return tests::message_of<error>([&] { plan.run(ctx, a, b, c, d); });
   };
   const tests::images<float> other_size("other", 2, 1, 32, 32);
-  EXPECT_THAT(message(other_size, weights, arena, y), HasSubstr("images [n x 1 x 28 x 28], as the net 'lenet5' takes them"));
+  EXPECT_THAT(message(other_size, weights, arena, y),
+              HasSubstr("images [n x 1 x 28 x 28], as the net 'lenet5' takes them"));
   const numbers<float> few("few", 1000);
   EXPECT_THAT(message(x, few, arena, y),
               HasSubstr(std::to_string(plan.weights_elements()) + " elements or more, without gaps"));
