@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/nets/overloaded.hpp>
 #include <prumo/nets/shapes.hpp>
 
 #include <algorithm>
@@ -8,13 +9,6 @@
 
 namespace prumo::nets {
 namespace {
-
-template <class... Callable>
-struct overloaded : Callable... {
-  using Callable::operator()...;
-};
-template <class... Callable>
-overloaded(Callable...) -> overloaded<Callable...>;
 
 /// The windows of a layer along one axis.
 struct windows {
