@@ -29,9 +29,7 @@ class other_build {
  public:
   explicit other_build(const std::string& options = {}) {
     fs::create_directories(folder_.file("bin"));
-    const std::string program = folder_.file("bin/prumo-worker-fake");
-    write_file(program, "#!/bin/sh\nexec " + fake_worker_command(options) + " \"$@\"\n");
-    fs::permissions(program, fs::perms::owner_all);
+    write_fake_worker(folder_.file("bin/prumo-worker-fake"), options);
   }
   [[nodiscard]] std::string path() const { return folder_.file(""); }
 

@@ -3,11 +3,11 @@
 #include "privacy/recorded_words.hpp"
 #include "results/results_schema.hpp"
 #include "sample_results.hpp"
+#include "surroundings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <sys/utsname.h>
 #include <vector>
@@ -57,8 +57,8 @@ TEST(privacy, commands_are_recorded_without_secrets) {
 }
 
 TEST(privacy, published_files_tell_neither_host_nor_user) {
-  ASSERT_EQ(setenv("HOME", "/home/anna", 1), 0);
-  ASSERT_EQ(setenv("USER", "anna", 1), 0);
+  const test::scoped_variable home("HOME", "/home/anna");
+  const test::scoped_variable user("USER", "anna");
   struct utsname names{};
   ASSERT_EQ(uname(&names), 0);
   const std::string host = names.nodename;
