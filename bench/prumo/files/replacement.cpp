@@ -113,10 +113,22 @@ void replacement::adopt_properties() {
   }
 }
 
-void replacement::put(std::string_view content) {
+void replacement::write(std::string_view content) {
   if (!write_all(file_.get(), content) || (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
     throw_system_error(target_, refused, errno);
   }
+}
+
+void replacement::check_space() {
+  constexpr std::size_t block = 512;  // a full disk has no room for one
+  write(std::string(block, ' '));
+  if (::ftruncate(file_.get(), 0) != 0 || ::lseek(file_.get(), 0, SEEK_SET) != 0) {
+    throw_system_error(target_, refused, errno);
+  }
+}
+
+void replacement::put(std::string_view content) {
+  write(content);
   if (!file_.close()) throw_system_error(target_, refused, errno);
   if (::rename(name_.c_str(), target_.c_str()) != 0) throw_system_error(target_, "cannot be replaced", errno);
   in_place_ = true;

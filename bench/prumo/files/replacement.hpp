@@ -25,11 +25,15 @@ class replacement {
   /// What the file will lose, each a sentence for the user.
   [[nodiscard]] const std::vector<std::string>& losses() const { return losses_; }
 
+  /// Finds out whether the disk is full. \throws results_error where the system refuses
+  void check_space();
+
   /// Writes the content and replaces the file. \throws results_error where the system refuses; the old content stays
   void put(std::string_view content);
 
  private:
   void create();
+  void write(std::string_view content);
   void adopt_properties();
 
   std::string target_;

@@ -99,9 +99,9 @@ exit_code measure(const crossover_options& options, const output_file& output, w
   results_writer writer(output, std::move(run), fleet.device_entries());
   if (options.anonymous) writer.set_anonymous();
   progress shown;
-  writer.on_failed_write([&](const std::string& why) {
+  writer.on_note([&](const std::string& note) {
     shown.clear();
-    print_notes(std::vector{why + ". Measuring goes on, and writing is tried again"});
+    print_notes(std::vector{note});
   });
   shown.start(0);
   point_measurer measurer(fleet, writer, options.measure, [&](const std::string& what) { shown.update(what, 0); });

@@ -217,7 +217,7 @@ TEST_F(results_file_test, a_folder_that_vanishes_costs_no_result) {
   results_writer writer(file, sample_run(), devices());
   writer.set_interval(std::chrono::milliseconds(0));
   std::vector<std::string> told;
-  writer.on_failed_write([&](const std::string& why) { told.push_back(why); });
+  writer.on_note([&](const std::string& note) { told.push_back(note); });
   fs::remove_all(place);
   writer.add(sample_result("add", 1024, 1e-6));
   writer.add(sample_result("add", 2048, 1e-6));
