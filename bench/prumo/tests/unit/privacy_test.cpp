@@ -34,6 +34,9 @@ TEST(privacy, only_variables_that_matter_are_recorded) {
       recorded_variables({{"OMP_PLACES", "cores"}, {"MKL_TOKEN", "x"}, {"LD_PRELOAD", "http://me:secret@h/x.so"}}),
       json({{"OMP_PLACES", "cores"}, {"LD_PRELOAD", "http://...@h/x.so"}}));
   EXPECT_EQ(recorded_variables(nullptr), json::object());
+  const words names = recorded_variable_names();
+  EXPECT_GT(names.size(), 100U);
+  for (const std::string& name : names) EXPECT_TRUE(is_recorded_variable(name)) << name;
 }
 
 TEST(privacy, commands_are_recorded_without_secrets) {
