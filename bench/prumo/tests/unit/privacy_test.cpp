@@ -91,6 +91,11 @@ TEST(privacy, published_files_tell_neither_host_nor_user) {
   EXPECT_EQ(published["results"][0]["warnings"][0], "see ~/x and ~/x");
   EXPECT_EQ(published["results"][1], document["results"][1]);
   EXPECT_EQ(anonymized(published), published);
+  run["host"]["name"] = "node7.example.org";
+  run["warnings"] = words{"node7 was busy, node71 was not"};
+  EXPECT_EQ(anonymized(document)["run"]["warnings"], json(words{"host was busy, node71 was not"}))
+      << "it measured there";
+  EXPECT_EQ(anonymized_text("/home/anna/node7.json", run), "~/host.json");
 }
 
 }  // namespace
