@@ -180,10 +180,10 @@ TEST(discovery, refuses_unreadable_and_doubled_names) {
 }
 
 TEST(discovery, splits_commands_as_a_shell_does) {
-  EXPECT_EQ(split_command("a  b\tc"), (words{"a", "b", "c"}));
-  EXPECT_EQ(split_command("'a b' \"c 'd'\" e\\ f ''"), (words{"a b", "c 'd'", "e f", ""}));
-  EXPECT_EQ(split_command("$HOME *"), (words{"$HOME", "*"}));
-  EXPECT_THROW(std::ignore = split_command("a 'b"), program_error);
+  EXPECT_EQ(split_command("--worker", "a  b\tc"), (words{"a", "b", "c"}));
+  EXPECT_EQ(split_command("--worker", "'a b' \"c 'd'\" e\\ f ''"), (words{"a b", "c 'd'", "e f", ""}));
+  EXPECT_EQ(split_command("--worker", "$HOME *"), (words{"$HOME", "*"}));
+  EXPECT_THROW(std::ignore = split_command("--worker", "a 'b"), program_error);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(outputs, an_empty_name_is_refused) {
   for (const char* option : {"-o", "--csv"}) {
     const program_result refused = run_prumo(bench({option, ""}));
     EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, HasSubstr("the name of the file is empty; is a shell variable not set?"));
+    EXPECT_THAT(refused.err, HasSubstr("has an empty value; is a shell variable not set?"));
   }
   EXPECT_EQ(run_prumo(bench({"--output="})).code, 2);
 }
