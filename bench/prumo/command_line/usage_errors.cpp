@@ -66,7 +66,8 @@ void refuse_words(const CLI::App& app, std::string_view verb, const CLI::ParseEr
   const CLI::Option* const option = app.get_option_no_throw(name);
   const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
   if (kind == CLI::ExitCodes::ExtrasError) refuse(explain_extras(app, verb));
-  if (kind == CLI::ExitCodes::ExcludesError) refuse(fmt::format("{} and {} exclude each other; give one of them", name, other));
+  if (kind == CLI::ExitCodes::ExcludesError)
+    refuse(fmt::format("{} and {} exclude each other; give one of them", name, other));
   if (kind == CLI::ExitCodes::RequiresError) refuse(fmt::format("{} goes with {}; give both or neither", name, other));
   if (kind == CLI::ExitCodes::RequiredError && option != nullptr) {
     refuse(fmt::format("{} is missing; `prumo {} --help` has examples", option->get_type_name(), verb));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "files/results_error.hpp"
 #include "surroundings.hpp"
+#include <prumo/files/file_error.hpp>
 
 #include <gtest/gtest.h>
 
@@ -27,14 +27,14 @@ class file_fixture : public ::testing::Test {
 
 /// The message with which `function` refuses a file for this cause.
 template <class Function>
-std::string message_of(Function&& function, results_error::cause cause = results_error::cause::input) {
+std::string message_of(Function&& function, file_error::cause cause = file_error::cause::input) {
   try {
     function();
-  } catch (const results_error& error) {
+  } catch (const file_error& error) {
     EXPECT_EQ(error.why(), cause) << error.what();
     return error.what();
   }
-  return "no results_error";
+  return "no file_error";
 }
 
 }  // namespace prumo::bench::testing
