@@ -38,7 +38,7 @@ std::string description_in(int file) {
   return sanitize(std::string_view(text.data(), static_cast<std::size_t>(size)));
 }
 
-bool is_still_there(const std::string& path, int file) {
+bool is_still_there(const std::string& path, int file) noexcept {
   struct stat named{};
   struct stat opened{};
   return ::lstat(path.c_str(), &named) == 0 && ::fstat(file, &opened) == 0 && named.st_dev == opened.st_dev &&
@@ -120,6 +120,8 @@ file_lock& file_lock::operator=(file_lock&& other) noexcept {
   }
   return *this;
 }
+
+bool file_lock::is_lost() const noexcept { return file_ && !is_still_there(path_, file_.get()); }
 
 void file_lock::release() noexcept {
   if (file_ && is_still_there(path_, file_.get())) ::unlink(path_.c_str());

@@ -47,13 +47,10 @@ file_descriptor open_stream(const std::string& path) {
   }
 }
 
-/// A folder that has vanished since the file was opened is no mistake of the user's.
-void replace_content(const std::string& target, std::span<const std::string_view> parts) {
-  try {
-    replacement(target).put(parts);
-  } catch (const file_error& error) {
-    throw file_error(file_error::cause::io, error.what());
-  }
+/// Absent if there is no file.
+std::optional<file_identity> identify_content(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? identify_output(path) : std::nullopt;
 }
 
 bool write_parts(int file, std::span<const std::string_view> parts) {
@@ -80,7 +77,10 @@ output_file::output_file(std::string path) : path_(std::move(path)) {
   lock_ = file_lock(target_);
   struct stat status{};
   had_content_ = ::stat(target_.c_str(), &status) == 0 && status.st_size != 0;
-  losses_ = replacement(target_).losses();
+  known_ = identify_content(target_);
+  replacement trial(target_);
+  trial.check_space();
+  losses_ = trial.losses();
 }
 
 void output_file::find_kind() {
@@ -97,13 +97,34 @@ void output_file::find_kind() {
   refuse_file(path_, "is a device that does not keep what is written to it; name a file, a pipe or /dev/null");
 }
 
+void output_file::regain_lock() const {
+  if (!lock_.is_lost()) return;
+  file_lock regained(target_);
+  const auto now = identify_content(target_);
+  if (now && now != known_) {
+    refuse_file(path_, "is another file now, which took the name while its folder was away, so it is not overwritten");
+  }
+  lock_ = std::move(regained);
+}
+
+void output_file::replace_content(std::span<const std::string_view> parts) const {
+  try {
+    regain_lock();
+    replacement(target_).put(parts);
+    known_ = identify_content(target_);
+  } catch (const file_error& error) {
+    // What has happened since the file was opened is no mistake of the user's.
+    throw file_error(file_error::cause::io, error.what());
+  }
+}
+
 void output_file::write(std::string_view content) const { write_parts(std::array{content}); }
 
 void output_file::write_parts(std::span<const std::string_view> parts) const {
   switch (kind_) {
     case kind::none: return;
     case kind::standard_output: write_to_standard_output(parts); return;
-    case kind::regular: replace_content(target_, parts); return;
+    case kind::regular: replace_content(parts); return;
     case kind::stream: break;
   }
   const file_descriptor file = open_stream(target_);

@@ -5,6 +5,7 @@
 #include <prumo/files/sanitize.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -111,11 +112,24 @@ void replacement::adopt_properties() {
   }
 }
 
-void replacement::put(std::span<const std::string_view> parts) {
-  const auto write = [&](std::string_view part) { return write_all(file_.get(), part); };
-  if (!std::ranges::all_of(parts, write) || (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
+void replacement::write(std::span<const std::string_view> parts) {
+  const auto written = [&](std::string_view part) { return write_all(file_.get(), part); };
+  if (!std::ranges::all_of(parts, written) || (::fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOTSUP)) {
     throw_system_error(target_, refused, errno);
   }
+}
+
+void replacement::check_space() {
+  constexpr std::size_t block = 512;  // a full disk has no room for one
+  const std::string blank(block, ' ');
+  write(std::array{std::string_view(blank)});
+  if (::ftruncate(file_.get(), 0) != 0 || ::lseek(file_.get(), 0, SEEK_SET) != 0) {
+    throw_system_error(target_, refused, errno);
+  }
+}
+
+void replacement::put(std::span<const std::string_view> parts) {
+  write(parts);
   if (!file_.close()) throw_system_error(target_, refused, errno);
   if (::rename(name_.c_str(), target_.c_str()) != 0) throw_system_error(target_, "cannot be replaced", errno);
   in_place_ = true;

@@ -89,7 +89,10 @@ void list_fields(auto& fields, is<worker_description> auto& it) {
   fields.omitted("pid", it.pid);
 }
 
-void list_fields(auto& fields, is<hello_request> auto& it) { fields.optional("protocol", it.protocol, at_least(0)); }
+void list_fields(auto& fields, is<hello_request> auto& it) {
+  fields.optional("protocol", it.protocol, at_least(0));
+  fields.optional("variables", it.variables);
+}
 
 void list_fields(auto& fields, is<hello_answer> auto& it) {
   fields.required("protocol", it.protocol, at_least(0));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/protocol/parse_json.hpp>
 #include <prumo/serving/server.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <new>
-#include <tuple>
 #include <unistd.h>
 
 namespace prumo::protocol {
@@ -25,8 +25,9 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
   const std::string name = named->get<std::string>();
   if (name == "hello") {
     // The version of the front-end is not checked, because the front-end chooses what both ends have from the features.
-    std::ignore = read_message<hello_request>(request);
+    const auto asked = read_message<hello_request>(request);
     hello_answer answer = handler.hello();
+    answer.worker.environment = environment_variables(asked.variables);
     answer.features.emplace(protocol_features.begin(), protocol_features.end());
     answer.worker.pid = ::getpid();
     return write_message(answer);

@@ -2,39 +2,14 @@
 #include <prumo/protocol/build_identity.hpp>
 #include <prumo/serving/surroundings.hpp>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string_view>
-
-#if defined(__APPLE__)
-#include <crt_externs.h>
-#else
-extern char** environ;
-#endif
 
 namespace prumo::protocol {
 namespace {
 
-char** environment_block() {
-#if defined(__APPLE__)
-  return *_NSGetEnviron();
-#else
-  return environ;
-#endif
-}
-
 // NOLINTNEXTLINE(readability-redundant-string-init): empty only where none is chosen
 constexpr std::string_view sanitizers(PRUMO_SANITIZERS);
-
-constexpr std::string_view prefixes_that_matter[] = {
-    "OMP_",    "GOMP_",           "KMP_",        "KOKKOS_", "OPENBLAS_", "GOTO_", "BLIS_",    "MKL_",
-    "CUDA_",   "CUBLAS_",         "NVIDIA_",     "HIP_",    "HSA_",      "ROCR_", "ROCBLAS_", "HIPBLASLT_",
-    "MALLOC_", "GLIBC_TUNABLES=", "LD_PRELOAD=", "PRUMO_",  "ONEDNN_",   "DNNL_", "TENSILE_"};
-
-/// Where a toolkit is installed changes no measurement.
-bool tells_a_place(std::string_view name) {
-  return name.ends_with("_HOME") || name.ends_with("_PATH") || name.ends_with("_ROOT") || name.ends_with("_DIR");
-}
 
 }  // namespace
 
@@ -62,20 +37,10 @@ std::string compiler_version() {
 #endif
 }
 
-json environment_that_matters() {
-  std::vector<std::string_view> entries;
-  for (char** entry = environment_block(); entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (std::ranges::any_of(prefixes_that_matter, [&](std::string_view prefix) { return text.starts_with(prefix); })) {
-      entries.push_back(text);
-    }
-  }
-  std::ranges::sort(entries);
+json environment_variables(std::span<const std::string> names) {
   json environment = json::object();
-  for (const std::string_view entry : entries) {
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos || tells_a_place(entry.substr(0, equals))) continue;
-    environment[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+  for (const std::string& name : names) {
+    if (const char* value = std::getenv(name.c_str())) environment[name] = value;
   }
   return environment;
 }

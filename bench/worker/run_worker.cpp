@@ -28,13 +28,12 @@ int run_worker(int argc, char** argv, void (*register_cases)(cases::case_registr
   program.passed_on = "--kokkos-";
   if (const auto exit_code = protocol::handle_arguments(program, argc, argv, channel)) return *exit_code;
 
-  protocol::json environment = protocol::environment_that_matters();
   try {
     const kokkos_session session(argc, argv);
     cases::case_registries registries;
     cases::register_library_cases(registries);
     register_cases(registries);
-    worker_handler<Exec> handler(registries.of<Exec>(), name, std::move(environment));
+    worker_handler<Exec> handler(registries.of<Exec>(), name);
     return protocol::serve(handler, channel);
   } catch (const std::exception& cause) {
     std::fprintf(stderr, "%s: this machine cannot run it: %s\n", name.c_str(), cause.what());

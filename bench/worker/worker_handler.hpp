@@ -31,11 +31,9 @@ namespace prumo::worker {
 template <class Exec>
 class worker_handler final : public protocol::request_handler {
  public:
-  /// `environment` are the variables that the program was started with.
-  worker_handler(const cases::case_registry<Exec>& registry, std::string program, protocol::json environment)
+  worker_handler(const cases::case_registry<Exec>& registry, std::string program)
       : registry_(registry),
         program_(std::move(program)),
-        environment_(std::move(environment)),
         facts_(machine::facts_of(instance_, machine::clock_probe::skip)) {}
 
   protocol::hello_answer hello() override {
@@ -49,7 +47,6 @@ class worker_handler final : public protocol::request_handler {
                        {"compiler", protocol::compiler_version()},
                        {"blas", blas.empty() ? protocol::json() : protocol::json(blas)}};
     worker.build = protocol::build_description();
-    worker.environment = environment_;
     // The facts of the device say whether threads are bound.
     append(worker.warnings, protocol::surrounding_warnings(false));
     append(worker.warnings, kokkos_warnings());
@@ -342,7 +339,6 @@ class worker_handler final : public protocol::request_handler {
 
   const cases::case_registry<Exec>& registry_;
   std::string program_;
-  protocol::json environment_;
   Exec instance_;
   machine::device_facts facts_;
   std::map<std::int64_t, std::unique_ptr<open_case>> open_;

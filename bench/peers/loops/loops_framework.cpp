@@ -27,7 +27,6 @@ protocol::worker_description loops_framework::worker() const {
   told.backend = "loops";
   told.versions = {{"compiler", protocol::compiler_version()}};
   told.build = protocol::build_description();
-  told.environment = protocol::environment_that_matters();
   told.warnings = protocol::surrounding_warnings(true);
   return told;
 }

@@ -76,7 +76,6 @@ protocol::worker_description onednn_framework::worker() const {
   told.backend = "onednn";
   told.versions = {{"onednn", version()}, {"compiler", protocol::compiler_version()}};
   told.build = protocol::build_description();
-  told.environment = protocol::environment_that_matters();
   told.warnings = protocol::surrounding_warnings(dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP);
   return told;
 }

@@ -152,7 +152,7 @@ TEST(messages, requests_are_read_as_they_were_written) {
   expect_same_after_the_way(prepare);
   EXPECT_EQ(write_message(prepare).at("data"), "transferred");
   EXPECT_EQ(write_message(prepare).at("cache"), "hot");
-  expect_same_after_the_way(hello_request{});
+  expect_same_after_the_way(hello_request{protocol_version, {"OMP_PLACES", "OMP_NUM_THREADS"}});
   expect_same_after_the_way(verify_request{3, 1e6});
   expect_same_after_the_way(sample_request{3, 0.05});
   resolve_request resolve;

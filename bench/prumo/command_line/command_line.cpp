@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/command_line.hpp"
 
+#include "command_line/usage_errors.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "results/run_record.hpp"
 #include "terminal/nearest_name.hpp"
@@ -45,7 +46,11 @@ const verb& find_verb(std::span<const verb* const> among, std::string_view befor
     names.emplace_back(it->name.substr(before.size()));
     if (names.back() == name) return *it;
   }
-  const char* kind = name.starts_with("-") ? "option" : before.empty() ? "verb" : "action";
+  if (name.starts_with("-")) {
+    refuse(fmt::format("unknown option '{0}'; options follow {1}: prumo {2}{3} {0}. `prumo {2}--help` explains them.",
+                       name, before.empty() ? "a verb" : "an action", before, names.front()));
+  }
+  const char* kind = before.empty() ? "verb" : "action";
   refuse(fmt::format("{} `prumo {}--help` explains them.", unknown_name_message(kind, name, names), before));
 }
 
@@ -56,23 +61,6 @@ std::string actions_help(const verb& which) {
 }
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h" || word == "help"; }
-
-/// Names the word that CLI11 could not place, and the option that was meant.
-std::string explain_extras(const CLI::App& app, std::string_view verb) {
-  const std::vector<std::string> extras = app.remaining();
-  const std::string word = extras.empty() ? std::string() : extras.front();
-  if (!word.starts_with("-")) {
-    return fmt::format("unexpected word '{}'; `prumo {} --help` shows the options", word, verb);
-  }
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  }
-  const std::string name = word.substr(0, word.find('='));
-  const std::string near = nearest_name(name, known);
-  return fmt::format("unknown option '{}'{} `prumo {} --help` lists the options.", name,
-                     near.empty() ? "." : fmt::format("; did you mean '{}'?", near), verb);
-}
 
 /// Examples stand in columns; newer versions of CLI11 would flow them into a paragraph.
 template <class Formatter>
@@ -105,21 +93,16 @@ requested_command read_command_line(std::span<const std::string> words) {
   app.get_formatter()->column_width(34);
   keep_line_breaks(*app.get_formatter());
   std::vector<std::string> rest(words.begin() + (first.actions.empty() ? 2 : 3), words.end());
-  for (const std::string& word : rest) {
-    if (word.starts_with("--") && word.size() > 2 && word.find('=') == word.size() - 1) {
-      refuse(fmt::format("'{}' has an empty value; is a shell variable not set?", word));
-    }
-  }
+  check_words(app, rest);
   std::ranges::reverse(rest);
   try {
     app.parse(rest);
   } catch (const CLI::CallForHelp&) {
     return answer(app.help());
-  } catch (const CLI::ExtrasError&) {
-    refuse(explain_extras(app, full_name));
   } catch (const CLI::ParseError& error) {
-    refuse(fmt::format("{}; `prumo {} --help` explains the options", error.what(), full_name));
+    refuse_words(app, full_name, error);
   }
+  check_no_empty_values(app);
   return {std::move(call), {}};
 }
 

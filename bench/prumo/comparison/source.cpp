@@ -2,6 +2,7 @@
 #include "comparison/source.hpp"
 
 #include "comparison/foreign_formats.hpp"
+#include "privacy/anonymous.hpp"
 #include "results/json_text.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
@@ -210,6 +211,18 @@ comparison_source read_source(std::string_view text, const std::string& name, co
 
 comparison_source load_source(const std::string& path) {
   return read_source(read_text(path), input_name(path), std::filesystem::path(path).parent_path().string());
+}
+
+comparison_source anonymized(comparison_source source) {
+  source.name = anonymized_text(source.name, source.run);
+  for (std::string& note : source.notes) note = anonymized_text(note, source.run);
+  json document = {{"run", std::move(source.run)}, {"devices", std::move(source.devices)}, {"results", json::array()}};
+  for (measurement& row : source.rows) document["results"].push_back(std::move(row.result));
+  document = anonymized(std::move(document));
+  source.run = std::move(document["run"]);
+  source.devices = document["devices"].get<std::vector<json>>();
+  for (std::size_t i = 0; i < source.rows.size(); ++i) source.rows[i].result = std::move(document["results"][i]);
+  return source;
 }
 
 }  // namespace prumo::bench

@@ -58,4 +58,7 @@ struct comparison_source {
 /// \throws file_error as read_source(), and if the file cannot be read
 [[nodiscard]] comparison_source load_source(const std::string& path);
 
+/// The same source without the names of hosts and users: what is made of it can be published (privacy/anonymous.hpp).
+[[nodiscard]] comparison_source anonymized(comparison_source source);
+
 }  // namespace prumo::bench

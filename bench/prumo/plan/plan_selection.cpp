@@ -57,7 +57,7 @@ std::vector<known_op> selected_ops(const plan_options& options, std::vector<know
     if (found == ops.end()) {
       std::vector<std::string> names;
       for (const known_op& it : ops) names.push_back(it.first->op);
-      refuse(unknown_name_message("operation", name, names));
+      refuse("--op: " + unknown_name_message("operation", name, names));
     }
     const bool twice = std::ranges::any_of(selected, [&](const known_op& it) { return it.first->op == name; });
     if (!twice) selected.push_back(*found);
@@ -76,14 +76,15 @@ std::vector<known_op> selected_ops(const plan_options& options, std::vector<know
 
 /// Refuses names of `wanted` that no selected operation knows.
 template <typename Names>
-void check_known(std::string_view what, const std::vector<std::string>& wanted, const std::vector<known_op>& ops,
-                 Names names_of) {
+void check_known(std::string_view option, std::string_view what, const std::vector<std::string>& wanted,
+                 const std::vector<known_op>& ops, Names names_of) {
   std::vector<std::string> known;
   for (const known_op& it : ops) {
     for (const std::string& name : names_of(it)) add_once(known, name);
   }
   for (const std::string& name : wanted) {
-    if (name != "all" && !contains(known, name)) refuse(unknown_name_message(what, name, known));
+    if (name == "all" || contains(known, name)) continue;
+    refuse(fmt::format("{}: {}", option, unknown_name_message(what, name, known)));
   }
 }
 
@@ -160,14 +161,17 @@ void check_values(const char* option, const std::vector<std::string>& values, co
 std::vector<op_choice> choose_ops(const plan_options& options, const worker_fleet& fleet,
                                   std::vector<std::string>& notes) {
   const std::vector<known_op> every = known_ops(fleet);
-  check_known("implementation", options.implementations, every, [](const known_op& it) { return it.implementations; });
+  check_known("--impl", "implementation", options.implementations, every,
+              [](const known_op& it) { return it.implementations; });
   const std::vector<known_op> ops = selected_ops(options, every);
-  check_known("implementation", options.implementations, ops, [](const known_op& it) { return it.implementations; });
-  check_known("type", options.dtypes, ops, [](const known_op& it) { return it.dtypes; });
-  check_known("layout", options.layouts, ops, [](const known_op& it) { return it.layouts; });
-  check_known("compute mode", options.compute_modes, ops, [](const known_op& it) { return it.first->compute_modes; });
-  check_known("axis", keys(options.shape), ops, [](const known_op& it) { return names_of(it.first->axes); });
-  check_known("parameter", keys(options.parameters), ops,
+  check_known("--impl", "implementation", options.implementations, ops,
+              [](const known_op& it) { return it.implementations; });
+  check_known("--dtype", "type", options.dtypes, ops, [](const known_op& it) { return it.dtypes; });
+  check_known("--layout", "layout", options.layouts, ops, [](const known_op& it) { return it.layouts; });
+  check_known("--compute-mode", "compute mode", options.compute_modes, ops,
+              [](const known_op& it) { return it.first->compute_modes; });
+  check_known("--shape", "axis", keys(options.shape), ops, [](const known_op& it) { return names_of(it.first->axes); });
+  check_known("--set", "parameter", keys(options.parameters), ops,
               [](const known_op& it) { return names_of(it.first->parameters); });
   std::vector<op_choice> choices;
   for (const known_op& it : ops) {

@@ -19,33 +19,48 @@ namespace {
 
 using nlohmann::json;
 
-/// The names that tell whose machine this is.
-struct own_names {
+/// The names that tell whose machine this is, and on which ones a run was measured.
+struct known_names {
   std::string home;
   std::vector<std::string> hosts;
   std::vector<std::string> users;
 
-  static own_names find() {
-    own_names own;
-    const char* home = std::getenv("HOME");
-    if (home != nullptr) own.home = home;
+  explicit known_names(const json& run) {
+    find_own();
+    add_hosts_of(run);
+    if (const auto resumed = run.find("resumed"); resumed != run.end()) {
+      for (const json& later : *resumed) add_hosts_of(later);
+    }
+    std::erase_if(hosts, [](const std::string& it) { return it.empty() || it == "localhost"; });
+    std::erase_if(users, [](const std::string& it) { return it.empty() || it == "root"; });
+  }
+
+  void find_own() {
+    if (const char* variable = std::getenv("HOME")) home = variable;
     if (const struct passwd* entry = ::getpwuid(::geteuid())) {
-      if (own.home.empty()) own.home = entry->pw_dir;
-      own.users.emplace_back(entry->pw_name);
+      if (home.empty()) home = entry->pw_dir;
+      users.emplace_back(entry->pw_name);
     }
     for (const char* variable : {"USER", "LOGNAME", "SUDO_USER"}) {
-      if (const char* name = std::getenv(variable)) own.users.emplace_back(name);
+      if (const char* name = std::getenv(variable)) users.emplace_back(name);
     }
-    while (own.home.ends_with('/')) own.home.pop_back();
-    if (!own.home.empty()) own.users.push_back(own.home.substr(own.home.rfind('/') + 1));
+    while (home.ends_with('/')) home.pop_back();
+    if (!home.empty()) users.push_back(home.substr(home.rfind('/') + 1));
     struct utsname names{};
-    if (::uname(&names) == 0) {
-      const std::string full = names.nodename;
-      own.hosts = {full, full.substr(0, full.find('.'))};
+    if (::uname(&names) == 0) add_host(names.nodename);
+  }
+
+  void add_hosts_of(const json& run) {
+    for (const char* place : {"/host/name", "/conditions/host"}) {
+      const json::json_pointer pointer(place);
+      if (run.contains(pointer) && run.at(pointer).is_string()) add_host(run.at(pointer).get<std::string>());
     }
-    std::erase_if(own.hosts, [](const std::string& it) { return it.empty() || it == "localhost"; });
-    std::erase_if(own.users, [](const std::string& it) { return it.empty() || it == "root"; });
-    return own;
+  }
+
+  /// Its short name, too.
+  void add_host(const std::string& name) {
+    hosts.push_back(name);
+    hosts.push_back(name.substr(0, name.find('.')));
   }
 
   [[nodiscard]] std::string clean(std::string text) const {
@@ -84,7 +99,7 @@ struct own_names {
   }
 };
 
-void forget_names(json& run, const own_names& own) {
+void forget_names(json& run, const known_names& own) {
   if (const auto host = run.find("host"); host != run.end() && host->is_object()) (*host)["name"] = nullptr;
   if (const auto conditions = run.find("conditions"); conditions != run.end() && conditions->is_object()) {
     conditions->erase("host");
@@ -92,8 +107,9 @@ void forget_names(json& run, const own_names& own) {
       for (json& device : (*conditions)["devices"]) device.erase("uuid");
     }
   }
-  if (const auto command = run.find("command"); command != run.end()) {
-    auto words = command->get<std::vector<std::string>>();
+  if (const auto command = run.find("command"); command != run.end() && command->is_array()) {
+    std::vector<std::string> words;
+    for (const json& word : *command) words.push_back(word.is_string() ? word.get<std::string>() : word.dump());
     change_values(words, {"--launcher"}, [](const std::string& text) {
       const std::size_t end = text.find(' ');
       return end == std::string::npos ? text : text.substr(0, end) + " ...";
@@ -109,7 +125,7 @@ void forget_names(json& run, const own_names& own) {
 }  // namespace
 
 json anonymized(json document) {
-  const own_names own = own_names::find();
+  const known_names own(document.at("run"));
   forget_names(document.at("run"), own);
   for (json& device : document.at("devices")) {
     if (const auto facts = device.find("facts"); facts != device.end()) facts->erase("uuid");
@@ -124,5 +140,7 @@ json anonymized(json document) {
   }
   return document;
 }
+
+std::string anonymized_text(std::string text, const json& run) { return known_names(run).clean(std::move(text)); }
 
 }  // namespace prumo::bench

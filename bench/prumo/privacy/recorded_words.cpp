@@ -27,7 +27,7 @@ constexpr auto recorded_groups = std::to_array<variable_group>({
      "ALL_THREADS "
      "USE_YIELD INIT_WAIT NEXT_WAIT"},
     {"KOKKOS_",
-     "NUM_THREADS DEVICE_ID MAP_DEVICE_ID_BY VISIBLE_DEVICES NUM_DEVICES SKIP_DEVICE TUNE_INTERNALS DISABLE_WARNINGS "
+     "NUM_THREADS DEVICE_ID MAP_DEVICE_ID_BY VISIBLE_DEVICES NUM_DEVICES SKIP_DEVICE TUNE_INTERNALS "
      "TOOLS_LIBS PROFILE_LIBRARY"},
     {"OPENBLAS_", "NUM_THREADS DEFAULT_NUM_THREADS CORETYPE MAIN_FREE BLOCK_FACTOR THREAD_TIMEOUT VERBOSE"},
     {"GOTO_", "NUM_THREADS"},
@@ -216,6 +216,18 @@ bool is_recorded_variable(std::string_view name) {
          std::ranges::any_of(recorded_groups, [&](const variable_group& it) {
            return name.starts_with(it.begin) && holds_word(it.ends, name.substr(it.begin.size()));
          });
+}
+
+std::vector<std::string> recorded_variable_names() {
+  std::vector<std::string> names;
+  for (const auto& [begin, ends] : recorded_groups) {
+    for (std::size_t at = 0; at < ends.size();) {
+      const std::size_t end = std::min(ends.find(' ', at), ends.size());
+      names.push_back(std::string(begin) + std::string(ends.substr(at, end - at)));
+      at = end + 1;
+    }
+  }
+  return names;
 }
 
 json recorded_variables(const json& variables) {

@@ -19,6 +19,9 @@ namespace prumo::bench {
 /// variables are recorded, because their values may be secrets.
 [[nodiscard]] bool is_recorded_variable(std::string_view name);
 
+/// The names of these variables.
+[[nodiscard]] std::vector<std::string> recorded_variable_names();
+
 /// Those of the variables that are recorded. \param variables an object of names and values, or null
 [[nodiscard]] nlohmann::json recorded_variables(const nlohmann::json& variables);
 

@@ -46,7 +46,7 @@ std::vector<published_set> load_published_sets(std::span<const std::string> name
                       fmt::join(folders, ", ")));
     }
     if (std::ranges::find(known, name) == known.end()) {
-      throw program_error(exit_code::wrong_usage, unknown_name_message("reference", name, known));
+      throw program_error(exit_code::wrong_usage, "--with: " + unknown_name_message("reference", name, known));
     }
     for (const std::string& folder : folders) {
       const fs::path file = reference_folder(folder) / (name + ".json");

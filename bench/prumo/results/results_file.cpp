@@ -163,14 +163,21 @@ bool results_writer::has_measured() const {
   return std::ranges::any_of(results_, [](const json& result) { return result.at("status") == "ok"; });
 }
 
+void results_writer::tell(const std::string& note) const {
+  if (tell_) tell_(note);
+}
+
 void results_writer::write() {
   if (!file_->is_regular() || (keeps_older_ && !has_measured())) return;
   const auto start = std::chrono::steady_clock::now();
   try {
     file_->write(anonymous_ ? dump_results(anonymized(document())) : dump_document(run_, devices_, lines_));
-    dirty_ = failed_ = false;
+    dirty_ = false;
+    if (std::exchange(failed_, false)) tell(fmt::format("{} is written again, and lacks nothing", file_->path()));
   } catch (const file_error& error) {
-    if (!std::exchange(failed_, true) && tell_) tell_(error.what());
+    if (!std::exchange(failed_, true)) {
+      tell(fmt::format("{}. Measuring goes on, and writing is tried again", error.what()));
+    }
   }
   last_write_ = std::chrono::steady_clock::now();
   // A long file on a slow disk: writing must not take more than a tenth of the time.

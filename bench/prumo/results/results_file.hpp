@@ -68,8 +68,8 @@ class results_writer {
   [[nodiscard]] static results_writer resume(const output_file& file, nlohmann::json document, nlohmann::json run,
                                              nlohmann::json devices);
 
-  /// Sets what is called with the reason when the file cannot be written, once until it can be written again.
-  void on_failed_write(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
+  /// Sets what is called with a note for the user when the file cannot be written, and when it can be written again.
+  void on_note(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
 
   /// Writes documents that can be published: see anonymized().
   void set_anonymous() { anonymous_ = true; }
@@ -107,6 +107,7 @@ class results_writer {
   explicit results_writer(const output_file& file) : file_(&file) {}
   void store(nlohmann::json result);
   void write();
+  void tell(const std::string& note) const;
 
   const output_file* file_;
   nlohmann::json run_;

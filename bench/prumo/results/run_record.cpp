@@ -26,8 +26,6 @@
 
 #include <fmt/format.h>
 
-extern "C" char** environ;
-
 namespace prumo::bench {
 namespace {
 
@@ -143,10 +141,8 @@ json power_record() {
 
 json environment_record() {
   json environment = json::object();
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  for (const std::string& name : recorded_variable_names()) {
+    if (const char* value = std::getenv(name.c_str())) environment[name] = value;
   }
   return recorded_variables(environment);
 }

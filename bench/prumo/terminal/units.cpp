@@ -185,6 +185,9 @@ std::vector<std::uint64_t> parse_byte_sizes(std::string_view text) {
     const auto colon = entry.find(':');
     if (colon == std::string_view::npos) {
       add(parse_bytes(entry));
+    } else if (trim(entry.substr(0, colon)).empty() || trim(entry.substr(colon + 1)).empty()) {
+      throw unit_error(
+          fmt::format("size range {} lacks an end; give it as SMALLEST:LARGEST, for example 2MiB:1GiB", quoted(entry)));
     } else {
       const std::uint64_t first = parse_bytes(entry.substr(0, colon));
       const std::uint64_t last = parse_bytes(entry.substr(colon + 1));

@@ -2,11 +2,12 @@
 """The faults of fake_worker.py, WHERE=WHAT.
 
 WHERE is `REQUEST`, `REQUEST:OP`, `REQUEST#N` (the Nth request of that name in this process) or `REQUEST:OP#N`.
-WHAT is one of ENDS, PAUSES, TEXTS, ADDITIONS or CHANGES, or error:KIND.
+WHAT is one of ENDS, PAUSES, TEXTS, ADDITIONS or CHANGES, or error:KIND, or run:COMMAND, which happens before the answer.
 """
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -117,4 +118,7 @@ def play(what, answer):
         return json.dumps(kept | {name: value for name, value in changes.items() if value is not None})
     if what.startswith("error:"):
         return json.dumps({"id": answer["id"], "ok": False, "error": {"kind": what[6:], "message": "as the test asked"}})
+    if what.startswith("run:"):
+        subprocess.run(what[4:], shell=True, check=True, stdout=subprocess.DEVNULL)
+        return None
     raise SystemExit(f"unknown fault {what}")

@@ -122,7 +122,8 @@ class Worker:
         return {"protocol": self.options.protocol, **features,
                 "worker": {"name": "fake", "version": self.options.version_told, "backend": self.options.backend,
                            "versions": {"python": "3", "blas": self.options.blas}, "build": self.build(), "pid": os.getpid(),
-                           "environment": self.environment(), "warnings": []},
+                           "environment": {name: os.environ[name] for name in request.get("variables") or () if name in os.environ},
+                           "warnings": []},
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
                              "name": self.options.device_name, "threads": self.threads if self.host else None}
                             for i in range(self.options.devices)],
@@ -130,13 +131,6 @@ class Worker:
 
     def build(self):
         return {"type": "none", "flags": "", **({"id": self.options.build} if self.options.build else {})}
-
-    def environment(self):
-        told = {name: value for name, value in os.environ.items()
-                if name.startswith(("OMP_", "KOKKOS_NUM", "OPENBLAS_NUM", "GOMP_CPU"))}
-        if hasattr(os, "sched_getaffinity"):
-            told["processors"] = str(len(os.sched_getaffinity(0)))
-        return told
 
     def numa_domains(self):
         """Numbers go round the domains, as firmware likes to give them; second threads of cores come last."""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers/worker_client.hpp"
 
+#include "privacy/recorded_words.hpp"
 #include "terminal/text.hpp"
 #include "terminal/units.hpp"
 #include <prumo/protocol/parse_json.hpp>
@@ -89,7 +90,8 @@ void worker_client::start() {
   how.forward_errors = options_.forward_errors;
   process_ = std::make_unique<worker_process>(launch_.command, how);
   try {
-    std::ignore = send("hello", protocol::write_message(protocol::hello_request{}), worker_process::clock::now());
+    const protocol::hello_request hello{protocol::protocol_version, recorded_variable_names()};
+    std::ignore = send("hello", protocol::write_message(hello), worker_process::clock::now());
   } catch (const process_error&) {
     // The end of its output, which greet() reads, says more.
   }

@@ -128,7 +128,7 @@ std::vector<std::string> worker_folders() {
   return folders;
 }
 
-std::vector<std::string> split_command(std::string_view text) {
+std::vector<std::string> split_command(std::string_view option, std::string_view text) {
   std::vector<std::string> words;
   std::string word;
   bool in_word = false;
@@ -155,7 +155,8 @@ std::vector<std::string> split_command(std::string_view text) {
     }
   }
   if (quote != 0) {
-    throw program_error(exit_code::wrong_usage, fmt::format("the command '{}' lacks a closing {}", text, quote));
+    throw program_error(exit_code::wrong_usage,
+                        fmt::format("{}: the command '{}' lacks a closing {}; add it", option, text, quote));
   }
   if (in_word) words.push_back(word);
   return words;
@@ -207,7 +208,7 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
     const std::string name = entry.substr(0, std::min(equals, entry.size()));
     std::vector<std::string> command;
     if (equals != std::string::npos) {
-      command = split_command(std::string_view(entry).substr(equals + 1));
+      command = split_command("--worker", std::string_view(entry).substr(equals + 1));
     } else if (const auto found = in_python.find(name); found != in_python.end()) {
       command = python_peer(name, found->second);
     }
@@ -218,7 +219,8 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
                       entry));
     }
     if (known(name)) {
-      throw program_error(exit_code::wrong_usage, fmt::format("two workers are named '{}': rename one of them", name));
+      throw program_error(exit_code::wrong_usage,
+                          fmt::format("--worker: two workers are named '{}'; rename one of them", name));
     }
     workers.push_back({name, std::move(command)});
   }
@@ -245,7 +247,7 @@ std::vector<worker_launch> discover_workers(const worker_options& options) {
   }
   refuse_unknown_peers(options, peers);
   if (!options.against.empty()) std::ranges::move(find_other_build(options.against), std::back_inserter(workers));
-  const std::vector<std::string> launcher = split_command(options.launcher);
+  const std::vector<std::string> launcher = split_command("--launcher", options.launcher);
   if (!launcher.empty()) {
     for (worker_launch& worker : workers) {
       worker.command.insert(worker.command.begin(), launcher.begin(), launcher.end());

@@ -30,9 +30,10 @@ struct worker_options {
 /// This program's file; empty if unknown.
 [[nodiscard]] std::filesystem::path program_path();
 
-/// Splits a command into words. Quotes and backslashes work as in a shell, and nothing is expanded.
+/// Splits the command that an option names into words. Quotes and backslashes work as in a shell, and nothing is
+/// expanded.
 /// \throws program_error (wrong usage) for a quote that is not closed
-[[nodiscard]] std::vector<std::string> split_command(std::string_view text);
+[[nodiscard]] std::vector<std::string> split_command(std::string_view option, std::string_view text);
 
 /// Sets environment variables for this process and its children. With them Python finds the peers in `python/` of the
 /// folders, and nothing in the current folder. Threads of a waiting worker do not spin for long, unless the user has

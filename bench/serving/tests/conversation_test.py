@@ -11,6 +11,7 @@ Exits with 77 where the worker says that it cannot run here (exit code 3).
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import unittest
@@ -26,9 +27,9 @@ NOT_ON_EVERY_DEVICE = ("f8_e4m3",)  # of matrix products, by the libraries of so
 class Worker:
     """A worker process; each answer is checked for being the only line and for carrying the request's id."""
 
-    def __init__(self, *more):
-        self.process = subprocess.Popen([*OPTIONS.worker, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
+    def __init__(self, environment=None):
+        self.process = subprocess.Popen(OPTIONS.worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env=environment)
         self.last_id = 0
 
     def __enter__(self):
@@ -123,6 +124,14 @@ class Refusals(unittest.TestCase):
             hello = worker.wants("hello", protocol=99, features=["telepathy"], mood="good")
             self.assertEqual(hello["protocol"], 1)
             self.assertEqual(set(hello["features"]), set(SCHEMA.requests()) - {"hello"})
+
+    def test_variables_that_nobody_asks_for_stay_with_the_worker(self):
+        secrets = {f"{family}_SECRET": "hunter2" for family in ("PRUMO", "OMP", "CUDA", "MKL", "TORCH", "JAX", "ONEDNN")}
+        with Worker(environment={**os.environ, **secrets, "MALLOC_ARENA_MAX": "7"}) as worker:
+            for asked in ({}, {"variables": None}, {"variables": ["MALLOC_ARENA_MAX", "PRUMO_UNSET"]}):
+                answer = worker.wants("hello", protocol=1, **asked)
+                self.assertEqual(answer["worker"]["environment"], {"MALLOC_ARENA_MAX": "7"} if asked.get("variables") else {})
+                self.assertNotIn("hunter2", json.dumps(answer))
 
     def test_every_field_of_the_schema_is_checked(self):
         with Worker() as worker:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <new>
 
 namespace prumo::protocol {
@@ -85,6 +86,15 @@ TEST(answer_line, greets_a_front_end_of_any_version_with_its_own_and_its_feature
   EXPECT_TRUE(answer.at("ok").get<bool>());
   EXPECT_EQ(answer.at("protocol"), protocol_version);
   EXPECT_EQ(answer.at("features").dump(), R"(["device","resolve","prepare","verify","count","sample","release"])");
+}
+
+TEST(answer_line, tells_the_variables_that_are_asked_for_and_no_others) {
+  ASSERT_EQ(setenv("PRUMO_TEST_ASKED", "1", 1), 0);
+  ASSERT_EQ(setenv("OMP_TEST_SECRET", "hunter2", 1), 0);
+  const json answer = converse(R"({"request": "hello", "variables": ["PRUMO_TEST_ASKED", "PRUMO_TEST_UNSET"]})");
+  EXPECT_EQ(answer.at("worker").at("environment"), json({{"PRUMO_TEST_ASKED", "1"}}));
+  EXPECT_EQ(converse(R"({"request": "hello"})").at("worker").at("environment"), json::object());
+  EXPECT_EQ(kind_of(converse(R"({"request": "hello", "variables": [7]})")), "usage");
 }
 
 TEST(answer_line, maps_exceptions_to_kinds) {

@@ -35,7 +35,7 @@ protocol::verify_answer verify_tiring(int right_calls, bool cold, bool single, s
   tiring_fill::right_calls = right_calls;
   cases::case_registry<exec> registry;
   registry.add(std::make_unique<tiring_fill>());
-  worker_handler<exec> handler(registry, "worker of a test", {});
+  worker_handler<exec> handler(registry, "worker of a test");
   protocol::prepare_request request;
   request.op = "tiring_fill";
   request.dtype = "f32";

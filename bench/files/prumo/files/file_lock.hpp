@@ -20,6 +20,9 @@ class file_lock {
   file_lock(file_lock&&) noexcept = default;
   file_lock& operator=(file_lock&& other) noexcept;
 
+  /// True if the lock was held and its file is gone, most often with the whole folder.
+  [[nodiscard]] bool is_lost() const noexcept;
+
  private:
   void release() noexcept;
 

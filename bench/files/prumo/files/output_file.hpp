@@ -2,8 +2,10 @@
 #pragma once
 
 #include <prumo/files/file_error.hpp>
+#include <prumo/files/file_identity.hpp>
 #include <prumo/files/file_lock.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +41,8 @@ class output_file {
   [[nodiscard]] const std::vector<std::string>& losses() const { return losses_; }
 
   /// Replaces the content of a regular file, so that readers see the old or the new content and never a part. Appends
-  /// to a stream. Writes nothing where there is no file.
+  /// to a stream. Writes nothing where there is no file. If the folder vanished and is there again, the file is made
+  /// anew, unless something else has taken its name.
   /// \throws file_error (io) that names the file and the system's reason; a regular file keeps its content then
   void write(std::string_view content) const;
 
@@ -49,13 +52,17 @@ class output_file {
  private:
   enum class kind { none, standard_output, stream, regular };
   void find_kind();
+  void regain_lock() const;
+  void replace_content(std::span<const std::string_view> parts) const;
 
   std::string path_;
   std::string target_;  ///< where symbolic links lead
   kind kind_ = kind::none;
   bool had_content_ = false;
   std::vector<std::string> losses_;
-  file_lock lock_;
+  // What write() has to know of the regular file. To its caller nothing changes but the file.
+  mutable std::optional<file_identity> known_;  ///< what it was when it was opened or last written; absent: not there
+  mutable file_lock lock_;
 };
 
 }  // namespace prumo::bench

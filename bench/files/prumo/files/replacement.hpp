@@ -26,12 +26,16 @@ class replacement {
   /// What the file will lose, each a sentence for the user.
   [[nodiscard]] const std::vector<std::string>& losses() const { return losses_; }
 
+  /// Finds out whether the disk is full. \throws file_error where the system refuses
+  void check_space();
+
   /// Writes the content, part by part, and replaces the file.
   /// \throws file_error where the system refuses; the old content stays
   void put(std::span<const std::string_view> parts);
 
  private:
   void create();
+  void write(std::span<const std::string_view> parts);
   void adopt_properties();
 
   std::string target_;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a worker has to know of the machine: memory that is left, caches, the processor, variables that matter."""
+"""What a worker has to know of the machine: memory that is left, caches, the processor, variables of the environment."""
 
 import hashlib
 import os
@@ -87,13 +87,9 @@ def processor_name():
     return None
 
 
-def environment_that_matters():
-    """Variables that change what libraries of threads and mathematics do."""
-    prefixes = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "MALLOC_", "GLIBC_TUNABLES",
-                "LD_PRELOAD", "NPY_", "PYTHONMALLOC", "ONEDNN_", "DNNL_", "TORCH_", "PYTORCH_", "PJRT_",
-                "XLA_", "JAX_", "CUPY_", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_", "CUDA_LAUNCH_BLOCKING",
-                "CUDA_MODULE_LOADING", "CUBLAS_", "NVIDIA_TF32_OVERRIDE")
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(prefixes)}
+def environment_variables(names):
+    """Those of these variables that are set, with their values."""
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def build_identity():

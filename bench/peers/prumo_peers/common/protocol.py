@@ -50,6 +50,15 @@ def text(request, name, default=_REQUIRED):
     return field(request, name, str, "a text", default)
 
 
+def texts(request, name):
+    """A list of texts; empty where it is absent."""
+    values = field(request, name, list, "a list of texts", [])
+    for value in values:
+        if not isinstance(value, str):
+            raise usage(f"the field '{name}' should hold texts and holds {json.dumps(value)[:80]}")
+    return values
+
+
 def flag(request, name, default):
     return field(request, name, bool, "true or false", default)
 

@@ -28,7 +28,7 @@ class Worker:
         return {"worker": {"name": f"prumo_peers.{framework.name}", "version": __version__, "backend": framework.name,
                            "versions": {"python": platform.python_version(), **framework.versions()},
                            "build": {"id": machine.build_identity()}, "pid": os.getpid(),
-                           "environment": machine.environment_that_matters(),
+                           "environment": machine.environment_variables(protocol.texts(request, "variables")),
                            "warnings": list(framework.warnings)},
                 "devices": [_summary(it) for it in self._devices.values()],
                 "cases": [self._describe(it) for it in self._operations.values()]}

@@ -55,7 +55,7 @@ struct worker_description {
   std::string backend;
   json versions;     ///< of libraries and compiler, by name
   json build;        ///< type and flags
-  json environment;  ///< variables that matter and are set
+  json environment;  ///< the variables that the front-end asks for and that are set
   std::vector<std::string> warnings;
   std::optional<std::int64_t> pid = std::nullopt;
 };
@@ -92,6 +92,8 @@ struct case_description {
 
 struct hello_request {
   int protocol = protocol_version;  ///< the version that the front-end speaks
+  /// The variables of the environment that it wants to know. All others stay with the worker: they may hold secrets.
+  std::vector<std::string> variables = {};
 };
 
 struct hello_answer {

@@ -11,6 +11,8 @@
 namespace prumo::bench {
 namespace {
 
+constexpr std::uint64_t most_samples = 1'000'000;
+
 double read_budget(const std::string& text) {
   if (text == "none") return std::numeric_limits<double>::infinity();
   return read_quantity("--time-budget", [&] { return parse_duration(text); });
@@ -32,7 +34,6 @@ void measuring_arguments::add_to(CLI::App& app, const std::string& budget) {
       ->type_name("PERCENT")
       ->group("How long");
   app.add_option("--min-samples", minimum_samples_, "smallest number of samples for judging the spread (default 10)")
-      ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->group("How long");
   app.add_option("--seed", seed_, "seed of the generated data and of random shapes (default 1)")
@@ -49,8 +50,12 @@ void measuring_arguments::read_into(measure_options& measure) const {
   if (!target_noise_.empty()) {
     measure.target_noise = read_quantity("--target-noise", [&] { return parse_percentage(target_noise_); });
   }
-  if (minimum_samples_ > 0) measure.minimum_samples = minimum_samples_;
-  measure.seed = seed_;
+  if (!minimum_samples_.empty()) {
+    measure.minimum_samples = read_whole_number("--min-samples", minimum_samples_, 1, most_samples);
+  }
+  if (!seed_.empty()) {
+    measure.seed = read_whole_number("--seed", seed_, 0, std::numeric_limits<std::uint64_t>::max());
+  }
   measure.verify = !no_verify_;
 }
 

@@ -4,8 +4,6 @@
 #include "cases/measure_options.hpp"
 #include "command_line/options/cli11_declarations.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace prumo::bench {
@@ -19,9 +17,7 @@ class measuring_arguments {
   void read_into(measure_options& measure) const;
 
  private:
-  std::string time_budget_, case_limit_, target_noise_;
-  std::size_t minimum_samples_ = 0;
-  std::uint64_t seed_ = 1;
+  std::string time_budget_, case_limit_, target_noise_, minimum_samples_, seed_;
   bool no_verify_ = false;
 };
 

@@ -6,12 +6,27 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <exception>
+#include <optional>
+#include <system_error>
 
 namespace prumo::bench {
 namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
+
+/// Absent if the text is anything but a finite number.
+std::optional<double> finite_number(const std::string& text) {
+  try {
+    std::size_t used = 0;
+    const double value = std::stod(text, &used);
+    if (used == text.size() && std::isfinite(value)) return value;
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -21,10 +36,7 @@ CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::
 }
 
 CLI::Option* add_output(CLI::App& app, const std::string& name, std::string& target, const std::string& description) {
-  const auto refuse_empty = [](const std::string& path) {
-    return path.empty() ? std::string("the name of the file is empty; is a shell variable not set?") : std::string();
-  };
-  return app.add_option(name, target, description)->check(refuse_empty)->type_name("FILE")->group("Output");
+  return app.add_option(name, target, description)->type_name("FILE")->group("Output");
 }
 
 CLI::Option* add_force(CLI::App& app, bool& target) {
@@ -38,7 +50,7 @@ CLI::Option* add_force(CLI::App& app, bool& target) {
 CLI::Option* add_anonymous(CLI::App& app, bool& target) {
   return app
       .add_flag("--anonymous", target,
-                "for a file to publish: without the names of host and user, the home folder, the command of --launcher "
+                "for files to publish: without the names of host and user, the home folder, the command of --launcher "
                 "and the identities of devices")
       ->group("Output");
 }
@@ -49,12 +61,33 @@ std::vector<std::string> split_list(const char* option, const std::vector<std::s
     std::size_t begin = 0;
     while (begin <= word.size()) {
       const std::size_t end = std::min(word.find(',', begin), word.size());
-      if (end == begin) refuse(fmt::format("{}: an empty name in '{}'", option, word));
+      if (end == begin) {
+        refuse(fmt::format("{}: an empty name in '{}'; give names with a comma between them", option, word));
+      }
       values.push_back(word.substr(begin, end - begin));
       begin = end + 1;
     }
   }
   return values;
+}
+
+std::uint64_t read_whole_number(const char* option, std::string_view text, std::uint64_t lowest,
+                                std::uint64_t highest) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < lowest || value > highest) {
+    refuse(fmt::format("{}: '{}' is not a whole number from {} to {}; write it in digits, as in {} {}", option, text,
+                       lowest, highest, option, std::max<std::uint64_t>(lowest, 10)));
+  }
+  return value;
+}
+
+double read_amount(const char* option, const std::string& text) {
+  const auto value = finite_number(text);
+  if (!value || *value < 0) {
+    refuse(fmt::format("{}: '{}' is not a number of zero or more; for example {} 1e9", option, text, option));
+  }
+  return *value;
 }
 
 std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,
@@ -64,18 +97,16 @@ std::map<std::string, double> read_assignments(const char* option, const std::ve
     const std::size_t equals = entry.find('=');
     const std::string name = entry.substr(0, std::min(equals, entry.size()));
     const std::string text = equals == std::string::npos ? std::string() : entry.substr(equals + 1);
-    std::size_t used = 0;
-    double value = 0;
-    try {
-      value = std::stod(text, &used);
-    } catch (const std::exception&) {
-      used = 0;
-    }
+    const double value = finite_number(text).value_or(std::nan(""));
     const bool whole = std::trunc(value) == value && value >= 0 && value < 9e15;
-    if (name.empty() || used == 0 || used != text.size() || !std::isfinite(value) || (extents && !whole)) {
-      refuse(fmt::format("{}: '{}' is not NAME={}", option, entry, extents ? "EXTENT (a whole number)" : "NUMBER"));
+    if (name.empty() || std::isnan(value) || (extents && !whole)) {
+      refuse(fmt::format("{}: '{}' is not NAME={}", option, entry,
+                         extents ? "EXTENT, a whole number from 0 up; for example --shape rows=100,columns=1024"
+                                 : "NUMBER; for example --set alpha=2,trans_a=1"));
     }
-    if (!values.emplace(name, value).second) refuse(fmt::format("{}: '{}' is given twice", option, name));
+    if (!values.emplace(name, value).second) {
+      refuse(fmt::format("{}: '{}' is given twice; give it once", option, name));
+    }
   }
   return values;
 }

@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prumo::bench {
@@ -20,17 +22,24 @@ namespace prumo::bench {
 CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& description, const std::string& type);
 
-/// An option that names a file to write. An empty name is refused: most often it is a shell variable that is not set.
+/// An option that names a file to write.
 CLI::Option* add_output(CLI::App& app, const std::string& name, std::string& target, const std::string& description);
 
 /// The flag that allows a command to replace older results.
 CLI::Option* add_force(CLI::App& app, bool& target);
 
-/// The flag that leaves out who measured, and where.
+/// The flag that leaves out who measured and where.
 CLI::Option* add_anonymous(CLI::App& app, bool& target);
 
 /// The values of `words`, each of which may hold several separated by commas.
 [[nodiscard]] std::vector<std::string> split_list(const char* option, const std::vector<std::string>& words);
+
+/// A number without sign, decimals and exponent, at least `lowest` and at most `highest`.
+[[nodiscard]] std::uint64_t read_whole_number(const char* option, std::string_view text, std::uint64_t lowest,
+                                              std::uint64_t highest);
+
+/// A number of zero or more, such as 1000000 or 1e9.
+[[nodiscard]] double read_amount(const char* option, const std::string& text);
 
 /// `NAME=NUMBER,...`; whole numbers from zero up where `extents` is set.
 [[nodiscard]] std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,

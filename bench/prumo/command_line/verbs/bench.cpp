@@ -157,9 +157,9 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
   results_writer writer = begin_results(options, files, std::move(run), fleet);
   if (options.anonymous) writer.set_anonymous();
   progress shown;
-  writer.on_failed_write([&](const std::string& why) {
+  writer.on_note([&](const std::string& note) {
     shown.clear();
-    print_notes(std::vector{why + ". Measuring goes on, and writing is tried again"});
+    print_notes(std::vector{note});
   });
   scheduler schedule(fleet, writer, shown, options.measure, started);
   run_outcome outcome;

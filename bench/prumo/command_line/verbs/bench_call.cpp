@@ -30,6 +30,7 @@ class bench_call : public verb_call {
  private:
   [[nodiscard]] plan_options read_plan() const;
   [[nodiscard]] measure_options read_measure() const;
+  [[nodiscard]] std::size_t read_random_shapes() const;
   [[nodiscard]] std::optional<double> read_gate() const;
   [[nodiscard]] run_plan read_process_runs() const;
 
@@ -37,8 +38,7 @@ class bench_call : public verb_call {
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
-  std::size_t random_shapes_ = 0;
-  std::string suite_, count_limit_, power_states_, output_, csv_, against_, gate_, process_runs_;
+  std::string random_shapes_, suite_, count_limit_, power_states_, output_, csv_, against_, gate_, process_runs_;
   bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, force_ = false, anonymous_ = false,
        allow_mixed_ = false, list_ = false, tune_ = false;
 };
@@ -59,7 +59,6 @@ void bench_call::add_options(CLI::App& app) {
   CLI::Option* random = app.add_option("--random-shapes", random_shapes_,
                                        "this number of random shapes instead of sizes; --seed chooses others. The "
                                        "result is a summary of each operation, and the worst shapes")
-                            ->check(CLI::PositiveNumber)
                             ->excludes(suite)
                             ->type_name("N")
                             ->group("What");
@@ -180,10 +179,10 @@ measure_options bench_call::read_measure() const {
     measure.budget_seconds = std::numeric_limits<double>::infinity();
     measure.count_limit = 1e9;
   }
-  if (random_shapes_ > 0) {
+  if (const std::size_t shapes = read_random_shapes(); shapes > 0) {
     // Many cases matter more than many samples of each.
     constexpr double seconds_of_case = 1.5, shortest = 15;
-    measure.budget_seconds = std::max(shortest, seconds_of_case * static_cast<double>(random_shapes_));
+    measure.budget_seconds = std::max(shortest, seconds_of_case * static_cast<double>(shapes));
     measure.minimum_seconds = 0.03;
     measure.minimum_samples = 5;
     measure.count_limit = 1e6;
@@ -191,7 +190,7 @@ measure_options bench_call::read_measure() const {
   }
   measuring_.read_into(measure);
   if (!count_limit_.empty()) {
-    measure.count_limit = read_assignments("--count-limit", {"N=" + count_limit_}, false).at("N");
+    measure.count_limit = read_amount("--count-limit", count_limit_);
   }
   if (!power_states_.empty()) {
     check_choice("--power-states", power_states_, {"none", "largest", "all"});
@@ -201,6 +200,11 @@ measure_options bench_call::read_measure() const {
   }
   measure.probe_ceilings = !no_probe_;
   return measure;
+}
+
+std::size_t bench_call::read_random_shapes() const {
+  constexpr std::size_t most = 100'000;
+  return random_shapes_.empty() ? 0 : read_whole_number("--random-shapes", random_shapes_, 1, most);
 }
 
 std::optional<double> bench_call::read_gate() const {
@@ -219,25 +223,27 @@ run_plan bench_call::read_process_runs() const {
     return gate_.empty() ? run_plan{} : usual_with_gate;
   }
   const auto refuse = [&](const std::string& why) {
-    throw program_error(exit_code::wrong_usage, fmt::format("--runs {}: {}", sanitize(process_runs_), why));
+    throw program_error(exit_code::wrong_usage, fmt::format("--runs: '{}' {}", sanitize(process_runs_), why));
   };
   const auto number = [&](const std::string& text) {
     constexpr std::size_t most_digits = 4;
     const bool is_number = !text.empty() && text.size() <= most_digits &&
                            std::ranges::all_of(text, [](char it) { return it >= '0' && it <= '9'; });
-    if (!is_number || std::stoul(text) == 0) refuse("not a number of runs from 1 on, such as 3, or 3:17");
+    if (!is_number || std::stoul(text) == 0) refuse("is not a number of runs from 1 to 9999; for example 3, or 3:17");
     return static_cast<std::size_t>(std::stoul(text));
   };
   const std::size_t colon = process_runs_.find(':');
   run_plan plan;
   plan.fewest = number(process_runs_.substr(0, colon));
   plan.most = colon == std::string::npos ? plan.fewest : number(process_runs_.substr(colon + 1));
-  if (plan.most < plan.fewest) refuse("the second number is the most, and may not be below the first one");
+  if (plan.most < plan.fewest) refuse("ends below its beginning; give FEWEST:MOST, for example 3:17");
   if (against_.empty() && plan.most > plan.fewest) {
-    refuse("whether measuring goes on depends on a comparison; name the other build with --against OTHER_BUILD");
+    refuse(
+        "leaves open whether measuring goes on, which depends on a comparison; name the other build with --against "
+        "OTHER_BUILD");
   }
   if (!against_.empty() && plan.fewest < fewest_runs) {
-    refuse(fmt::format("a verdict needs at least {} process runs", fewest_runs));
+    refuse(fmt::format("is too little, because a verdict needs at least {} process runs", fewest_runs));
   }
   return plan;
 }
@@ -264,7 +270,7 @@ exit_code bench_call::run(std::vector<std::string> command) {
   options.list_only = list_;
   options.command = std::move(command);
   options.suite = suite_;
-  options.shapes = {random_shapes_, options.measure.seed};
+  options.shapes = {read_random_shapes(), options.measure.seed};
   options.references = split_list("--with", references_);
   if (options.resume && (options.output.empty() || is_standard_output(options.output))) {
     throw program_error(exit_code::wrong_usage, "--resume needs the results file to continue: name it with -o FILE");

@@ -8,6 +8,7 @@
 #include "comparison/comparison_gate.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/two_builds.hpp"
+#include "privacy/anonymous.hpp"
 #include "results/published_figures.hpp"
 #include "terminal/nearest_name.hpp"
 #include "terminal/standard_output.hpp"
@@ -83,7 +84,7 @@ class compare_call : public verb_call {
       implementations_;
   std::vector<std::string> references_;
   std::string by_ = "time", gate_, base_, output_, csv_;
-  bool all_ = false, each_implementation_ = false;
+  bool all_ = false, each_implementation_ = false, anonymous_ = false;
 };
 
 void compare_call::add_options(CLI::App& app) {
@@ -121,6 +122,7 @@ void compare_call::add_options(CLI::App& app) {
              "write the comparison (JSON) to this file; - is standard output. An earlier comparison is replaced, "
              "anything else is not");
   add_output(app, "--csv", csv_, "also write it as CSV, for spreadsheets");
+  add_anonymous(app, anonymous_);
   app.add_flag("--all,--list", all_, "show everything that differs between the runs, and every case without a partner")
       ->group("Output");
 }
@@ -179,6 +181,12 @@ exit_code compare_call::run(std::vector<std::string> command) {
   std::vector<comparison_source> sources;
   for (const std::vector<std::string>* paths : {&files_, &to_}) {
     for (const std::string& path : *paths) sources.push_back(load_source(path));
+  }
+  if (anonymous_) {
+    for (comparison_source& source : sources) {
+      for (std::string& word : command) word = anonymized_text(word, source.run);
+      source = anonymized(std::move(source));
+    }
   }
   const bool interleaved = sources.size() == 1 && base_.empty() && !each_implementation_ && references_.empty() &&
                            holds_two_builds(sources[0].run);

@@ -57,6 +57,12 @@ std::vector<crossover_workload> workloads_of(const crossover_options& options) {
   return workloads;
 }
 
+/// Refuses names that no worker knows.
+void check_names(const crossover_workload& workload, const worker_fleet& fleet) {
+  std::vector<std::string> notes;
+  for (const plan_options& part : workload.parts(workload.smallest)) std::ignore = choose_ops(part, fleet, notes);
+}
+
 exit_code code_of(const std::vector<json>& results) {
   const auto is_wrong = [](const json& it) { return it.at("verified") == false; };
   if (std::ranges::any_of(results, is_wrong)) return exit_code::no;
@@ -87,6 +93,7 @@ exit_code measure(const crossover_options& options, const output_file& output, w
   }
   print_notes(fleet.notes());
   const std::vector<crossover_workload> workloads = workloads_of(options);
+  for (const crossover_workload& it : workloads) check_names(it, fleet);
   if (options.list_only) {
     for (const crossover_workload& it : workloads) {
       print_output(
@@ -99,9 +106,9 @@ exit_code measure(const crossover_options& options, const output_file& output, w
   results_writer writer(output, std::move(run), fleet.device_entries());
   if (options.anonymous) writer.set_anonymous();
   progress shown;
-  writer.on_failed_write([&](const std::string& why) {
+  writer.on_note([&](const std::string& note) {
     shown.clear();
-    print_notes(std::vector{why + ". Measuring goes on, and writing is tried again"});
+    print_notes(std::vector{note});
   });
   shown.start(0);
   point_measurer measurer(fleet, writer, options.measure, [&](const std::string& what) { shown.update(what, 0); });
@@ -163,14 +170,17 @@ exit_code run_crossover(const crossover_options& options) {
 
 /// `LOW:HIGH` as two numbers. \throws program_error (wrong usage)
 template <typename Read>
-size_range read_range(const char* option, const std::string& text, Read read) {
+size_range read_range(const char* option, const std::string& text, const char* example, Read read) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw program_error(exit_code::wrong_usage, fmt::format("{}: expected LOW:HIGH, but got '{}'", option, text));
+    throw program_error(exit_code::wrong_usage,
+                        fmt::format("{}: '{}' is not LOW:HIGH; for example {} {}", option, text, option, example));
   }
   const size_range range{read(text.substr(0, colon)), read(text.substr(colon + 1))};
   if (range.smallest >= range.largest) {
-    throw program_error(exit_code::wrong_usage, fmt::format("{}: '{}' does not end above its beginning", option, text));
+    throw program_error(
+        exit_code::wrong_usage,
+        fmt::format("{}: '{}' does not end above its beginning; for example {} {}", option, text, option, example));
   }
   return range;
 }
@@ -252,16 +262,14 @@ class crossover_call : public verb_call {
                                       useless, options.ops.empty() ? "with" : "without"));
     }
     if (!size_.empty()) {
-      options.bytes = read_range("--size", size_, [](const std::string& text) {
+      options.bytes = read_range("--size", size_, "4KiB:64MiB", [](const std::string& text) {
         return static_cast<double>(read_quantity("--size", [&] { return parse_bytes(text); }));
       });
     }
     if (!rows_.empty()) {
-      options.rows = read_range("--rows", rows_, [](const std::string& text) {
-        const double rows = read_assignments("--rows", {"ROWS=" + text}, true).at("ROWS");
-        if (rows < 1)
-          throw program_error(exit_code::wrong_usage, fmt::format("--rows: '{}' should be 1 or more", text));
-        return rows;
+      constexpr std::uint64_t most_rows = 1'000'000'000;
+      options.rows = read_range("--rows", rows_, "70:7000", [](const std::string& text) {
+        return static_cast<double>(read_whole_number("--rows", text, 1, most_rows));
       });
     }
   }

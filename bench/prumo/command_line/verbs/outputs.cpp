@@ -29,16 +29,27 @@ bool begins_with(const std::string& path, std::string_view head) {
   return file.gcount() == static_cast<std::streamsize>(head.size()) && begin == head;
 }
 
-/// Saves the content under a new name in the folder for temporary files. \return the name; empty if that fails, too
-std::string save_copy(const std::string& content) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) return {};
+/// Saves the content under a new name in this folder. \return the name; empty if that fails
+std::string save_copy(const std::filesystem::path& folder, const std::string& content) {
   std::string name = (folder / "prumo-results-XXXXXX").string();
   file_descriptor file(::mkstemp(name.data()));
   if (!file) return {};
   if (write_all(file.get(), content) && file.close()) return name;
   ::unlink(name.c_str());
+  return {};
+}
+
+/// The same in the folder for temporary files, or in the current folder, the user's or another one.
+std::string save_copy(const std::string& content) {
+  std::error_code error;
+  std::vector<std::filesystem::path> folders{std::filesystem::temp_directory_path(error),
+                                             std::filesystem::current_path(error)};
+  if (const char* home = std::getenv("HOME")) folders.emplace_back(home);
+  folders.insert(folders.end(), {"/var/tmp", "/dev/shm"});
+  for (const std::filesystem::path& folder : folders) {
+    if (!folder.is_absolute()) continue;
+    if (std::string name = save_copy(folder, content); !name.empty()) return name;
+  }
   return {};
 }
 
@@ -103,7 +114,7 @@ bool closing_writes::write(const output_file& file, const std::string& content) 
     return true;
   } catch (const file_error& error) {
     const std::string copy = save_copy(content);
-    failures_.push_back(copy.empty() ? std::string(error.what())
+    failures_.push_back(copy.empty() ? fmt::format("{}; no other folder takes it either, so it is lost", error.what())
                                      : fmt::format("{}; what it should hold is in {}", error.what(), sanitize(copy)));
     return false;
   }

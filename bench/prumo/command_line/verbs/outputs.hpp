@@ -36,7 +36,8 @@ void print_losses(const output_file& file);
 /// printed and its other files are written.
 class closing_writes {
  public:
-  /// False if the file could not be written. Its content is saved in the folder for temporary files then.
+  /// False if the file could not be written. Its content is saved in the folder for temporary files then, or in the
+  /// first other one that takes it.
   bool write(const output_file& file, const std::string& content);
 
   /// Prints what could not be written. \return the exit code of the command, which would have `code` otherwise

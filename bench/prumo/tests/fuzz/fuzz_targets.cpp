@@ -142,7 +142,7 @@ void units(std::string_view text) {
   });
   refuse_or([&] {
     std::string command;
-    const std::vector<std::string> words = split_command(text);
+    const std::vector<std::string> words = split_command("--worker", text);
     for (const std::string& word : words) command += sanitize(word) + ' ';
     require_harmless(command);
   });

@@ -29,9 +29,7 @@ class other_build {
  public:
   explicit other_build(const std::string& options = {}) {
     fs::create_directories(folder_.file("bin"));
-    const std::string program = folder_.file("bin/prumo-worker-fake");
-    write_file(program, "#!/bin/sh\nexec " + fake_worker_command(options) + " \"$@\"\n");
-    fs::permissions(program, fs::perms::owner_all);
+    write_fake_worker(folder_.file("bin/prumo-worker-fake"), options);
   }
   [[nodiscard]] std::string path() const { return folder_.file(""); }
 
@@ -290,7 +288,7 @@ TEST(against, refuses_what_cannot_be_compared) {
   EXPECT_THAT(refused({"--against", other.path(), "--runs", "2"}), HasSubstr("at least 3 process runs"));
   EXPECT_THAT(refused({"--against", other.path(), "--runs", "5:4"}), HasSubstr("may not be below the first one"));
   EXPECT_THAT(refused({"--runs", "3:9"}), HasSubstr("name the other build with --against"));
-  EXPECT_THAT(refused({"--runs", "many"}), HasSubstr("--runs many: not a number of runs"));
+  EXPECT_THAT(refused({"--runs", "many"}), HasSubstr("--runs: 'many' is not a number of runs"));
 }
 
 TEST(against, a_time_budget_is_shared_by_all_runs) {

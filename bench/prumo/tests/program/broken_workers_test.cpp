@@ -29,7 +29,7 @@ class broken_worker : public testing::Test {
 
  protected:
   void make_worker(const std::string& name, const std::string& lines, fs::perms allowed = fs::perms::owner_all) const {
-    write_file(file(name), "#!/bin/sh\n" + lines + "\n");
+    write_script(file(name), lines);
     fs::permissions(file(name), allowed);
   }
   [[nodiscard]] std::string file(const std::string& worker) const { return folder_.file("prumo-worker-" + worker); }
@@ -119,7 +119,7 @@ TEST_F(broken_worker, of_the_other_build_is_an_error_too) {
   }
   const words against{"--against", other.file("")};
   EXPECT_EQ(bench(against).code, 0);
-  write_file(other.file("prumo-worker-cuda"), "#!/bin/sh\nexit 7\n");
+  write_script(other.file("prumo-worker-cuda"), "exit 7");
   const program_result result = bench(against);
   EXPECT_EQ(result.code, 3) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("cuda:0 is left out"), HasSubstr("exited with code 7")));

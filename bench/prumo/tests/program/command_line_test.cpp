@@ -69,12 +69,51 @@ TEST(command_line, refuses_bad_values) {
   expect_refusal({"bench", "--no-search", "--worker", "x='a"}, 2, "lacks a closing '");
 }
 
+TEST(command_line, says_of_each_value_what_is_wrong_and_what_to_do) {
+  for (const char* wrong : {"0", "-1", "x", "1.5", "1e3", "99999999999999999999"}) {
+    expect_refusal(
+        bench({"--random-shapes", wrong}), 2,
+        std::string("--random-shapes: '") + wrong + "' is not a whole number from 1 to 100000; write it in digits");
+    expect_refusal(
+        bench({"--min-samples", wrong}), 2,
+        std::string("--min-samples: '") + wrong + "' is not a whole number from 1 to 1000000; write it in digits");
+  }
+  expect_refusal(bench({"--seed", "x"}), 2, "--seed: 'x' is not a whole number from 0 to 18446744073709551615; write");
+  for (const char* wrong : {"x", "-1", "nan", "1e999"}) {
+    expect_refusal(bench({"--count-limit", wrong}), 2,
+                   std::string("--count-limit: '") + wrong + "' is not a number of zero or more; for example");
+  }
+  expect_refusal(bench({"--shape", "rows"}), 2, "for example --shape rows=100,columns=1024");
+  expect_refusal(bench({"--set", "alpha=x"}), 2, "for example --set alpha=2,trans_a=1");
+  expect_refusal(bench({"--size", "2MB:"}), 2, "--size: size range '2MB:' lacks an end; give it as SMALLEST:LARGEST");
+  expect_refusal(bench({"--runs", "3:2"}), 2, "--runs: '3:2' ends below its beginning; give FEWEST:MOST");
+  expect_refusal(bench({"--quick=3"}), 2, "--quick takes no value, but got '3'; write --quick alone");
+  expect_refusal({"bench", "--size"}, 2, "--size needs a value (SIZES)");
+  expect_refusal({"bench", "-o", "a.json", "-o", "b.json"}, 2, "--output is given 2 times; give it once");
+  expect_refusal({"bench", "--quick", "--full"}, 2, "--quick and --full exclude each other; give one of them");
+  expect_refusal({"bench", "--allow-mixed"}, 2, "--allow-mixed goes with --resume; give both or neither");
+  expect_refusal({"compare"}, 2, "FILE... is missing; `prumo compare --help` has examples");
+  expect_refusal({"--quick"}, 2, "unknown option '--quick'; options follow a verb: prumo bench --quick");
+}
+
+TEST(command_line, an_empty_value_is_refused_wherever_it_stands) {
+  for (const char* option : {"--gate", "--against", "--launcher", "--time-budget", "--target-noise", "--runs", "--seed",
+                             "--power-states", "--worker-timeout", "--op", "--size", "--csv", "--random-shapes"}) {
+    expect_refusal(bench({option, ""}), 2, std::string(option) + " has an empty value; is a shell variable not set?");
+    expect_refusal(bench({std::string(option) + "="}), 2, std::string(option) + " has an empty value; is a shell");
+  }
+  expect_refusal({"compare", "a.json", ""}, 2, "FILE... has an empty value; is a shell variable not set?");
+}
+
 TEST(command_line, refuses_names_that_no_worker_knows) {
-  expect_refusal(bench({"--op", "ad"}), 2, "unknown operation 'ad'; did you mean 'add'?");
-  expect_refusal(bench({"--dtype", "f46"}), 2, "unknown type 'f46'; did you mean 'f64'?");
-  expect_refusal(bench({"--impl", "portible"}), 2, "unknown implementation 'portible'; did you mean 'portable'?");
-  expect_refusal(bench({"--op", "softmax", "--shape", "row=4"}), 2, "unknown axis 'row'; did you mean 'rows'?");
-  expect_refusal(bench({"--op", "scale", "--set", "alhpa=2"}), 2, "unknown parameter 'alhpa'; did you mean 'alpha'?");
+  expect_refusal(bench({"--op", "ad"}), 2, "--op: unknown operation 'ad'; did you mean 'add'?");
+  expect_refusal(bench({"--dtype", "f46"}), 2, "--dtype: unknown type 'f46'; did you mean 'f64'?");
+  expect_refusal(bench({"--impl", "portible"}), 2,
+                 "--impl: unknown implementation 'portible'; did you mean 'portable'?");
+  expect_refusal(bench({"--op", "softmax", "--shape", "row=4"}), 2,
+                 "--shape: unknown axis 'row'; did you mean 'rows'?");
+  expect_refusal(bench({"--op", "scale", "--set", "alhpa=2"}), 2,
+                 "--set: unknown parameter 'alhpa'; did you mean 'alpha'?");
   expect_refusal(bench({"--data", "residnt"}), 2, "did you mean 'resident'?");
   expect_refusal(bench({"--cache", "warm"}), 2, "--cache: unknown value 'warm'");
 }

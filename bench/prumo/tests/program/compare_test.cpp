@@ -49,6 +49,33 @@ TEST(compare, two_files_of_a_device_are_two_versions) {
   EXPECT_THAT(shown.out, Not(HasSubstr("\x1b"))) << "no colour where nobody looks";
 }
 
+TEST(compare, an_anonymous_comparison_names_neither_hosts_nor_users) {
+  const temporary_folder folder;
+  const scoped_variable home("HOME", folder.file(""));
+  for (const char* name : {"node7.json", "node8.json"}) {
+    json document = json::parse(read_file(results(folder, name, 1e-3)));
+    const std::string host = std::string(name).substr(0, 5);
+    document["run"]["host"]["name"] = host + ".example.org";
+    document["run"]["conditions"] = {{"host", host + ".example.org"}};
+    document["devices"][0]["facts"]["uuid"] = "GPU-" + host;
+    document["devices"][0]["name"] = "the CPU of " + host;
+    write_file(folder.file(name), dump_results(document));
+  }
+  const std::string out = folder.file("c.json");
+  const std::string csv = folder.file("c.csv");
+  const std::vector<std::string> words{
+      folder.file("node7.json"), folder.file("node8.json"), "-o", out, "--csv", csv, "--all"};
+  const program_result named = compare(words);
+  ASSERT_EQ(named.code, 0) << named.err;
+  EXPECT_THAT(named.out + read_file(out), AllOf(HasSubstr("node7"), HasSubstr(folder.file(""))));
+  const program_result anonymous = compare(joined(words, {"--anonymous"}));
+  ASSERT_EQ(anonymous.code, 0) << anonymous.err;
+  for (const std::string& text : {anonymous.out, anonymous.err, read_file(out), read_file(csv)}) {
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("node7")), Not(HasSubstr("node8")), Not(HasSubstr("prumo-test-"))));
+  }
+  EXPECT_THAT(json::parse(read_file(out)).at("command").dump(), HasSubstr("~/host.json"));
+}
+
 TEST(compare, a_gate_over_one_run_of_each_side_is_inconclusive) {
   const temporary_folder folder;
   const std::string before = results(folder, "before.json", 1e-3);

@@ -155,9 +155,9 @@ TEST(crossover, refuses_what_it_does_not_understand) {
   refused({"--op", "ad"}, "did you mean 'add'?");
   refused({"--op", "add", "--rows", "1:2"}, "--rows goes without --op");
   refused({"--size", "1MB:2MB"}, "--size goes with --op");
-  refused({"--op", "add", "--size", "2MB"}, "--size: expected LOW:HIGH");
+  refused({"--op", "add", "--size", "2MB"}, "--size: '2MB' is not LOW:HIGH; for example --size 4KiB:64MiB");
   refused({"--rows", "70:7"}, "does not end above its beginning");
-  refused({"--rows", "0:7"}, "should be 1 or more");
+  refused({"--rows", "0:7"}, "--rows: '0' is not a whole number from 1 to");
   refused({"--data", "elsewhere"}, "unknown value 'elsewhere'");
   refused({"--plot", "perhaps"}, "unknown value 'perhaps'");
   refused({"--cache", "warm"}, "unknown value 'warm'");

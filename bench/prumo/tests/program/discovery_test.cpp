@@ -19,17 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 using words = std::vector<std::string>;
 
-void make_program(const std::string& path) {
-  write_file(path, "#!/bin/sh\n");
-  fs::permissions(path, fs::perms::owner_all);
-}
-
 TEST(discovery, finds_programs_and_the_first_of_a_name_wins) {
   const temporary_folder first;
   const temporary_folder second;
-  make_program(first.file("prumo-worker-openmp"));
-  make_program(second.file("prumo-worker-openmp"));
-  make_program(second.file("prumo-worker-loops"));
+  write_script(first.file("prumo-worker-openmp"), "");
+  write_script(second.file("prumo-worker-openmp"), "");
+  write_script(second.file("prumo-worker-loops"), "");
   write_file(second.file("prumo-worker-notes"), "not executable");
   worker_options options;
   options.folders = {first.file(""), second.file(""), "/nonexistent"};
@@ -42,22 +37,6 @@ TEST(discovery, finds_programs_and_the_first_of_a_name_wins) {
   EXPECT_TRUE(discover_workers(options).empty());
 }
 
-/// A variable of the environment for one test.
-class variable {
- public:
-  variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-  variable(const variable&) = delete;
-  variable& operator=(const variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 words names_of(const std::vector<worker_launch>& workers) {
   words names;
   for (const worker_launch& it : workers) names.push_back(it.name);
@@ -66,12 +45,12 @@ words names_of(const std::vector<worker_launch>& workers) {
 
 TEST(discovery, starts_a_python_peer_only_when_it_is_asked_for) {
   const temporary_folder folder;
-  const variable interpreter("PRUMO_PYTHON", "/opt/python");
+  const scoped_variable interpreter("PRUMO_PYTHON", "/opt/python");
   fs::create_directories(folder.file("python/prumo_peers/common"));
   for (const char* file : {"__init__.py", "numpy.py", "torch.py", "common/numbers.py"}) {
     write_file(folder.file(std::string("python/prumo_peers/") + file), "");
   }
-  make_program(folder.file("prumo-worker-loops"));
+  write_script(folder.file("prumo-worker-loops"), "");
   worker_options options;
   options.folders = {folder.file("")};
   EXPECT_EQ(names_of(discover_workers(options)), words{"loops"});
@@ -95,7 +74,7 @@ TEST(discovery, an_unknown_peer_is_refused_with_those_that_there_are) {
   const temporary_folder folder;
   fs::create_directories(folder.file("python/prumo_peers"));
   write_file(folder.file("python/prumo_peers/numpy.py"), "");
-  make_program(folder.file("prumo-worker-openmp"));
+  write_script(folder.file("prumo-worker-openmp"), "");
   worker_options options;
   options.folders = {folder.file("")};
   for (const char* unknown : {"nunpy", "openmp", "num"}) {
@@ -113,36 +92,36 @@ TEST(discovery, an_unknown_peer_is_refused_with_those_that_there_are) {
 /// Makes an environment of Python in a cache folder.
 void make_environment(const temporary_folder& folder, const std::string& name) {
   fs::create_directories(folder.file(name + "/bin"));
-  make_program(folder.file(name + "/bin/python3"));
+  write_script(folder.file(name + "/bin/python3"), "");
 }
 
 TEST(discovery, peers_run_in_the_python_that_has_them) {
   const temporary_folder folder;
-  const variable chosen("PRUMO_PYTHON", "");
-  const variable cache("XDG_CACHE_HOME", folder.file("cache"));
-  const variable active("VIRTUAL_ENV", folder.file("active"));
+  const scoped_variable chosen("PRUMO_PYTHON", "");
+  const scoped_variable cache("XDG_CACHE_HOME", folder.file("cache"));
+  const scoped_variable active("VIRTUAL_ENV", folder.file("active"));
   EXPECT_EQ(peer_interpreter(), "python3");
   make_environment(folder, "cache/prumo/python");
   EXPECT_EQ(peer_interpreter(), folder.file("cache/prumo/python/bin/python3"));
   make_environment(folder, "active");
   EXPECT_EQ(peer_interpreter(), folder.file("active/bin/python3"));
-  const variable named("PRUMO_PYTHON", "python3.99");
+  const scoped_variable named("PRUMO_PYTHON", "python3.99");
   EXPECT_EQ(peer_interpreter(), "python3.99");
 }
 
 TEST(discovery, no_interpreter_comes_from_the_current_folder) {
   const temporary_folder folder;
-  const variable chosen("PRUMO_PYTHON", "");
+  const scoped_variable chosen("PRUMO_PYTHON", "");
   make_environment(folder, ".cache/prumo/python");
   make_environment(folder, "active");
   const fs::path before = fs::current_path();
   fs::current_path(folder.file(""));
   {
-    const variable cache("XDG_CACHE_HOME", ".cache");
-    const variable active("VIRTUAL_ENV", "active");
-    const variable home("HOME", "");
+    const scoped_variable cache("XDG_CACHE_HOME", ".cache");
+    const scoped_variable active("VIRTUAL_ENV", "active");
+    const scoped_variable home("HOME", "");
     EXPECT_THAT(peer_interpreter(), ::testing::AnyOf("python3", ::testing::StartsWith("/")));
-    const variable relative("HOME", ".");
+    const scoped_variable relative("HOME", ".");
     EXPECT_THAT(peer_interpreter(), ::testing::AnyOf("python3", ::testing::StartsWith("/")));
   }
   fs::current_path(before);
@@ -150,9 +129,9 @@ TEST(discovery, no_interpreter_comes_from_the_current_folder) {
 
 TEST(discovery, no_interpreter_is_taken_that_others_could_have_put_there) {
   const temporary_folder folder;
-  const variable chosen("PRUMO_PYTHON", "");
-  const variable active("VIRTUAL_ENV", "");
-  const variable cache("XDG_CACHE_HOME", folder.file("cache"));
+  const scoped_variable chosen("PRUMO_PYTHON", "");
+  const scoped_variable active("VIRTUAL_ENV", "");
+  const scoped_variable cache("XDG_CACHE_HOME", folder.file("cache"));
   make_environment(folder, "cache/prumo/python");
   for (const char* place : {"cache/prumo", "cache/prumo/python", "cache/prumo/python/bin"}) {
     fs::permissions(folder.file(place), fs::perms::others_write, fs::perm_options::add);
@@ -201,10 +180,10 @@ TEST(discovery, refuses_unreadable_and_doubled_names) {
 }
 
 TEST(discovery, splits_commands_as_a_shell_does) {
-  EXPECT_EQ(split_command("a  b\tc"), (words{"a", "b", "c"}));
-  EXPECT_EQ(split_command("'a b' \"c 'd'\" e\\ f ''"), (words{"a b", "c 'd'", "e f", ""}));
-  EXPECT_EQ(split_command("$HOME *"), (words{"$HOME", "*"}));
-  EXPECT_THROW(std::ignore = split_command("a 'b"), program_error);
+  EXPECT_EQ(split_command("--worker", "a  b\tc"), (words{"a", "b", "c"}));
+  EXPECT_EQ(split_command("--worker", "'a b' \"c 'd'\" e\\ f ''"), (words{"a b", "c 'd'", "e f", ""}));
+  EXPECT_EQ(split_command("--worker", "$HOME *"), (words{"$HOME", "*"}));
+  EXPECT_THROW(std::ignore = split_command("--worker", "a 'b"), program_error);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -61,7 +60,7 @@ TEST(outputs, an_empty_name_is_refused) {
   for (const char* option : {"-o", "--csv"}) {
     const program_result refused = run_prumo(bench({option, ""}));
     EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, HasSubstr("the name of the file is empty; is a shell variable not set?"));
+    EXPECT_THAT(refused.err, HasSubstr("has an empty value; is a shell variable not set?"));
   }
   EXPECT_EQ(run_prumo(bench({"--output="})).code, 2);
 }
@@ -81,18 +80,6 @@ TEST(outputs, a_second_run_is_told_who_writes) {
 }
 
 #if defined(__linux__)
-program_result in_shell(const std::string& command) { return background_program({"/bin/sh", "-c", command}).wait(); }
-
-std::string quoted(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : joined({PRUMO_PROGRAM}, words)) {
-    text += " '";
-    for (const char it : word) text += it == '\'' ? "'\\''" : std::string(1, it);
-    text += '\'';
-  }
-  return text;
-}
-
 TEST(outputs, lost_output_is_told) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
@@ -100,14 +87,14 @@ TEST(outputs, lost_output_is_told) {
   for (const std::vector<std::string>& words :
        {bench({"-o", path}), joined({"devices", "--no-probe"}, worker), std::vector<std::string>{"roofline", path},
         std::vector<std::string>{"compare", path, path}, std::vector<std::string>{"--help"}}) {
-    const program_result lost = in_shell(quoted(words) + " > /dev/full");
+    const program_result lost = run_shell(prumo_command(words) + " > /dev/full");
     EXPECT_EQ(lost.code, 3) << words.front();
     EXPECT_THAT(lost.err, HasSubstr("standard output cannot be written: No space left on device")) << words.front();
   }
   EXPECT_EQ(load_results(path).at("results").size(), 1U) << "the file is written all the same";
-  EXPECT_EQ(in_shell(quoted(bench({"-o", "-"})) + " > /dev/full").code, 3);
-  EXPECT_EQ(in_shell(quoted({"compare", path, path}) + " >&-").code, 3);
-  EXPECT_EQ(in_shell(quoted({"compare", path, path}) + " 2>&-").code, 0) << "notes are not worth an error";
+  EXPECT_EQ(run_shell(prumo_command(bench({"-o", "-"})) + " > /dev/full").code, 3);
+  EXPECT_EQ(run_shell(prumo_command({"compare", path, path}) + " >&-").code, 3);
+  EXPECT_EQ(run_shell(prumo_command({"compare", path, path}) + " 2>&-").code, 0) << "notes are not worth an error";
   const program_result full = run_prumo(bench({"-o", "/dev/full"}));
   EXPECT_EQ(full.code, 2);
   EXPECT_THAT(full.err, HasSubstr("/dev/full: is a device that does not keep"));
@@ -117,7 +104,8 @@ TEST(outputs, a_closed_pipe_is_an_error_with_a_message) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   ASSERT_EQ(run_prumo(bench({"-o", path})).code, 0);
-  const program_result lost = in_shell("(" + quoted({"compare", path, path}) + "; echo \"code $?\" >&2) | true");
+  const program_result lost =
+      run_shell("(" + prumo_command({"compare", path, path}) + "; echo \"code $?\" >&2) | true");
   EXPECT_THAT(lost.err, HasSubstr("Broken pipe"));
   EXPECT_THAT(lost.err, HasSubstr("code 3"));
 }
@@ -127,7 +115,7 @@ TEST(outputs, a_file_that_cannot_grow_costs_neither_table_nor_results) {
   const std::string path = folder.file("r.json");
   // The limit is that of prumo alone: what it prints goes through pipes.
   const program_result limited =
-      in_shell("((ulimit -f 1; exec" + quoted(bench({"-o", path})) + " 3>&-) 2>&1 >&3 | cat >&2) 3>&1 | cat");
+      run_shell("((ulimit -f 1; exec " + prumo_command(bench({"-o", path})) + " 3>&-) 2>&1 >&3 | cat >&2) 3>&1 | cat");
   EXPECT_THAT(limited.err, HasSubstr("r.json: cannot be written: File too large; raise the limit of file sizes"));
   EXPECT_THAT(limited.err, HasSubstr("Measuring goes on"));
   EXPECT_THAT(limited.out, HasSubstr("1 ok (1 verified)"));
@@ -161,13 +149,10 @@ TEST(outputs, a_folder_that_vanishes_costs_neither_table_nor_results) {
 TEST(outputs, what_may_be_a_secret_is_not_recorded) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  ::setenv("PRUMO_TOKEN", "hunter2", 1);
-  ::setenv("CUDA_API_KEY", "hunter2", 1);
-  ::setenv("OMP_DYNAMIC", "false", 1);
+  const scoped_variable token("PRUMO_TOKEN", "hunter2");
+  const scoped_variable key("CUDA_API_KEY", "hunter2");
+  const scoped_variable dynamic("OMP_DYNAMIC", "false");
   const program_result ran = run_prumo(bench({"-o", path, "--launcher", "env A_TOKEN=hunter2"}));
-  ::unsetenv("PRUMO_TOKEN");
-  ::unsetenv("CUDA_API_KEY");
-  ::unsetenv("OMP_DYNAMIC");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(read_file(path), Not(HasSubstr("hunter2")));
   EXPECT_EQ(load_results(path).at("run").at("environment").at("OMP_DYNAMIC"), "false");

@@ -38,10 +38,7 @@ class peers : public testing::Test {
   }
 
  protected:
-  void make_script(const std::string& name, const std::string& lines) const {
-    write_file(folder_.file(name), "#!/bin/sh\n" + lines + "\n");
-    fs::permissions(folder_.file(name), fs::perms::owner_all);
-  }
+  void make_script(const std::string& name, const std::string& lines) const { write_script(folder_.file(name), lines); }
 
   /// A short bench of the scripted worker `openmp:0` and of what `more` asks for.
   program_result bench(const words& more) const {

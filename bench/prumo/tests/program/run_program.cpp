@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "run_program.hpp"
 
+#include "terminal/shell_words.hpp"
+
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
-#include <fstream>
 #include <regex>
-#include <sstream>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace prumo::bench::test {
-namespace {
-
 namespace fs = std::filesystem;
 
-fs::path new_folder() {
-  std::string pattern = (fs::temp_directory_path() / "prumo-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  return pattern;
-}
-
-}  // namespace
-
 background_program::background_program(const std::vector<std::string>& command) {
-  const fs::path folder = new_folder();
-  out_ = folder / "out";
-  err_ = folder / "err";
+  out_ = folder_.file("out");
+  err_ = folder_.file("err");
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -57,8 +46,6 @@ background_program::~background_program() {
     send_signal(SIGKILL);
     wait();
   }
-  std::error_code ignored;
-  fs::remove_all(out_.parent_path(), ignored);
 }
 
 void background_program::send_signal(int number) const { ::kill(id_, number); }
@@ -67,12 +54,23 @@ program_result background_program::wait() {
   int status = 0;
   ::waitpid(id_, &status, 0);
   waited_ = true;
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out_.string()),
-          read_file(err_.string())};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out_), read_file(err_)};
 }
 
 program_result run_prumo(const std::vector<std::string>& words) {
   return background_program(joined({PRUMO_PROGRAM}, words)).wait();
+}
+
+program_result run_shell(const std::string& commands) { return background_program({"/bin/sh", "-c", commands}).wait(); }
+
+std::string prumo_command(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : joined({PRUMO_PROGRAM}, words)) command += shell_quoted(word) + ' ';
+  return command;
+}
+
+void write_fake_worker(const std::string& path, const std::string& options) {
+  write_script(path, "exec " + fake_worker_command(options) + " \"$@\"");
 }
 
 std::string fake_worker_command(const std::string& options) {
@@ -97,24 +95,6 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 
 worker_launch fake_worker(const std::vector<std::string>& options) {
   return {"fake", joined({PRUMO_PYTHON, PRUMO_FAKE_WORKER}, options)};
-}
-
-temporary_folder::temporary_folder() : path_(new_folder()) {}
-
-temporary_folder::~temporary_folder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-void write_file(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
 }
 
 std::string masked(const std::string& text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "surroundings.hpp"
 #include "workers/worker_client.hpp"
 
 #include <nlohmann/json.hpp>
@@ -34,7 +35,8 @@ class background_program {
   program_result wait();
 
  private:
-  std::filesystem::path out_, err_;
+  temporary_folder folder_;
+  std::string out_, err_;
   pid_t id_ = -1;
   bool waited_ = false;
 };
@@ -42,8 +44,17 @@ class background_program {
 /// Runs `prumo` with these words.
 program_result run_prumo(const std::vector<std::string>& words);
 
+/// Runs commands of the shell.
+program_result run_shell(const std::string& commands);
+
+/// `prumo` with these words as a command for the shell.
+std::string prumo_command(const std::vector<std::string>& words);
+
 /// The shell's command for the scripted worker.
 std::string fake_worker_command(const std::string& options);
+
+/// Writes a worker program that is the scripted worker with these options.
+void write_fake_worker(const std::string& path, const std::string& options);
 
 /// The words that make `prumo` use the scripted worker, and only that one.
 std::vector<std::string> fake_worker_words(const std::string& options = {});
@@ -56,22 +67,6 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 
 /// The scripted worker for tests of the library.
 worker_launch fake_worker(const std::vector<std::string>& options = {});
-
-/// A folder of this test that vanishes with it.
-class temporary_folder {
- public:
-  temporary_folder();
-  ~temporary_folder();
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string read_file(const std::string& path);
-void write_file(const std::string& path, const std::string& content);
 
 /// Text with every number replaced by `#`, blanks around it dropped: what a golden output compares.
 std::string masked(const std::string& text);

@@ -84,11 +84,9 @@ TEST_F(threads, second_threads_of_cores_come_when_no_core_is_left) {
 }
 
 TEST_F(threads, what_the_shell_chose_is_put_aside) {
-  ::setenv("OMP_NUM_THREADS", "1", 1);
-  ::setenv("GOMP_CPU_AFFINITY", "0", 1);
+  const scoped_variable number("OMP_NUM_THREADS", "1");
+  const scoped_variable affinity("GOMP_CPU_AFFINITY", "0");
   const json document = measured({"--threads", "2", "--no-probe"}, "--domains 2,2");
-  ::unsetenv("OMP_NUM_THREADS");
-  ::unsetenv("GOMP_CPU_AFFINITY");
   const json environment = document.at("devices").at(0).at("worker").at("environment");
   EXPECT_EQ(environment.at("OMP_NUM_THREADS"), "2");
   EXPECT_FALSE(environment.contains("GOMP_CPU_AFFINITY"));
@@ -163,9 +161,8 @@ TEST_F(threads, peers_are_confined_or_say_that_they_cannot) {
 TEST_F(threads, a_number_with_which_a_worker_does_not_start_is_a_row_that_tells) {
   const temporary_folder folder;
   const std::string script = folder.file("worker");
-  write_file(script, "#!/bin/sh\n[ \"$OMP_NUM_THREADS\" = 2 ] && { echo 'two are too many' >&2; exit 7; }\nexec " +
-                         fake_worker_command("--backend openmp --domains 4") + "\n");
-  fs::permissions(script, fs::perms::owner_all);
+  write_script(script, "[ \"$OMP_NUM_THREADS\" = 2 ] && { echo 'two are too many' >&2; exit 7; }\nexec " +
+                           fake_worker_command("--backend openmp --domains 4"));
   const program_result result = run_prumo({"bench", "--op", "add", "--size", "2MB", "--no-search", "--worker",
                                            "openmp=" + script, "--threads", "1,2,4", "--no-probe", "-o", path()});
   EXPECT_EQ(result.code, 3) << "that number was asked for";
@@ -181,9 +178,7 @@ TEST_F(threads, a_number_with_which_a_worker_does_not_start_is_a_row_that_tells)
 TEST_F(threads, two_builds_are_compared_with_each_number) {
   const temporary_folder other;
   fs::create_directories(other.file("bin"));
-  const std::string program = other.file("bin/prumo-worker-openmp");
-  write_file(program, "#!/bin/sh\nexec " + fake_worker_command("--backend openmp --domains 2") + "\n");
-  fs::permissions(program, fs::perms::owner_all);
+  write_fake_worker(other.file("bin/prumo-worker-openmp"), "--backend openmp --domains 2");
   const program_result result =
       run_prumo(bench({"--threads", "1,2", "--no-probe", "--against", other.file(""), "-o", path()}, "--domains 2"));
   ASSERT_EQ(result.code, 0) << result.err;

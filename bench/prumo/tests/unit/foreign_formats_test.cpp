@@ -3,13 +3,12 @@
 
 #include "comparison/source.hpp"
 #include "results/results_file.hpp"
+#include "surroundings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 namespace prumo::bench::testing {
@@ -153,10 +152,9 @@ TEST(nvbench, a_state_that_was_skipped_or_has_no_time_is_told) {
 }
 
 TEST(nvbench, samples_come_from_the_file_beside_the_document) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "prumo-nvbench-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-  const std::filesystem::path folder = pattern;
-  std::ofstream(folder / "0.bin", std::ios::binary) << std::string("\x00\x00\x80\x3f\x00\x00\x00\x40", 8);  // 1, 2
+  const test::temporary_folder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  test::write_file(folder / "0.bin", std::string("\x00\x00\x80\x3f\x00\x00\x00\x40", 8));  // 1, 2
   const auto document = [](const std::string& filename, const std::string& size) {
     const json file = {{"tag", "nv/json/bin:nv/cold/sample_times"},
                        {"data",
@@ -172,7 +170,6 @@ TEST(nvbench, samples_come_from_the_file_beside_the_document) {
     const comparison_source other = read_source(document(name, size), "n.json", (folder / "deeper" / "..").string());
     EXPECT_THAT(other.rows.at(0).runs.front().samples, ElementsAre(1.5)) << name << ": the mean is all that is known";
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(foreign_formats, newer_versions_and_unknown_documents_are_refused_by_name) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "file_fixture.hpp"
 #include <prumo/files/input_file.hpp>
 
 #include <gmock/gmock.h>
@@ -21,28 +22,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string message_of(const std::string& path, const input_limits& limits = {}) {
-  try {
-    (void)read_text(path, limits);
-  } catch (const file_error& error) {
-    EXPECT_EQ(error.why(), file_error::cause::input) << error.what();
-    return error.what();
-  }
-  return "no file_error";
+  return testing::message_of([&] { (void)read_text(path, limits); });
 }
 
-class input_file_test : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "prumo-input-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "in").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
-  std::string path_;
-};
+class input_file_test : public testing::file_fixture {};
 
 TEST_F(input_file_test, says_what_is_no_file) {
   EXPECT_THAT(message_of(""), HasSubstr("is empty; is a shell variable not set?"));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "file_fixture.hpp"
 #include <prumo/files/file_identity.hpp>
 #include <prumo/files/output_file.hpp>
 
@@ -9,8 +10,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -28,53 +27,16 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::message_of;
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
-
-template <class Function>
-std::string message_of(Function&& function, file_error::cause cause = file_error::cause::input) {
-  try {
-    function();
-  } catch (const file_error& error) {
-    EXPECT_EQ(error.why(), cause) << error.what();
-    return error.what();
-  }
-  return "no file_error";
-}
-
-class output_file_test : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "prumo-output-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "r.json").string();
-  }
-  void TearDown() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
-  std::string path_;
-};
+class output_file_test : public testing::file_fixture {};
 
 TEST_F(output_file_test, tells_at_once_that_it_cannot_write) {
   EXPECT_THAT(message_of([&] { output_file{folder_.string()}; }), HasSubstr("is a folder"));
   EXPECT_THAT(message_of([&] { output_file{(folder_ / "no" / "r.json").string()}; }),
               HasSubstr("create its folder first"));
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  put(path_, "");
+  test::write_file(path_, "");
   fs::permissions(path_, fs::perms::owner_read);
   EXPECT_THAT(message_of([&] { output_file{path_}; }, file_error::cause::io), HasSubstr("Permission denied"));
   fs::remove(path_);
@@ -96,7 +58,7 @@ TEST_F(output_file_test, leaves_nothing_behind) {
     EXPECT_FALSE(fs::exists(path_)) << "nothing is there before something is written";
     file.write("one");
     file.write("two");
-    EXPECT_EQ(content_of(path_), "two");
+    EXPECT_EQ(test::read_file(path_), "two");
   }
   EXPECT_EQ(files(), 1u);
 }
@@ -116,7 +78,7 @@ TEST_F(output_file_test, what_a_killed_program_left_is_removed_and_blocks_nobody
   ASSERT_GE(child, 0);
   if (child == 0) {
     const output_file file(path_);
-    put(folder_ / ".r.json.new", "half of a fil");
+    test::write_file(folder_ / ".r.json.new", "half of a fil");
     kill(getpid(), SIGKILL);
   }
   int status = 0;
@@ -129,7 +91,7 @@ TEST_F(output_file_test, what_a_killed_program_left_is_removed_and_blocks_nobody
 }
 
 TEST_F(output_file_test, a_limit_of_file_sizes_is_an_error_and_keeps_the_old_content) {
-  put(path_, "old");
+  test::write_file(path_, "old");
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -147,17 +109,17 @@ TEST_F(output_file_test, a_limit_of_file_sizes_is_an_error_and_keeps_the_old_con
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(content_of(path_), "old");
+  EXPECT_EQ(test::read_file(path_), "old");
 }
 
 TEST_F(output_file_test, keeps_permissions_and_follows_links) {
   const fs::path target = folder_ / "target.json";
-  put(target, "");
+  test::write_file(target, "");
   fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("target.json", path_);
   output_file(path_).write("new");
   EXPECT_TRUE(fs::is_symlink(path_));
-  EXPECT_EQ(content_of(target), "new");
+  EXPECT_EQ(test::read_file(target), "new");
   EXPECT_EQ(fs::status(target).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 
   const fs::path fresh = folder_ / "fresh.json";
@@ -168,18 +130,18 @@ TEST_F(output_file_test, keeps_permissions_and_follows_links) {
 }
 
 TEST_F(output_file_test, tells_that_hard_links_part) {
-  put(path_, "old");
+  test::write_file(path_, "old");
   fs::create_hard_link(path_, folder_ / "other.json");
   const output_file file(path_);
   ASSERT_EQ(file.losses().size(), 1u);
   EXPECT_THAT(file.losses().front(), AllOf(HasSubstr("2 names (hard links)"), HasSubstr("older content")));
   file.write("new");
-  EXPECT_EQ(content_of(folder_ / "other.json"), "old");
+  EXPECT_EQ(test::read_file(folder_ / "other.json"), "old");
 }
 
 #if defined(__linux__)
 TEST_F(output_file_test, keeps_owner_and_extended_attributes) {
-  put(path_, "old");
+  test::write_file(path_, "old");
   if (setxattr(path_.c_str(), "user.note", "kept", 4, 0) != 0) GTEST_SKIP() << "no attributes here";
   if (geteuid() == 0) {
     ASSERT_EQ(chown(path_.c_str(), 12345, 12346), 0);
@@ -213,7 +175,7 @@ TEST_F(output_file_test, links_of_others_in_folders_of_everybody_are_not_followe
 TEST_F(output_file_test, a_pipe_is_written_and_one_without_a_reader_does_not_hang) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   std::string received;
-  std::thread reader([&] { received = content_of(path_); });
+  std::thread reader([&] { received = test::read_file(path_); });
   output_file(path_).write("through the pipe");
   reader.join();
   EXPECT_EQ(received, "through the pipe");
@@ -221,7 +183,7 @@ TEST_F(output_file_test, a_pipe_is_written_and_one_without_a_reader_does_not_han
 }
 
 TEST_F(output_file_test, files_are_compared_by_what_they_are) {
-  put(path_, "x");
+  test::write_file(path_, "x");
   fs::create_symlink("r.json", folder_ / "link.json");
   fs::create_hard_link(path_, folder_ / "hard.json");
   fs::create_symlink("absent.json", folder_ / "dangling.json");

@@ -3,11 +3,11 @@
 #include "privacy/recorded_words.hpp"
 #include "results/results_schema.hpp"
 #include "sample_results.hpp"
+#include "surroundings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <sys/utsname.h>
 #include <vector>
@@ -34,6 +34,9 @@ TEST(privacy, only_variables_that_matter_are_recorded) {
       recorded_variables({{"OMP_PLACES", "cores"}, {"MKL_TOKEN", "x"}, {"LD_PRELOAD", "http://me:secret@h/x.so"}}),
       json({{"OMP_PLACES", "cores"}, {"LD_PRELOAD", "http://...@h/x.so"}}));
   EXPECT_EQ(recorded_variables(nullptr), json::object());
+  const words names = recorded_variable_names();
+  EXPECT_GT(names.size(), 100U);
+  for (const std::string& name : names) EXPECT_TRUE(is_recorded_variable(name)) << name;
 }
 
 TEST(privacy, commands_are_recorded_without_secrets) {
@@ -57,8 +60,8 @@ TEST(privacy, commands_are_recorded_without_secrets) {
 }
 
 TEST(privacy, published_files_tell_neither_host_nor_user) {
-  ASSERT_EQ(setenv("HOME", "/home/anna", 1), 0);
-  ASSERT_EQ(setenv("USER", "anna", 1), 0);
+  const test::scoped_variable home("HOME", "/home/anna");
+  const test::scoped_variable user("USER", "anna");
   struct utsname names{};
   ASSERT_EQ(uname(&names), 0);
   const std::string host = names.nodename;
@@ -88,6 +91,11 @@ TEST(privacy, published_files_tell_neither_host_nor_user) {
   EXPECT_EQ(published["results"][0]["warnings"][0], "see ~/x and ~/x");
   EXPECT_EQ(published["results"][1], document["results"][1]);
   EXPECT_EQ(anonymized(published), published);
+  run["host"]["name"] = "node7.example.org";
+  run["warnings"] = words{"node7 was busy, node71 was not"};
+  EXPECT_EQ(anonymized(document)["run"]["warnings"], json(words{"host was busy, node71 was not"}))
+      << "it measured there";
+  EXPECT_EQ(anonymized_text("/home/anna/node7.json", run), "~/host.json");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/results_file.hpp"
 
+#include "file_fixture.hpp"
 #include "results/results_schema.hpp"
 #include "sample_results.hpp"
 
@@ -9,8 +10,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -25,53 +24,16 @@ using nlohmann::json;
 using ::testing::AllOf;
 using testing::document_of;
 using ::testing::HasSubstr;
+using testing::message_of;
 using testing::sample_device;
 using testing::sample_document;
 using testing::sample_result;
 using testing::sample_run;
 using testing::skipped_result;
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
-
 json devices() { return json::array({sample_device()}); }
 
-template <class Function>
-std::string message_of(Function&& function, file_error::cause cause = file_error::cause::input) {
-  try {
-    function();
-  } catch (const file_error& error) {
-    EXPECT_EQ(error.why(), cause) << error.what();
-    return error.what();
-  }
-  return "no file_error";
-}
-
-class results_file_test : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "prumo-results-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    path_ = (folder_ / "r.json").string();
-  }
-  void TearDown() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-
-  fs::path folder_;
-  std::string path_;
-};
+class results_file_test : public testing::file_fixture {};
 
 TEST(result_key, joins_a_case_across_devices_and_implementations) {
   const json result = sample_document()["results"][4];
@@ -215,35 +177,37 @@ TEST_F(results_file_test, a_reader_never_sees_a_part) {
 TEST_F(results_file_test, only_results_are_replaced_and_only_by_force) {
   for (const char* foreign : {"precious notes\n", "{\"precious\": true}", "{\"schema\": \"prumo.results/2\"}",
                               "{\"schema\": \"prumo.results/1\""}) {
-    put(path_, foreign);
+    test::write_file(path_, foreign);
     for (const bool force : {false, true}) {
       EXPECT_THAT(message_of([&] { check_replaceable(output_file(path_), force); }),
                   AllOf(HasSubstr(path_), HasSubstr("not overwritten")));
     }
-    EXPECT_EQ(content_of(path_), foreign);
+    EXPECT_EQ(test::read_file(path_), foreign);
   }
-  put(path_, "");
+  test::write_file(path_, "");
   EXPECT_NO_THROW(check_replaceable(output_file(path_), false));
-  put(path_, dump_results(document_of({sample_result("add", 1024, 1e-6), sample_result("add", 2048, 1e-6)})));
+  test::write_file(path_,
+                   dump_results(document_of({sample_result("add", 1024, 1e-6), sample_result("add", 2048, 1e-6)})));
   EXPECT_THAT(message_of([&] { check_replaceable(output_file(path_), false); }),
               AllOf(HasSubstr("holds 2 results already (measured "), HasSubstr("--force replaces it")));
   EXPECT_NO_THROW(check_replaceable(output_file(path_), true));
 }
 
 TEST_F(results_file_test, older_results_stay_until_something_is_measured) {
-  put(path_, dump_results(document_of({sample_result("add", 1024, 1e-6), sample_result("add", 2048, 1e-6)})));
-  const std::string before = content_of(path_);
+  test::write_file(path_,
+                   dump_results(document_of({sample_result("add", 1024, 1e-6), sample_result("add", 2048, 1e-6)})));
+  const std::string before = test::read_file(path_);
   const output_file file(path_);
   results_writer writer(file, sample_run(), devices());
   writer.add(skipped_result("mul", 1024));
   writer.end_group();
   EXPECT_FALSE(writer.has_measured());
-  EXPECT_EQ(content_of(path_), before) << "replaced by a result that tells no time";
+  EXPECT_EQ(test::read_file(path_), before) << "replaced by a result that tells no time";
   writer.add(sample_result("add", 1024, 2e-6));
   writer.end_group();
   EXPECT_TRUE(writer.has_measured());
   EXPECT_EQ(load_results(path_)["results"].size(), 2u);
-  EXPECT_NE(content_of(path_), before);
+  EXPECT_NE(test::read_file(path_), before);
 }
 
 TEST_F(results_file_test, a_folder_that_vanishes_costs_no_result) {
@@ -253,7 +217,7 @@ TEST_F(results_file_test, a_folder_that_vanishes_costs_no_result) {
   results_writer writer(file, sample_run(), devices());
   writer.set_interval(std::chrono::milliseconds(0));
   std::vector<std::string> told;
-  writer.on_failed_write([&](const std::string& why) { told.push_back(why); });
+  writer.on_note([&](const std::string& note) { told.push_back(note); });
   fs::remove_all(place);
   writer.add(sample_result("add", 1024, 1e-6));
   writer.add(sample_result("add", 2048, 1e-6));
@@ -302,8 +266,8 @@ TEST_F(results_file_test, resumes) {
 }
 
 TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
-  put(path_, dump_results(document_of({})));
-  const std::string before = content_of(path_);
+  test::write_file(path_, dump_results(document_of({})));
+  const std::string before = test::read_file(path_);
   const auto resume_with = [&](const json& device) {
     const output_file file(path_);
     return message_of(
@@ -315,7 +279,7 @@ TEST_F(results_file_test, resumes_only_what_is_of_this_machine) {
   json other_threads = sample_device();
   other_threads["threads"] = 4;
   EXPECT_THAT(resume_with(other_threads), HasSubstr("'threads' of its device openmp:0 is 2 in the file and 4 here"));
-  EXPECT_EQ(content_of(path_), before);
+  EXPECT_EQ(test::read_file(path_), before);
   for (const char* path : {"-", "", "/dev/null"}) {
     const output_file file(path);
     EXPECT_THAT(message_of([&] { (void)results_writer::resume(file, json::object(), sample_run(), devices()); }),

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/text_table.hpp"
 
+#include "surroundings.hpp"
 #include "terminal/program_error.hpp"
 #include "terminal/shell_words.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -16,32 +15,6 @@
 
 namespace prumo::bench {
 namespace {
-
-/// Sets an environment variable for the length of a test.
-class scoped_environment {
- public:
-  scoped_environment(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    if (value != nullptr) {
-      setenv(name, value, 1);
-    } else {
-      unsetenv(name);
-    }
-  }
-  ~scoped_environment() {
-    if (before_) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-  scoped_environment(const scoped_environment&) = delete;
-  scoped_environment& operator=(const scoped_environment&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
@@ -239,15 +212,15 @@ TEST(style_for, takes_the_width_from_columns) {
   std::FILE* file = std::tmpfile();
   const int descriptor = fileno(file);
   {
-    const scoped_environment columns("COLUMNS", "77");
+    const test::scoped_variable columns("COLUMNS", "77");
     EXPECT_EQ(style_for(descriptor).width, 77);
   }
   for (const char* odd : {"", "0", "-5", "wide", "99999999"}) {
-    const scoped_environment columns("COLUMNS", odd);
+    const test::scoped_variable columns("COLUMNS", odd);
     EXPECT_EQ(style_for(descriptor).width, 100) << odd;
   }
   {
-    const scoped_environment columns("COLUMNS", "3");
+    const test::scoped_variable columns("COLUMNS", "3");
     EXPECT_EQ(style_for(descriptor).width, 20);
   }
   EXPECT_FALSE(style_for(descriptor).color) << "a file is no terminal";
@@ -256,16 +229,16 @@ TEST(style_for, takes_the_width_from_columns) {
 }
 
 TEST(style_for, asks_the_locale_for_unicode) {
-  const scoped_environment all("LC_ALL", nullptr);
-  const scoped_environment ctype("LC_CTYPE", nullptr);
+  const test::scoped_variable all("LC_ALL", std::nullopt);
+  const test::scoped_variable ctype("LC_CTYPE", std::nullopt);
   {
-    const scoped_environment lang("LANG", "pt_BR.UTF-8");
+    const test::scoped_variable lang("LANG", "pt_BR.UTF-8");
     EXPECT_TRUE(style_for(1).unicode);
   }
   {
-    const scoped_environment lang("LANG", "C.utf8");
+    const test::scoped_variable lang("LANG", "C.utf8");
     EXPECT_TRUE(style_for(1).unicode);
-    const scoped_environment stronger("LC_ALL", "C");
+    const test::scoped_variable stronger("LC_ALL", "C");
     EXPECT_FALSE(style_for(1).unicode);
   }
 }

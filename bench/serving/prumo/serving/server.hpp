@@ -19,6 +19,7 @@ class request_handler {
  public:
   virtual ~request_handler() = default;
 
+  /// Without features, environment and process, which are the same for all workers.
   virtual hello_answer hello() = 0;
   virtual device_answer device(const device_request& request) = 0;
   virtual resolve_answer resolve(const resolve_request& request) = 0;

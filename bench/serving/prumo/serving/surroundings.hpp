@@ -6,6 +6,7 @@
 
 #include <prumo/protocol/messages.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ json build_description();
 /// `GCC 16.2.0`
 std::string compiler_version();
 
-/// The environment variables that are set and affect libraries for threads, mathematics or devices.
-json environment_that_matters();
+/// Those of these variables of the environment that are set, with their values.
+json environment_variables(std::span<const std::string> names);
 
 /// Warnings about a slow build or threads that move between cores, each a sentence with the remedy. `binds_threads`
 /// says that the worker runs OpenMP threads, so that OMP_PROC_BIND matters.
