@@ -19,6 +19,10 @@ using row_major = Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::DefaultExecutio
 template <class T>
 using column_major = Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::DefaultExecutionSpace>;
 template <class T>
+using images = Kokkos::View<T****, Kokkos::LayoutRight, Kokkos::DefaultExecutionSpace>;
+template <class T>
+using strided_images = Kokkos::View<T****, Kokkos::LayoutStride, Kokkos::DefaultExecutionSpace>;
+template <class T>
 using strided_matrix = Kokkos::View<T**, Kokkos::LayoutStride, Kokkos::DefaultExecutionSpace>;
 
 /// visit(i, j, ...) for each element of a view, in the order of rows.
@@ -54,6 +58,13 @@ View filled_with_nan(const View& view) {
   const Kokkos::View<T*, Kokkos::DefaultExecutionSpace, Kokkos::MemoryUnmanaged> whole(view.data(), view.span());
   Kokkos::deep_copy(whole, static_cast<T>(std::numeric_limits<float>::quiet_NaN()));
   return view;
+}
+
+/// Images [count x channels x height x width] whose channels are next to each other in memory.
+template <class T>
+strided_images<T> channels_last(std::size_t count, std::size_t channels, std::size_t height, std::size_t width) {
+  return strided_images<T>("channels last", Kokkos::LayoutStride(count, channels * height * width, channels, 1, height,
+                                                                 channels * width, width, channels));
 }
 
 enum class placing { right, left, padded_right, padded_left, strided, strided_left };

@@ -7,7 +7,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <type_traits>
+#include <cstddef>
 
 namespace prumo::tests {
 
@@ -24,22 +24,25 @@ auto span_of(const View& view) {
                                                                                                         count);
 }
 
-/// A copy of a view of rank 1, 2 or 3 on the host, with the same strides.
+/// T with an asterisk for each dimension.
+template <class T, std::size_t Rank>
+struct dynamic_data {
+  using type = typename dynamic_data<T*, Rank - 1>::type;
+};
+template <class T>
+struct dynamic_data<T, 0> {
+  using type = T;
+};
+
+/// A copy of a view on the host, with the same strides.
 template <class View>
 auto host_copy(const View& view) {
-  static_assert(View::rank() >= 1 && View::rank() <= 3);
-  using T = typename View::non_const_value_type;
-  const auto layout = [&] {
-    if constexpr (View::rank() == 1) {
-      return Kokkos::LayoutStride(view.extent(0), view.stride(0));
-    } else if constexpr (View::rank() == 2) {
-      return Kokkos::LayoutStride(view.extent(0), view.stride(0), view.extent(1), view.stride(1));
-    } else {
-      return Kokkos::LayoutStride(view.extent(0), view.stride(0), view.extent(1), view.stride(1), view.extent(2),
-                                  view.stride(2));
-    }
-  }();
-  using data_type = std::conditional_t<View::rank() == 1, T*, std::conditional_t<View::rank() == 2, T**, T***>>;
+  using data_type = typename dynamic_data<typename View::non_const_value_type, View::rank()>::type;
+  Kokkos::LayoutStride layout;
+  for (std::size_t dimension = 0; dimension < View::rank(); ++dimension) {
+    layout.dimension[dimension] = view.extent(dimension);
+    layout.stride[dimension] = view.stride(dimension);
+  }
   Kokkos::View<data_type, Kokkos::LayoutStride, Kokkos::HostSpace> copy("host copy", layout);
   Kokkos::deep_copy(span_of(copy), span_of(view));
   return copy;

@@ -28,8 +28,8 @@ exit_code run_and_explain(const std::vector<std::string>& words) {
     return run_command_line(words);
   } catch (const program_error& error) {
     return complain(error.code(), error.what());
-  } catch (const results_error& error) {
-    const bool input = error.why() == results_error::cause::input;
+  } catch (const file_error& error) {
+    const bool input = error.why() == file_error::cause::input;
     return complain(input ? exit_code::wrong_usage : exit_code::machine_cannot, error.what());
   } catch (const worker_failure& error) {
     return complain(exit_code::machine_cannot, error.what());

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-FOLDERS = ("core", "machine", "backends", "ops", "bench", "tests", "cmake", "examples", "scripts", "dev", "docs")
+FOLDERS = ("core", "machine", "backends", "ops", "nets", "bench", "tests", "cmake", "examples", "scripts", "dev", "docs")
 CPP = (".hpp", ".cpp", ".h", ".c", ".cu", ".hip", ".inc", ".in")
 SOURCES = CPP + (".cmake", ".py", ".bash", ".sh")
 
@@ -27,12 +27,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 PRINTS = re.compile(r"\b(fmt::print|std::(cout|cerr|f?printf|puts|fputs|fwrite))\b")
 PRINTER = "bench/prumo/terminal/standard_output.cpp"
 # A folder may include the public headers of the layers before it and of itself.
-LAYERS = ("core", "backends", "ops")
+LAYERS = ("core", "backends", "ops", "nets/description", "nets")
+# What a net is, as data. Who has no Kokkos includes it, too.
+DATA_LAYER = "nets/description"
 # Beside backends and ops: what workers know of a machine, which operations do without.
 BESIDE = ("machine",)
-PROGRAMS = ("bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
+PROGRAMS = ("bench/files", "bench/data", "bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
 # The same within the front-end.
-FRONT_END = ("terminal", "statistics", "files", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
+FRONT_END = ("terminal", "statistics", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
              "comparison", "crossover", "command_line/options", "command_line/verbs", "command_line")
 MOST_SOURCES = 25  # of one folder, its tests apart
 
@@ -60,7 +62,8 @@ def header_owners(files):
         parts = name.split("/")
         if "prumo" in parts[1:-1] and name.endswith(".hpp"):
             start = len(parts) - 2 - parts[-2::-1].index("prumo")
-            owners["/".join(parts[start:])] = "bench/" + parts[1] if parts[0] == "bench" else parts[0]
+            whole_folder = parts[0] == "bench" or name.startswith(DATA_LAYER + "/")
+            owners["/".join(parts[start:])] = "/".join(parts[:2]) if whole_folder else parts[0]
     owners.update({"prumo/prumo.hpp": "ops", "prumo/version.hpp": "core"})  # generated
     return owners
 
@@ -68,13 +71,20 @@ def header_owners(files):
 def forbidden_layers(name):
     """The layers whose headers the file may not include."""
     first = name.split("/")[0]
+    without_kokkos = tuple(layer for layer in LAYERS if layer != DATA_LAYER) + BESIDE
+    if name.startswith(DATA_LAYER + "/"):
+        return without_kokkos + PROGRAMS
     if first in LAYERS:
         beside = () if name.endswith("_test.cpp") else BESIDE
         return LAYERS[LAYERS.index(first) + 1 :] + beside + PROGRAMS
     if first in BESIDE:
         return LAYERS[1:] + PROGRAMS
     if name.startswith("bench/prumo/"):
-        return LAYERS + BESIDE + ("bench/serving", "bench/worker")
+        return without_kokkos + ("bench/serving", "bench/worker")
+    if name.startswith("bench/data/"):
+        return without_kokkos + ("bench/serving", "bench/worker", "bench/prumo")
+    if name.startswith("bench/files/"):
+        return LAYERS + BESIDE + ("bench/data", "bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
     if name.startswith("bench/protocol/"):
         return LAYERS + BESIDE + ("bench/serving", "bench/worker", "bench/prumo")
     if name.startswith("bench/serving/"):

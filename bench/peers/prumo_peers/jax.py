@@ -24,6 +24,7 @@ from prumo_peers.common.array_philox import ArrayLibrary  # noqa: E402
 from prumo_peers.common.comparison import Result  # noqa: E402
 from prumo_peers.common.contents import Constant  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
+from prumo_peers.common.images import places  # noqa: E402
 
 _TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16,
           "i64": jnp.int64}
@@ -52,6 +53,45 @@ def _scale(x, y, it):
 def _axpby(x, y, z, it):
     x, y = _wide(x), _wide(y)
     return x.dtype.type(it["alpha"]) * x + y.dtype.type(it["beta"]) * y
+
+
+def _windows(x, it):
+    """The windows of a pooling, their strides, and the padding of each side, which reaches beyond where a window does."""
+    window, stride, padding = (int(it[name]) for name in ("window", "stride", "padding"))
+    sides = [(padding, (places(extent, window, stride, padding, it["round_up"]) - 1) * stride + window - extent - padding)
+             for extent in x.shape[2:]]
+    return (1, 1, window, window), (1, 1, stride, stride), [(0, 0), (0, 0), *sides]
+
+
+def _max_pool(x, y, it):
+    return jax.lax.reduce_window(x, x.dtype.type(-jnp.inf), jax.lax.max, *_windows(x, it))
+
+
+def _average_pool(x, y, it):
+    x = _wide(x)
+    zero = x.dtype.type(0)
+    windows = _windows(x, it)
+    return (jax.lax.reduce_window(x, zero, jax.lax.add, *windows) /
+            jax.lax.reduce_window(jnp.ones_like(x[:1, :1]), zero, jax.lax.add, *windows))
+
+
+_ACTIVATIONS = (lambda x: x, jax.nn.relu, jax.nn.sigmoid, jnp.tanh, functools.partial(jax.nn.gelu, approximate=False),
+                jax.nn.gelu)
+
+
+def _convolution(x, w, *rest):
+    *bias, y, it = rest
+    stride, padding = int(it["stride"]), int(it["padding"])
+    result = jax.lax.conv_general_dilated(_wide(x), _wide(w), (stride, stride), [(padding, padding)] * 2,
+                                          dimension_numbers=("NCHW", "OIHW", "NCHW"),
+                                          precision=jax.lax.Precision.HIGHEST)
+    if bias:
+        result = result + _wide(bias[0])[:, None, None]
+    result = _ACTIVATIONS[int(it["activation"])](result)
+    if not it["pooling"]:
+        return result
+    pool = _max_pool if it["pooling"] == 1 else _average_pool
+    return pool(result, y, {**it, "stride": it["window"], "padding": 0})
 
 
 def _random_uniform(key, y, it):
@@ -150,6 +190,9 @@ class Jax(Framework):
         "transpose": lambda x, y, _: x.T,
         "gather_rows": lambda x, index, y, _: jnp.take(x, index, axis=0, mode="clip"),
         "gemm": _gemm,
+        "convolution": _convolution,
+        "max_pool": _max_pool,
+        "average_pool": _average_pool,
     }
 
     def __init__(self):

@@ -75,6 +75,30 @@ def _axpby(x, y, z, it):
     z.add_(y, alpha=it["beta"])
 
 
+_ACTIVATIONS = (lambda x: x, torch.relu, torch.sigmoid, torch.tanh, torch.nn.functional.gelu,
+                functools.partial(torch.nn.functional.gelu, approximate="tanh"))
+
+
+def _max_pool(x, _, it):
+    return torch.nn.functional.max_pool2d(x, int(it["window"]), int(it["stride"]), int(it["padding"]),
+                                          ceil_mode=bool(it["round_up"]))
+
+
+def _average_pool(x, _, it):
+    return torch.nn.functional.avg_pool2d(x, int(it["window"]), int(it["stride"]), int(it["padding"]),
+                                          ceil_mode=bool(it["round_up"]), count_include_pad=False)
+
+
+def _convolution(x, w, *rest):
+    *bias, y, it = rest
+    result = torch.nn.functional.conv2d(x, w, *bias, stride=int(it["stride"]), padding=int(it["padding"]))
+    result = _ACTIVATIONS[int(it["activation"])](result)
+    if not it["pooling"]:
+        return result
+    pool = _max_pool if it["pooling"] == 1 else _average_pool
+    return pool(result, y, {**it, "stride": it["window"], "padding": 0})
+
+
 class TorchResult(Result):
     """The numbers of an array that stays where it is: entries come to the host as they are asked for."""
 
@@ -218,7 +242,7 @@ class Torch(Framework):
     name = "torch"
     dtypes = rounding.DTYPES
     # On the host: the logarithm of the sum; a square root, of which a quotient is made; alpha x and beta.
-    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2}
+    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2, "convolution": 2}
     calls = {
         "add": lambda x, y, z, _: torch.add(x, y, out=z),
         "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
@@ -256,7 +280,12 @@ class Torch(Framework):
         "transpose": lambda x, y, _: y.copy_(x.t()),
         "gather_rows": lambda x, index, y, _: torch.index_select(x, 0, index, out=y),
         "gemm": _gemm,
+        "convolution": _convolution,
+        "max_pool": _max_pool,
+        "average_pool": _average_pool,
     }
+    # PyTorch cannot write the result of these into an array that is there.
+    returning = ("convolution", "max_pool", "average_pool")
 
     def __init__(self):
         torch.set_grad_enabled(False)
@@ -304,6 +333,9 @@ class Torch(Framework):
         if dtype == "f8_e4m3":
             return _f8_gemm(*arrays, parameters, mode)
         call = super().bind(device, op, arrays, parameters, dtype, mode)
+        if op in self.returning:
+            def call():
+                arrays[-1] = self.calls[op](*arrays, parameters)
         if device.handle.type != "xla":
             return call
         return lambda: (call(), self._kinds["xla"].end_call())

@@ -33,7 +33,9 @@ FRAMEWORK = next(it for it in vars(module).values()
                  if isinstance(it, type) and issubclass(it, Framework) and it is not Framework)()
 has_products = unittest.skipUnless("gemm" in FRAMEWORK.calls, "the framework has no gemm")
 SHAPES = ({"n": 1}, {"n": 1000}, {"rows": 3, "columns": 1}, {"rows": 7, "columns": 1500}, {"m": 9, "n": 7, "k": 11},
-          {"m": 1, "n": 1, "k": 300}, {"rows": 9, "columns": 50, "table": 4}, {"rows": 3, "columns": 1, "table": 700})
+          {"m": 1, "n": 1, "k": 300}, {"rows": 9, "columns": 50, "table": 4}, {"rows": 3, "columns": 1, "table": 700},
+          {"images": 2, "channels": 3, "height": 9, "width": 8},
+          {"images": 2, "in_channels": 3, "height": 9, "width": 8, "out_channels": 5, "filter_rows": 3, "filter_columns": 2})
 
 
 def choices():
@@ -103,6 +105,25 @@ class Adaptor(unittest.TestCase):
                 for values in choices_of_op if op in FRAMEWORK.calls else ():
                     with self.subTest(device=device.id, dtype=dtype, op=op, **values):
                         answer = case_of(device, dtype, OPERATIONS[op], {"n": 20000}, **values).verify(1e9)
+                        self.assertTrue(answer["verified"], answer)
+
+    @unittest.skipUnless("convolution" in FRAMEWORK.calls, "the framework has no images")
+    def test_other_parameters_of_images(self):
+        images = {"images": 2, "channels": 3, "height": 9, "width": 8}
+        filters = {"in_channels": 3, "out_channels": 5, "filter_rows": 3, "filter_columns": 2}
+        shapes = {"convolution": {it: value for it, value in {**images, **filters}.items() if it != "channels"},
+                  "max_pool": images, "average_pool": images}
+        pooled = ({"window": 3, "padding": 1}, {"stride": 1}, {"window": 3, "stride": 2, "round_up": 1},
+                  {"window": 2, "stride": 3, "padding": 1, "round_up": 1})
+        others = {"max_pool": pooled, "average_pool": pooled,
+                  "convolution": ({"stride": 2, "padding": 1}, {"bias": 1, "activation": 2},
+                                  *({"activation": it} for it in (1, 3, 4, 5)),
+                                  {"bias": 1, "activation": 1, "pooling": 1}, {"pooling": 2, "window": 3, "round_up": 1})}
+        for device in FRAMEWORK.devices():
+            for dtype, (op, choices_of_op) in itertools.product(device.dtypes or FRAMEWORK.dtypes, others.items()):
+                for values in choices_of_op:
+                    with self.subTest(device=device.id, dtype=dtype, op=op, **values):
+                        answer = case_of(device, dtype, OPERATIONS[op], shapes[op], **values).verify(1e9)
                         self.assertTrue(answer["verified"], answer)
 
     def test_random_numbers_with_other_moments_are_found(self):

@@ -21,7 +21,7 @@ struct requested_command {
 [[nodiscard]] requested_command read_command_line(std::span<const std::string> words);
 
 /// Reads the command line and does what it says.
-/// \throws program_error as read_command_line(); results_error, worker_failure
+/// \throws program_error as read_command_line(); file_error, worker_failure
 [[nodiscard]] exit_code run_command_line(std::span<const std::string> words);
 
 }  // namespace prumo::bench

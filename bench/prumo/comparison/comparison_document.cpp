@@ -3,13 +3,13 @@
 
 #include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
-#include "files/input_file.hpp"
 #include "privacy/recorded_words.hpp"
 #include "results/csv.hpp"
 #include "results/json_text.hpp"
 #include "results/result_fields.hpp"
 #include "results/run_record.hpp"
 #include "terminal/text.hpp"
+#include <prumo/files/input_file.hpp>
 
 #include <fmt/ranges.h>
 
@@ -230,7 +230,7 @@ void check_is_comparison(const std::string& path) {
   std::string schema;
   try {
     schema = text_of(field(parse_json(read_text(path), path), "/schema"));
-  } catch (const results_error&) {
+  } catch (const file_error&) {
     schema.clear();  // whatever it is, it is no comparison
   }
   if (schema.starts_with("prumo.comparison/")) return;

@@ -24,7 +24,7 @@ inline constexpr std::string_view comparison_schema_name = "prumo.comparison/1";
 /// How the text of comparison_csv() begins, in every version of prumo.
 inline constexpr std::string_view comparison_csv_head = "key,op,dtype,bytes_per_array,device,base,side,";
 
-/// Refuses a file that is no comparison: results, or another program's file. \throws results_error
+/// Refuses a file that is no comparison: results, or another program's file. \throws file_error
 void check_is_comparison(const std::string& path);
 
 }  // namespace prumo::bench

@@ -40,9 +40,9 @@ void set_foreign_time(json& result, double seconds) {
 void require_version_1(const std::string& format, const json& version, const std::string& name) {
   const auto number = number_of(version);
   if (!number || *number == 1) return;
-  throw results_error(results_error::cause::input,
-                      fmt::format("{}: is {} JSON of version {}, but this prumo reads version 1; use a newer prumo",
-                                  sanitize(name), format, *number));
+  throw file_error(file_error::cause::input,
+                   fmt::format("{}: is {} JSON of version {}, but this prumo reads version 1; use a newer prumo",
+                               sanitize(name), format, *number));
 }
 
 }  // namespace prumo::bench

@@ -21,7 +21,7 @@ namespace prumo::bench {
 void set_foreign_time(nlohmann::json& result, double seconds);
 
 /// \param version of the format of a document, where it tells one; `name` is the document's
-/// \throws results_error for a version that is not 1
+/// \throws file_error for a version that is not 1
 void require_version_1(const std::string& format, const nlohmann::json& version, const std::string& name);
 
 /// True for what Google Benchmark writes with --benchmark_out (fields `context` and `benchmarks`).
@@ -29,7 +29,7 @@ void require_version_1(const std::string& format, const nlohmann::json& version,
 
 /// Repetitions are the samples of a benchmark; where only aggregates were written, their mean and standard deviation
 /// are all that is known. Times are `real_time`.
-/// \throws results_error for a version that is not known
+/// \throws file_error for a version that is not known
 [[nodiscard]] comparison_source read_google_benchmark(const nlohmann::json& document, const std::string& name);
 
 /// True for what nvbench writes with --json (fields `devices` and `benchmarks`).
@@ -38,7 +38,7 @@ void require_version_1(const std::string& format, const nlohmann::json& version,
 /// Times are those of single cold calls by the GPU's clock, else by the processor's. Samples come from the files that
 /// --jsonbin writes beside the document, into a folder below `folder`; without them mean and standard deviation are all
 /// that is known.
-/// \throws results_error for a version that is not known
+/// \throws file_error for a version that is not known
 [[nodiscard]] comparison_source read_nvbench(const nlohmann::json& document, const std::string& name,
                                              const std::string& folder);
 

@@ -2,7 +2,6 @@
 #include "comparison/source.hpp"
 
 #include "comparison/foreign_formats.hpp"
-#include "files/input_file.hpp"
 #include "results/json_text.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
@@ -11,6 +10,7 @@
 #include "results/run_conditions.hpp"
 #include "statistics/statistics.hpp"
 #include "terminal/text.hpp"
+#include <prumo/files/input_file.hpp>
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 
 [[noreturn]] void refuse(const std::string& name, std::string_view what) {
-  throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
+  throw file_error(file_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
 }
 
 /// The rounds of a run with this many samples; none where the file does not tell, or tells of more samples than it has.
@@ -94,13 +94,13 @@ std::string without_bare_words(std::string_view text) {
 json parse_any(std::string_view text, const std::string& name) {
   try {
     return parse_json(text, name);
-  } catch (const results_error&) {
+  } catch (const file_error&) {
     const std::string repaired = without_bare_words(text);
     if (repaired == text) throw;
     json document;
     try {
       document = parse_json(repaired, name);
-    } catch (const results_error&) {
+    } catch (const file_error&) {
       document = nullptr;
     }
     if (!is_google_benchmark(document)) throw;

@@ -50,12 +50,12 @@ struct comparison_source {
 [[nodiscard]] comparison_source source_of_results(nlohmann::json document, std::string name);
 
 /// Text in one of the formats that can be read. Files that belong to an nvbench document are looked for in `folder`.
-/// \throws results_error for text that is empty, truncated, broken (with line and column), of a newer version or of an
+/// \throws file_error for text that is empty, truncated, broken (with line and column), of a newer version or of an
 ///         unknown format, and for one in which nothing was measured
 [[nodiscard]] comparison_source read_source(std::string_view text, const std::string& name, const std::string& folder);
 
 /// A file in one of the formats that can be read; `-` is standard input.
-/// \throws results_error as read_source(), and if the file cannot be read
+/// \throws file_error as read_source(), and if the file cannot be read
 [[nodiscard]] comparison_source load_source(const std::string& path);
 
 }  // namespace prumo::bench

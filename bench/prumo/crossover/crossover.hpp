@@ -83,7 +83,7 @@ struct crossover_setting {
 /// Measures coarse sizes on all devices, then halves the brackets in which the faster device changes. The smallest and
 /// the largest size are always measured, the others while there is time. A size that fails or does not fit is left out,
 /// and the notes name it.
-/// \throws program_error if nothing can be measured at all; interrupted, results_error
+/// \throws program_error if nothing can be measured at all; interrupted, file_error
 [[nodiscard]] crossover_curves measure_crossover(const crossover_workload& workload, const worker_fleet& fleet,
                                                  point_measurer& measurer, results_writer& writer,
                                                  const crossover_setting& setting);

@@ -29,7 +29,7 @@ class point_measurer {
 
   /// The entries of one operation of one size or shape, on all devices. The entry of a failed case has the reason. Each
   /// case gets a first sample, and then `case_seconds` more before the deadline.
-  /// \throws program_error as make_plan() does; interrupted, results_error
+  /// \throws program_error as make_plan() does; interrupted, file_error
   [[nodiscard]] std::vector<nlohmann::json> measure(const plan_options& what, double case_seconds,
                                                     steady_time deadline);
 

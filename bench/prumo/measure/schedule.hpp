@@ -48,7 +48,7 @@ class scheduler {
   /// takes longer than the budget, each gets a sample, and one line says so.
   /// \param next_runs is asked when a number of process runs is finished, and returns up to how many measuring goes on;
   ///        it ends if that is not more. Absent: `measure_options::process_runs` are all.
-  /// \throws interrupted, results_error
+  /// \throws interrupted, file_error
   run_outcome run(const bench_plan& plan, bool sizes_chosen,
                   const std::function<std::size_t(std::size_t finished)>& next_runs = {});
 

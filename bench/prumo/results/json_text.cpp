@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "results/json_text.hpp"
 
-#include "files/results_error.hpp"
 #include "terminal/text.hpp"
+#include <prumo/files/file_error.hpp>
 #include <prumo/protocol/parse_json.hpp>
 
 #include <fmt/format.h>

@@ -21,7 +21,7 @@ struct published_set {
 /// The sets of these names, in their order, from `reference/NAME.json` of the first folder that has it.
 /// `folders` are those of worker_folders().
 /// \throws program_error (wrong usage) for an unknown name, which lists those that there are, (this machine cannot)
-///         where this prumo came without any; results_error for a file that breaks the format
+///         where this prumo came without any; file_error for a file that breaks the format
 [[nodiscard]] std::vector<published_set> load_published_sets(std::span<const std::string> names,
                                                              std::span<const std::string> folders);
 

@@ -52,9 +52,9 @@ void check_replaceable(const output_file& file, bool force) {
   json document;
   try {
     document = load_results(file.path());
-  } catch (const results_error& error) {
-    throw results_error(error.why(),
-                        fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
+  } catch (const file_error& error) {
+    throw file_error(error.why(),
+                     fmt::format("{}; it is not overwritten: move it away or name another file", error.what()));
   }
   if (force) return;
   const std::size_t results = document.at("results").size();
@@ -72,8 +72,8 @@ results_writer::results_writer(const output_file& file, json run, json devices)
 
 results_writer results_writer::resume(const output_file& file, json document, json run, json devices) {
   if (!file.is_regular()) {
-    throw results_error(
-        results_error::cause::input,
+    throw file_error(
+        file_error::cause::input,
         fmt::format("'{}' cannot be resumed: name the results file of the interrupted run", sanitize(file.path())));
   }
   complete_older_file(document);
@@ -89,11 +89,11 @@ results_writer results_writer::resume(const output_file& file, json document, js
       if (text_of(field(earlier, "/id")) != id || (known && !same(earlier))) continue;
       for (const char* fact : {"backend", "name", "threads"}) {
         if (earlier.at(fact) == device.at(fact)) continue;
-        throw results_error(results_error::cause::input,
-                            fmt::format("{}: cannot be resumed here: '{}' of its device {} is {} in the file and {} "
-                                        "here; resume on the machine where it began, or name another file",
-                                        sanitize(file.path()), fact, sanitize(id), sanitize(earlier.at(fact).dump()),
-                                        sanitize(device.at(fact).dump())));
+        throw file_error(file_error::cause::input,
+                         fmt::format("{}: cannot be resumed here: '{}' of its device {} is {} in the file and {} "
+                                     "here; resume on the machine where it began, or name another file",
+                                     sanitize(file.path()), fact, sanitize(id), sanitize(earlier.at(fact).dump()),
+                                     sanitize(device.at(fact).dump())));
       }
       // Ceilings of the first run stay until new ones are measured.
       if (device.value("ceilings", json::array()).empty()) device["ceilings"] = earlier.at("ceilings");
@@ -128,15 +128,15 @@ void results_writer::add(json result) {
     try {
       result["key"] = result_key(result);
     } catch (const json::exception& error) {
-      throw results_error(results_error::cause::input, fmt::format("a result without its case: {}", error.what()));
+      throw file_error(file_error::cause::input, fmt::format("a result without its case: {}", error.what()));
     }
   }
   result["run_id"] = field(current_run(run_), "/id");
   result["measured"] = utc_now();
   if (const auto violations = validate_result(result); !violations.empty()) {
-    throw results_error(results_error::cause::input,
-                        fmt::format("result {} breaks the format {} at {}: {}", text_of(field(result, "/key")),
-                                    results_schema_name, violations.front().path, violations.front().message));
+    throw file_error(file_error::cause::input,
+                     fmt::format("result {} breaks the format {} at {}: {}", text_of(field(result, "/key")),
+                                 results_schema_name, violations.front().path, violations.front().message));
   }
   store(std::move(result));
   dirty_ = true;
@@ -169,7 +169,7 @@ void results_writer::write() {
   try {
     file_->write(anonymous_ ? dump_results(anonymized(document())) : dump_document(run_, devices_, lines_));
     dirty_ = failed_ = false;
-  } catch (const results_error& error) {
+  } catch (const file_error& error) {
     if (!std::exchange(failed_, true) && tell_) tell_(error.what());
   }
   last_write_ = std::chrono::steady_clock::now();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "files/output_file.hpp"
-#include "files/results_error.hpp"
+#include <prumo/files/file_error.hpp>
+#include <prumo/files/output_file.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -33,13 +33,13 @@ namespace prumo::bench {
 [[nodiscard]] std::string result_key(const nlohmann::json& result);
 
 /// Reads and checks a results document; `name` is how messages call it.
-/// \throws results_error for an empty or truncated text, broken JSON (with line and column), another kind of
+/// \throws file_error for an empty or truncated text, broken JSON (with line and column), another kind of
 /// document,
 ///         a newer version of the format, or a field that breaks the schema (with its path).
 [[nodiscard]] nlohmann::json parse_results(std::string_view text, std::string_view name);
 
 /// Reads and checks a results file; `-` is standard input.
-/// \throws results_error as parse_results() and read_text()
+/// \throws file_error as parse_results() and read_text()
 [[nodiscard]] nlohmann::json load_results(const std::string& path);
 
 /// Serialises a document: known fields in the order of the documentation, one result a line.
@@ -47,7 +47,7 @@ namespace prumo::bench {
 
 /// Refuses a file for results that holds something already: what is no results file is never replaced, and results are
 /// replaced only if the user allows it with `force`.
-/// \throws results_error
+/// \throws file_error
 void check_replaceable(const output_file& file, bool force);
 
 /// Collects the results of a run and keeps its file valid on disk all the time.
@@ -64,7 +64,7 @@ class results_writer {
   /// Goes on with `document`, which is what `file` holds: its results stay, `run` is appended to its `run.resumed`.
   /// Its devices are updated by id, new ones appended; one whose name or backend differs is refused (another machine's
   /// file). Conditions of the runs are the caller's to compare (run_conditions.hpp).
-  /// \throws results_error also for a stream
+  /// \throws file_error also for a stream
   [[nodiscard]] static results_writer resume(const output_file& file, nlohmann::json document, nlohmann::json run,
                                              nlohmann::json devices);
 
@@ -80,7 +80,7 @@ class results_writer {
 
   /// Adds a result, or replaces the one of the same key, device and implementation. An empty or absent `key`
   /// is filled in, and so are `run_id` and `measured`. Writes the file if the last write is older than the interval
-  /// (and ten times as long as that write took). \throws results_error (input) where the result breaks the schema: a
+  /// (and ten times as long as that write took). \throws file_error (input) where the result breaks the schema: a
   /// bug of the program or a worker that lies.
   void add(nlohmann::json result);
 

@@ -2,11 +2,11 @@
 // The text side of results_file.hpp: keys, reading and serialising.
 #include "results/results_text.hpp"
 
-#include "files/input_file.hpp"
 #include "results/json_text.hpp"
 #include "results/results_file.hpp"
 #include "results/results_schema.hpp"
 #include "terminal/text.hpp"
+#include <prumo/files/input_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ using ordered_json = nlohmann::ordered_json;
 constexpr std::string_view schema_family = "prumo.results/";
 
 [[noreturn]] void refuse(std::string_view name, std::string_view what) {
-  throw results_error(results_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
+  throw file_error(file_error::cause::input, fmt::format("{}: {}", sanitize(name), what));
 }
 
 /// `name=value,...` in the order of the names. Whatever could be taken for a separator is percent-encoded.

@@ -10,7 +10,7 @@
 namespace prumo::bench {
 
 /// The document, if it follows the schema of this version; `name` is how messages call it.
-/// \throws results_error as parse_results()
+/// \throws file_error as parse_results()
 [[nodiscard]] nlohmann::json checked_results(nlohmann::json document, std::string_view name);
 
 /// One result as a line of JSON without a line break, fields in the order of the documentation.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "terminal/text.hpp"
 
-#include <fmt/format.h>
+#include <prumo/files/code_points.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,44 +9,6 @@
 
 namespace prumo::bench {
 namespace {
-
-struct glyph {
-  std::uint32_t code_point;
-  std::size_t bytes;
-  bool valid;
-};
-
-/// Decodes the first UTF-8 sequence of a text that is not empty.
-glyph decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {0, 1, false};
-  std::uint32_t code_point = lead & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {0, 1, false};
-    code_point = code_point << 6 | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  if (code_point < smallest[length] || code_point > 0x10FFFF || surrogate) return {0, 1, false};
-  return {code_point, length, true};
-}
-
-bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point <= 0x9F); }
-
-/// Code points from `first` to `last`.
-struct code_range {
-  std::uint32_t first;
-  std::uint32_t last;
-};
-
-template <std::size_t Count>
-bool is_within(const std::array<code_range, Count>& ranges, std::uint32_t code_point) {
-  return std::ranges::any_of(ranges,
-                             [&](const code_range& it) { return code_point >= it.first && code_point <= it.last; });
-}
 
 /// The blocks of combining marks (Unicode 15, general category Mn, by block).
 constexpr std::array<code_range, 6> combining{
@@ -65,79 +27,7 @@ constexpr std::array<code_range, 11> wide{{{0x1100, 0x115F},
                                            {0x1F900, 0x1F9FF},
                                            {0x20000, 0x3FFFD}}};
 
-/// Characters that show nothing, or change how their neighbours are shown: the soft hyphen, marks of direction,
-/// characters without width, separators of lines and paragraphs, fillers, annotations and tags.
-constexpr std::array<code_range, 11> invisible{{{0x00AD, 0x00AD},
-                                                {0x061C, 0x061C},
-                                                {0x115F, 0x1160},
-                                                {0x180E, 0x180E},
-                                                {0x200B, 0x200F},
-                                                {0x2028, 0x202E},
-                                                {0x2060, 0x206F},
-                                                {0x3164, 0x3164},
-                                                {0xFEFF, 0xFEFF},
-                                                {0xFFF9, 0xFFFB},
-                                                {0xE0000, 0xE0FFF}}};
-
-constexpr std::array<std::string_view, 5> colours{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m"};
-
-/// How many bytes at the beginning of the text are plain: ASCII that is visible.
-std::size_t plain_bytes(std::string_view text) {
-  const auto is_special = [](unsigned char byte) { return byte < 0x20 || byte >= 0x7F; };
-  return static_cast<std::size_t>(std::ranges::find_if(text, is_special) - text.begin());
-}
-
-/// A character that must not be shown as it is, spelled out. From the end of ASCII on, the spelling is that of JSON.
-std::string spelled(const glyph& which, std::string_view bytes) {
-  if (!which.valid) return fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes.front()));
-  if (which.code_point < 0x7F) return fmt::format("\\x{:02x}", which.code_point);
-  if (which.code_point < 0x10000) return fmt::format("\\u{:04x}", which.code_point);
-  const std::uint32_t beyond = which.code_point - 0x10000;
-  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (beyond >> 10), 0xDC00 + (beyond & 0x3FFU));
-}
-
-/// Text in which `keep()`, asked at each special character, tells how many bytes stay as they are.
-template <class Keep>
-std::string spell_out(std::string_view text, Keep keep) {
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    std::size_t bytes = plain_bytes(text);
-    if (bytes == 0) bytes = keep(text);
-    if (bytes > 0) {
-      result.append(text.substr(0, bytes));
-    } else {
-      const glyph next = decode(text);
-      bytes = next.bytes;
-      if (next.valid && (next.code_point == '\n' || next.code_point == '\r' || next.code_point == '\t')) {
-        result += ' ';
-      } else if (next.valid && !is_control(next.code_point) && !is_within(invisible, next.code_point)) {
-        result.append(text.substr(0, bytes));
-      } else {
-        result += spelled(next, text);
-      }
-    }
-    text.remove_prefix(bytes);
-  }
-  return result;
-}
-
 }  // namespace
-
-std::string sanitize(std::string_view text, std::string_view kept) {
-  return spell_out(text, [&](std::string_view rest) {
-    return kept.find(rest.front()) != std::string_view::npos ? std::size_t{1} : std::size_t{0};
-  });
-}
-
-std::string sanitize_lines(std::string_view text) {
-  return spell_out(text, [](std::string_view rest) -> std::size_t {
-    if (rest.front() == '\n') return 1;
-    const auto begins = [&](std::string_view colour) { return rest.starts_with(colour); };
-    const auto colour = std::ranges::find_if(colours, begins);
-    return colour == colours.end() ? 0 : colour->size();
-  });
-}
 
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;

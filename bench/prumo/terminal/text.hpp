@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <prumo/files/sanitize.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -26,17 +28,6 @@ struct text_style {
 
 /// True for a terminal that understands escape sequences.
 [[nodiscard]] bool is_capable_terminal(int file_descriptor);
-
-/// Makes text from outside harmless for a terminal and a table. What is not visible, or changes how other text is
-/// shown, is spelled out: `\x1b` for a control character or a byte of broken UTF-8, `\u202e` for a direction override,
-/// a zero-width character, a separator of lines, or a control character of Latin-1. Line breaks and tabs become blanks.
-/// Text without such characters stays as it is, so sanitised text does, too. So do the characters of `kept`: with
-/// "\n" JSON text stays the same document.
-[[nodiscard]] std::string sanitize(std::string_view text, std::string_view kept = {});
-
-/// Like sanitize(), for whole lines that this program has put together: line breaks and the colours of emphasize()
-/// stay.
-[[nodiscard]] std::string sanitize_lines(std::string_view text);
 
 /// Columns that valid UTF-8 text takes on a terminal: wide characters count two, combining ones none.
 [[nodiscard]] std::size_t display_width(std::string_view text);

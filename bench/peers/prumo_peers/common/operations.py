@@ -14,6 +14,7 @@ import numpy as np
 
 from prumo_peers.common import philox, rounding
 from prumo_peers.common.elementwise import Axpby, Cast, Gelu, Operation, parameter
+from prumo_peers.common.images import Convolution, Pooling
 from prumo_peers.common.products import Gemm
 from prumo_peers.common.random_operations import RandomNormal, RandomUniform
 
@@ -323,6 +324,9 @@ OPERATIONS = {it.op: it for it in (
     Transpose("transpose", "y = x^T", 1, 0, default=False),
     GatherRows("gather_rows", "y(i, :) = x(index(i), :)", 2, 0, default=False),
     LogSoftmax("log_softmax", "the logarithm of the softmax of each row of x", 1, 5, default=False),
+    Convolution(),
+    Pooling("max_pool", "the largest value of each window", "maximum"),
+    Pooling("average_pool", "the mean of each window", "mean"),
     Gemm("gemm", "C = alpha op(A) op(B) + beta C", 2, 0, parameters=(
         parameter("alpha", "the factor of the product", 1), parameter("beta", "the factor of the old C", 0),
         parameter("trans_a", "1 where A is stored transposed", 0),

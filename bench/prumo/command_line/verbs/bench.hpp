@@ -7,7 +7,7 @@
 namespace prumo::bench {
 
 /// Measures a plan, writes the results file, prints the table.
-/// \throws program_error, results_error, worker_failure
+/// \throws program_error, file_error, worker_failure
 [[nodiscard]] exit_code run_bench(const bench_options& options);
 
 }  // namespace prumo::bench

@@ -4,11 +4,11 @@
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/bench.hpp"
 #include "command_line/verbs/verb.hpp"
-#include "files/file_identity.hpp"
 #include "plan/suites.hpp"
 #include "statistics/run_plan.hpp"
 #include "terminal/text.hpp"
 #include "workers/thread_sweep.hpp"
+#include <prumo/files/file_identity.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -22,11 +22,11 @@ struct bench_files {
   [[nodiscard]] bool take_standard_output() const { return results.is_standard_output() || table.is_standard_output(); }
 };
 
-/// Finds out about the files before anything is measured. \throws program_error, results_error
+/// Finds out about the files before anything is measured. \throws program_error, file_error
 [[nodiscard]] bench_files open_files(const bench_options& options);
 
 /// Begins the results of `run`, or continues those in the file.
-/// \throws program_error where the earlier run had another plan or other conditions, results_error
+/// \throws program_error where the earlier run had another plan or other conditions, file_error
 [[nodiscard]] results_writer begin_results(const bench_options& options, bench_files& files, nlohmann::json run,
                                            const worker_fleet& fleet);
 

@@ -8,12 +8,12 @@
 #include "comparison/comparison_gate.hpp"
 #include "comparison/comparison_table.hpp"
 #include "comparison/two_builds.hpp"
-#include "files/file_identity.hpp"
 #include "results/published_figures.hpp"
 #include "terminal/nearest_name.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 #include "workers/worker_discovery.hpp"
+#include <prumo/files/file_identity.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/verbs/outputs.hpp"
 
-#include "files/file_descriptor.hpp"
-#include "files/file_identity.hpp"
 #include "results/results_file.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
+#include <prumo/files/file_descriptor.hpp>
+#include <prumo/files/file_identity.hpp>
 
 #include <fmt/format.h>
 
@@ -101,7 +101,7 @@ bool closing_writes::write(const output_file& file, const std::string& content) 
   try {
     file.write(content);
     return true;
-  } catch (const results_error& error) {
+  } catch (const file_error& error) {
     const std::string copy = save_copy(content);
     failures_.push_back(copy.empty() ? std::string(error.what())
                                      : fmt::format("{}; what it should hold is in {}", error.what(), sanitize(copy)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "files/output_file.hpp"
 #include "terminal/program_error.hpp"
+#include <prumo/files/output_file.hpp>
 
 #include <span>
 #include <string>
@@ -22,11 +22,11 @@ struct named_file {
 void check_distinct(std::span<const named_file> outputs, std::span<const std::string> inputs = {});
 
 /// Opens the file for a results document and prints what it would lose. Older results in it are refused unless `force`
-/// is set. What is no results file is always refused. \throws results_error
+/// is set. What is no results file is always refused. \throws file_error
 [[nodiscard]] output_file open_results(const std::string& path, bool force);
 
 /// Opens the file for a table. What it holds is refused, unless `replace` is set and it begins with `head`, as tables
-/// do that prumo wrote. \throws results_error
+/// do that prumo wrote. \throws file_error
 [[nodiscard]] output_file open_table(const std::string& path, bool replace, std::string_view head);
 
 /// Prints what the file will lose when it is replaced.

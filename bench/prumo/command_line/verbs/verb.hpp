@@ -21,7 +21,7 @@ class verb_call {
   virtual void add_options(CLI::App& app) = 0;
 
   /// Reads what the options hold and does the work. `command` are the words of the command line, for the record.
-  /// \throws program_error, results_error, worker_failure
+  /// \throws program_error, file_error, worker_failure
   [[nodiscard]] virtual exit_code run(std::vector<std::string> command) = 0;
 };
 

@@ -49,7 +49,7 @@ template <class Read>
 void refuse_or(Read read) {
   try {
     read();
-  } catch (const results_error& error) {
+  } catch (const file_error& error) {
     require_harmless(error.what());
   } catch (const program_error& error) {
     require_harmless(error.what());

@@ -100,7 +100,7 @@ TEST(google_benchmark, bare_words_for_numbers_that_are_not_finite_are_read) {
   text.replace(text.find(number), number.size(), "\"cpu_time\":-NaN,\"rate\":Infinity");
   const comparison_source source = read_source(text, "g.json", "");
   EXPECT_EQ(source.rows.at(0).result.at("key"), "BM_NaN") << "text is left alone";
-  EXPECT_THROW((void)read_source("{\"a\": NaN}", "other.json", ""), results_error);
+  EXPECT_THROW((void)read_source("{\"a\": NaN}", "other.json", ""), file_error);
 }
 
 json summary(const std::string& tag, const std::string& value, const std::string& type = "float64") {
@@ -180,7 +180,7 @@ TEST(foreign_formats, newer_versions_and_unknown_documents_are_refused_by_name) 
     try {
       (void)read_source(document.dump(), "x.json", "");
       return "was read";
-    } catch (const results_error& error) {
+    } catch (const file_error& error) {
       return error.what();
     }
   };

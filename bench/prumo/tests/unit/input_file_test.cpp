@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/input_file.hpp"
+#include <prumo/files/input_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@ using ::testing::HasSubstr;
 std::string message_of(const std::string& path, const input_limits& limits = {}) {
   try {
     (void)read_text(path, limits);
-  } catch (const results_error& error) {
-    EXPECT_EQ(error.why(), results_error::cause::input) << error.what();
+  } catch (const file_error& error) {
+    EXPECT_EQ(error.why(), file_error::cause::input) << error.what();
     return error.what();
   }
-  return "no results_error";
+  return "no file_error";
 }
 
 class input_file_test : public ::testing::Test {
@@ -71,7 +71,8 @@ TEST_F(input_file_test, a_pipe_without_a_writer_does_not_hang) {
 TEST_F(input_file_test, endless_input_ends_at_the_limit) {
   EXPECT_THAT(message_of("/dev/zero"), HasSubstr("bytes that are zero"));
   std::ofstream(path_) << std::string(5000, 'y');
-  EXPECT_THAT(message_of(path_, {4096, milliseconds(50)}), AllOf(HasSubstr(path_), HasSubstr("holds more than 4KiB")));
+  EXPECT_THAT(message_of(path_, {4096, milliseconds(50)}),
+              AllOf(HasSubstr(path_), HasSubstr("holds more than 4096 bytes")));
   EXPECT_EQ(read_text(path_, {5000, milliseconds(50)}).size(), 5000u);
   fs::resize_file(path_, std::uintmax_t{1} << 30U);
   EXPECT_THAT(message_of(path_), HasSubstr("holds more than 256MiB"));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "files/output_file.hpp"
-
-#include "files/file_identity.hpp"
+#include <prumo/files/file_identity.hpp>
+#include <prumo/files/output_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,14 +39,14 @@ std::string content_of(const fs::path& path) {
 void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
 
 template <class Function>
-std::string message_of(Function&& function, results_error::cause cause = results_error::cause::input) {
+std::string message_of(Function&& function, file_error::cause cause = file_error::cause::input) {
   try {
     function();
-  } catch (const results_error& error) {
+  } catch (const file_error& error) {
     EXPECT_EQ(error.why(), cause) << error.what();
     return error.what();
   }
-  return "no results_error";
+  return "no file_error";
 }
 
 class output_file_test : public ::testing::Test {
@@ -77,10 +76,10 @@ TEST_F(output_file_test, tells_at_once_that_it_cannot_write) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   put(path_, "");
   fs::permissions(path_, fs::perms::owner_read);
-  EXPECT_THAT(message_of([&] { output_file{path_}; }, results_error::cause::io), HasSubstr("Permission denied"));
+  EXPECT_THAT(message_of([&] { output_file{path_}; }, file_error::cause::io), HasSubstr("Permission denied"));
   fs::remove(path_);
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_THAT(message_of([&] { output_file{path_}; }, results_error::cause::io), HasSubstr("you may write"));
+  EXPECT_THAT(message_of([&] { output_file{path_}; }, file_error::cause::io), HasSubstr("you may write"));
 }
 
 TEST_F(output_file_test, devices_that_lose_what_is_written_are_refused) {
@@ -139,9 +138,9 @@ TEST_F(output_file_test, a_limit_of_file_sizes_is_an_error_and_keeps_the_old_con
     setrlimit(RLIMIT_FSIZE, &limit);
     try {
       output_file(path_).write(std::string(4096, 'x'));
-    } catch (const results_error& error) {
+    } catch (const file_error& error) {
       const bool told = std::string(error.what()).find("ulimit -f") != std::string::npos;
-      _exit(told && error.why() == results_error::cause::io ? 0 : 1);
+      _exit(told && error.why() == file_error::cause::io ? 0 : 1);
     }
     _exit(2);
   }
@@ -218,7 +217,7 @@ TEST_F(output_file_test, a_pipe_is_written_and_one_without_a_reader_does_not_han
   output_file(path_).write("through the pipe");
   reader.join();
   EXPECT_EQ(received, "through the pipe");
-  EXPECT_THAT(message_of([&] { output_file(path_).write("x"); }, results_error::cause::io), HasSubstr("nobody reads"));
+  EXPECT_THAT(message_of([&] { output_file(path_).write("x"); }, file_error::cause::io), HasSubstr("nobody reads"));
 }
 
 TEST_F(output_file_test, files_are_compared_by_what_they_are) {

@@ -43,14 +43,14 @@ void put(const fs::path& path, const std::string& content) { std::ofstream(path,
 json devices() { return json::array({sample_device()}); }
 
 template <class Function>
-std::string message_of(Function&& function, results_error::cause cause = results_error::cause::input) {
+std::string message_of(Function&& function, file_error::cause cause = file_error::cause::input) {
   try {
     function();
-  } catch (const results_error& error) {
+  } catch (const file_error& error) {
     EXPECT_EQ(error.why(), cause) << error.what();
     return error.what();
   }
-  return "no results_error";
+  return "no file_error";
 }
 
 class results_file_test : public ::testing::Test {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/check.hpp>
+#include <prumo/convolution.hpp>
+#include <prumo/error.hpp>
+#include <prumo/gemm.hpp>
+#include <prumo/nets/forward_plan.hpp>
+#include <prumo/nets/overloaded.hpp>
+#include <prumo/pooling.hpp>
+#include <prumo/softmax.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <variant>
+
+namespace prumo::nets {
+namespace {
+
+constexpr std::string_view operation = "prumo::nets::forward_plan";
+
+/// Arrays begin at multiples of 128 bytes, in every type.
+constexpr std::int64_t aligned_elements = 64;
+
+std::int64_t aligned(std::int64_t elements) {
+  return (elements + aligned_elements - 1) / aligned_elements * aligned_elements;
+}
+
+activation_function function_of(activation which) {
+  switch (which) {
+    case activation::none: break;
+    case activation::relu: return activation_function::relu;
+    case activation::sigmoid: return activation_function::sigmoid;
+    case activation::tanh: return activation_function::tanh;
+  }
+  return activation_function::none;
+}
+
+pooling_window window_of(const pooling& it) {
+  return {it.window.height,
+          it.window.width,
+          it.stride.height,
+          it.stride.width,
+          it.padding.height,
+          it.padding.width,
+          it.round == rounding::up ? window_rounding::up : window_rounding::down};
+}
+
+array_ref array_at(const array_ref& memory, std::int64_t offset, std::initializer_list<std::int64_t> extents) {
+  auto* const begin =
+      static_cast<std::byte*>(memory.data) + offset * static_cast<std::int64_t>(dtype_size(memory.type));
+  array_ref result(begin, memory.type, extents, {}, memory.memory);
+  result.read_only = memory.read_only;
+  return result;
+}
+
+/// Whether the channels, rows and columns of an image follow each other without gaps.
+bool are_images_dense(const array_ref& x) {
+  std::int64_t stride = 1;
+  for (int dimension = 3; dimension >= 1; --dimension) {
+    if (x.extents[dimension] != 1 && x.strides[dimension] != stride) return false;
+    stride *= x.extents[dimension];
+  }
+  return true;
+}
+
+/// Images as the rows of a matrix.
+array_ref as_rows(const array_ref& images) {
+  if (images.rank == 2) return images;
+  array_ref result = images;
+  result.rank = 2;
+  result.extents[1] = images.extents[1] * images.extents[2] * images.extents[3];
+  result.strides[1] = 1;
+  return result;
+}
+
+/// The channels of images as images of one channel.
+array_ref channels_as_images(const array_ref& images) {
+  const std::int64_t plane = images.extents[2] * images.extents[3];
+  array_ref result = images;
+  result.extents[0] = images.extents[0] * images.extents[1];
+  result.extents[1] = 1;
+  result.strides[0] = result.strides[1] = plane;
+  return result;
+}
+
+array_ref as_filter(const array_ref& matrix) {
+  return {matrix.data, matrix.type, {1, 1, matrix.extents[0], matrix.extents[1]}, {}, matrix.memory};
+}
+
+/// Whether a layer makes a row of numbers of each image.
+bool is_flat(const layer& which) {
+  return std::holds_alternative<dense>(which) || std::holds_alternative<softmax>(which);
+}
+
+}  // namespace
+
+/// What a step reads and writes.
+struct forward_plan::step_arrays {
+  array_ref x;
+  array_ref y;
+  const array_ref& weights;
+};
+
+forward_plan::forward_plan(description net, dtype type) : net_(std::move(net)), facts_(facts_of(net_)), type_(type) {
+  if (!is_scalar_type(type)) {
+    throw argument_error(std::string(operation) + ": expected the type f32, f64, f16 or bf16; got " +
+                         std::string(dtype_name(type)));
+  }
+  for (const parameter& each : facts_.all_parameters()) {
+    parameters_.push_back({each, weights_elements_});
+    weights_elements_ += aligned(each.size());
+  }
+  std::size_t first_parameter = 0;
+  for (std::size_t first = 0; first < net_.layers.size();) {
+    planned_step next{facts_.layers[first].name, first, first + 1, first_parameter};
+    const bool is_convolution = std::holds_alternative<convolution>(net_.layers[first]);
+    if (is_convolution && next.last < net_.layers.size() && std::holds_alternative<pooling>(net_.layers[next.last])) {
+      next.name += "+" + facts_.layers[next.last].name;
+      ++next.last;
+    }
+    first_parameter += facts_.layers[first].parameters.size();
+    first = next.last;
+    steps_.push_back(next);
+    // The last step writes y.
+    if (next.last < net_.layers.size()) {
+      half_elements_ = std::max(half_elements_, aligned(facts_.layers[next.last - 1].output.size()));
+    }
+  }
+}
+
+std::pair<std::size_t, std::size_t> forward_plan::step_layers(std::size_t which) const {
+  return {steps_[which].first, steps_[which].last};
+}
+
+array_ref forward_plan::weight(const array_ref& weights, std::size_t which) const {
+  const placed_parameter& at = parameters_[which];
+  const std::vector<std::int64_t>& extents = at.what.extents;
+  switch (extents.size()) {
+    case 1: return array_at(weights, at.offset, {extents[0]});
+    case 2: return array_at(weights, at.offset, {extents[0], extents[1]});
+    default: return array_at(weights, at.offset, {extents[0], extents[1], extents[2], extents[3]});
+  }
+}
+
+/// Neighbouring steps use different halves of the arena.
+array_ref forward_plan::between(const array_ref& arena, std::size_t which, std::int64_t images) const {
+  const std::size_t last = steps_[which].last - 1;
+  const image_shape& shape = facts_.layers[last].output;
+  const std::int64_t offset = which % 2 == 0 ? 0 : half_elements_ * images;
+  if (is_flat(net_.layers[last])) return array_at(arena, offset, {images, shape.channels});
+  return array_at(arena, offset, {images, shape.channels, shape.height, shape.width});
+}
+
+void forward_plan::check_arrays(const array_ref& x, const array_ref& weights, const array_ref& arena,
+                                const array_ref& y) const {
+  const std::initializer_list<named_array> all = {{"x", x}, {"weights", weights}, {"arena", arena}, {"y", y}};
+  for (const named_array& each : all) {
+    if (each.array.type != type_) {
+      check::throw_argument(operation, "arrays of " + std::string(dtype_name(type_)) + ", the type of the plan",
+                            {each});
+    }
+  }
+  check::rank(operation, {"x", x}, 4);
+  const image_shape& input = net_.input;
+  if (x.extents[1] != input.channels || x.extents[2] != input.height || x.extents[3] != input.width) {
+    check::throw_shape(operation,
+                       "images [n x " + std::to_string(input.channels) + " x " + std::to_string(input.height) + " x " +
+                           std::to_string(input.width) + "], as the net '" + net_.name + "' takes them",
+                       {{"x", x}});
+  }
+  const auto check_memory = [&](const named_array& memory, std::int64_t elements) {
+    check::rank(operation, memory, 1);
+    const bool has_gaps = memory.array.extents[0] > 1 && memory.array.strides[0] != 1;
+    if (memory.array.extents[0] >= elements && !has_gaps) return;
+    check::throw_shape(operation, std::to_string(elements) + " elements or more, without gaps", {memory});
+  };
+  check_memory({"weights", weights}, weights_elements_);
+  check_memory({"arena", arena}, arena_elements(x.extents[0]));
+  const layer& first = net_.layers.front();
+  const bool takes_rows = std::holds_alternative<dense>(first) || std::holds_alternative<shared_convolution>(first);
+  if (takes_rows && !are_images_dense(x)) {
+    check::throw_argument(operation, "images without gaps, because the first layer of the net takes an image as a row",
+                          {{"x", x}});
+  }
+  const image_shape& output = facts_.layers.back().output;
+  const bool flat = is_flat(net_.layers.back());
+  check::rank(operation, {"y", y}, flat ? 2 : 4);
+  const bool fits = y.extents[0] == x.extents[0] && y.extents[1] == output.channels &&
+                    (flat || (y.extents[2] == output.height && y.extents[3] == output.width));
+  if (!fits) {
+    check::throw_shape(operation,
+                       flat ? "y [images x " + std::to_string(output.channels) + "]"
+                            : "y [images x " + std::to_string(output.channels) + " x " + std::to_string(output.height) +
+                                  " x " + std::to_string(output.width) + "]",
+                       {{"x", x}, {"y", y}});
+  }
+}
+
+void forward_plan::enqueue(context_ref ctx, const planned_step& which, const step_arrays& arrays) const {
+  const auto weight_at = [&](std::size_t place) { return weight(arrays.weights, which.first_parameter + place); };
+  const auto bias_of = [&](const auto& it) { return it.bias ? std::optional<array_ref>(weight_at(1)) : std::nullopt; };
+  const auto filter_options = [&](const auto& it) {
+    convolution_options options;
+    options.row_stride = it.stride.height;
+    options.column_stride = it.stride.width;
+    options.row_padding = it.padding.height;
+    options.column_padding = it.padding.width;
+    options.bias = bias_of(it);
+    options.activation = function_of(it.activate);
+    return options;
+  };
+  const auto convolve_images = [&](const convolution& it) {
+    convolution_options options = filter_options(it);
+    if (which.last - which.first == 2) {
+      const auto& pool = std::get<pooling>(net_.layers[which.last - 1]);
+      options.pooling = pool.kind == pooling_kind::maximum ? convolution_pooling::maximum : convolution_pooling::mean;
+      options.window = window_of(pool);
+    }
+    convolve(ctx, arrays.x, weight_at(0), arrays.y, options);
+  };
+  const auto convolve_channels = [&](const shared_convolution& it) {
+    convolve(ctx, channels_as_images(arrays.x), as_filter(weight_at(0)), channels_as_images(arrays.y),
+             filter_options(it));
+  };
+  const auto pool = [&](const pooling& it) {
+    if (it.kind == pooling_kind::maximum) {
+      max_pool(ctx, arrays.x, arrays.y, window_of(it));
+    } else {
+      average_pool(ctx, arrays.x, arrays.y, window_of(it));
+    }
+  };
+  const auto multiply = [&](const dense& it) {
+    gemm_options options;
+    options.activation = function_of(it.activate);
+    options.column_bias = bias_of(it);
+    gemm(ctx, transposition::no, transposition::yes, 1, as_rows(arrays.x), weight_at(0), 0, arrays.y, options);
+  };
+  const auto normalise = [&](const softmax&) { prumo::softmax(ctx, as_rows(arrays.x), arrays.y); };
+  std::visit(overloaded{convolve_images, convolve_channels, pool, multiply, normalise}, net_.layers[which.first]);
+}
+
+void forward_plan::run_step(context_ref ctx, std::size_t which, const array_ref& x, const array_ref& weights,
+                            const array_ref& arena, const array_ref& y) const {
+  if (which >= steps_.size()) {
+    throw argument_error(std::string(operation) + ": there is no step " + std::to_string(which) + "; the net has " +
+                         std::to_string(steps_.size()) + " steps");
+  }
+  check_arrays(x, weights, arena, y);
+  const std::int64_t images = x.extents[0];
+  if (images == 0) return;
+  enqueue(ctx, steps_[which],
+          {which == 0 ? x : between(arena, which - 1, images),
+           which + 1 == steps_.size() ? y : between(arena, which, images), weights});
+}
+
+void forward_plan::run(context_ref ctx, const array_ref& x, const array_ref& weights, const array_ref& arena,
+                       const array_ref& y) const {
+  for (std::size_t which = 0; which < steps_.size(); ++which) run_step(ctx, which, x, weights, arena, y);
+}
+
+}  // namespace prumo::nets

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
+
+#include "pooling_problem.hpp"
+#include <prumo/backend/candidate.hpp>
+#include <prumo/convolution.hpp>
+#include <prumo/types.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace prumo::backend {
+
+using prumo::detail::image_array;
+using prumo::detail::window_range;
+
+/// y = pool(act(w * x + bias)). Strides are in elements.
+template <class T>
+struct convolution_problem {
+  image_array<const T> x;
+  image_array<const T> w;   ///< the image is the output channel, the channel that of the input
+  const T* bias = nullptr;  ///< null: none
+  std::int64_t bias_stride = 1;
+  image_array<T> y;
+
+  std::int64_t images = 0;
+  std::int64_t in_channels = 0;
+  std::int64_t height = 0;  ///< of x
+  std::int64_t width = 0;
+  std::int64_t out_channels = 0;
+  std::int64_t filter_rows = 1;
+  std::int64_t filter_columns = 1;
+  std::int64_t row_stride = 1;
+  std::int64_t column_stride = 1;
+  std::int64_t row_padding = 0;
+  std::int64_t column_padding = 0;
+  std::int64_t rows = 0;  ///< of the convolution, before it is pooled
+  std::int64_t columns = 0;
+
+  activation_function activation = activation_function::none;
+  convolution_pooling pooling = convolution_pooling::none;
+  pooling_window window;
+  std::int64_t y_rows = 0;  ///< after pooling
+  std::int64_t y_columns = 0;
+  std::size_t working_set = 0;
+
+  constexpr bool is_empty() const { return images == 0 || out_channels == 0; }
+  constexpr bool is_pooled() const { return pooling != convolution_pooling::none; }
+  /// The terms of one sum.
+  constexpr std::int64_t taps() const { return in_channels * filter_rows * filter_columns; }
+
+  /// The part of the filter that lies inside the image, at row `row` of the convolution.
+  KOKKOS_FUNCTION window_range filter_rows_at(std::int64_t row) const {
+    return part_inside(row * row_stride - row_padding, filter_rows, height);
+  }
+  KOKKOS_FUNCTION window_range filter_columns_at(std::int64_t column) const {
+    return part_inside(column * column_stride - column_padding, filter_columns, width);
+  }
+
+  /// Images [first, first + count) alone.
+  convolution_problem of_images(std::int64_t first, std::int64_t count) const {
+    convolution_problem part = *this;
+    part.x.data += first * x.image_stride;
+    part.y.data += first * y.image_stride;
+    part.images = count;
+    return part;
+  }
+
+ private:
+  KOKKOS_FUNCTION static window_range part_inside(std::int64_t begin, std::int64_t length, std::int64_t extent) {
+    window_range inside(0, 1, 0, length, extent - begin);
+    if (begin < 0) inside.begin = -begin;
+    return inside;
+  }
+};
+
+/// What a candidate prepares: nothing.
+struct prepared_convolution {};
+
+template <class Exec, class T>
+using convolution_candidate = candidate<Exec, convolution_problem<T>, prepared_convolution>;
+
+/// The convolution of images by tiles of sums in vector registers, on hosts.
+template <class Exec, class T>
+convolution_candidate<Exec, T> direct_convolution_candidate();
+
+/// A matrix product with the columns that each place of the filter sees.
+template <class Exec, class T>
+convolution_candidate<Exec, T> unrolled_convolution_candidate();
+
+/// In Kokkos alone: every type, any strides and extents, one sum after the other.
+template <class Exec, class T>
+convolution_candidate<Exec, T> portable_convolution_candidate();
+
+/// The most images that are computed at once if each takes `bytes_per_image` bytes of a workspace: those of 256 MiB,
+/// and one at least.
+constexpr std::int64_t images_at_once(std::int64_t images, std::int64_t bytes_per_image) {
+  constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
+  return std::clamp<std::int64_t>(most_bytes / std::max<std::int64_t>(1, bytes_per_image), 1,
+                                  std::max<std::int64_t>(1, images));
+}
+
+/// Computes the convolution at once by the portable kernel, for T counted<float> and counted<double>: this is what
+/// counted flops are.
+template <class T>
+void run_canonical_convolution(const convolution_problem<T>& problem);
+
+}  // namespace prumo::backend

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convolution_reference.hpp"
+
+#include "gemm_activation.hpp"
+#include "gemm_epilogue_reference.hpp"
+#include <prumo/case/rounding.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace prumo::cases {
+namespace {
+
+using prumo::detail::window_range;
+
+/// The exact results of one image and output channel before they are pooled, and their error bounds.
+struct exact_plane {
+  std::vector<long double> values;
+  std::vector<long double> bounds;
+};
+
+/// Sum is double for types of 24 bits and fewer, whose products are exact in it, and long double for f64.
+template <class Sum>
+exact_plane convolve_exactly(const specification& choice, const convolution_choice& what, const input_values& inputs,
+                             std::int64_t image, std::int64_t channel) {
+  const auto problem = what.problem<double>();
+  const std::int64_t plane = what.height * what.width, filter = what.filter_rows * what.filter_columns;
+  std::vector<double> x(static_cast<std::size_t>(what.in_channels * plane));
+  std::vector<double> w(static_cast<std::size_t>(what.in_channels * filter));
+  inputs.read(0, image * what.in_channels * plane, x);
+  inputs.read(1, channel * what.in_channels * filter, w);
+  const long double bias = what.has_bias ? static_cast<long double>(inputs.at(2, channel)) : 0;
+  // The sum's own roundings, those of the sum here, and that of adding the bias.
+  const auto taps = static_cast<double>(problem.taps());
+  const dtype computed = compute_type(choice.type);
+  const long double growth = gamma(computed, taps + (what.has_bias ? 1 : 0)) +
+                             (computed == dtype::f64 ? taps * 0x1p-63L : gamma(dtype::f64, taps));
+  exact_plane result;
+  for (std::int64_t row = 0; row < what.rows; ++row) {
+    const window_range rows = problem.filter_rows_at(row);
+    for (std::int64_t column = 0; column < what.columns; ++column) {
+      const window_range columns = problem.filter_columns_at(column);
+      Sum sum = 0, magnitudes = 0;
+      for (std::int64_t c = 0; c < what.in_channels; ++c) {
+        for (std::int64_t p = rows.begin; p < rows.end; ++p) {
+          for (std::int64_t q = columns.begin; q < columns.end; ++q) {
+            const std::int64_t from =
+                (row * what.stride - what.padding + p) * what.width + column * what.stride - what.padding + q;
+            const Sum product = static_cast<Sum>(x[static_cast<std::size_t>(c * plane + from)]) *
+                                static_cast<Sum>(w[static_cast<std::size_t>(c * filter + p * what.filter_columns + q)]);
+            sum += product;
+            magnitudes += std::fabs(product);
+          }
+        }
+      }
+      const long double value = static_cast<long double>(sum) + bias;
+      const long double bound = growth * (static_cast<long double>(magnitudes) + std::fabs(bias));
+      result.values.push_back(exactly_activated(what.activation, value));
+      result.bounds.push_back(activated_bound(what.activation, choice.type, value, bound));
+    }
+  }
+  return result;
+}
+
+/// The window of a pooling. The largest of numbers with errors is off by the largest error at most. A mean has the mean
+/// of the errors, and k roundings of its own.
+std::pair<long double, long double> pooled(const specification& choice, const convolution_choice& what,
+                                           const exact_plane& of, window_range rows, window_range columns) {
+  long double largest = -std::numeric_limits<long double>::infinity(), largest_bound = 0;
+  long double sum = 0, bounds = 0, magnitudes = 0;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+      const auto index = static_cast<std::size_t>(r * what.columns + c);
+      largest = std::max(largest, of.values[index]);
+      largest_bound = std::max(largest_bound, of.bounds[index]);
+      sum += of.values[index];
+      bounds += of.bounds[index];
+      magnitudes += std::fabs(of.values[index]) + of.bounds[index];
+    }
+  }
+  if (what.pooling == convolution_pooling::maximum) return {largest, largest_bound};
+  const auto elements = static_cast<long double>((rows.end - rows.begin) * (columns.end - columns.begin));
+  const long double growth = gamma(compute_type(choice.type), static_cast<double>(elements));
+  return {sum / elements, (bounds + growth * magnitudes) / elements};
+}
+
+}  // namespace
+
+convolution_choice::convolution_choice(const shape& extents, const parameters& values)
+    : images(extents.at("images")),
+      in_channels(extents.at("in_channels")),
+      height(extents.at("height")),
+      width(extents.at("width")),
+      out_channels(extents.at("out_channels")),
+      filter_rows(extents.at("filter_rows")),
+      filter_columns(extents.at("filter_columns")),
+      stride(static_cast<std::int64_t>(values.at("stride"))),
+      padding(static_cast<std::int64_t>(values.at("padding"))),
+      has_bias(values.at("bias") != 0),
+      activation(static_cast<activation_function>(static_cast<int>(values.at("activation")))),
+      pooling(static_cast<convolution_pooling>(static_cast<int>(values.at("pooling")))) {
+  const auto side = static_cast<std::int64_t>(values.at("window"));
+  window = {side, side, side, side, 0, 0, values.at("round_up") != 0 ? window_rounding::up : window_rounding::down};
+  if (stride < 1) return;
+  rows = y_rows = convolved_extent(height, filter_rows, stride, padding);
+  columns = y_columns = convolved_extent(width, filter_columns, stride, padding);
+  if (pooling == convolution_pooling::none || side < 1) return;
+  y_rows = pooled_extent(rows, side, side, 0, window.rounding);
+  y_columns = pooled_extent(columns, side, side, 0, window.rounding);
+}
+
+std::string convolution_choice::why_invalid() const {
+  if (stride < 1) return "the stride is less than 1";
+  if (filter_rows < 1 || filter_columns < 1) return "the filter is empty";
+  if (padding < 0 || padding >= filter_rows || padding >= filter_columns) {
+    return "the padding is not smaller than the filter";
+  }
+  if (height < 1 || width < 1 || rows < 1 || columns < 1) return "the image is smaller than the filter";
+  if (pooling == convolution_pooling::none) return {};
+  if (window.height < 1) return "the window is empty";
+  return y_rows < 1 || y_columns < 1 ? "the result is smaller than a window" : "";
+}
+
+std::uint64_t convolution_choice::meetings() const {
+  const auto problem = this->problem<double>();
+  std::int64_t of_rows = 0, of_columns = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    of_rows += problem.filter_rows_at(row).end - problem.filter_rows_at(row).begin;
+  }
+  for (std::int64_t column = 0; column < columns; ++column) {
+    of_columns += problem.filter_columns_at(column).end - problem.filter_columns_at(column).begin;
+  }
+  return static_cast<std::uint64_t>(of_rows * of_columns);
+}
+
+flop_counts convolution_choice::counts() const {
+  if (!why_invalid().empty()) return {};
+  const auto places = static_cast<std::uint64_t>(rows * columns);
+  flop_counts of_plane = backend::activation_counts(activation) * places;
+  of_plane[flop_kind::fma] += meetings() * static_cast<std::uint64_t>(in_channels);
+  of_plane[flop_kind::add] += has_bias ? places : 0;
+  if (pooling != convolution_pooling::none) {
+    const auto windows = static_cast<std::uint64_t>(y_rows * y_columns);
+    const auto elements_of = [&](std::int64_t count, std::int64_t extent) {
+      return static_cast<std::uint64_t>(std::min(extent, count * window.height));
+    };
+    const std::uint64_t joined = elements_of(y_rows, rows) * elements_of(y_columns, columns) - windows;
+    of_plane[pooling == convolution_pooling::maximum ? flop_kind::minmax : flop_kind::add] += joined;
+    if (pooling == convolution_pooling::mean) of_plane[flop_kind::div] += windows;
+  }
+  return of_plane * static_cast<std::uint64_t>(images * out_channels);
+}
+
+void append_convolution_reference(const specification& choice, const input_values& inputs, std::int64_t part,
+                                  std::vector<reference_entry>& out) {
+  const convolution_choice what(choice);
+  const std::int64_t image = part / what.out_channels, channel = part % what.out_channels;
+  const exact_plane plane = compute_type(choice.type) == dtype::f64
+                                ? convolve_exactly<long double>(choice, what, inputs, image, channel)
+                                : convolve_exactly<double>(choice, what, inputs, image, channel);
+  std::int64_t index = part * what.y_rows * what.y_columns;
+  for (std::int64_t row = 0; row < what.y_rows; ++row) {
+    for (std::int64_t column = 0; column < what.y_columns; ++column) {
+      std::pair<long double, long double> entry;
+      if (what.pooling == convolution_pooling::none) {
+        const auto at = static_cast<std::size_t>(row * what.columns + column);
+        entry = {plane.values[at], plane.bounds[at]};
+      } else {
+        const pooling_window& window = what.window;
+        entry = pooled(choice, what, plane, window_range(row, window.row_stride, 0, window.height, what.rows),
+                       window_range(column, window.column_stride, 0, window.width, what.columns));
+      }
+      out.push_back({what.place_of_y(), index++, entry.first, stored_bound(choice.type, entry.first, entry.second)});
+    }
+  }
+}
+
+}  // namespace prumo::cases

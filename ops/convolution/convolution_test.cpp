@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the cases do not reach: strides and paddings that differ by direction, channels in the last place, windows that
+// overlap, agreement of the implementations, many threads for few images, refusals.
+
+#include "all_scalars.hpp"
+#include "filling.hpp"
+#include "message_of.hpp"
+#include <prumo/convolution.hpp>
+#include <prumo/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace prumo {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using tests::channels_last;
+using tests::images;
+using exec = Kokkos::DefaultExecutionSpace;
+
+/// Small whole numbers, whose sums are exact in every type.
+template <class View>
+auto set_whole_numbers(const View& view, std::size_t salt) {
+  return tests::set_elements(view, [&](std::size_t n, std::size_t c, std::size_t r, std::size_t k) {
+    return typename View::value_type(static_cast<float>((salt + n * 3 + c * 5 + r * 7 + k * 11 + r * k) % 5) - 2.0f);
+  });
+}
+
+/// One place of the filter, element by element.
+template <class X, class W>
+double sum_at(const X& x, const W& w, const convolution_options& options, std::size_t n, std::size_t m,
+              std::int64_t row, std::int64_t column) {
+  double sum = 0;
+  for (std::size_t c = 0; c < w.extent(1); ++c) {
+    for (std::size_t p = 0; p < w.extent(2); ++p) {
+      for (std::size_t q = 0; q < w.extent(3); ++q) {
+        const std::int64_t r = row * options.row_stride + static_cast<std::int64_t>(p) - options.row_padding;
+        const std::int64_t k = column * options.column_stride + static_cast<std::int64_t>(q) - options.column_padding;
+        if (r < 0 || k < 0 || r >= static_cast<std::int64_t>(x.extent(2)) ||
+            k >= static_cast<std::int64_t>(x.extent(3))) {
+          continue;
+        }
+        sum += static_cast<double>(w(m, c, p, q)) *
+               static_cast<double>(x(n, c, static_cast<std::size_t>(r), static_cast<std::size_t>(k)));
+      }
+    }
+  }
+  return sum;
+}
+
+template <class X, class W, class Y>
+void expect_exact(const X& x, const W& w, const Y& y, const convolution_options& options) {
+  context<exec> ctx;
+  const auto source = set_whole_numbers(x, 1), filters = set_whole_numbers(w, 3);
+  convolve(ctx, x, w, y, options);
+  ctx.fence();
+  const auto result = tests::host_copy(y);
+  std::int64_t wrong = 0;
+  tests::for_each_index(y, [&](auto n, auto m, auto r, auto k) {
+    const double expected =
+        sum_at(source, filters, options, n, m, static_cast<std::int64_t>(r), static_cast<std::int64_t>(k));
+    wrong += static_cast<double>(result(n, m, r, k)) == expected ? 0 : 1;
+  });
+  EXPECT_EQ(wrong, 0) << options.implementation << ", " << y.extent(2) << " x " << y.extent(3);
+}
+
+template <class T>
+class convolution_types : public testing::Test {};
+TYPED_TEST_SUITE(convolution_types, tests::all_scalars);
+
+TYPED_TEST(convolution_types, strides_and_paddings_that_differ_by_direction) {
+  const images<TypeParam> x("x", 2, 3, 13, 23), w("w", 5, 3, 4, 3), y("y", 2, 5, 8, 9);
+  const convolution_options options{.row_stride = 2, .column_stride = 3, .row_padding = 3, .column_padding = 2};
+  ASSERT_EQ(convolved_extent(13, 4, 2, 3), 8);
+  ASSERT_EQ(convolved_extent(23, 3, 3, 2), 9);
+  for (const std::string_view name : convolution_implementations(instance_ref(exec()).space(), dtype::f32)) {
+    auto with_name = options;
+    with_name.implementation = name;
+    expect_exact(x, w, y, with_name);
+  }
+}
+
+TYPED_TEST(convolution_types, channels_in_the_last_place) {
+  const auto x = channels_last<TypeParam>(3, 4, 10, 12), w = channels_last<TypeParam>(9, 4, 3, 3);
+  expect_exact(x, w, channels_last<TypeParam>(3, 9, 8, 10), {});
+  expect_exact(x, w, images<TypeParam>("y", 3, 9, 10, 12), {.row_padding = 1, .column_padding = 1});
+}
+
+TYPED_TEST(convolution_types, a_filter_that_is_larger_than_its_stride_and_one_that_is_smaller) {
+  const images<TypeParam> x("x", 1, 2, 30, 31);
+  expect_exact(x, images<TypeParam>("w", 3, 2, 7, 5), images<TypeParam>("y", 1, 3, 6, 7),
+               {.row_stride = 4, .column_stride = 4});
+  expect_exact(x, images<TypeParam>("w", 3, 2, 1, 2), images<TypeParam>("y", 1, 3, 8, 6),
+               {.row_stride = 4, .column_stride = 5});
+}
+
+TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
+  context<exec> ctx;
+  const images<float> x("x", 2, 1, 21, 40), w("w", 3, 1, 3, 3), plain("plain", 2, 3, 19, 38);
+  const pooling_window window{3, 5, 2, 3, 1, 1, window_rounding::down};
+  const Kokkos::View<float*, exec> bias("bias", 3);
+  tests::set_uniform(x, 1);
+  tests::set_uniform(w, 2);
+  tests::set_uniform(bias, 3);
+  ASSERT_EQ(pooled_extent(19, 3, 2, 1, window_rounding::down), 10);
+  ASSERT_EQ(pooled_extent(38, 5, 3, 1, window_rounding::down), 12);
+  for (const convolution_pooling pooling : {convolution_pooling::maximum, convolution_pooling::mean}) {
+    for (const std::string_view name : convolution_implementations(instance_ref(exec()).space(), dtype::f32)) {
+      const images<float> pooled("pooled", 2, 3, 10, 12), separate("separate", 2, 3, 10, 12);
+      convolution_options options{.bias = array_ref(bias), .activation = activation_function::tanh};
+      options.implementation = name;
+      convolve(ctx, x, w, plain, options);
+      if (pooling == convolution_pooling::maximum) {
+        max_pool(ctx, plain, separate, window);
+      } else {
+        average_pool(ctx, plain, separate, window);
+      }
+      options.pooling = pooling;
+      options.window = window;
+      convolve(ctx, x, w, pooled, options);
+      ctx.fence();
+      const auto one = tests::host_copy(pooled), two = tests::host_copy(separate);
+      tests::for_each_index(pooled, [&](auto... at) { EXPECT_EQ(one(at...), two(at...)) << name; });
+    }
+  }
+}
+
+/// What an output channel gets does not depend on the other images and channels, nor on how they are cut.
+TEST(convolve, gives_the_same_bits_for_an_image_alone) {
+  context<exec> ctx;
+  const images<float> x("x", 5, 3, 40, 33), w("w", 21, 3, 5, 5), all("all", 5, 21, 36, 29),
+      alone("alone", 1, 21, 36, 29);
+  tests::set_uniform(x, 1);
+  tests::set_uniform(w, 2);
+  const convolution_options options{.implementation = is_host_space<exec> ? std::string_view("direct")
+                                                                          : std::string_view("portable")};
+  convolve(ctx, x, w, all, options);
+  convolve(ctx, Kokkos::subview(x, std::pair{3, 4}, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL), w, alone, options);
+  ctx.fence();
+  const auto one = tests::host_copy(alone), five = tests::host_copy(all);
+  std::int64_t different = 0;
+  tests::for_each_index(alone, [&](auto, auto m, auto r, auto k) { different += one(0, m, r, k) != five(3, m, r, k); });
+  EXPECT_EQ(different, 0);
+}
+
+TEST(convolve, takes_no_memory_when_it_is_called_again) {
+  context<exec> ctx;
+  const images<float> x("x", 4, 3, 20, 20), w("w", 6, 3, 5, 5), y("y", 4, 6, 16, 16);
+  convolve(ctx, x, w, y);
+  const std::size_t bytes = ctx.workspace_bytes();
+  convolve(ctx, x, w, y);
+  EXPECT_EQ(ctx.workspace_bytes(), bytes);
+}
+
+TEST(convolve, refuses_what_does_not_fit) {
+  context<exec> ctx;
+  const images<float> x("my x", 2, 3, 8, 9), w("my w", 4, 3, 3, 3), y("my y", 2, 4, 6, 7);
+  const auto message = [&](const images<float>& images_of_y, const convolution_options& options) {
+    return tests::message_of<error>([&] { convolve(ctx, x, w, images_of_y, options); });
+  };
+  EXPECT_THAT(
+      message(images<float>("y", 2, 4, 6, 6), {}),
+      AllOf(StartsWith("prumo::convolve: "), HasSubstr("y [images x out_channels x 6 x 7]"), HasSubstr("'my w'")));
+  EXPECT_THAT(message(y, {.row_stride = 0}), HasSubstr("strides of 1 or more (got 0, 1)"));
+  EXPECT_THAT(message(y, {.column_padding = 3}), HasSubstr("smaller than the filter (got 0, 3)"));
+  EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean}), HasSubstr("x out_channels x 3 x 3]"));
+  EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean, .window = {.height = 0}}),
+              HasSubstr("expected a window and strides of 1 or more"));
+  EXPECT_THAT(message(y, {.implementation = "magic"}), HasSubstr("no implementation is called 'magic'"));
+  const Kokkos::View<float*, exec> bias("my bias", 3);
+  EXPECT_THAT(message(y, {.bias = array_ref(bias)}), HasSubstr("a bias with an entry for each output channel"));
+  EXPECT_THROW(convolve(ctx, y, images<float>("w", 4, 4, 1, 1), y), alias_error);
+  EXPECT_THAT(tests::message_of<shape_error>(
+                  [&] { convolve(ctx, x, images<float>("w", 4, 3, 9, 1), images<float>("y", 2, 4, 0, 9)); }),
+              HasSubstr("the image with its padding is not smaller than the filter"));
+}
+
+}  // namespace
+}  // namespace prumo

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The convolution on host cores, without copies of the image for each place of the filter.
+///
+/// A thread takes a band of rows of one image, and copies the part of the image that they need, as *planes*: one for
+/// each channel and each remainder of row and column by the strides. In a plane, neighbouring places of the filter are
+/// neighbouring elements, whatever the strides are, and rows follow each other without gaps. So a vector register holds
+/// neighbouring places, also across the end of a row: the places there compute nothing that is stored, and there are
+/// filter_columns - 1 of them in each row. A tile of sums for several output channels and several registers stays in
+/// registers over all taps of the filter.
+
+#include "convolution_problem.hpp"
+#include "gemm_activation.hpp"
+#include "pooling_kernel.hpp"
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/vector_register.hpp>
+#include <prumo/detail/streaming_store.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#if defined(__GNUC__)
+#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define PRUMO_ALWAYS_INLINE
+#endif
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The output channels that a tile of sums may have, and the registers of each. Eight times three sums, three registers
+/// of places and one weight fit into 32 registers, four times three into 16.
+struct convolution_tiles {
+  static constexpr bool has_many_registers = prumo::detail::has_many_registers;
+  static constexpr std::int64_t most_channels = has_many_registers ? 8 : 4;
+  static constexpr int sums = has_many_registers ? 24 : 12;
+
+  /// The channels of the next tile, if `left` channels are left.
+  static constexpr std::int64_t channels_of_next(std::int64_t left) {
+    if (!has_many_registers) return left >= 4 ? 4 : left;
+    if (left >= 8) return left == 9 || left == 12 ? 6 : 8;
+    return left >= 6 ? 6 : std::min<std::int64_t>(left, 4);
+  }
+  /// The registers of each channel, of which one load of a weight serves all.
+  static constexpr int registers_of(int channels) { return std::min(6, sums / channels); }
+
+  /// Calls visit(std::integral_constant<int, channels>).
+  template <class Visitor>
+  static void with_channels(std::int64_t channels, const Visitor& visit) {
+    const auto with = [&]<int Channels>(std::integral_constant<int, Channels> constant) {
+      if (channels == Channels) visit(constant);
+    };
+    with(std::integral_constant<int, 1>{});
+    with(std::integral_constant<int, 2>{});
+    with(std::integral_constant<int, 3>{});
+    with(std::integral_constant<int, 4>{});
+    if constexpr (has_many_registers) {
+      with(std::integral_constant<int, 6>{});
+      with(std::integral_constant<int, 8>{});
+    }
+  }
+};
+
+/// How images are cut, and where things lie in the planes.
+struct direct_layout {
+  std::int64_t row_phases = 1;  ///< the remainders of rows by the stride that a filter meets
+  std::int64_t column_phases = 1;
+  std::int64_t pitch = 0;       ///< elements of a plane's row
+  std::int64_t extra_rows = 0;  ///< rows of a plane beyond those of the convolution
+  std::int64_t band_rows = 1;   ///< rows of y that are computed from one copy
+  std::int64_t block_rows = 1;  ///< rows of y whose sums are in the cache at once
+  std::int64_t bands = 1;       ///< of an image
+  std::int64_t parts = 1;       ///< into which the output channels are cut, if there are few images
+  std::int64_t plane_elements = 0;
+  std::int64_t sums_per_channel = 0;
+  std::int64_t block_elements = 0;  ///< results of a block, of one channel
+
+  /// The rows of the convolution that `count` rows of y need at most.
+  template <class T>
+  static std::int64_t convolved_rows(const convolution_problem<T>& problem, std::int64_t count) {
+    if (!problem.is_pooled()) return count;
+    return std::min(problem.rows, (count - 1) * problem.window.row_stride + problem.window.height);
+  }
+
+  template <class T>
+  static direct_layout of(const convolution_problem<T>& problem, std::int64_t workers) {
+    constexpr std::int64_t planes_bytes = 256 << 10, sums_bytes = 24 << 10;
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(compute_t<T>));
+    direct_layout layout;
+    layout.row_phases = std::min(problem.row_stride, problem.filter_rows);
+    layout.column_phases = std::min(problem.column_stride, problem.filter_columns);
+    layout.pitch = problem.columns + (problem.filter_columns - 1) / problem.column_stride;
+    layout.extra_rows = (problem.filter_rows - 1) / problem.row_stride;
+    const std::int64_t planes = problem.in_channels * layout.row_phases * layout.column_phases;
+
+    // A band's planes fit into a second-level cache, and there is enough for each thread to do.
+    const std::int64_t most_plane_rows = planes_bytes / bytes / std::max<std::int64_t>(1, planes * layout.pitch);
+    const std::int64_t wanted_bands = (4 * workers + problem.images - 1) / std::max<std::int64_t>(1, problem.images);
+    const std::int64_t rows_of_equal_bands = (problem.y_rows + wanted_bands - 1) / wanted_bands;
+    layout.band_rows = problem.y_rows;
+    while (layout.band_rows > 1 && (convolved_rows(problem, layout.band_rows) + layout.extra_rows > most_plane_rows ||
+                                    layout.band_rows > std::max<std::int64_t>(rows_of_equal_bands, 4))) {
+      layout.band_rows = (layout.band_rows + 1) / 2;
+    }
+    layout.bands = (problem.y_rows + layout.band_rows - 1) / layout.band_rows;
+    const std::int64_t items = problem.images * layout.bands;
+    const std::int64_t tiles =
+        (problem.out_channels + convolution_tiles::most_channels - 1) / convolution_tiles::most_channels;
+    if (items < workers) layout.parts = std::clamp<std::int64_t>((workers + items - 1) / items, 1, tiles);
+
+    layout.block_rows = layout.band_rows;
+    while (layout.block_rows > 1 &&
+           convolved_rows(problem, layout.block_rows) * layout.pitch * bytes * convolution_tiles::most_channels >
+               sums_bytes) {
+      layout.block_rows = (layout.block_rows + 1) / 2;
+    }
+    constexpr std::int64_t slack = 128;  // the last registers reach beyond the last row
+    layout.plane_elements = (convolved_rows(problem, layout.band_rows) + layout.extra_rows) * layout.pitch;
+    layout.sums_per_channel = convolved_rows(problem, layout.block_rows) * layout.pitch + slack;
+    layout.block_elements = convolved_rows(problem, layout.block_rows) * problem.columns;
+    return layout;
+  }
+
+  std::int64_t planes_elements(std::int64_t in_channels) const {
+    constexpr std::int64_t slack = 128;
+    return in_channels * row_phases * column_phases * plane_elements + slack;
+  }
+};
+
+/// Copies the filters so that the weights of a tile's channels are neighbours, tap by tap, and finds out where in the
+/// planes each tap begins. A block takes an output channel.
+template <class T>
+class direct_filter_kernel {
+  using C = compute_t<T>;
+
+ public:
+  direct_filter_kernel(const convolution_problem<T>& problem, const direct_layout& layout, C* weights,
+                       std::int64_t* offsets)
+      : problem_(problem), layout_(layout), weights_(weights), offsets_(offsets) {}
+
+  std::int64_t blocks() const { return problem_.out_channels; }
+
+  void operator()(std::int64_t channel) const {
+    std::int64_t first = 0, channels = channels_of_tile(0);
+    while (first + channels <= channel) {
+      first += channels;
+      channels = channels_of_tile(first);
+    }
+    C* to = weights_ + first * problem_.taps() + (channel - first);
+    std::int64_t tap = 0;
+    for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
+      const T* const filter = problem_.w.plane(channel, c);
+      for (std::int64_t p = 0; p < problem_.filter_rows; ++p) {
+        for (std::int64_t q = 0; q < problem_.filter_columns; ++q, ++tap, to += channels) {
+          *to = static_cast<C>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]);
+          if (channel == 0) offsets_[tap] = offset_of(c, p, q);
+        }
+      }
+    }
+  }
+
+ private:
+  /// The channels of the tile that begins with channel `first`.
+  std::int64_t channels_of_tile(std::int64_t first) const {
+    return convolution_tiles::channels_of_next(problem_.out_channels - first);
+  }
+
+  std::int64_t offset_of(std::int64_t c, std::int64_t p, std::int64_t q) const {
+    const std::int64_t row_phase = p % problem_.row_stride, column_phase = q % problem_.column_stride;
+    const std::int64_t plane = (c * layout_.row_phases + row_phase) * layout_.column_phases + column_phase;
+    return plane * layout_.plane_elements + p / problem_.row_stride * layout_.pitch + q / problem_.column_stride;
+  }
+
+  convolution_problem<T> problem_;
+  direct_layout layout_;
+  C* weights_;
+  std::int64_t* offsets_;
+};
+
+/// A block is a thread that takes one band after the other, with memory of its own.
+template <class T>
+class direct_convolution_kernel {
+  using C = compute_t<T>;
+  using vector = prumo::detail::vector_register<C>;
+  using tiles = convolution_tiles;
+
+ public:
+  direct_convolution_kernel(const convolution_problem<T>& problem, const direct_layout& layout, std::int64_t threads,
+                            bool streaming, const C* weights, const std::int64_t* offsets, std::byte* memory)
+      : problem_(problem),
+        layout_(layout),
+        threads_(threads),
+        streaming_(streaming),
+        weights_(weights),
+        offsets_(offsets),
+        memory_(memory) {}
+
+  std::int64_t blocks() const { return threads_; }
+
+  /// The bytes of memory for each thread.
+  static std::size_t thread_bytes(const convolution_problem<T>& problem, const direct_layout& layout) {
+    return buffers_of(problem, layout, nullptr).bytes;
+  }
+
+  void operator()(std::int64_t thread) const {
+    const buffers own =
+        buffers_of(problem_, layout_, memory_ + static_cast<std::size_t>(thread) * thread_bytes(problem_, layout_));
+    const std::int64_t items = problem_.images * layout_.bands * layout_.parts;
+    // Neighbouring bands go to the same thread, so that it writes to memory in order.
+    for (std::int64_t item = items * thread / threads_; item < items * (thread + 1) / threads_; ++item) {
+      compute_band(own, item / layout_.parts / layout_.bands, item / layout_.parts % layout_.bands,
+                   item % layout_.parts);
+    }
+    if (streaming_) prumo::detail::streaming_fence();
+  }
+
+ private:
+  struct buffers {
+    C* planes;
+    C* sums;
+    C* results;
+    C* pooled;
+    T* rounded;
+    std::size_t bytes;  ///< of all of them
+  };
+
+  /// Where the buffers lie in a thread's memory. Without memory, only their size is found out.
+  static buffers buffers_of(const convolution_problem<T>& problem, const direct_layout& layout, std::byte* memory) {
+    buffers own{};
+    const auto take = [&]<class Element>(std::int64_t elements, Element*& pointer) {
+      constexpr std::size_t page = 4096, line = 64;
+      if (memory != nullptr) pointer = reinterpret_cast<Element*>(memory + own.bytes);
+      // Buffers that begin at the same place of a page would share the same sets of a cache.
+      own.bytes += (static_cast<std::size_t>(elements) * sizeof(Element) + page - 1) / page * page + line;
+    };
+    take(layout.planes_elements(problem.in_channels), own.planes);
+    take(tiles::most_channels * layout.sums_per_channel, own.sums);
+    take(layout.block_elements, own.results);
+    take(layout.block_rows * problem.y_columns, own.pooled);
+    take(std::max(layout.block_elements, layout.block_rows * problem.y_columns), own.rounded);
+    return own;
+  }
+
+  /// Rows of y, and those of the convolution that they need.
+  struct row_block {
+    std::int64_t first, last;
+    std::int64_t convolved_first, convolved_last;
+  };
+
+  row_block rows_from(std::int64_t first, std::int64_t last) const {
+    if (!problem_.is_pooled()) return {first, last, first, last};
+    const pooling_window& window = problem_.window;
+    return {first, last, std::max<std::int64_t>(0, first * window.row_stride - window.row_padding),
+            std::min(problem_.rows, (last - 1) * window.row_stride - window.row_padding + window.height)};
+  }
+
+  void compute_band(const buffers& own, std::int64_t image, std::int64_t band, std::int64_t part) const {
+    const row_block of_band =
+        rows_from(band * layout_.band_rows, std::min(problem_.y_rows, (band + 1) * layout_.band_rows));
+    copy_planes(own, image, of_band);
+    for (std::int64_t first = of_band.first; first < of_band.last; first += layout_.block_rows) {
+      const row_block rows = rows_from(first, std::min(of_band.last, first + layout_.block_rows));
+      const C* const places = own.planes + (rows.convolved_first - of_band.convolved_first) * layout_.pitch;
+      std::int64_t channel = 0;
+      for (std::int64_t tile = 0; channel < problem_.out_channels; ++tile) {
+        const std::int64_t channels = tiles::channels_of_next(problem_.out_channels - channel);
+        if (tile % layout_.parts == part) compute_channels(own, image, rows, places, channel, channels);
+        channel += channels;
+      }
+    }
+  }
+
+  /// Fills the planes with the rows that a band needs. What lies beside the image is zero.
+  void copy_planes(const buffers& own, std::int64_t image, const row_block& band) const {
+    const std::int64_t plane_rows = band.convolved_last - band.convolved_first + layout_.extra_rows;
+    C* plane = own.planes;
+    for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
+      const T* const source = problem_.x.plane(image, c);
+      for (std::int64_t row_phase = 0; row_phase < layout_.row_phases; ++row_phase) {
+        for (std::int64_t column_phase = 0; column_phase < layout_.column_phases; ++column_phase) {
+          for (std::int64_t i = 0; i < plane_rows; ++i) {
+            const std::int64_t row =
+                (band.convolved_first + i) * problem_.row_stride + row_phase - problem_.row_padding;
+            copy_row(source, row, column_phase, plane + i * layout_.pitch);
+          }
+          plane += layout_.plane_elements;
+        }
+      }
+    }
+  }
+
+  void copy_row(const T* plane, std::int64_t row, std::int64_t column_phase, C* to) const {
+    const std::int64_t pitch = layout_.pitch, stride = problem_.column_stride;
+    if (row < 0 || row >= problem_.height) {
+      std::fill(to, to + pitch, C(0));
+      return;
+    }
+    // The elements [begin, end) of the plane's row lie inside the image.
+    const std::int64_t origin = column_phase - problem_.column_padding;
+    const std::int64_t begin = std::min(pitch, origin < 0 ? (-origin + stride - 1) / stride : 0);
+    const std::int64_t end = std::clamp((problem_.width - origin + stride - 1) / stride, begin, pitch);
+    const std::int64_t step = stride * problem_.x.column_stride;
+    const T* const from = plane + row * problem_.x.row_stride + origin * problem_.x.column_stride;
+    std::fill(to, to + begin, C(0));
+    if (step == 1) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = begin; j < end; ++j) to[j] = static_cast<C>(from[j]);
+    } else {
+      for (std::int64_t j = begin; j < end; ++j) to[j] = static_cast<C>(from[j * step]);
+    }
+    std::fill(to + end, to + pitch, C(0));
+  }
+
+  void compute_channels(const buffers& own, std::int64_t image, const row_block& rows, const C* places,
+                        std::int64_t first_channel, std::int64_t channels) const {
+    const std::int64_t count = (rows.convolved_last - rows.convolved_first - 1) * layout_.pitch + problem_.columns;
+    const C* const weights = weights_ + first_channel * problem_.taps();
+    tiles::with_channels(channels, [&]<int Channels>(std::integral_constant<int, Channels>) {
+      constexpr int registers = tiles::registers_of(Channels);
+      std::int64_t at = 0;
+      for (; at + registers * vector::lanes <= count; at += registers * vector::lanes) {
+        add_taps<Channels, registers>(places + at, weights, own.sums + at);
+      }
+      for (; at < count; at += vector::lanes) add_taps<Channels, 1>(places + at, weights, own.sums + at);
+    });
+    for (std::int64_t c = 0; c < channels; ++c) {
+      finish_channel(own, image, rows, first_channel + c, own.sums + c * layout_.sums_per_channel);
+    }
+  }
+
+  /// The sums of `Registers` registers of places, for some channels.
+  template <int Channels, int Registers>
+  void add_taps(const C* places, const C* weights, C* sums) const {
+    const std::int64_t taps = problem_.taps(), sums_per_channel = layout_.sums_per_channel;
+    vector held[Channels][Registers];
+    for_each_register<Channels, Registers>([&](int i, int j)
+                                               PRUMO_ALWAYS_INLINE { held[i][j] = vector::broadcast(C(0)); });
+    for (std::int64_t tap = 0; tap < taps; ++tap, weights += Channels) {
+      const C* const from = places + offsets_[tap];
+      vector loaded[Registers];
+      for_each_register<1, Registers>([&](int, int j)
+                                          PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
+      for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE {
+        held[i][j] = held[i][j].plus_product(vector::broadcast(weights[i]), loaded[j]);
+      });
+    }
+    for_each_register<Channels, Registers>(
+        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * sums_per_channel + j * vector::lanes); });
+  }
+
+  /// Calls function(channel, register) for each register of a tile, without a loop: an index that is known only at run
+  /// time would move all sums to memory.
+  template <int Channels, int Registers, class Function>
+  PRUMO_ALWAYS_INLINE static void for_each_register(const Function& function) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {
+      (function(static_cast<int>(I / Registers), static_cast<int>(I % Registers)), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Channels * Registers)>{});
+  }
+
+  /// Bias, activation and pooling of one channel's sums, and what is stored in y.
+  void finish_channel(const buffers& own, std::int64_t image, const row_block& rows, std::int64_t channel,
+                      const C* sums) const {
+    const std::int64_t convolved = rows.convolved_last - rows.convolved_first, columns = problem_.columns;
+    const C bias = problem_.bias != nullptr ? static_cast<C>(problem_.bias[channel * problem_.bias_stride]) : C(0);
+    const bool has_bias = problem_.bias != nullptr;
+    C* const results = own.results;
+    for (std::int64_t r = 0; r < convolved; ++r) {
+      const C* const from = sums + r * layout_.pitch;
+      C* const to = results + r * columns;
+      if (has_bias) {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j] + bias;
+      } else {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j];
+      }
+    }
+    activate(problem_.activation, results, convolved * columns);
+    T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
+    const std::int64_t count = rows.last - rows.first;
+    switch (problem_.pooling) {
+      using prumo::detail::pooling_kind;
+      case convolution_pooling::none: return store_rows(own, results, count, target);
+      case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, results, own.pooled); break;
+      case convolution_pooling::mean: pool<pooling_kind::mean>(rows, results, own.pooled); break;
+    }
+    store_rows(own, own.pooled, count, target);
+  }
+
+  /// Pools the rows of a block. Row 0 of the results is row `convolved_first` of the convolution.
+  template <prumo::detail::pooling_kind Kind>
+  void pool(const row_block& rows, const C* results, C* pooled) const {
+    pooling_window window = problem_.window;
+    window.row_padding += rows.convolved_first - rows.first * window.row_stride;
+    const prumo::detail::pooled_row<Kind, C, C> row_of(window, rows.convolved_last - rows.convolved_first,
+                                                       problem_.columns);
+    const std::int64_t stretch = prumo::detail::windows_at_once(window);
+    for (std::int64_t row = 0; row < rows.last - rows.first; ++row) {
+      for (std::int64_t begin = 0; begin < problem_.y_columns; begin += stretch) {
+        row_of.compute(results, problem_.columns, 1, row, begin, std::min(problem_.y_columns, begin + stretch),
+                       pooled + row * problem_.y_columns + begin);
+      }
+    }
+  }
+
+  /// Rounds and stores `count` rows of y.
+  void store_rows(const buffers& own, const C* values, std::int64_t count, T* target) const {
+    const std::int64_t columns = problem_.y_columns;
+    if (problem_.y.column_stride == 1 && problem_.y.row_stride == columns) {
+      store_run(own, values, count * columns, target);
+      return;
+    }
+    const std::int64_t step = problem_.y.column_stride;
+    for (std::int64_t r = 0; r < count; ++r) {
+      T* const to = target + r * problem_.y.row_stride;
+      const C* const from = values + r * columns;
+      if (step == 1) {
+        store_run(own, from, columns, to);
+      } else {
+        for (std::int64_t j = 0; j < columns; ++j) to[j * step] = static_cast<T>(from[j]);
+      }
+    }
+  }
+
+  void store_run(const buffers& own, const C* values, std::int64_t count, T* to) const {
+    if constexpr (std::is_same_v<T, C>) {
+      if (streaming_) {
+        prumo::detail::stream_run(to, values, count);
+      } else {
+        std::memcpy(to, values, static_cast<std::size_t>(count) * sizeof(T));
+      }
+    } else {
+      T* const rounded = streaming_ ? own.rounded : to;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) rounded[j] = static_cast<T>(values[j]);
+      if (streaming_) prumo::detail::stream_run(to, rounded, count);
+    }
+  }
+
+  convolution_problem<T> problem_;
+  direct_layout layout_;
+  std::int64_t threads_;
+  bool streaming_;
+  const C* weights_;
+  const std::int64_t* offsets_;
+  std::byte* memory_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
+
+#undef PRUMO_ALWAYS_INLINE

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The kernels of windows over images: on devices a thread computes one window, on hosts a block computes some rows of
+/// y. Both go through a window column by column, so their results have the same bits.
+
+#include "pooling_problem.hpp"
+#include <prumo/counted.hpp>
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/streaming_store.hpp>
+#include <prumo/math.hpp>
+#include <prumo/types.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <pooling_kind Kind, class C>
+KOKKOS_FORCEINLINE_FUNCTION C joined_in_window(C before, C value) {
+  if constexpr (Kind == pooling_kind::maximum) {
+    return prumo::maximum(before, value);
+  } else {
+    return before + value;
+  }
+}
+
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <pooling_kind Kind, class C>
+KOKKOS_FORCEINLINE_FUNCTION C finished_window(C joined, std::int64_t elements) {
+  if constexpr (Kind == pooling_kind::maximum) {
+    return joined;
+  } else {
+    return joined / C(static_cast<plain_scalar_t<C>>(elements));
+  }
+}
+
+/// One window of a plane of x: column by column, and then over the columns.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <pooling_kind Kind, class C, class X>
+KOKKOS_FORCEINLINE_FUNCTION C pooled_window(const X* plane, std::int64_t row_stride, std::int64_t column_stride,
+                                            window_range rows, window_range columns) {
+  C joined(0);
+  for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+    const X* const from = plane + c * column_stride;
+    C of_column = static_cast<C>(from[rows.begin * row_stride]);
+    for (std::int64_t r = rows.begin + 1; r < rows.end; ++r) {
+      of_column = joined_in_window<Kind>(of_column, static_cast<C>(from[r * row_stride]));
+    }
+    joined = c == columns.begin ? of_column : joined_in_window<Kind>(joined, of_column);
+  }
+  return finished_window<Kind>(joined, rows.length() * columns.length());
+}
+
+/// The columns of an image that hosts join at once.
+inline constexpr std::int64_t most_joined_columns = 2048;
+inline constexpr std::int64_t most_windows_at_once = 512;
+
+/// The windows of a row that hosts compute at once. They need no more columns of the image than can be joined at once,
+/// or there is only one.
+constexpr std::int64_t windows_at_once(const pooling_window& window) {
+  return std::clamp<std::int64_t>((most_joined_columns - window.width) / window.column_stride + 1, 1,
+                                  most_windows_at_once);
+}
+
+/// Rows of windows on a host. The rows of a window are joined first, for all columns of the image at once, and then the
+/// columns of each window.
+template <pooling_kind Kind, class X, class C>
+class pooled_row {
+ public:
+  pooled_row(const pooling_window& window, std::int64_t height, std::int64_t width)
+      : window_(window), height_(height), width_(width) {
+    first_whole_ = (window.column_padding + window.column_stride - 1) / window.column_stride;
+    const std::int64_t last_begin = width + window.column_padding - window.width;
+    last_whole_ = last_begin < 0 ? 0 : last_begin / window.column_stride + 1;
+  }
+
+  /// values[j - begin] = the window (row, j), for begin <= j < end. There are windows_at_once() at most. Row 0 of the
+  /// plane lies at `plane`.
+  PRUMO_FLATTEN void compute(const X* plane, std::int64_t row_stride, std::int64_t column_stride, std::int64_t row,
+                             std::int64_t begin, std::int64_t end, C* values) const {
+    const window_range rows(row, window_.row_stride, window_.row_padding, window_.height, height_);
+    const window_range used(columns_at(begin).begin, columns_at(end - 1).end);
+    if (used.length() > most_joined_columns) {
+      values[0] = pooled_window<Kind, C>(plane, row_stride, column_stride, rows, used);
+      return;
+    }
+    C joined[most_joined_columns];
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      const X* const from = plane + r * row_stride + used.begin * column_stride;
+      if (column_stride == 1) {
+        join_row<1>(from, column_stride, used.length(), r == rows.begin, joined);
+      } else {
+        join_row<0>(from, column_stride, used.length(), r == rows.begin, joined);
+      }
+    }
+    join_columns(joined, used.begin, rows.length(), begin, end, values);
+  }
+
+ private:
+  window_range columns_at(std::int64_t j) const {
+    return {j, window_.column_stride, window_.column_padding, window_.width, width_};
+  }
+
+  /// Distance: that of neighbouring elements, or 0 if it is known at run time only.
+  template <int Distance>
+  static void join_row(const X* from, std::int64_t distance, std::int64_t count, bool is_first, C* joined) {
+    if constexpr (Distance != 0) distance = Distance;
+    if (is_first) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t c = 0; c < count; ++c) joined[c] = static_cast<C>(from[c * distance]);
+    } else {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t c = 0; c < count; ++c) {
+        joined[c] = joined_in_window<Kind>(joined[c], static_cast<C>(from[c * distance]));
+      }
+    }
+  }
+
+  /// joined[0] is column `origin` of the image.
+  void join_columns(const C* joined, std::int64_t origin, std::int64_t rows, std::int64_t begin, std::int64_t end,
+                    C* values) const {
+    const auto at_edge = [&](std::int64_t j) {
+      const window_range columns = columns_at(j);
+      C value = joined[columns.begin - origin];
+      for (std::int64_t c = columns.begin + 1; c < columns.end; ++c) {
+        value = joined_in_window<Kind>(value, joined[c - origin]);
+      }
+      return finished_window<Kind>(value, rows * columns.length());
+    };
+    const std::int64_t first_whole = std::clamp(first_whole_, begin, end);
+    const std::int64_t last_whole = std::clamp(last_whole_, first_whole, end);
+    for (std::int64_t j = begin; j < first_whole; ++j) values[j - begin] = at_edge(j);
+    if (const std::int64_t count = last_whole - first_whole; count > 0) {
+      const C* const first = joined + (columns_at(first_whole).begin - origin);
+      // Compilers vectorise loads with a constant distance only.
+      switch (window_.column_stride) {
+        case 1: join_whole<1>(first, rows, count, values + (first_whole - begin)); break;
+        case 2: join_whole<2>(first, rows, count, values + (first_whole - begin)); break;
+        default: join_whole<0>(first, rows, count, values + (first_whole - begin)); break;
+      }
+    }
+    for (std::int64_t j = last_whole; j < end; ++j) values[j - begin] = at_edge(j);
+  }
+
+  /// The windows that lie inside the image.
+  template <int Distance>
+  void join_whole(const C* first, std::int64_t rows, std::int64_t count, C* values) const {
+    const std::int64_t distance = Distance != 0 ? Distance : window_.column_stride;
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t j = 0; j < count; ++j) values[j] = first[j * distance];
+    for (std::int64_t c = 1; c < window_.width; ++c) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) values[j] = joined_in_window<Kind>(values[j], first[c + j * distance]);
+    }
+    if constexpr (Kind == pooling_kind::mean) {
+      const std::int64_t elements = rows * window_.width;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) values[j] = finished_window<Kind>(values[j], elements);
+    }
+  }
+
+  pooling_window window_;
+  std::int64_t height_;
+  std::int64_t width_;
+  std::int64_t first_whole_;  ///< the windows from here on do not begin before the image
+  std::int64_t last_whole_;   ///< those before it do not end behind it
+};
+
+/// A block computes some rows of one plane of y, a stretch of columns at a time.
+template <pooling_kind Kind, class X, class T>
+class pooling_host_kernel {
+  using C = compute_t<T>;
+  using row_type = pooled_row<Kind, X, C>;
+
+ public:
+  explicit pooling_host_kernel(const pooling_problem<X, T>& problem) : problem_(problem) {
+    constexpr std::int64_t elements_per_block = 16384;
+    const std::int64_t work = problem.columns * std::max<std::int64_t>(1, problem.window.height);
+    rows_per_block_ = std::clamp<std::int64_t>(elements_per_block / (work + 1), 1, problem.rows);
+    blocks_per_plane_ = (problem.rows + rows_per_block_ - 1) / rows_per_block_;
+  }
+
+  std::int64_t blocks() const { return problem_.images * problem_.channels * blocks_per_plane_; }
+
+  void operator()(std::int64_t block) const {
+    const std::int64_t plane = block / blocks_per_plane_;
+    const std::int64_t image = plane / problem_.channels;
+    const std::int64_t channel = plane % problem_.channels;
+    const std::int64_t first = block % blocks_per_plane_ * rows_per_block_;
+    const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
+    const row_type row_of(problem_.window, problem_.height, problem_.width);
+    const std::int64_t stretch = windows_at_once(problem_.window);
+    const X* const source = problem_.x.plane(image, channel);
+    C values[most_windows_at_once];
+    for (std::int64_t begin = 0; begin < problem_.columns; begin += stretch) {
+      const std::int64_t end = std::min(problem_.columns, begin + stretch);
+      for (std::int64_t row = first; row < last; ++row) {
+        row_of.compute(source, problem_.x.row_stride, problem_.x.column_stride, row, begin, end, values);
+        store(values, end - begin, problem_.y.plane(image, channel) + row * problem_.y.row_stride, begin);
+      }
+    }
+  }
+
+ private:
+  void store(const C* values, std::int64_t count, T* row, std::int64_t begin) const {
+    const std::int64_t step = problem_.y.column_stride;
+    T* const to = row + begin * step;
+    if (step == 1) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<T>(values[j]);
+    } else {
+      for (std::int64_t j = 0; j < count; ++j) to[j * step] = static_cast<T>(values[j]);
+    }
+  }
+
+  pooling_problem<X, T> problem_;
+  std::int64_t rows_per_block_ = 1;
+  std::int64_t blocks_per_plane_ = 1;
+};
+
+/// A thread computes one window. Neighbouring threads take neighbours in y: channels if they are next to each other in
+/// memory, and columns otherwise.
+template <pooling_kind Kind, class X, class T>
+class pooling_device_kernel {
+  using C = compute_t<T>;
+
+ public:
+  explicit pooling_device_kernel(const pooling_problem<X, T>& problem)
+      : problem_(problem),
+        channels_last_(problem.y.channel_stride == 1 && problem.y.column_stride != 1),
+        is_short_(blocks() <= std::numeric_limits<std::uint32_t>::max()) {}
+
+  std::int64_t blocks() const { return problem_.images * problem_.channels * problem_.rows * problem_.columns; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    // A division of 64 bits would take as long as the window.
+    if (is_short_) {
+      compute(static_cast<std::uint32_t>(index));
+    } else {
+      compute(static_cast<std::uint64_t>(index));
+    }
+  }
+
+ private:
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t split_off(Index& rest, std::int64_t extent) {
+    const auto divisor = static_cast<Index>(extent);
+    const Index quotient = rest / divisor;
+    const auto place = static_cast<std::int64_t>(rest - quotient * divisor);
+    rest = quotient;
+    return place;
+  }
+
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION void compute(Index rest) const {
+    std::int64_t channel = 0;
+    if (channels_last_) channel = split_off(rest, problem_.channels);
+    const std::int64_t column = split_off(rest, problem_.columns);
+    const std::int64_t row = split_off(rest, problem_.rows);
+    if (!channels_last_) channel = split_off(rest, problem_.channels);
+    const auto image = static_cast<std::int64_t>(rest);
+    const pooling_window& window = problem_.window;
+    const window_range rows(row, window.row_stride, window.row_padding, window.height, problem_.height);
+    const window_range columns(column, window.column_stride, window.column_padding, window.width, problem_.width);
+    const C value = pooled_window<Kind, C>(problem_.x.plane(image, channel), problem_.x.row_stride,
+                                           problem_.x.column_stride, rows, columns);
+    problem_.y.plane(image, channel)[row * problem_.y.row_stride + column * problem_.y.column_stride] =
+        static_cast<T>(value);
+  }
+
+  pooling_problem<X, T> problem_;
+  bool channels_last_;
+  bool is_short_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+
+/// Throws argument_error for a window that cannot be.
+void check_window(std::string_view operation, const pooling_window& window);
+
+/// Enqueues the pooling. Defined for the compute type and T as X.
+template <pooling_kind Kind, class Exec, class X, class T>
+void launch_pooling(const Exec& instance, const pooling_problem<X, T>& problem);
+
+}  // namespace prumo::detail
