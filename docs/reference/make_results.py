@@ -4,7 +4,7 @@
 
 usage: make_results.py [--check] [NAME]...
 
-NAME is one of theano-2017, ece408-2019, mnist-cuda, mps; without a NAME, all of them are made. The script writes NAME.json beside
+NAME is one of theano-2017, ece408-2019, ece408-2020, mnist-cuda, mps; without a NAME, all of them are made. The script writes NAME.json beside
 the CSV files. With --check it writes nothing, and exits with 1 if a file is not what it would write.
 
 The script derives only what follows from the printed numbers, and each result says how. Everything else is null.
@@ -143,8 +143,23 @@ def theano_2017():
 
 # --- ece408-2019 ----------------------------------------------------------------------------------------------------
 ECE408 = "ECE408 project report 2019: MXNet, Fashion-MNIST, model ece408, 48 x 48 input"
-CONVOLUTIONS = ({"height": 48, "width": 48, "in_channels": 1, "out_channels": 6, "filter": 5},
-                {"height": 22, "width": 22, "in_channels": 6, "out_channels": 16, "filter": 5})
+ECE408_LACKS = ["the device's name", "whether the device was synchronised", "several runs", "a spread"]
+
+
+def course_layer(images, in_channels, side, out_channels, filter_side):
+    """The axes of prumo's own operation, so that rows meet."""
+    return {"images": images, "in_channels": in_channels, "height": side, "width": side, "out_channels": out_channels,
+            "filter_rows": filter_side, "filter_columns": filter_side}
+
+
+def course_convolution(published, layer, device, seconds):
+    """The time of one layer's convolution, which has no bias, no activation and no pooling."""
+    out = (layer["height"] - layer["filter_rows"] + 1) * (layer["width"] - layer["filter_columns"] + 1)
+    flops = 2 * layer["images"] * out * layer["out_channels"] * layer["in_channels"] * layer["filter_rows"] ** 2
+    alone = {"activation": 0, "bias": 0, "padding": 0, "pooling": 0, "round_up": 0, "stride": 1, "window": 2}
+    published = dict(published, derived=published["derived"] + ["flops, from the shapes of the layers"])
+    return make_result(published, op="convolution", shape=layer, parameters=alone, device=device, seconds=seconds,
+                       clock="wall", flops=flops)
 
 
 def ece408_2019():
@@ -152,21 +167,41 @@ def ece408_2019():
                make_device("GPU", "cuda", None, {"program": "a first CUDA kernel"})]
     results = []
     for row in rows_of("ece408_2019_inference.csv"):
-        lacks = ["the device's name", "whether the device was synchronised", "several runs", "a spread"]
-        batch = int(row["batch"])
+        images = int(row["batch"])
         figures = {"correctness": number(row["correctness"])}
-        for name, layer in zip(("op1_s", "op2_s"), CONVOLUTIONS):
-            out = (layer["height"] - layer["filter"] + 1) * (layer["width"] - layer["filter"] + 1)
-            flops = 2 * batch * out * layer["out_channels"] * layer["in_channels"] * layer["filter"] ** 2
-            published = {"source": ECE408, "lacks": lacks, "derived": ["flops, from the shapes of the layers"],
+        for name, shape in (("op1_s", (images, 1, 48, 6, 5)), ("op2_s", (images, 6, 22, 16, 5))):
+            published = {"source": ECE408, "lacks": ECE408_LACKS, "derived": [],
                          "figures": dict(figures, **{name: number(row[name])})}
-            results.append(make_result(published, op="convolution", shape=dict(layer, batch=batch), device=row["device"],
-                                       seconds=number(row[name]), clock="wall", flops=flops))
+            results.append(course_convolution(published, course_layer(*shape), row["device"], number(row[name])))
         elapsed = number(row["program_elapsed_s"])
         published = {"source": ECE408, "lacks": ["the device's name", "several runs", "a spread"], "derived": [],
                      "figures": dict(figures, program_elapsed_s=elapsed)}
-        results.append(make_result(published, kind="program", op="ece408-2019", shape={"batch": batch}, device=row["device"],
-                                   seconds=elapsed, clock="wall", no_time="the report does not print it"))
+        results.append(make_result(published, kind="program", op="ece408-2019", shape={"images": images},
+                                   device=row["device"], seconds=elapsed, clock="wall",
+                                   no_time="the report does not print it"))
+    return devices, results
+
+
+# --- ece408-2020 ----------------------------------------------------------------------------------------------------
+ECE408_2020 = "ECE408 project 2020: mini-dnn-cpp, Fashion-MNIST, 86 x 86 input"
+
+
+def ece408_2020():
+    devices = []
+    results = []
+    for row in rows_of("ece408_2020_inference.csv"):
+        if not row["op1_ms"]:
+            continue  # an accuracy alone
+        device = row["report"]
+        if all(it["id"] != device for it in devices):
+            on = "CPU" if row["device"] == "CPU" else "GPU"
+            devices.append(make_device(device, "cpu" if on == "CPU" else "cuda", None, {"ran_on": row["device"]}))
+        images = int(row["batch"])
+        figures = {"accuracy": number(row["accuracy"])}
+        for name, shape in (("op1_ms", (images, 1, 86, 4, 7)), ("op2_ms", (images, 4, 40, 16, 7))):
+            published = {"source": ECE408_2020 + ": " + row["report"], "lacks": ECE408_LACKS, "derived": [],
+                         "figures": dict(figures, **{name: number(row[name])})}
+            results.append(course_convolution(published, course_layer(*shape), device, number(row[name]) / 1000))
     return devices, results
 
 
@@ -209,7 +244,7 @@ def mps():
     return devices, results
 
 
-SETS = {"theano-2017": theano_2017, "ece408-2019": ece408_2019, "mnist-cuda": mnist_cuda, "mps": mps}
+SETS = {"theano-2017": theano_2017, "ece408-2019": ece408_2019, "ece408-2020": ece408_2020, "mnist-cuda": mnist_cuda, "mps": mps}
 
 
 def text_of(name):

@@ -100,7 +100,7 @@ struct forward_plan::step_arrays {
   const array_ref& weights;
 };
 
-forward_plan::forward_plan(description net, dtype type) : net_(std::move(net)), facts_(facts_of(net_)), type_(type) {
+forward_plan::forward_plan(const description& net, dtype type) : net_(net), facts_(facts_of(net)), type_(type) {
   if (!is_scalar_type(type)) {
     throw argument_error(std::string(operation) + ": expected the type f32, f64, f16 or bf16; got " +
                          std::string(dtype_name(type)));
@@ -222,10 +222,11 @@ void forward_plan::enqueue(context_ref ctx, const planned_step& which, const ste
              filter_options(it));
   };
   const auto pool = [&](const pooling& it) {
+    const instance_ref& instance = ctx;
     if (it.kind == pooling_kind::maximum) {
-      max_pool(ctx, arrays.x, arrays.y, window_of(it));
+      max_pool(instance, arrays.x, arrays.y, window_of(it));
     } else {
-      average_pool(ctx, arrays.x, arrays.y, window_of(it));
+      average_pool(instance, arrays.x, arrays.y, window_of(it));
     }
   };
   const auto multiply = [&](const dense& it) {

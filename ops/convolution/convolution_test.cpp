@@ -19,7 +19,6 @@ namespace prumo {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 using tests::channels_last;

@@ -78,7 +78,7 @@ void expect_largest(const X& x, const Y& y) {
 }
 
 TYPED_TEST(pooling_types, windows_that_are_no_squares_in_any_layout) {
-  for (const std::size_t width : {1, 2, 7, 8, 33}) {
+  for (const std::size_t width : {1UL, 2UL, 7UL, 8UL, 33UL}) {
     const auto rows = static_cast<std::size_t>(pooled_extent(9, 3, 2, 1, window_rounding::up));
     const auto columns =
         static_cast<std::size_t>(pooled_extent(static_cast<std::int64_t>(width), 5, 4, 2, window_rounding::up));

@@ -33,10 +33,36 @@ suite theano_2017() {
   return study;
 }
 
+/// A convolution of a course's net: square images and filters.
+struct course_layer {
+  double in_channels, side, out_channels, filter;
+};
+
+/// The convolutions that the students of ECE408 wrote, for the numbers of images that the course asks for.
+suite course(const std::string& name, std::initializer_list<course_layer> layers) {
+  suite study;
+  study.name = study.reference = name;
+  for (const course_layer& it : layers) {
+    for (const double images : {100, 1000, 10000}) {
+      study.cases.push_back({"convolution",
+                             "f32",
+                             {{"images", images},
+                              {"in_channels", it.in_channels},
+                              {"height", it.side},
+                              {"width", it.side},
+                              {"out_channels", it.out_channels},
+                              {"filter_rows", it.filter},
+                              {"filter_columns", it.filter}}});
+    }
+  }
+  return study;
+}
+
 }  // namespace
 
 std::span<const suite> suites() {
-  static const std::vector<suite> all{theano_2017()};
+  static const std::vector<suite> all{theano_2017(), course("ece408-2019", {{1, 48, 6, 5}, {6, 22, 16, 5}}),
+                                      course("ece408-2020", {{1, 86, 4, 7}, {4, 40, 16, 7}})};
   return all;
 }
 

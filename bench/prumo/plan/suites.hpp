@@ -29,7 +29,7 @@ struct suite {
   std::string name;
   std::string reference;  ///< the set of published figures (load_published_sets())
   std::vector<suite_case> cases;
-  std::vector<suite_table> tables;
+  std::vector<suite_table> tables;  ///< none: the published figures are shown as they are
 };
 
 /// All suites.

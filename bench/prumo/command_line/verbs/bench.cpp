@@ -91,7 +91,10 @@ std::string lines_below(const bench_options& options, const json& document, cons
   if (!options.suite.empty()) {
     const suite& which = find_suite(options.suite);
     const std::vector<std::string> name{which.reference};
-    lines += '\n' + suite_report(which, load_published_sets(name, worker_folders()).front(), document, style) + '\n';
+    const std::vector<published_set> published = load_published_sets(name, worker_folders());
+    lines += which.tables.empty() ? published_tables(published, document, style)
+                                  : '\n' + suite_report(which, published.front(), document, style);
+    lines += '\n';
   }
   if (!options.references.empty()) {
     lines += published_tables(load_published_sets(options.references, worker_folders()), document, style) + '\n';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // prumo bench --suite and --with: published figures beside what is measured.
+#include "plan/suites.hpp"
 #include "results/results_file.hpp"
 #include "run_program.hpp"
 
@@ -53,6 +54,17 @@ TEST(suite, is_listed_and_takes_no_operations_of_the_users) {
   EXPECT_EQ(bench({"--suite", "theano-2017", "--op", "add"}).code, 2);
 }
 
+TEST(suite, of_a_course_has_the_layers_of_its_net) {
+  const std::string name = "ece408-2020";
+  const suite& which = find_suite(name);
+  ASSERT_EQ(which.cases.size(), 6U);
+  EXPECT_EQ(which.cases.back().op, "convolution");
+  EXPECT_EQ(which.cases.back().shape.at("images"), 10000);
+  EXPECT_EQ(which.cases.back().shape.at("in_channels"), 4);
+  const program_result result = bench({"--suite", name});
+  EXPECT_THAT(result.err, HasSubstr("unknown operation 'convolution'")) << "the scripted worker has none";
+}
+
 TEST(published, rows_stand_below_the_table) {
   const program_result result = bench({"--op", "add", "--size", "2MB", "--with", "theano-2017"});
   EXPECT_EQ(result.code, 0) << result.err;
@@ -68,7 +80,8 @@ TEST(published, an_unknown_set_is_refused_before_anything_is_measured) {
   const temporary_folder folder;
   const program_result result = bench({"--with", "theano"}, "--log " + folder.file("log"));
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("unknown reference 'theano'"), HasSubstr("ece408-2019, mnist-cuda, mps")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("unknown reference 'theano'"), HasSubstr("ece408-2019, ece408-2020, mnist-cuda, mps")));
   EXPECT_EQ(read_file(folder.file("log")), "");
 }
 

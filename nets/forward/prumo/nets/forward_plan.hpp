@@ -34,7 +34,7 @@ class forward_plan {
  public:
   /// \param type of all arrays: f32, f64, f16 or bf16
   /// \throws description_error for a net that cannot be, argument_error for another type
-  forward_plan(description net, dtype type);
+  forward_plan(const description& net, dtype type);
 
   const description& net() const { return net_; }
   const net_facts& facts() const { return facts_; }
