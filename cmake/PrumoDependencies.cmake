@@ -60,6 +60,20 @@ endif()
 
 include(PrumoFindCblas)
 
+# oneDNN has the host's instructions for products of 16-bit numbers.
+set(PRUMO_HAS_ONEDNN OFF)
+if(PRUMO_ENABLE_ONEDNN)
+  find_package(dnnl 3 CONFIG QUIET)
+  if(TARGET DNNL::dnnl)
+    set(PRUMO_HAS_ONEDNN ON)
+    message(STATUS "prumo: oneDNN ${dnnl_VERSION} from ${dnnl_DIR}")
+  else()
+    message(STATUS "prumo: no oneDNN 3 found; the host's products of f16 and bf16 are the portable kernel alone "
+                   "(Debian: apt-get install libdnnl-dev)"
+    )
+  endif()
+endif()
+
 # For operations that call these libraries: what they link, and the macros that tell their sources what there is.
 set(PRUMO_BLAS_LIBRARIES "")
 set(PRUMO_BLAS_DEFINITIONS "")
@@ -69,6 +83,10 @@ if(PRUMO_HAS_CBLAS)
   if(PRUMO_CBLAS_IS_OPENBLAS)
     list(APPEND PRUMO_BLAS_DEFINITIONS PRUMO_CBLAS_IS_OPENBLAS)
   endif()
+endif()
+if(PRUMO_HAS_ONEDNN)
+  list(APPEND PRUMO_BLAS_LIBRARIES DNNL::dnnl)
+  list(APPEND PRUMO_BLAS_DEFINITIONS PRUMO_HAS_ONEDNN)
 endif()
 if(Kokkos_ENABLE_CUDA)
   list(APPEND PRUMO_BLAS_LIBRARIES CUDA::cublas CUDA::cublasLt)

@@ -13,6 +13,7 @@ option(PRUMO_NATIVE "Compile for this machine's own instruction set; switch it o
 )
 option(PRUMO_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(PRUMO_ENABLE_CBLAS "Use a CBLAS (OpenBLAS, BLIS, MKL) for the matrix product on the host" ON)
+option(PRUMO_ENABLE_ONEDNN "Use oneDNN for products of f16 and bf16 on the host" ON)
 option(PRUMO_ENABLE_ROCBLAS "Use rocBLAS for the matrix product on AMD GPUs" ON)
 option(PRUMO_ENABLE_HIPBLASLT "Use hipBLASLt, too, for the matrix product on AMD GPUs; needs rocBLAS" ON)
 option(PRUMO_LAUNCH_BY_KOKKOS "Launch kernels by Kokkos' policies on CUDA, too, as on all other devices: slower, to test that way"

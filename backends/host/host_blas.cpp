@@ -4,7 +4,7 @@
 #include <Kokkos_Macros.hpp>
 
 #if defined(PRUMO_HAS_CBLAS)
-#include <cblas.h>
+#include "blas_threads.hpp"
 #endif
 
 namespace prumo::backend {
@@ -25,14 +25,8 @@ std::vector<std::string> host_blas_warnings() {
   warnings.push_back("no CBLAS was found when prumo was built: the matrix product is the portable kernel");
 #elif defined(PRUMO_CBLAS_IS_OPENBLAS)
 #if defined(KOKKOS_ENABLE_OPENMP)
-  constexpr int sequential = 0;
-  constexpr int with_own_threads = 1;  // 2 uses OpenMP
-  if (openblas_get_parallel() == sequential) {
+  if (threading_of_blas() == blas_threading::none) {
     warnings.push_back("this OpenBLAS is sequential: the matrix product runs on one thread");
-  } else if (openblas_get_parallel() == with_own_threads) {
-    warnings.push_back(
-        "this OpenBLAS has threads of its own, which compete with OpenMP's for the cores and ignore the number of "
-        "threads of an instance: use the OpenBLAS for OpenMP instead (Debian: libopenblas-openmp-dev)");
   }
 #endif
 #if defined(__x86_64__)

@@ -10,27 +10,32 @@ namespace prumo {
 
 template <class C>
 struct sigmoid_formula {
+  static constexpr double host_nanoseconds = 0.25;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::sigmoid(x); }
 };
 
 template <class C>
 struct tanh_formula {
+  static constexpr double host_nanoseconds = 0.35;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::tanh(x); }
 };
 
 template <class C>
 struct relu_formula {
+  static constexpr double host_nanoseconds = 0;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::maximum(x, C(0)); }
 };
 
 template <class C>
 struct gelu_formula {
+  static constexpr double host_nanoseconds = 0.5;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu(x); }
 };
 
 template <class C>
 struct gelu_by_tanh_formula {
+  static constexpr double host_nanoseconds = 0.5;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu_by_tanh(x); }
 };
 

@@ -13,6 +13,7 @@ namespace prumo {
 
 template <class From, class To>
 struct cast_formula {
+  static constexpr double host_nanoseconds = 0;
   KOKKOS_FUNCTION auto operator()(compute_t<From> x) const {
     if constexpr (std::is_same_v<From, double> && sizeof(To) < sizeof(float)) {
       return detail::rounded_to_odd(x);

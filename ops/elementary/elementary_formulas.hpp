@@ -10,21 +10,25 @@ namespace prumo {
 
 template <class C>
 struct exp_formula {
+  static constexpr double host_nanoseconds = 0.2;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::exp(x); }
 };
 
 template <class C>
 struct log_formula {
+  static constexpr double host_nanoseconds = 0.3;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::log(x); }
 };
 
 template <class C>
 struct sqrt_formula {
+  static constexpr double host_nanoseconds = 0.1;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::sqrt(x); }
 };
 
 template <class C>
 struct rsqrt_formula {
+  static constexpr double host_nanoseconds = 0.2;
   KOKKOS_FUNCTION C operator()(C x) const { return prumo::rsqrt(x); }
 };
 

@@ -28,7 +28,11 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-    launch_blocks(instance, rows_label, gather_host_kernel<Word, Index>(problem, concurrency_of(instance), streaming));
+    constexpr double of_a_row = 1;
+    const host_work work =
+        host_work::streaming<Word, Word>(problem.rows * problem.columns) + host_work::repeated(problem.rows, of_a_row);
+    launch_blocks(instance, rows_label,
+                  gather_host_kernel<Word, Index>(problem, threads_for(instance, work), streaming), work);
   } else if (can_use_packs(problem)) {
     launch_teams(instance, rows_label, gather_device_kernel<Word, Index, true>(problem));
   } else {

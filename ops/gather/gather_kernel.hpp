@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace prumo::detail {
 
@@ -132,6 +133,8 @@ class gather_host_kernel {
                                                                 most_words / (problem.columns + 1) + 1);
     const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(Word));
     rows_ahead_ = std::clamp<std::int64_t>(bytes_ahead / (row_bytes + 1), 1, 16);
+    is_narrow_ = problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
+                 row_bytes <= static_cast<std::int64_t>(widest_narrow);
   }
 
   std::int64_t blocks() const {
@@ -144,6 +147,7 @@ class gather_host_kernel {
     const std::int64_t begin = block % stretches_ * stretch_;
     const std::int64_t end = std::min(problem_.columns, begin + stretch_);
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
+    if (is_narrow_ && !streaming_) return copy_narrow_rows(first, last);
     for (std::int64_t row = first; row < last; ++row) {
       if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, begin, end);
       copy_row(row, begin, end);
@@ -156,6 +160,7 @@ class gather_host_kernel {
   /// but at most a page of each row: from there on the processor sees that the row is read in order.
   static constexpr std::int64_t bytes_ahead = 16384, bytes_of_row = 4096;
   static constexpr std::int64_t line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
+  static constexpr std::size_t widest_narrow = 128;  ///< bytes of a row
 
   bool is_row(std::int64_t chosen) const { return chosen >= 0 && chosen < problem_.source_rows; }
   std::int64_t index_of(std::int64_t row) const {
@@ -171,6 +176,36 @@ class gather_host_kernel {
     end = std::min(end, begin + bytes_of_row / static_cast<std::int64_t>(sizeof(Word)));
     for (std::int64_t c = begin; c < end; c += line) __builtin_prefetch(source + c);
 #endif
+  }
+
+  /// Rows for which a call of memcpy would take longer than the copy.
+  void copy_narrow_rows(std::int64_t first, std::int64_t last) const {
+    const auto row_bytes = static_cast<std::size_t>(problem_.columns) * sizeof(Word);
+    [&]<std::size_t... Part>(std::index_sequence<Part...>) {
+      static_cast<void>(((row_bytes <= 2 * Part && (copy_narrow_rows<Part>(first, last), true)) || ...));
+    }(std::index_sequence<1, 2, 4, 8, 16, 32, widest_narrow / 2>{});
+  }
+
+  /// Rows of Part to 2 Part bytes: two copies of Part bytes each, which may overlap.
+  template <std::size_t Part>
+  void copy_narrow_rows(std::int64_t first, std::int64_t last) const {
+    const std::int64_t columns = problem_.columns;
+    const std::size_t rest = static_cast<std::size_t>(columns) * sizeof(Word) - Part;
+    for (std::int64_t row = first; row < last; ++row) {
+      if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, 0, columns);
+      const std::int64_t chosen = index_of(row);
+      if (!is_row(chosen)) {
+        copy_row(row, 0, columns);
+        continue;
+      }
+      const auto* const from = reinterpret_cast<const char*>(problem_.source + chosen * problem_.source_row_stride);
+      auto* const to = reinterpret_cast<char*>(problem_.target + row * problem_.target_row_stride);
+      char head[Part], tail[Part];
+      std::memcpy(head, from, Part);
+      std::memcpy(tail, from + rest, Part);
+      std::memcpy(to, head, Part);
+      std::memcpy(to + rest, tail, Part);
+    }
   }
 
   void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end) const {
@@ -204,6 +239,7 @@ class gather_host_kernel {
   std::int64_t stretch_ = 0;
   std::int64_t rows_per_block_ = 1;
   std::int64_t rows_ahead_ = 1;
+  bool is_narrow_ = false;
   bool streaming_;
 };
 

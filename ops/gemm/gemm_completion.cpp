@@ -122,7 +122,10 @@ void enqueue_gemm_completion(context<Exec>& ctx, const gemm_completion<R>& compl
   // A product lies row by row, and so does the C that a library wrote.
   const bool turns = completion.product == nullptr && completion.c.column_stride != 1 && completion.c.row_stride == 1;
   static const std::string label = "prumo::gemm::completion";
-  detail::launch_blocks(ctx.instance(), label, kernel_type(turns ? completion.transposed() : completion));
+  const double of_an_entry = completion.activation == activation_function::none ? 0.1 : 0.6;
+  const std::int64_t entries = completion.m * completion.n * completion.batch;
+  detail::launch_blocks(ctx.instance(), label, kernel_type(turns ? completion.transposed() : completion),
+                        detail::host_work::streaming<R>(entries) + detail::host_work::repeated(entries, of_an_entry));
 }
 
 template <class R>

@@ -141,14 +141,17 @@ TEST(gemm_dispatch, verbose_tells_the_candidates) {
   const Kokkos::View<f16**, host> a("a", 4, 4);
   const Kokkos::View<f16**, host> b("b", 4, 4);
   const Kokkos::View<f16**, host> c("c", 4, 4);
+  const std::string_view name =
+      gemm_implementation(host{}, transposition::no, transposition::no, 1, a, b, 0, c, gemm_options{});
   ASSERT_EQ(setenv("PRUMO_VERBOSE", "other,dispatch", 1), 0);
   context<host> talking;
   testing::internal::CaptureStderr();
   gemm(talking, transposition::no, transposition::no, 1, a, b, 0, c);
   gemm(talking, transposition::no, transposition::no, 0, a, b, 0, c);
   const std::string told = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(told, AllOf(HasSubstr("prumo::gemm: f16 m = 4, n = 4, k = 4, mode strict"),
-                          HasSubstr("  portable: taken\n"), HasSubstr("  scale: nothing is multiplied\n")));
+  EXPECT_THAT(told,
+              AllOf(HasSubstr("prumo::gemm: f16 m = 4, n = 4, k = 4, mode strict"),
+                    HasSubstr("  " + std::string(name) + ": taken\n"), HasSubstr("  scale: nothing is multiplied\n")));
   EXPECT_THAT(told, HasSubstr(has_cblas() ? "  cblas: the BLAS has no product for f16\n" : ""));
   ASSERT_EQ(unsetenv("PRUMO_VERBOSE"), 0);
   context<host> silent;
@@ -181,16 +184,16 @@ TEST(gemm_counts, tiles_do_not_change_the_count) {
   }
 }
 
-TEST(gemm_dispatch, only_vendors_of_devices_take_units_for_matrix_products) {
+TEST(gemm_dispatch, only_vendors_of_devices_and_onednn_take_units_for_matrix_products) {
   EXPECT_FALSE(gemm_uses_matrix_units(kind_of<space>, dtype::f16, "portable"));
   EXPECT_FALSE(gemm_uses_matrix_units(kind_of<space>, dtype::f16, "scale"));
   for (const std::string_view name : gemm_implementations(kind_of<host>, dtype::bf16)) {
-    EXPECT_FALSE(gemm_uses_matrix_units(kind_of<host>, dtype::bf16, name))
-        << name << ": no AMX and no AVX512-BF16 here";
+    EXPECT_EQ(gemm_uses_matrix_units(kind_of<host>, dtype::bf16, name), name == "onednn") << name;
   }
   for (const std::string_view name : gemm_implementations(kind_of<space>, dtype::f16)) {
     const bool is_vendor_of_a_device = !is_host_space<space> && name != "portable";
-    EXPECT_EQ(gemm_uses_matrix_units(kind_of<space>, dtype::f16, name), is_vendor_of_a_device) << name;
+    EXPECT_EQ(gemm_uses_matrix_units(kind_of<space>, dtype::f16, name), is_vendor_of_a_device || name == "onednn")
+        << name;
   }
 }
 

@@ -84,7 +84,7 @@ struct gemm_completion;
 template <class Exec, class T>
 using gemm_candidate = candidate<Exec, gemm_problem<T>, blas_form<T>>;
 
-/// The implementations that the space's own backend has, best first. host_gemm.cpp, cuda/ and hip/ define it, each for
+/// The implementations that the space's own backend has, best first. host/, cuda/ and hip/ define it, each for
 /// its spaces and every type. Where a product has an epilogue, another one may be best.
 template <class Exec, class T>
 std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool has_epilogue);

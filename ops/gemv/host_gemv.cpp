@@ -7,6 +7,7 @@
 #include <array>
 
 #if defined(PRUMO_HAS_CBLAS)
+#include "blas_threads.hpp"
 #include "cblas_integer.hpp"
 #endif
 
@@ -41,6 +42,7 @@ template <class Exec, class T>
 void run_cblas(context<Exec>& ctx, const gemv_problem<T>& problem, const blas_vector_form<T>& form) {
   if constexpr (has_product<T>) {
     const openmp_threads_scope threads(concurrency_of(ctx.instance()));
+    const calling_thread_scope scope;
     multiply(form.transposed ? CblasTrans : CblasNoTrans, form, problem);
   }
 }

@@ -21,6 +21,13 @@ const std::string& columns_label() {
   return label;
 }
 
+/// What it takes a host to multiply this number of elements of the matrix.
+template <class T>
+prumo::detail::host_work work_of(std::int64_t elements) {
+  constexpr double of_a_product = 0.1;
+  return prumo::detail::host_work::streaming<T>(elements) + prumo::detail::host_work::repeated(elements, of_a_product);
+}
+
 /// x in the compute type and without gaps: itself, or a copy at the workspace's begin.
 template <class Exec, class T>
 const compute_t<T>* vector_on_host(const Exec& instance, const gemv_problem<T>& problem, compute_t<T>* copy) {
@@ -28,7 +35,8 @@ const compute_t<T>* vector_on_host(const Exec& instance, const gemv_problem<T>& 
     if (problem.x_stride == 1) return problem.x;
   }
   static const std::string label = "prumo::gemv::vector";
-  prumo::detail::launch_blocks(instance, label, gemv_vector_kernel<T>{problem.x, problem.x_stride, problem.n, copy});
+  prumo::detail::launch_blocks(instance, label, gemv_vector_kernel<T>{problem.x, problem.x_stride, problem.n, copy},
+                               work_of<T>(problem.n));
   return copy;
 }
 
@@ -37,23 +45,25 @@ void add_parts_on_host(const Exec& instance, const gemv_problem<T>& problem, std
                        const compute_t<T>* partial) {
   if (parts == 1) return;
   static const std::string label = "prumo::gemv::parts";
-  prumo::detail::launch_blocks(instance, label, gemv_combination_kernel<T>(problem, parts, partial));
+  prumo::detail::launch_blocks(instance, label, gemv_combination_kernel<T>(problem, parts, partial),
+                               work_of<compute_t<T>>(parts * problem.m));
 }
 
 template <class Exec, class T>
 void enqueue_columns_on_host(context<Exec>& ctx, const gemv_problem<T>& problem) {
   using C = compute_t<T>;
   const auto partition = gemv_columns_partition::of(problem.m, problem.n);
+  const auto work = work_of<T>(problem.m * problem.n);
   C* partial = nullptr;
   if (partition.parts > 1) {
     partial = static_cast<C*>(ctx.workspace(static_cast<std::size_t>(partition.parts * problem.m) * sizeof(C)));
   }
   if (problem.a.row_stride == 1) {
     prumo::detail::launch_blocks(ctx.instance(), columns_label(),
-                                 gemv_columns_host_kernel<T, true>(problem, partition, partial));
+                                 gemv_columns_host_kernel<T, true>(problem, partition, partial), work);
   } else {
     prumo::detail::launch_blocks(ctx.instance(), columns_label(),
-                                 gemv_columns_host_kernel<T, false>(problem, partition, partial));
+                                 gemv_columns_host_kernel<T, false>(problem, partition, partial), work);
   }
   add_parts_on_host(ctx.instance(), problem, partition.parts, partial);
 }
@@ -69,10 +79,13 @@ void enqueue_rows_on_host(context<Exec>& ctx, const gemv_problem<T>& problem) {
       elements > 0 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(C))) : nullptr;
   const C* const x = vector_on_host(ctx.instance(), problem, memory);
   C* const partial = parts > 1 ? memory + kept : nullptr;
+  const auto work = work_of<T>(problem.m * problem.n);
   if (problem.a.column_stride == 1 || problem.n == 1) {
-    prumo::detail::launch_blocks(ctx.instance(), rows_label(), gemv_rows_host_kernel<T, true>(problem, x, partial));
+    prumo::detail::launch_blocks(ctx.instance(), rows_label(), gemv_rows_host_kernel<T, true>(problem, x, partial),
+                                 work);
   } else {
-    prumo::detail::launch_blocks(ctx.instance(), rows_label(), gemv_rows_host_kernel<T, false>(problem, x, partial));
+    prumo::detail::launch_blocks(ctx.instance(), rows_label(), gemv_rows_host_kernel<T, false>(problem, x, partial),
+                                 work);
   }
   add_parts_on_host(ctx.instance(), problem, parts, partial);
 }

@@ -10,12 +10,14 @@ namespace prumo {
 
 template <class Element>
 struct fill_formula {
+  static constexpr double host_nanoseconds = 0;
   Element value;
   KOKKOS_FUNCTION Element operator()() const { return value; }
 };
 
 template <class Element>
 struct copy_formula {
+  static constexpr double host_nanoseconds = 0;
   KOKKOS_FUNCTION Element operator()(Element x) const { return x; }
 };
 

@@ -29,6 +29,7 @@ T value_below(T value) {
 }  // namespace
 
 struct uniform_numbers {
+  static constexpr double host_nanoseconds = 0.4;
   static const std::string& label() { return uniform_label; }
 
   template <class T>
@@ -47,6 +48,7 @@ struct uniform_numbers {
 };
 
 struct normal_numbers {
+  static constexpr double host_nanoseconds = 0.8;
   static const std::string& label() { return normal_label; }
 
   template <class T>
@@ -68,7 +70,10 @@ void launch_random(const Exec& instance, const random_problem<T>& problem) {
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.target.size()) * sizeof(T);
     const bool streaming = has_streaming_stores && should_stream(footprint, 0);
-    launch_blocks(instance, Numbers::label(), random_host_kernel<T, formula_type>(problem, formula, streaming));
+    const std::int64_t count = problem.target.size();
+    constexpr double of_a_number = Numbers::host_nanoseconds * (sizeof(T) > sizeof(float) ? 2 : 1);
+    launch_blocks(instance, Numbers::label(), random_host_kernel<T, formula_type>(problem, formula, streaming),
+                  host_work::streaming<T>(count) + host_work::repeated(count, of_a_number));
   } else {
     launch_blocks(instance, Numbers::label(), random_device_kernel<T, formula_type>(problem, formula));
   }

@@ -109,12 +109,25 @@ class reduction_launcher {
  private:
   using axes_problem = axes_reduction_problem<Policy>;
 
+  /// What it takes a host to join this number of elements, `distance` apart.
+  static host_work work_of(std::int64_t elements, std::int64_t distance = 1) {
+    constexpr double of_a_position = Policy::indexed ? 0.02 * sizeof(stored) : 0;
+    constexpr double of_a_stride = 0.5;
+    return host_work::streaming<stored>(elements) +
+           host_work::repeated(elements, of_a_position + (distance == 1 ? 0 : of_a_stride));
+  }
+  /// The same of results that are combined from partial ones.
+  static host_work work_of_partial(std::int64_t results, std::int64_t segments) {
+    return host_work::streaming<accumulator>(results * segments) + host_work::repeated(results, 2);
+  }
+
   void reduce_axes_on_host(const axes_problem& problem) {
     if (problem.kept.strides[0][problem.kept.inner()] == 1) {
       const auto shares = neighbours_reduction_kernel<Policy>::shares_of(problem);
       accumulator* const partial = partial_axes_results(problem, shares.segments);
       launch_blocks(context_.instance(), labels_.axes,
-                    neighbours_reduction_kernel<Policy>(policy_, problem, shares, partial));
+                    neighbours_reduction_kernel<Policy>(policy_, problem, shares, partial),
+                    work_of(problem.kept.size() * problem.reduced.size()));
       combine_axes_on_host({policy_, problem, partial, shares.segments});
     } else {
       reduce_each_on_host(labels_.axes, problem);
@@ -125,7 +138,9 @@ class reduction_launcher {
   void reduce_each_on_host(const std::string& label, const axes_problem& problem) {
     const std::int64_t segments = axes_reduction_kernel<Policy>::segments_of(problem);
     accumulator* const partial = partial_axes_results(problem, segments);
-    launch_blocks(context_.instance(), label, axes_reduction_kernel<Policy>(policy_, problem, partial));
+    launch_blocks(context_.instance(), label, axes_reduction_kernel<Policy>(policy_, problem, partial),
+                  work_of(problem.kept.size() * problem.reduced.size(),
+                          problem.reduced.rank == 0 ? 1 : problem.reduced.strides[0][problem.reduced.inner()]));
     combine_axes_on_host({policy_, problem, partial, segments});
   }
 
@@ -135,7 +150,9 @@ class reduction_launcher {
   }
 
   void combine_axes_on_host(const axes_partial_kernel<Policy>& kernel) {
-    if (kernel.partial != nullptr) launch_blocks(context_.instance(), labels_.partial, kernel);
+    if (kernel.partial == nullptr) return;
+    launch_blocks(context_.instance(), labels_.partial, kernel,
+                  work_of_partial(kernel.problem.kept.size(), kernel.segments));
   }
 
   void reduce_axes_on_device(const axes_problem& problem, const array_ref& reduced) {
@@ -176,12 +193,14 @@ class reduction_launcher {
 
   void reduce_rows_on_host(const row_problem& problem) {
     const std::int64_t segments = reduction_segments(problem.columns);
+    const host_work work = work_of(problem.rows * problem.columns, problem.column_stride);
     if (segments == 1) {
-      launch_blocks(context_.instance(), labels_.rows, row_reduction_kernel<Policy>(policy_, problem));
+      launch_blocks(context_.instance(), labels_.rows, row_reduction_kernel<Policy>(policy_, problem), work);
       return;
     }
     accumulator* const partial = partial_results(problem.rows * segments);
-    launch_blocks(context_.instance(), labels_.segments, segment_reduction_kernel<Policy>(policy_, problem, partial));
+    launch_blocks(context_.instance(), labels_.segments, segment_reduction_kernel<Policy>(policy_, problem, partial),
+                  work);
     combine_on_host({policy_, partial, problem.rows, segments, segments, 1, problem.columns, problem.results,
                      problem.result_stride});
   }
@@ -191,14 +210,15 @@ class reduction_launcher {
     const bool whole = partition.segments == 1;
     accumulator* const partial = whole ? nullptr : partial_results(problem.rows * partition.segments);
     launch_blocks(context_.instance(), labels_.columns,
-                  column_major_reduction_kernel<Policy>(policy_, problem, partition, partial));
+                  column_major_reduction_kernel<Policy>(policy_, problem, partition, partial),
+                  work_of(problem.rows * problem.columns));
     if (whole) return;
     combine_on_host({policy_, partial, problem.rows, 1, partition.segments, problem.rows, problem.columns,
                      problem.results, problem.result_stride});
   }
 
   void combine_on_host(const partial_reduction_kernel<Policy>& kernel) {
-    launch_blocks(context_.instance(), labels_.partial, kernel);
+    launch_blocks(context_.instance(), labels_.partial, kernel, work_of_partial(kernel.rows, kernel.segments));
   }
 
   void reduce_nest_on_device(const reduction_nest<Policy>& nest, const stored* source, result* target) {

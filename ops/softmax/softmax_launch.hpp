@@ -150,17 +150,21 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   static const std::string statistics_label = softmax_label<Formula>("statistics");
   static const std::string write_label = softmax_label<Formula>("write");
   using C = compute_t<T>;
+  constexpr double of_an_element = sizeof(C) > sizeof(float) ? 0.7 : 0.3;
+  const std::int64_t elements = problem.rows * problem.columns;
+  const host_work work = host_work::streaming<T, T>(elements) + host_work::repeated(elements, of_an_element);
   const bool column_major = problem.source_row_stride == 1 && problem.source_column_stride != 1 &&
                             problem.rows * 4 >= softmax_rows_at_once<C>;
   if (problem.columns < softmax_vector_row<C> || column_major) {
-    return launch_blocks(ctx.instance(), side_by_side_label, softmax_side_by_side_kernel<T, Formula>(problem));
+    return launch_blocks(ctx.instance(), side_by_side_label, softmax_side_by_side_kernel<T, Formula>(problem), work);
   }
-  const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(T);
+  const std::size_t footprint = static_cast<std::size_t>(elements) * 2 * sizeof(T);
   const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-  const std::int64_t workers = concurrency_of(ctx.instance());
+  const std::int64_t workers = threads_for(ctx.instance(), work);
   constexpr std::int64_t rows_per_worker = 4;  // that make even shares
   if (problem.columns <= softmax_chunk || problem.rows >= workers * rows_per_worker) {
-    return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming));
+    return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming),
+                         work);
   }
   using statistics = softmax_statistics<C>;
   auto* const partial = static_cast<statistics*>(

@@ -52,7 +52,11 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, concurrency_of(instance), streaming));
+    constexpr double of_an_element = 0.06;
+    const std::int64_t elements = problem.rows * problem.columns;
+    const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element);
+    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads_for(instance, work), streaming),
+                  work);
   } else {
     launch_on_device(instance, problem);
   }

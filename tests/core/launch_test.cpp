@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What registers are limited for, as compilers count it.
+// What registers are limited for, as compilers count it, and which threads of a host run a kernel.
 
 #include <prumo/detail/launch.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
 namespace prumo {
 namespace {
+
+using detail::host_work;
 
 TEST(launch_bounds, are_wavefronts_of_a_simd_on_amd) {
   // CDNA: four SIMDs a compute unit, wavefronts of 64: 4 blocks of 256 are 16 wavefronts.
@@ -28,6 +35,78 @@ TEST(launch_bounds, are_as_they_are_elsewhere) {
 #if defined(KOKKOS_ENABLE_CUDA)
   EXPECT_TRUE((std::is_same_v<typename detail::bounds_for_compiler<Kokkos::Cuda, bounds>::type, bounds>));
 #endif
+}
+
+TEST(host_threads, are_all_or_one) {
+  // A launch on 16 threads costs 4 us and saves fifteen sixteenths of the time.
+  EXPECT_FALSE(detail::threads_pay(host_work{4000}, 16, 1.0 / 16));
+  EXPECT_TRUE(detail::threads_pay(host_work{4500}, 16, 1.0 / 16));
+  // A launch on 2 threads costs 0.8 us and saves half.
+  EXPECT_FALSE(detail::threads_pay(host_work{1400}, 2, 0.5));
+  EXPECT_TRUE(detail::threads_pay(host_work{1700}, 2, 0.5));
+  // If one of 2 threads gets three quarters, a quarter is saved.
+  EXPECT_FALSE(detail::threads_pay(host_work{1700}, 2, 0.75));
+  // One thread saves nothing.
+  EXPECT_FALSE(detail::threads_pay(host_work::unknown(), 1, 1));
+}
+
+TEST(host_threads, work_is_estimated_from_what_is_read_and_written) {
+  EXPECT_DOUBLE_EQ((host_work::streaming<float, float, float>(1000).nanoseconds), 120);
+  EXPECT_GT((host_work::streaming<f16>(1000).nanoseconds), host_work::streaming<float>(1000).nanoseconds);
+  // A word of 16 bits is moved and not converted.
+  EXPECT_DOUBLE_EQ(host_work::streaming<std::uint16_t>(1000).nanoseconds, 20);
+  EXPECT_DOUBLE_EQ((host_work{1} + host_work::repeated(10, 0.5)).nanoseconds, 6);
+}
+
+using host = Kokkos::DefaultHostExecutionSpace;
+
+/// Notes which thread ran each block.
+struct noting_kernel {
+  std::vector<std::thread::id>* threads;
+  std::vector<int>* visits;
+
+  std::int64_t blocks() const { return static_cast<std::int64_t>(threads->size()); }
+  void operator()(std::int64_t block) const {
+    (*threads)[static_cast<std::size_t>(block)] = std::this_thread::get_id();
+    ++(*visits)[static_cast<std::size_t>(block)];
+  }
+};
+
+struct noted_run {
+  std::vector<std::thread::id> threads;
+  std::vector<int> visits;
+
+  noted_run(const host& instance, std::size_t blocks, const host_work& work) : threads(blocks), visits(blocks) {
+    detail::launch_blocks(instance, "noting", noting_kernel{&threads, &visits}, work);
+  }
+  bool is_all_on_the_calling_thread() const {
+    return std::ranges::all_of(threads, [](std::thread::id id) { return id == std::this_thread::get_id(); });
+  }
+};
+
+TEST(host_threads, small_work_stays_on_the_calling_thread) {
+  const host instance;
+  for (const std::size_t blocks : {1, 7, 1000}) {
+    const noted_run run(instance, blocks, host_work{100});
+    EXPECT_TRUE(run.is_all_on_the_calling_thread()) << blocks;
+    EXPECT_EQ(run.visits, std::vector<int>(blocks, 1));
+  }
+  EXPECT_TRUE(noted_run(instance, 1, host_work::unknown()).is_all_on_the_calling_thread());
+}
+
+TEST(host_threads, share_large_work_evenly) {
+  const host instance;
+  const auto threads = static_cast<std::size_t>(concurrency_of(instance));
+  for (const std::size_t blocks : {std::size_t{2}, std::size_t{7}, std::size_t{1000}, threads, 3 * threads + 1}) {
+    const noted_run run(instance, blocks, host_work::unknown());
+    EXPECT_EQ(run.visits, std::vector<int>(blocks, 1)) << blocks;
+    EXPECT_EQ(run.is_all_on_the_calling_thread(), threads == 1 || blocks == 1) << blocks;
+  }
+  // Shares differ by one block at most, and follow each other.
+  const detail::share_of_blocks<noting_kernel, std::int64_t> shares{nullptr, 11, 4};
+  std::vector<std::int64_t> begins;
+  for (std::int64_t thread = 0; thread <= 4; ++thread) begins.push_back(shares.first_of(thread));
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 3, 6, 9, 11}));
 }
 
 }  // namespace

@@ -145,6 +145,26 @@ void launch_contiguous_device_kernel(const Exec& instance, const std::string& la
   launch.template operator()<1, 256>();
 }
 
+/// What a formula takes a host for an element of f32, in nanoseconds: Formula::host_nanoseconds, or 1 of formulas that
+/// do not tell, which may call anything.
+template <class Formula>
+inline constexpr double formula_nanoseconds = 1;
+template <class Formula>
+  requires requires { Formula::host_nanoseconds; }
+inline constexpr double formula_nanoseconds<Formula> = Formula::host_nanoseconds;
+
+/// What a formula takes a host for this number of elements, with what is read and written.
+template <class Formula, class Out, class... In>
+constexpr host_work elementwise_work(std::int64_t elements) {
+  constexpr bool is_wide = std::max({output_pointers<Out>::widest, sizeof(In)...}) > sizeof(float);
+  constexpr double lanes_lost = is_wide ? 3 : 1;  // half of the lanes, and longer polynomials
+  const host_work outputs = [&]<std::size_t... O>(std::index_sequence<O...>) {
+    return host_work::streaming<typename output_pointers<Out>::template type<O>...>(elements);
+  }(each_output<Out>{});
+  return outputs + host_work::streaming<In...>(elements) +
+         host_work::repeated(elements, lanes_lost * formula_nanoseconds<Formula>);
+}
+
 /// Chooses the kernel and enqueues outputs = formula(inputs...), for inputs that broadcast to the outputs. The arrays
 /// are the outputs, whose types are `Out`, and the inputs, whose types are `In`; where a word stands for a number, of
 /// the same size.
@@ -160,13 +180,18 @@ void launch_elementwise(const Exec& instance, const std::string& label, const Fo
   const auto to = outputs::of(arrays);
   const auto from = input_pointers<In...>::of(arrays + outputs::count);
   if (!nest.contiguous()) {
-    launch_strided_kernel(instance, label, formula, to, from, nest);
+    constexpr double of_a_stride = 0.6;
+    const host_work work =
+        elementwise_work<Formula, Out, In...>(nest.size()) + host_work::repeated(nest.size(), of_a_stride);
+    launch_strided_kernel(instance, label, formula, to, from, nest, work);
   } else if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
     const bool streaming = has_streaming_stores && should_stream(footprint, working_set);
+    const host_work work = elementwise_work<Formula, Out, In...>(nest.size());
     launch_blocks(instance, label,
-                  contiguous_host_kernel<Formula, Out, In...>(formula, to, from, nest.size(), concurrency_of(instance),
-                                                              streaming));
+                  contiguous_host_kernel<Formula, Out, In...>(formula, to, from, nest.size(),
+                                                              threads_for(instance, work), streaming),
+                  work);
   } else {
     constexpr std::int64_t most = contiguous_device_kernel<1, 256, Formula, Out, In...>::most_elements;
     for (std::int64_t begin = 0; begin < nest.size(); begin += most) {

@@ -276,22 +276,23 @@ bool in_packs(int elements, const output_pointers<Out>& to, const input_pointers
   return true;
 }
 
-/// Enqueues the kernels of arrays that do not lie in one run each.
+/// Enqueues the kernels of arrays that do not lie in one run each. `work` is what all of it takes a host.
 template <class Exec, class Formula, class Out, class... In, int Count>
 void launch_strided_kernel(const Exec& instance, const std::string& label, const Formula& formula,
                            const output_pointers<Out>& to, const input_pointers<In...>& inputs,
-                           const loop_nest<Count>& nest) {
+                           const loop_nest<Count>& nest, [[maybe_unused]] const host_work& work) {
   constexpr int output_count = static_cast<int>(output_pointers<Out>::count);
   if constexpr (is_host_space<Exec>) {
     using kernel = strided_host_kernel<Formula, Out, In...>;
     if constexpr (kernel::capacity == max_rank) {
-      launch_blocks(instance, label, kernel(formula, to, inputs, nest));
+      launch_blocks(instance, label, kernel(formula, to, inputs, nest), work);
     } else {
       for_each_part(nest, kernel::capacity, std::numeric_limits<std::int64_t>::max(),
                     [&](const loop_nest<Count>& part, const c_array<std::int64_t, Count>& offsets) {
                       launch_blocks(instance, label,
                                     kernel(formula, to.moved(offsets), inputs.moved(offsets + output_count),
-                                           part.template with_capacity<kernel::capacity>()));
+                                           part.template with_capacity<kernel::capacity>()),
+                                    work);
                     });
     }
   } else {

@@ -13,6 +13,7 @@
 /// What users of Kokkos rely on still holds: the order of the instance's stream, capture of the stream in a graph, and
 /// labels for Kokkos' tools.
 
+#include <prumo/detail/device/announced_kernel.hpp>
 #include <prumo/detail/device/cuda_error.hpp>
 #include <prumo/detail/device/current_device.hpp>
 #include <prumo/detail/instruction_set.hpp>
@@ -73,24 +74,6 @@ class launch_overlap {
  private:
   enum class answer : signed char { unknown, no, yes };
   std::array<std::atomic<answer>, 64> answers_{};
-};
-
-/// Announces a kernel to Kokkos' tools, as Kokkos::parallel_for does.
-class announced_kernel {
- public:
-  announced_kernel(const Kokkos::Cuda& instance, const std::string& label)
-      : announced_(Kokkos::Tools::profileLibraryLoaded()) {
-    if (announced_) Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(instance), &number_);
-  }
-  ~announced_kernel() {
-    if (announced_) Kokkos::Tools::endParallelFor(number_);
-  }
-  announced_kernel(const announced_kernel&) = delete;
-  announced_kernel& operator=(const announced_kernel&) = delete;
-
- private:
-  bool announced_;
-  std::uint64_t number_ = 0;
 };
 
 /// The blocks of a launch, and the threads and bytes of shared memory of each block.

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products by oneDNN beside those of the portable kernel. All entries are small integers, so sums are exact in f32, and
+// both round the same number once: the results have the same bits.
+
+#include "message_of.hpp"
+#include <prumo/gemm.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prumo {
+namespace {
+
+using host = Kokkos::DefaultHostExecutionSpace;
+
+constexpr space_kind space = detail::space_kind_of<host>::value;
+
+/// Three-dimensional arrays of integers from -3 to 3.
+template <class T>
+class integers {
+ public:
+  integers(std::int64_t batch, std::int64_t rows, std::int64_t columns, std::uint64_t seed)
+      : extents_{batch, rows, columns}, values_(static_cast<std::size_t>(batch * rows * columns)) {
+    std::uint64_t state = seed;
+    for (T& value : values_) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      value = static_cast<T>(static_cast<float>(static_cast<int>((state >> 33) % 7) - 3));
+    }
+  }
+
+  array_ref matrices() { return {values_.data(), dtype_of<T>(), {extents_[0], extents_[1], extents_[2]}}; }
+  array_ref vector() { return {values_.data(), dtype_of<T>(), {extents_[2]}}; }
+  bool operator==(const integers& other) const {
+    return std::ranges::equal(values_, other.values_,
+                              [](T x, T y) { return static_cast<float>(x) == static_cast<float>(y); });
+  }
+
+ private:
+  std::int64_t extents_[3];
+  std::vector<T> values_;
+};
+
+template <class T>
+class onednn_product : public testing::Test {
+ public:
+  void SetUp() override {
+    integers<T> one(1, 1, 1, 1), result(1, 1, 1, 2);
+    try {
+      multiply("onednn", {}, one, one, result);
+    } catch (const unsupported_error& refusal) {
+      GTEST_SKIP() << refusal.what();
+    }
+  }
+
+ protected:
+  struct choice {
+    bool trans_a = false, trans_b = false;
+    double alpha = 1, beta = 0;
+    gemm_options options = {};
+  };
+
+  void multiply(std::string_view implementation, choice what, integers<T>& a, integers<T>& b, integers<T>& c) {
+    what.options.implementation = implementation;
+    const auto transposed = [](bool is) { return is ? transposition::yes : transposition::no; };
+    gemm(ctx, transposed(what.trans_a), transposed(what.trans_b), what.alpha, a.matrices(), b.matrices(), what.beta,
+         c.matrices(), what.options);
+    ctx.fence();
+  }
+
+  void expect_same(const choice& what, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+    integers<T> a(batch, what.trans_a ? k : m, what.trans_a ? m : k, 1);
+    integers<T> b(batch, what.trans_b ? n : k, what.trans_b ? k : n, 2);
+    integers<T> found(batch, m, n, 3), expected(batch, m, n, 3);
+    multiply("onednn", what, a, b, found);
+    multiply("portable", what, a, b, expected);
+    EXPECT_TRUE(found == expected) << batch << " x " << m << " x " << n << " x " << k << ", alpha " << what.alpha
+                                   << ", beta " << what.beta << ", transposed " << what.trans_a << what.trans_b;
+  }
+
+  context<host> ctx;
+};
+
+using narrow_types = testing::Types<f16, bf16>;
+TYPED_TEST_SUITE(onednn_product, narrow_types, );
+
+TYPED_TEST(onednn_product, shapes_transposes_and_factors) {
+  for (const auto& [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{
+           {1, 1, 1, 1}, {1, 1, 40, 17}, {1, 40, 1, 17}, {1, 33, 65, 7}, {1, 64, 64, 64}, {5, 9, 31, 12}}) {
+    for (const bool trans_a : {false, true}) {
+      for (const bool trans_b : {false, true}) {
+        this->expect_same({trans_a, trans_b}, batch, m, n, k);
+        this->expect_same({trans_a, trans_b, 0.5, 2}, batch, m, n, k);
+      }
+    }
+  }
+}
+
+TYPED_TEST(onednn_product, a_bias_is_added_before_the_sum_is_rounded) {
+  using T = TypeParam;
+  integers<T> of_columns(1, 1, 31, 4), of_rows(1, 1, 9, 5);
+  const array_ref across = of_columns.vector(), down = of_rows.vector();
+  for (const std::int64_t batch : {1, 3}) {
+    for (const double beta : {0.0, 1.0}) {
+      this->expect_same({.beta = beta, .options = {.column_bias = across}}, batch, 9, 31, 40);
+      this->expect_same({.beta = beta, .options = {.row_bias = down}}, batch, 9, 31, 40);
+      this->expect_same({.beta = beta, .options = {.activation = activation_function::relu, .column_bias = across}},
+                        batch, 9, 31, 40);
+    }
+  }
+}
+
+TYPED_TEST(onednn_product, more_products_than_a_context_keeps) {
+  for (int round = 0; round < 2; ++round) {
+    for (std::int64_t k = 1; k <= 70; ++k) this->expect_same({}, 1, 3, 4, k);
+  }
+}
+
+TYPED_TEST(onednn_product, a_workspace_that_is_too_small) {
+  using T = TypeParam;
+  integers<T> a(1, 40, 40, 1), b(1, 40, 40, 2), c(1, 40, 40, 3);
+  alignas(256) std::byte few[256];
+  this->ctx.adopt_workspace(few, sizeof(few));
+  const auto message = tests::message_of<memory_error>(
+      [&] { this->multiply("onednn", {.options = {.activation = activation_function::tanh}}, a, b, c); });
+  EXPECT_THAT(message, testing::HasSubstr("the adopted workspace has 256 bytes"));
+}
+
+TEST(onednn, is_there_for_16_bits_only) {
+  const auto has = [](dtype type) {
+    return std::ranges::count(gemm_implementations(space, type), std::string_view("onednn"));
+  };
+  EXPECT_EQ(has(dtype::f16), 1);
+  EXPECT_EQ(has(dtype::bf16), 1);
+  EXPECT_EQ(has(dtype::f32), 0);
+  EXPECT_EQ(has(dtype::f64), 0);
+}
+
+}  // namespace
+}  // namespace prumo
