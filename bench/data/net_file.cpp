@@ -158,14 +158,14 @@ description read_description(const json& document, std::string_view name) {
   return net;
 }
 
-json number_or_pair(extent2 value) {
+ordered_json number_or_pair(extent2 value) {
   if (value.height == value.width) return value.height;
-  return json::array({value.height, value.width});
+  return ordered_json::array({value.height, value.width});
 }
 
 /// Writes what differs from the default.
 struct layer_writer {
-  json& out;
+  ordered_json& out;
 
   void put(const char* key, extent2 value, extent2 otherwise) const {
     if (value != otherwise) out[key] = number_or_pair(value);
@@ -230,13 +230,13 @@ net read_net(const std::string& name_or_path) {
 
 std::string net_text(const description& net) {
   // A layer a line reads better than a number a line.
-  json head{{"schema", format}, {"name", net.name}};
-  json input{{"channels", net.input.channels}, {"height", net.input.height}, {"width", net.input.width}};
+  const ordered_json head{{"schema", format}, {"name", net.name}};
+  const ordered_json input{{"channels", net.input.channels}, {"height", net.input.height}, {"width", net.input.width}};
   std::string text = "{\n  \"schema\": " + head["schema"].dump() +
-                     ",\n  \"name\": " + head["name"].dump(-1, ' ', false, json::error_handler_t::replace) +
+                     ",\n  \"name\": " + head["name"].dump(-1, ' ', false, ordered_json::error_handler_t::replace) +
                      ",\n  \"input\": " + input.dump() + ",\n  \"layers\": [";
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
-    json out{{"type", kind_of(net.layers[i])}};
+    ordered_json out{{"type", kind_of(net.layers[i])}};
     std::visit(layer_writer{out}, net.layers[i]);
     text += (i > 0 ? ",\n    " : "\n    ") + out.dump();
   }

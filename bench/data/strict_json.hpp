@@ -8,7 +8,10 @@
 
 namespace prumo::data {
 
-using json = nlohmann::ordered_json;
+using json = nlohmann::json;
+
+/// For what is written: keys keep their order. Reading so would take a time that grows with the square of their number.
+using ordered_json = nlohmann::ordered_json;
 
 /// Parses JSON in which no object names a key twice: readers would not agree on which of the two counts.
 /// \throws bench::file_error that names the file and the line

@@ -21,9 +21,11 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
 
-std::string verbs_list(std::string_view indent) {
+std::string list_of(std::span<const verb* const> verbs, std::string_view indent) {
+  std::size_t width = 10;
+  for (const verb* it : verbs) width = std::max(width, it->name.size());
   std::string list;
-  for (const verb* it : verbs()) list += fmt::format("{}{:<10} {}\n", indent, it->name, it->summary);
+  for (const verb* it : verbs) list += fmt::format("{}{:<{}} {}\n", indent, it->name, width, it->summary);
   return list;
 }
 
@@ -33,18 +35,27 @@ std::string program_help() {
       "devices "
       "can do.\n\n{}\n`prumo VERB --help` shows options and examples. `prumo --version` prints the "
       "version.\nBegin with: prumo bench --quick\n",
-      verbs_list("  prumo "));
+      list_of(verbs(), "  prumo "));
 }
 
-const verb& find_verb(const std::string& name) {
+/// The verb of this name, with what stands in front of it: `data ` for an action of `data`.
+const verb& find_verb(std::span<const verb* const> among, std::string_view before, const std::string& name) {
   std::vector<std::string> names;
-  for (const verb* it : verbs()) {
-    if (it->name == name) return *it;
-    names.emplace_back(it->name);
+  for (const verb* it : among) {
+    names.emplace_back(it->name.substr(before.size()));
+    if (names.back() == name) return *it;
   }
-  refuse(fmt::format("{} `prumo --help` explains them.",
-                     unknown_name_message(name.starts_with("-") ? "option" : "verb", name, names)));
+  const char* kind = name.starts_with("-") ? "option" : before.empty() ? "verb" : "action";
+  refuse(fmt::format("{} `prumo {}--help` explains them.", unknown_name_message(kind, name, names), before));
 }
+
+/// What a verb says that has actions and no options of its own.
+std::string actions_help(const verb& which) {
+  return fmt::format("{}\n{}\n{}\n", paragraph(which.description, {}), list_of(which.actions, "  prumo "),
+                     which.examples);
+}
+
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h" || word == "help"; }
 
 /// Names the word that CLI11 could not place, and the option that was meant.
 std::string explain_extras(const CLI::App& app, std::string_view verb) {
@@ -78,18 +89,22 @@ requested_command read_command_line(std::span<const std::string> words) {
   const std::string name = words.size() > 1 ? words[1] : std::string("--help");
   const auto answer = [](std::string text) { return requested_command{nullptr, std::move(text)}; };
   if (name == "--version" || name == "-V") return answer(fmt::format("prumo {}\n", program_version()));
-  if (name == "--list") return answer(verbs_list(""));
-  if (name == "--help" || name == "-h" || name == "help") return answer(program_help());
-  const verb& chosen = find_verb(name);
+  if (name == "--list") return answer(list_of(verbs(), ""));
+  if (asks_for_help(name)) return answer(program_help());
+  const verb& first = find_verb(verbs(), "", name);
+  const std::string action = words.size() > 2 ? words[2] : "--help";
+  if (!first.actions.empty() && asks_for_help(action)) return answer(actions_help(first));
+  const verb& chosen = first.actions.empty() ? first : find_verb(first.actions, name + " ", action);
+  const std::string full_name(chosen.name);
 
-  CLI::App app(paragraph(chosen.description, {}), "prumo " + name);
+  CLI::App app(paragraph(chosen.description, {}), "prumo " + full_name);
   std::unique_ptr<verb_call> call = chosen.call();
   app.group("");
   call->add_options(app);
   app.footer(std::string(chosen.examples));
   app.get_formatter()->column_width(34);
   keep_line_breaks(*app.get_formatter());
-  std::vector<std::string> rest(words.begin() + 2, words.end());
+  std::vector<std::string> rest(words.begin() + (first.actions.empty() ? 2 : 3), words.end());
   for (const std::string& word : rest) {
     if (word.starts_with("--") && word.size() > 2 && word.find('=') == word.size() - 1) {
       refuse(fmt::format("'{}' has an empty value; is a shell variable not set?", word));
@@ -101,9 +116,9 @@ requested_command read_command_line(std::span<const std::string> words) {
   } catch (const CLI::CallForHelp&) {
     return answer(app.help());
   } catch (const CLI::ExtrasError&) {
-    refuse(explain_extras(app, name));
+    refuse(explain_extras(app, full_name));
   } catch (const CLI::ParseError& error) {
-    refuse(fmt::format("{}; `prumo {} --help` explains the options", error.what(), name));
+    refuse(fmt::format("{}; `prumo {} --help` explains the options", error.what(), full_name));
   }
   return {std::move(call), {}};
 }

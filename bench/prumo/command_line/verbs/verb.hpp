@@ -28,10 +28,13 @@ class verb_call {
 /// A verb and what its help says.
 struct verb {
   std::string_view name;
-  std::string_view summary;      ///< a line in `prumo --help`
-  std::string_view description;  ///< the first lines of its own help
-  std::string_view examples;     ///< the last ones, with the exit codes
-  std::unique_ptr<verb_call> (*call)();
+  std::string_view summary;              ///< a line in `prumo --help`
+  std::string_view description;          ///< the first lines of its own help
+  std::string_view examples;             ///< the last ones, with the exit codes
+  std::unique_ptr<verb_call> (*call)();  ///< null for a verb that has actions
+
+  /// What `prumo VERB ACTION` can do: verbs of their own, whose names begin with this one's.
+  std::span<const verb* const> actions{};
 };
 
 /// `prumo bench`: measures a plan, writes the results file, prints the table.
@@ -44,6 +47,12 @@ extern const verb devices_verb;
 extern const verb crossover_verb;
 /// `prumo roofline`: measured ceilings and theoretical peaks, with the operations of results files below them.
 extern const verb roofline_verb;
+
+/// `prumo data`: makes, shows and resizes images and labels.
+extern const verb data_verb;
+extern const verb data_generate_verb;
+extern const verb data_info_verb;
+extern const verb data_resize_verb;
 
 /// All verbs, in the order of `prumo --help`.
 [[nodiscard]] std::span<const verb* const> verbs();

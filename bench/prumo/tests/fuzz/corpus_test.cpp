@@ -41,7 +41,9 @@ TEST_P(corpus, is_read_or_refused) {
 INSTANTIATE_TEST_SUITE_P(fuzz, corpus,
                          ::testing::Values(target{"results", results}, target{"foreign_formats", foreign_formats},
                                            target{"protocol", protocol}, target{"units", units},
-                                           target{"command_line", command_line}),
+                                           target{"command_line", command_line}, target{"idx", idx},
+                                           target{"gzip", gzip}, target{"safetensors", safetensors},
+                                           target{"net", net}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

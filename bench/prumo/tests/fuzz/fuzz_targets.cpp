@@ -10,6 +10,7 @@
 #include "reports/bench_table.hpp"
 #include "reports/device_table.hpp"
 #include "reports/roofline_report.hpp"
+#include "require.hpp"
 #include "results/csv.hpp"
 #include "results/results_file.hpp"
 #include "terminal/shell_words.hpp"
@@ -22,8 +23,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,17 +31,6 @@ namespace prumo::bench::fuzz {
 namespace {
 
 using nlohmann::json;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
-
-/// What is printed must not talk to the terminal.
-void require_harmless(const std::string& text) {
-  require(sanitize(text, "\r\n") == text, "text for the terminal holds control characters");
-}
 
 /// Calls `read`; refusals are fine, as long as their messages are.
 template <class Read>

@@ -24,4 +24,16 @@ void units(std::string_view text);
 /// The words of a command line, a line each.
 void command_line(std::string_view text);
 
+/// A file of images or labels. The first byte chooses which.
+void idx(std::string_view bytes);
+
+/// The same, compressed: what does not begin like gzip gets its first bytes.
+void gzip(std::string_view bytes);
+
+/// A file of weights.
+void safetensors(std::string_view bytes);
+
+/// A net's file.
+void net(std::string_view text);
+
 }  // namespace prumo::bench::fuzz
