@@ -8,7 +8,7 @@ set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
 # The components that find_package(prumo COMPONENTS ...) can name; each is a target prumo::NAME. Builds without programs lack
 # the last three.
 set(PRUMO_COMPONENTS core backends ops prumo machine cases)
-set(_prumo_libraries prumo_core prumo_backends prumo_ops prumo_prumo prumo_machine prumo_cases)
+set(_prumo_libraries prumo_core prumo_kernel_flags prumo_backends prumo_ops prumo_prumo prumo_machine prumo_cases)
 if(TARGET prumo_worker)
   list(APPEND PRUMO_COMPONENTS protocol serving worker)
   list(APPEND _prumo_libraries prumo_protocol prumo_serving prumo_worker)

@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// The mathematical functions that kernels call, for `float`, `double` and their counted twins. On the host they have
-/// neither branches nor calls, so that compilers vectorise loops over them. On a device exp, log, tanh and the square
-/// roots are the device's own, and so are the exponential and the reciprocal in gelu of float.
+/// The mathematical functions that kernels call, for `float`, `double`, their counted twins and, on hosts, vectors. On
+/// the host they have neither branches nor calls, so that compilers vectorise loops over them, too. On a device exp,
+/// log, tanh and the square roots are the device's own, and so are the exponential and the reciprocal in gelu of float.
 ///
 /// The largest errors on the host, in units in the last place: exp 1, log 1, sqrt 0.5, rsqrt 1.5, tanh 2, sigmoid 3.
 /// The error of gelu is at most 2 epsilon |x|. These hold over the whole range, with subnormal arguments and results.
@@ -69,13 +69,6 @@ KOKKOS_FORCEINLINE_FUNCTION T tanh(T x) {
   KOKKOS_IF_ON_DEVICE((return Kokkos::tanh(x);))
 }
 
-/// |x|.
-template <class T>
-  requires std::is_floating_point_v<T>
-KOKKOS_FORCEINLINE_FUNCTION T abs(T x) {
-  return Kokkos::fabs(x);
-}
-
 /// The square root, correctly rounded. It is -0 for -0, and NaN for negative numbers.
 template <class T>
   requires std::is_floating_point_v<T>
@@ -90,6 +83,33 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T rsqrt(T x) {
   KOKKOS_IF_ON_HOST((return T(1) / Kokkos::sqrt(x);))
   KOKKOS_IF_ON_DEVICE((return Kokkos::rsqrt(x);))
+}
+
+// The same of vectors, on hosts.
+
+template <class T>
+[[gnu::always_inline]] inline simd<T> maximum(simd<T> a, simd<T> b) {
+  return prumo::select(a == a, greater_or_second(a, b), a);  // NOLINT(misc-redundant-expression)
+}
+template <class T>
+[[gnu::always_inline]] inline simd<T> minimum(simd<T> a, simd<T> b) {
+  return prumo::select(a == a, lesser_or_second(a, b), a);  // NOLINT(misc-redundant-expression)
+}
+template <class T>
+[[gnu::always_inline]] inline simd<T> exp(simd<T> x) {
+  return detail::exp_on_host(x);
+}
+template <class T>
+[[gnu::always_inline]] inline simd<T> log(simd<T> x) {
+  return detail::log_on_host(x);
+}
+template <class T>
+[[gnu::always_inline]] inline simd<T> tanh(simd<T> x) {
+  return detail::tanh_on_host(x);
+}
+template <class T>
+[[gnu::always_inline]] inline simd<T> rsqrt(simd<T> x) {
+  return T(1) / prumo::sqrt(x);
 }
 
 template <class T>
@@ -137,10 +157,14 @@ namespace detail {
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C exp_of_nonpositive(C x) {
-  if constexpr (std::is_floating_point_v<C>) {
-    KOKKOS_IF_ON_HOST((return exp_of_nonpositive_on_host(x);))
+  if constexpr (is_simd<C>) {
+    return exp_of_nonpositive_on_host(x);
+  } else {
+    if constexpr (std::is_floating_point_v<C>) {
+      KOKKOS_IF_ON_HOST((return exp_of_nonpositive_on_host(x);))
+    }
+    return prumo::exp(x);
   }
-  return prumo::exp(x);
 }
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -157,10 +181,11 @@ KOKKOS_FORCEINLINE_FUNCTION float quick_quotient(float a, float b, float rest) {
 #endif
 
 /// a / b for 1 <= b and a <= b: rounded correctly on the host, within a unit in the last place on a device.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V quick_quotient(V a, V b) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<V, float>) {
     const float inverse = approximate_reciprocal(b);
     const float quotient = a * inverse;
     return prumo::fma(prumo::fma(-b, quotient, a), inverse, quotient);
@@ -175,46 +200,55 @@ KOKKOS_FORCEINLINE_FUNCTION T quick_quotient(T a, T b) {
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION C sigmoid(C x) {
-  if constexpr (std::is_floating_point_v<C>) {
-    KOKKOS_IF_ON_HOST((return detail::sigmoid_on_host(x);))
-  }
-  const C decay = prumo::exp(-prumo::abs(x));
-  const C numerator = x < C(0) ? decay : C(1);
-  const C denominator = C(1) + decay;
+  if constexpr (detail::is_simd<C>) {
+    return detail::sigmoid_on_host(x);
+  } else {
+    if constexpr (std::is_floating_point_v<C>) {
+      KOKKOS_IF_ON_HOST((return detail::sigmoid_on_host(x);))
+    }
+    const C decay = prumo::exp(-prumo::abs(x));
+    const C numerator = x < C(0) ? decay : C(1);
+    const C denominator = C(1) + decay;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  // An exponential of two units in the last place leaves no room for the rounding of 1 + decay.
-  if constexpr (std::is_same_v<C, float>) {
-    return detail::quick_quotient(numerator, denominator, decay - (denominator - C(1)));
-  }
+    // An exponential of two units in the last place leaves no room for the rounding of 1 + decay.
+    if constexpr (std::is_same_v<C, float>) {
+      return detail::quick_quotient(numerator, denominator, decay - (denominator - C(1)));
+    }
 #endif
-  return numerator / denominator;
+    return numerator / denominator;
+  }
 }
 
 namespace detail {
 
 /// |x| or `largest`, whichever is smaller; `largest` for NaN.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T bounded_magnitude(T x, T largest) {
-  const T magnitude = Kokkos::fabs(x);
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V bounded_magnitude(V x, V largest) {
+  const V magnitude = prumo::abs(x);
   KOKKOS_IF_ON_HOST((return smaller_magnitude(magnitude, largest);))
-  KOKKOS_IF_ON_DEVICE((return magnitude < largest ? magnitude : largest;))
+  KOKKOS_IF_ON_DEVICE((return prumo::select(magnitude < largest, magnitude, largest);))
 }
 
 /// x, or -0 if x is negative. A sum with -0 keeps the sign of the other term, even if that is a zero.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T positive_part(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V positive_part(V x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (std::is_same_v<T, float>) return maximum_or_nan(x, -0.0f);
+  if constexpr (std::is_same_v<V, float>) return maximum_or_nan(x, -0.0f);
 #endif
-  return x < T(-0.0) ? T(-0.0) : x;
+  using T = plain_scalar_t<V>;
+  return not_below(x, T(-0.0));
 }
 
 /// head - exp(-y^2/2) smooth for 0 <= y <= normal_tail<T>::largest and a smooth that is not negative.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, V smooth) {
+  using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<V, float>) {
     // If the tail is small, y^2/2 is large, and exp would multiply its rounding error. So y^2/2 is held in two numbers.
     const T half = T(-0.5) * y;
     const T exponent = half * y;
@@ -230,12 +264,12 @@ KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
   // 2^n is scaled up so that it is a normal number for every y, and the product is scaled down again at the end.
   constexpr auto series = with_argument_times(0.5, exp_series<T>{});
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
-  const T shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, magic);
-  const T n = shifted - magic;
-  T twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
-  twice_r = prumo::fma(n, T(-2) * constants::ln2_low, twice_r);
-  const T tail = polynomial(series.coefficients, twice_r) * (smooth * power_of_two(shifted));
-  return prumo::fma(-tail, constants::from_shifted, head);
+  const V shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, V(magic));
+  const V n = shifted - magic;
+  V twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
+  twice_r = prumo::fma(n, V(T(-2) * constants::ln2_low), twice_r);
+  const V tail = polynomial(series.coefficients, twice_r) * (smooth * power_of_two(shifted));
+  return prumo::fma(-tail, V(constants::from_shifted), head);
 }
 
 }  // namespace detail
@@ -245,16 +279,17 @@ KOKKOS_FORCEINLINE_FUNCTION T less_normal_tail(T head, T y, T smooth) {
 ///
 /// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), which maps all y to [0, 1). Shepherd and Laframboise
 /// (Math. Comp. 36, 1981) compute erfc in this way. S is smooth and varies little, so it can be a polynomial.
-template <class T>
-  requires std::is_floating_point_v<T>
-KOKKOS_FORCEINLINE_FUNCTION T gelu(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <detail::real V>
+KOKKOS_FORCEINLINE_FUNCTION V gelu(V x) {
+  using T = plain_scalar_t<V>;
   constexpr detail::normal_tail<T> tail;
   // S is a polynomial in t, and t is a quarter of the quotient below.
   constexpr auto of_quotient = detail::with_argument_times(0.25, tail);
   // From tail.largest on, and also for NaN, the product underflows to zero.
-  const T y = detail::bounded_magnitude(x, tail.largest);
-  const T quotient = detail::quick_quotient(y, prumo::fma(y, T(0.25), T(1)));
-  const T smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
+  const V y = detail::bounded_magnitude(x, V(tail.largest));
+  const V quotient = detail::quick_quotient(y, prumo::fma(y, V(T(0.25)), V(1)));
+  const V smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
   return detail::less_normal_tail(detail::positive_part(x), y, smooth);
 }
 

@@ -111,6 +111,23 @@ void transform_views(const Space& space, const Formula& formula, const Views& vi
 ///     };
 ///     prumo::transform(ctx, momentum_step{0.1f, 0.9f}, weight, gradient, velocity, weight, velocity);
 ///
+/// On a host, a formula is fastest if its call operator is a template over its type of numbers and the formula says
+/// `static constexpr bool takes_vectors = true`. Then C below is `float` or `double`, or a vector of them, and the loop
+/// is vector code with every compiler and with any flags:
+///
+///     struct swish_gate {
+///       static constexpr bool takes_vectors = true;
+///       template <class C>
+///       KOKKOS_FUNCTION C operator()(C x, C y) const {
+///         return prumo::select(x < C(-20), C(0), x * prumo::sigmoid(x) * y);
+///       }
+///     };
+///
+/// Such a formula calls the functions of <prumo/math.hpp>, chooses with prumo::select instead of `if` and `?:`, and
+/// writes numbers as C(0). It is computed on single numbers where arrays have different compute types. The loops of
+/// other formulas are left to the compiler: link the CMake target prumo::kernel_flags, which has the flags of prumo's
+/// own kernels.
+///
 /// Throws argument_error, shape_error and alias_error.
 template <class Space, class Formula, class... Views>
 void transform(const Space& space, const Formula& formula, const Views&... inputs_then_outputs) {

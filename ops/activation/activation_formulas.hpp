@@ -11,32 +11,56 @@ namespace prumo {
 template <class C>
 struct sigmoid_formula {
   static constexpr double host_nanoseconds = 0.25;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::sigmoid(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::sigmoid(x);
+  }
 };
 
 template <class C>
 struct tanh_formula {
   static constexpr double host_nanoseconds = 0.35;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::tanh(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::tanh(x);
+  }
 };
 
 template <class C>
 struct relu_formula {
   static constexpr double host_nanoseconds = 0;
+  static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::maximum(x, C(0)); }
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::maximum(x, V(0));
+  }
 };
 
 template <class C>
 struct gelu_formula {
   static constexpr double host_nanoseconds = 0.5;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::gelu(x);
+  }
 };
 
 template <class C>
 struct gelu_by_tanh_formula {
   static constexpr double host_nanoseconds = 0.5;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::gelu_by_tanh(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::gelu_by_tanh(x);
+  }
 };
 
 }  // namespace prumo

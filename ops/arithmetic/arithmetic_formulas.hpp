@@ -11,27 +11,47 @@ namespace prumo {
 template <class C>
 struct add_formula {
   static constexpr double host_nanoseconds = 0;
-  KOKKOS_FUNCTION C operator()(C x, C y) const { return x + y; }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x, V y) const {
+    return x + y;
+  }
 };
 
 template <class C>
 struct mul_formula {
   static constexpr double host_nanoseconds = 0;
-  KOKKOS_FUNCTION C operator()(C x, C y) const { return x * y; }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x, V y) const {
+    return x * y;
+  }
 };
 
 template <class C>
 struct scale_formula {
   static constexpr double host_nanoseconds = 0;
   C alpha;
-  KOKKOS_FUNCTION C operator()(C x) const { return alpha * x; }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return V(alpha) * x;
+  }
 };
 
 template <class C>
 struct axpby_formula {
   static constexpr double host_nanoseconds = 0.05;
   C alpha, beta;
-  KOKKOS_FUNCTION C operator()(C x, C y) const { return prumo::fma(alpha, x, beta * y); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x, V y) const {
+    return prumo::fma(V(alpha), x, V(beta) * y);
+  }
 };
 
 }  // namespace prumo

@@ -15,7 +15,7 @@
 #include "gemm_activation.hpp"
 #include "pooling_kernel.hpp"
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/vector_register.hpp>
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// The output channels that a tile of sums may have, and the registers of each. Eight times three sums, three registers
 /// of places and one weight fit into 32 registers, four times three into 16.
 struct convolution_tiles {
-  static constexpr bool has_many_registers = prumo::detail::has_many_registers;
+  static constexpr bool has_many_registers = simd_has_many_registers;
   static constexpr std::int64_t most_channels = has_many_registers ? 8 : 4;
   static constexpr int sums = has_many_registers ? 24 : 12;
 
@@ -186,7 +186,7 @@ class direct_filter_kernel {
 template <class T>
 class direct_convolution_kernel {
   using C = compute_t<T>;
-  using vector = prumo::detail::vector_register<C>;
+  using vector = simd<C>;
   using tiles = convolution_tiles;
 
  public:
@@ -338,16 +338,14 @@ class direct_convolution_kernel {
   void add_taps(const C* places, const C* weights, C* sums) const {
     const std::int64_t taps = problem_.taps(), sums_per_channel = layout_.sums_per_channel;
     vector held[Channels][Registers];
-    for_each_register<Channels, Registers>([&](int i, int j)
-                                               PRUMO_ALWAYS_INLINE { held[i][j] = vector::broadcast(C(0)); });
+    for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
     for (std::int64_t tap = 0; tap < taps; ++tap, weights += Channels) {
       const C* const from = places + offsets_[tap];
       vector loaded[Registers];
       for_each_register<1, Registers>([&](int, int j)
                                           PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
-      for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE {
-        held[i][j] = held[i][j].plus_product(vector::broadcast(weights[i]), loaded[j]);
-      });
+      for_each_register<Channels, Registers>(
+          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(weights[i]), loaded[j], held[i][j]); });
     }
     for_each_register<Channels, Registers>(
         [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * sums_per_channel + j * vector::lanes); });

@@ -11,25 +11,45 @@ namespace prumo {
 template <class C>
 struct exp_formula {
   static constexpr double host_nanoseconds = 0.2;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::exp(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::exp(x);
+  }
 };
 
 template <class C>
 struct log_formula {
   static constexpr double host_nanoseconds = 0.3;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::log(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::log(x);
+  }
 };
 
 template <class C>
 struct sqrt_formula {
   static constexpr double host_nanoseconds = 0.1;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::sqrt(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::sqrt(x);
+  }
 };
 
 template <class C>
 struct rsqrt_formula {
   static constexpr double host_nanoseconds = 0.2;
-  KOKKOS_FUNCTION C operator()(C x) const { return prumo::rsqrt(x); }
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FUNCTION V operator()(V x) const {
+    return prumo::rsqrt(x);
+  }
 };
 
 }  // namespace prumo

@@ -6,7 +6,7 @@
 
 #include "chain_probe.hpp"
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/vector_register.hpp>
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/math.hpp>
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct fma_registers {
     others.store(to + Vector::lanes);
   }
   void multiply_add(const Vector& factor, const Vector& summand) {
-    first = summand.plus_product(first, factor);
+    first = fma(first, factor, summand);
     others.multiply_add(factor, summand);
   }
 };
@@ -70,7 +70,7 @@ struct fma_chains_kernel;
 /// On the host a block is a whole row.
 template <class T>
 struct fma_chains_kernel<true, T> {
-  using vector = detail::vector_register<T>;
+  using vector = simd<T>;
   static constexpr int in_flight =
       vector::lanes == 1 ? 16 : vectors_in_flight;  // sixteen single numbers fit everywhere
   static constexpr std::int64_t chains_in_flight = std::int64_t{vector::lanes} * in_flight;
@@ -93,15 +93,15 @@ struct fma_chains_kernel<true, T> {
 
  private:
   void run_chains(T row_start, std::int64_t first, T& total) const {
-    const vector factor = vector::broadcast(T(plain_scalar_t<T>(fma_factor)));
-    const vector summand = vector::broadcast(T(plain_scalar_t<T>(fma_summand)));
+    const vector factor = vector(T(plain_scalar_t<T>(fma_factor)));
+    const vector summand = vector(T(plain_scalar_t<T>(fma_summand)));
     T numbers[chains_in_flight];
     for (std::int64_t which = 0; which < chains_in_flight; ++which) {
       numbers[which] = T(static_cast<plain_scalar_t<T>>(first + which) * plain_scalar_t<T>(fma_offset));
     }
     fma_registers<vector, in_flight> chains;
     chains.load(numbers);
-    chains.multiply_add(vector::broadcast(T(1)), vector::broadcast(row_start));
+    chains.multiply_add(vector(T(1)), vector(row_start));
     for (std::int64_t step = 0; step < iterations; ++step) chains.multiply_add(factor, summand);
     chains.store(numbers);
     for (std::int64_t which = 0; which < chains_in_flight; ++which) total = total + numbers[which];

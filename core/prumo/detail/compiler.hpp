@@ -28,7 +28,7 @@ using c_array = T[static_cast<std::size_t>(Count)];
 /// Before a host function with such loops: everything that it calls is compiled into it. Compilers make a long
 /// formula a separate function if several loops call it, and the loops are then ten times as slow.
 #if defined(__GNUC__)
-#define PRUMO_FLATTEN __attribute__((flatten))
+#define PRUMO_FLATTEN [[gnu::flatten]]
 #else
 #define PRUMO_FLATTEN
 #endif

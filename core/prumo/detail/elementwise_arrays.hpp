@@ -29,6 +29,8 @@ KOKKOS_FORCEINLINE_FUNCTION auto load(const T& stored) {
     return stored;
   }
 }
+template <class T>
+using computed_as = decltype(load(std::declval<const T&>()));
 
 /// Pointers to the inputs, with their types kept apart from the memory they take in a kernel.
 template <class... In>

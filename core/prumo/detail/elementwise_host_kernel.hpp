@@ -2,8 +2,9 @@
 #pragma once
 
 /// \file
-/// The element-wise kernel of arrays that lie in one run each, on a host. Numbers that vectors convert with
-/// instructions of their own are widened before they are computed, a chunk at a time, and narrowed after.
+/// The element-wise kernel of arrays that lie in one run each, on a host. Formulas that take vectors are computed on
+/// them. The loops of others are left to the compiler: numbers that vectors convert with instructions of their own are
+/// widened before they are computed, a chunk at a time, and narrowed after.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/elementwise_arrays.hpp>
@@ -74,6 +75,68 @@ template <std::int64_t Most, class Out, class Count, class Value>
   }
 }
 
+/// Whether a formula is computed on vectors: it is a template over its type of numbers and says so, and all elements
+/// have one compute type. Compilers of device code do not see it, because nvcc refuses vectors in functions that are
+/// for devices, too.
+template <class Formula, class C, class... T>
+inline constexpr bool computes_vectors_of = false;
+#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
+template <class Formula, class C, class... T>
+  requires requires { requires Formula::takes_vectors; } && std::is_floating_point_v<C>
+inline constexpr bool computes_vectors_of<Formula, C, T...> = (std::is_same_v<computed_as<T>, C> && ...);
+#endif
+
+template <class Formula, class Out, class... In>
+inline constexpr bool computes_vectors = false;
+template <class Formula, class Out, class First, class... In>
+inline constexpr bool computes_vectors<Formula, Out, First, In...> =
+    computes_vectors_of<Formula, computed_as<First>, Out, In...>;
+template <class Formula, class... Out, class First, class... In>
+inline constexpr bool computes_vectors<Formula, values<Out...>, First, In...> =
+    computes_vectors_of<Formula, computed_as<First>, Out..., In...>;
+
+/// outputs[i] = formula(inputs[i]...) for the elements of two vectors.
+template <class Out, class Formula, std::size_t... O, class... T>
+[[gnu::always_inline]] inline void compute_two_vectors(const Formula& formula, const output_pointers<Out>& to,
+                                                       std::index_sequence<O...>, const T*... from) {
+  using outputs = output_pointers<Out>;
+  constexpr int lanes = simd<compute_t<typename outputs::template type<0>>>::lanes;
+  const auto first = formula(load_vector(from)...);
+  const auto second = formula(load_vector(from + lanes)...);
+  (store_vectors(outputs::template part<O>(first), outputs::template part<O>(second), to.template get<O>()), ...);
+}
+
+/// The same for i < count. The arrays hold elements, or numbers that were made of them.
+template <class Out, class Formula, std::size_t... O, std::size_t... I, class... T>
+[[gnu::always_inline]] inline void compute_vectors(Formula formula, std::int64_t count, const output_pointers<Out>& to,
+                                                   std::index_sequence<O...> each, std::index_sequence<I...>,
+                                                   const T*... from) {
+  using outputs = output_pointers<Out>;
+  constexpr int size = 2 * simd<compute_t<typename outputs::template type<0>>>::lanes;
+  const std::int64_t whole = count / size * size;
+  for (std::int64_t at = 0; at < whole; at += size) compute_two_vectors<Out>(formula, to.from(at), each, from + at...);
+  if (whole == count) return;
+  // The others go through the same instructions, so that a number's result does not depend on its place.
+  packs_of<size, std::index_sequence<I...>, T...> some;
+  packs_of<size, std::index_sequence<O...>, typename outputs::template type<O>...> results;
+  (copy_rest(from + whole, count - whole, some.template get<I>().values, size), ...);
+  compute_two_vectors<Out>(formula, outputs{results.template get<O>().values...}, each,
+                           some.template get<I>().values...);
+  (copy_rest(results.template get<O>().values, count - whole, to.template get<O>() + whole, count - whole), ...);
+}
+
+/// outputs[i] = formula(inputs[i]...) for i < count: `Most` at most where an output is narrowed. The arrays' elements
+/// are Out and In; what is read may be numbers that were made of them.
+template <std::int64_t Most, class Out, class... In, class Formula, class Count, class... T>
+[[gnu::always_inline]] inline void compute_elements(Formula formula, Count count, const output_pointers<Out>& to,
+                                                    const T*... from) {
+  if constexpr (computes_vectors<Formula, Out, In...>) {
+    compute_vectors(formula, count, to, each_output<Out>{}, std::index_sequence_for<T...>{}, from...);
+  } else {
+    compute_outputs<Most>(count, to, [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
+  }
+}
+
 /// Arrays that lie in one run each, on the host: a block of elements an iteration.
 ///
 /// The inner loops have no dependence between iterations: an output is apart from all other arrays or exactly one of
@@ -114,7 +177,8 @@ class contiguous_host_kernel {
   using first_output = typename outputs::template type<0>;
 
   /// Whether numbers are widened before they are computed, and the results narrowed after.
-  static constexpr bool converts = (narrows_an_output<Out> || ... || has_vector_widening<In>);
+  static constexpr bool on_vectors = computes_vectors<Formula, Out, In...>;
+  static constexpr bool converts = !on_vectors && (narrows_an_output<Out> || ... || has_vector_widening<In>);
 
   /// Elements that are computed before they are streamed: two cache lines. With more, compilers keep a whole chunk in
   /// registers and store its lines out of order, which costs up to a fifth of the bandwidth. At least what is converted
@@ -145,16 +209,16 @@ class contiguous_host_kernel {
 
   /// to[i] = element begin + i of the outputs, for i < count; a chunk at most where numbers are converted.
   template <class Count, std::size_t... I>
-  void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to, std::index_sequence<I...>) const {
-    const auto compute_from = [&, formula = formula_](const auto*... from) {
-      compute_outputs<chunk_elements>(count, to,
-                                      [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
+  [[gnu::always_inline]] void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to,
+                                      std::index_sequence<I...>) const {
+    const auto compute_from = [&](const auto*... from) __attribute__((always_inline)) {
+      compute_elements<chunk_elements, Out, In...>(formula_, count, to, from...);
     };
     compute_from(numbers_of<In>(inputs_.template get<I>() + begin, count).first()...);
   }
 
   /// Neighbouring elements of an input: where they lie, or widened to floats.
-  template <class T, bool Widens = has_vector_widening<T>>
+  template <class T, bool Widens = !on_vectors && has_vector_widening<T>>
   class numbers_of {
    public:
     numbers_of(const T* from, std::int64_t) : from_(from) {}

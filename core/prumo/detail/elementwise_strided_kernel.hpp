@@ -145,14 +145,12 @@ class strided_host_kernel {
   template <std::size_t... I, std::size_t... O>
   PRUMO_FLATTEN void compute_row(const c_array<std::int64_t, count>& offset, std::int64_t begin, std::int64_t length,
                                  std::index_sequence<I...>, std::index_sequence<O...>) const {
-    const auto compute = [formula = formula_](std::int64_t elements, const outputs& to, const auto*... from) {
-      compute_outputs<chunk>(elements, to, [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
-    };
     const auto compute_to = [&](auto&&... to) {
       const auto compute_from = [&](auto&&... from) {
         for (std::int64_t at = 0; at < length; at += chunk) {
           const std::int64_t elements = std::min(chunk, length - at);
-          compute(elements, outputs{to.chunk(at)...}, from.chunk(at, elements)...);
+          compute_elements<chunk, Out, In...>(formula_, elements, outputs{to.chunk(at)...},
+                                              from.chunk(at, elements)...);
           (to.finish(at, elements), ...);
         }
       };

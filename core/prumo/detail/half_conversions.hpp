@@ -10,173 +10,202 @@
 /// The instructions of AVX512_BF16 are not used, because they take subnormal numbers for zeros.
 
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/vector_shuffle.hpp>
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <type_traits>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// `count` numbers of T to floats, convert(from, to). Defined for the types that are widened here.
-template <class T>
-struct vector_widening;
-/// `count` floats to numbers of T, to nearest even, likewise.
-template <class T>
-struct vector_narrowing;
-
-/// Whether stretches of T are widened or narrowed here; elsewhere there is no widen() or narrow() of them.
-template <class T>
-inline constexpr bool has_vector_widening = requires { vector_widening<T>::count; };
-template <class T>
-inline constexpr bool has_vector_narrowing = requires { vector_narrowing<T>::count; };
-
+/// Whether stretches of T are widened to floats or narrowed from them here, a vector at a time. What compilers make of
+/// the conversions of single numbers is as good for the other types.
 #if defined(__AVX2__) && defined(__F16C__)
-
-/// Vectors and functions that are built into compilers: users' programs include this file, and the header of intrinsics
-/// would bring them two thousand macros.
-struct conversion_vectors {
-#if defined(__AVX512F__) && defined(__AVX512BW__)
-  static constexpr int count = 16;
+template <class T>
+inline constexpr bool has_vector_widening = std::is_same_v<T, f16>;
 #else
-  static constexpr int count = 8;
+template <class T>
+inline constexpr bool has_vector_widening = false;
 #endif
-  typedef float floats __attribute__((vector_size(4 * count)));
-  typedef std::int32_t words __attribute__((vector_size(4 * count)));
-  typedef short halves __attribute__((vector_size(2 * count)));
-  static constexpr unsigned short every_lane = 0xffff;
-
-  static floats widened(halves from) {
-#if defined(__AVX512F__) && defined(__AVX512BW__)
-    constexpr int all = -1, current_rounding = 4;  // the mask is signed here
-    return __builtin_ia32_vcvtph2ps512_mask(from, floats{}, all, current_rounding);
-#else
-    return __builtin_ia32_vcvtph2ps256(from);
-#endif
-  }
-
-  static halves narrowed(floats from) {
-    constexpr int to_nearest_without_exceptions = 8;
-#if defined(__AVX512F__) && defined(__AVX512BW__)
-    return __builtin_ia32_vcvtps2ph512_mask(from, to_nearest_without_exceptions, halves{}, every_lane);
-#else
-    return __builtin_ia32_vcvtps2ph256(from, to_nearest_without_exceptions);
-#endif
-  }
-
-  /// Floats from anywhere.
-  static floats load(const float* from) {
-    floats value;
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // it takes the loop over whole vectors for one over their rest
-#endif
-    std::memcpy(&value, from, sizeof(value));
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-    return value;
-  }
-};
-
+template <class T>
+inline constexpr bool has_vector_narrowing = has_vector_widening<T>;
+#if defined(__AVX512F__)
 template <>
-struct vector_widening<f16> : conversion_vectors {
-  static void convert(const f16* from, float* to) {
+inline constexpr bool has_vector_narrowing<bf16> = true;
+#endif
+
+/// 16-bit numbers as they lie in memory, as many as a vector has floats.
+using halves = vector_of<std::uint16_t, simd_bytes / 2>;
+
+/// Words of 16 bits as words of 32, and the lower halves of words. GCC 12 takes five instructions for either.
+[[gnu::always_inline]] inline simd<float>::words widened(halves narrow) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  constexpr unsigned short all = 0xffff;
+  return reinterpret_cast<simd<float>::words>(__builtin_ia32_pmovzxwd512_mask(
+      reinterpret_cast<vector_of<short, simd_bytes / 2>>(narrow), vector_of<int, simd_bytes>{}, all));
+#elif defined(__AVX2__) && !defined(__clang__)
+  return reinterpret_cast<simd<float>::words>(
+      __builtin_ia32_pmovzxwd256(reinterpret_cast<vector_of<short, simd_bytes / 2>>(narrow)));
+#else
+  return __builtin_convertvector(narrow, simd<float>::words);
+#endif
+}
+[[gnu::always_inline]] inline halves narrowed(simd<float>::words wide) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  constexpr unsigned short all = 0xffff;
+  return reinterpret_cast<halves>(__builtin_ia32_pmovdw512_mask(reinterpret_cast<vector_of<int, simd_bytes>>(wide),
+                                                                vector_of<short, simd_bytes / 2>{}, all));
+#else
+  return __builtin_convertvector(wide, halves);
+#endif
+}
+
+/// A vector of neighbouring elements, from anywhere.
+template <class T>
+[[gnu::always_inline]] inline simd<compute_t<T>> load_vector(const T* from) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
+    return simd<T>::load(from);
+  } else if constexpr (std::is_same_v<T, bf16>) {
     halves narrow;
     std::memcpy(&narrow, from, sizeof(narrow));
-    const floats wide = widened(narrow);
-    std::memcpy(to, &wide, sizeof(wide));
-  }
-};
-
-/// A NaN becomes the one that f16 makes of every NaN, with its sign.
-template <>
-struct vector_narrowing<f16> : conversion_vectors {
-  static void convert(const float* from, f16* to) {
-    const floats values = load(from);
-    const words nan = (reinterpret_cast<words>(values) & INT32_MIN) | 0x7fc00000;
-    typedef long long stored __attribute__((vector_size(2 * count), aligned(2), may_alias));
-    *reinterpret_cast<stored*>(to) =
-        reinterpret_cast<stored>(narrowed(values != values ? reinterpret_cast<floats>(nan) : values));
-  }
-};
-
-#if defined(__AVX512F__) && defined(__AVX512BW__)
-
-/// A NaN stays the one that it is, made quiet.
-template <>
-struct vector_narrowing<bf16> : conversion_vectors {
-  static constexpr int count = 32;
-
-  static void convert(const float* from, bf16* to) {
-    // The upper half of every 32-bit word.
-    const auto first = reinterpret_cast<both_halves>(rounded(from));
-    const auto second = reinterpret_cast<both_halves>(rounded(from + count / 2));
-    const both_halves upper = odd_ones(first, second, std::make_index_sequence<count>());
-    std::memcpy(static_cast<void*>(to), &upper, sizeof(upper));
-  }
-
- private:
-  using both_halves = vector_of<short, 2 * count>;
-
-  template <std::size_t... At>
-  static both_halves odd_ones(both_halves a, both_halves b, std::index_sequence<At...>) {
-    return shuffle<short>(a, b, std::index_sequence<(2 * At + 1)...>());
-  }
-
-  /// With the numbers in the upper halves.
-  static words rounded(const float* from) {
-    const floats values = load(from);
-    const auto bits = reinterpret_cast<words>(values);
-    const words down = bits + 0x7fff;
-#if defined(__clang__) || defined(__CUDACC__)
-    const words nearest = (bits & 0x10000) != 0 ? bits + 0x8000 : down;
+    return from_bits(widened(narrow) << 16);
+  } else if constexpr (has_vector_widening<T>) {
+#if defined(__AVX2__) && defined(__F16C__)
+    vector_of<short, simd_bytes / 2> narrow;
+    std::memcpy(&narrow, from, sizeof(narrow));
+#if defined(__AVX512F__)
+    constexpr int all = -1, current_rounding = 4;  // the mask is signed here
+    return simd<float>(__builtin_ia32_vcvtph2ps512_mask(narrow, simd<float>::native{}, all, current_rounding));
 #else
-    // GCC takes two instructions more for the line above. nvcc's front end crashes on the lines below.
-    const words last_bit = words{} + 0x10000, half = words{} + 0x8000;
-    const auto odd = __builtin_ia32_ptestmd512(bits, last_bit, every_lane);
-    const words nearest = __builtin_ia32_paddd512_mask(bits, half, down, odd);
+    return simd<float>(__builtin_ia32_vcvtph2ps256(narrow));
 #endif
-    return values != values ? bits | 0x400000 : nearest;
+#endif
+  } else {
+    float each[simd<float>::lanes];
+    std::copy_n(from, simd<float>::lanes, each);
+    return simd<float>::load(each);
   }
-};
+}
 
+/// The bits of floats with those of bf16, rounded to nearest even, in the upper halves. A NaN stays the one that it is,
+/// made quiet.
+[[gnu::always_inline]] inline simd<float>::words rounded_to_bf16(simd<float> values) {
+  const auto bits = bits_of(values);
+  const auto down = bits + 0x7fffu;
+#if defined(__AVX512F__) && !defined(__clang__) && !defined(__CUDACC__)
+  // GCC takes two instructions more for the line below. nvcc's front end crashes on these lines.
+  using integers = vector_of<int, simd_bytes>;
+  constexpr unsigned short every_lane = 0xffff;
+  const integers last_bit = integers{} + 0x10000, half = integers{} + 0x8000;
+  const auto odd = __builtin_ia32_ptestmd512(reinterpret_cast<integers>(bits), last_bit, every_lane);
+  const auto nearest = reinterpret_cast<simd<float>::words>(
+      __builtin_ia32_paddd512_mask(reinterpret_cast<integers>(bits), half, reinterpret_cast<integers>(down), odd));
+#else
+  const auto nearest = down + ((bits >> 16) & 1u);
 #endif
+  return (values != values).value ? bits | 0x400000u : nearest;
+}
+
+#if defined(__AVX512BW__)
+/// The upper halves of the words of two vectors.
+[[gnu::always_inline]] inline auto upper_halves(simd<float>::words first, simd<float>::words second) {
+  using both_halves = vector_of<short, simd_bytes>;
+  return [&]<std::size_t... At>(std::index_sequence<At...>) {
+    return shuffle<short>(reinterpret_cast<both_halves>(first), reinterpret_cast<both_halves>(second),
+                          std::index_sequence<(2 * At + 1)...>());
+  }(std::make_index_sequence<simd_bytes / 2>());
+}
 #endif
 
-/// A multiple of every `count`.
+/// Rounds a vector to nearest even and stores it anywhere. A NaN becomes the one that f16 makes of every NaN, with its
+/// sign.
+template <class T>
+[[gnu::always_inline]] inline void store_vector(simd<compute_t<T>> values, T* to) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
+    values.store(to);
+  } else if constexpr (std::is_same_v<T, bf16>) {
+    const halves narrow = narrowed(rounded_to_bf16(values) >> 16);
+    std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
+  } else if constexpr (has_vector_narrowing<T>) {
+#if defined(__AVX2__) && defined(__F16C__)
+    constexpr int to_nearest_without_exceptions = 8;
+    const auto nan = from_bits((bits_of(values) & 0x80000000u) | 0x7fc00000u);
+    const auto known = prumo::select(values != values, nan, values).value();
+    using stored = vector_of<long long, simd_bytes / 2>;
+#if defined(__AVX512F__)
+    constexpr unsigned short every_lane = 0xffff;
+    const auto narrow = __builtin_ia32_vcvtps2ph512_mask(known, to_nearest_without_exceptions,
+                                                         vector_of<short, simd_bytes / 2>{}, every_lane);
+#else
+    const auto narrow = __builtin_ia32_vcvtps2ph256(known, to_nearest_without_exceptions);
+#endif
+    std::memcpy(static_cast<void*>(to), &narrow, sizeof(stored));
+#endif
+  } else {
+    float each[simd<float>::lanes];
+    values.store(each);
+    for (int lane = 0; lane < simd<float>::lanes; ++lane) to[lane] = static_cast<T>(each[lane]);
+  }
+}
+
+/// Two vectors whose elements are neighbours. Of 16-bit numbers they fill one register, which takes fewer instructions
+/// than two halves.
+template <class T>
+[[gnu::always_inline]] inline void store_vectors(simd<compute_t<T>> first, simd<compute_t<T>> second, T* to) {
+#if defined(__AVX512BW__)
+  if constexpr (std::is_same_v<T, bf16>) {
+    const auto upper = upper_halves(rounded_to_bf16(first), rounded_to_bf16(second));
+    std::memcpy(static_cast<void*>(to), &upper, sizeof(upper));
+    return;
+  }
+#endif
+  store_vector(first, to);
+  store_vector(second, to + simd<compute_t<T>>::lanes);
+}
+
+/// to[i] = from[i] for i < count, and from[0] for others that are fewer than `size`. A function of its own, so that all
+/// loops share it.
+template <class T>
+[[gnu::noinline]] void copy_rest(const T* from, std::int64_t count, T* to, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) to[i] = from[i < count ? i : 0];
+}
+
+/// A multiple of the elements that are converted or computed at a time, in every type.
 inline constexpr std::int64_t most_converted_at_once = 32;
 
-/// to[i] = from[i] for i < count. What is left of vectors goes through the same instructions, so that a number's result
-/// does not depend on its place. Inlined by all means: a caller that knows the count keeps its vectors in registers.
-template <class Conversion, class From, class To>
-[[gnu::always_inline]] inline void convert_stretch(const From* from, To* to, std::int64_t count) {
-  const std::int64_t whole = count / Conversion::count * Conversion::count;
-  for (std::int64_t at = 0; at < whole; at += Conversion::count) Conversion::convert(from + at, to + at);
-  if (whole < count) {
-    From rest[Conversion::count] = {};
-    To converted[Conversion::count];
-    std::copy(from + whole, from + count, rest);
-    Conversion::convert(rest, converted);
-    std::copy_n(converted, count - whole, to + whole);
-  }
+/// Calls convert(from, to) for every `Size` of `count` elements. What is left goes through the same instructions, so
+/// that a number's result does not depend on its place. Inlined by all means: a caller that knows the count keeps its
+/// vectors in registers.
+template <int Size, class From, class To, class Convert>
+[[gnu::always_inline]] inline void convert_stretch(const From* from, To* to, std::int64_t count,
+                                                   const Convert& convert) {
+  const std::int64_t whole = count / Size * Size;
+  for (std::int64_t at = 0; at < whole; at += Size) convert(from + at, to + at);
+  if (whole == count) return;
+  From some[Size];
+  To converted[Size];
+  copy_rest(from + whole, count - whole, some, Size);
+  convert(some, converted);
+  copy_rest(converted, count - whole, to + whole, count - whole);
 }
 
 /// to[i] = from[i] for i < count.
 template <class T>
-  requires has_vector_widening<T>
 [[gnu::always_inline]] inline void widen(const T* from, float* to, std::int64_t count) {
-  convert_stretch<vector_widening<T>>(from, to, count);
+  convert_stretch<simd<float>::lanes>(from, to, count,
+                                      [](const T* narrow, float* wide) { load_vector(narrow).store(wide); });
 }
 /// The same to nearest even.
 template <class T>
-  requires has_vector_narrowing<T>
 [[gnu::always_inline]] inline void narrow(const float* from, T* to, std::int64_t count) {
-  convert_stretch<vector_narrowing<T>>(from, to, count);
+  constexpr int lanes = simd<float>::lanes;
+  convert_stretch<2 * lanes>(from, to, count, [](const float* wide, T* narrow) {
+    store_vectors(load_vector(wide), load_vector(wide + lanes), narrow);
+  });
 }
 
 /// to[i] = value(i), rounded to T, for i < count: `Most` at most where T is narrowed here. No iteration depends on

@@ -2,10 +2,12 @@
 #pragma once
 
 /// \file
-/// prumo's own functions behind <prumo/math.hpp>. They have no branches, tables and calls, so that compilers vectorise
-/// loops over them. docs/accuracy.md has the measured errors.
+/// prumo's own functions behind <prumo/math.hpp>, of single numbers and of vectors: V is `float`, `double` or a simd of
+/// them, and T is the type of a number. They have no branches, tables and calls, so that compilers can vectorise loops
+/// over single numbers, too. docs/accuracy.md has the measured errors.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/math_constants.hpp>
 #include <prumo/types.hpp>
 
@@ -34,9 +36,22 @@ KOKKOS_FORCEINLINE_FUNCTION double fma(double a, double b, double c) {
 #endif
 }
 
+/// `a` where the condition holds, and `b` elsewhere. Formulas that run on vectors, too, call it instead of `?:`.
+template <class A, class B>
+KOKKOS_FORCEINLINE_FUNCTION auto select(bool condition, A a, B b) {
+  return condition ? a : b;
+}
+
+/// |x|.
+template <class T>
+  requires std::is_floating_point_v<T>
+KOKKOS_FORCEINLINE_FUNCTION T abs(T x) {
+  return Kokkos::fabs(x);
+}
+
 namespace detail {
 
-/// c[First] + c[First + 1] x + c[First + 2] x^2 + ... by Horner's rule. C is T or counted<T>.
+/// c[First] + c[First + 1] x + c[First + 2] x^2 + ... by Horner's rule. C is T, counted<T> or simd<T>.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <std::size_t First = 0, class C, class T, std::size_t N>
 KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
@@ -48,6 +63,18 @@ KOKKOS_FORCEINLINE_FUNCTION C polynomial(const T (&coefficients)[N], C x) {
   return value;
 }
 
+KOKKOS_FORCEINLINE_FUNCTION std::uint32_t bits_of(float x) { return bit_cast<std::uint32_t>(x); }
+KOKKOS_FORCEINLINE_FUNCTION std::uint64_t bits_of(double x) { return bit_cast<std::uint64_t>(x); }
+KOKKOS_FORCEINLINE_FUNCTION float from_bits(std::uint32_t bits) { return bit_cast<float>(bits); }
+KOKKOS_FORCEINLINE_FUNCTION double from_bits(std::uint64_t bits) { return bit_cast<double>(bits); }
+
+/// The magnitude with the sign of x.
+template <class T>
+  requires std::is_floating_point_v<T>
+KOKKOS_FORCEINLINE_FUNCTION T with_sign_of(T x, T magnitude) {
+  return Kokkos::copysign(magnitude, x);
+}
+
 /// The number that has to be added to x, so that the last places of the sum hold the exponent of 2^(n + shift), where n
 /// is the integer nearest to x.
 template <class T>
@@ -57,10 +84,10 @@ KOKKOS_FUNCTION constexpr T rounding_magic_for(int shift) {
 
 /// 2^(n + shift), from n + rounding_magic_for(shift). One shift moves the last places to where exponents are, and all
 /// other bits out of the number.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T power_of_two(T shifted) {
-  using word = typename math_constants<T>::word;
-  return bit_cast<T>(static_cast<word>(bit_cast<word>(shifted) << math_constants<T>::significand_shift));
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V power_of_two(V shifted) {
+  return from_bits(bits_of(shifted) << math_constants<plain_scalar_t<V>>::significand_shift);
 }
 
 /// exp(r) for |r| <= ln(2) / 2, by a minimax polynomial instead of the approximation of Cody and Waite.
@@ -70,49 +97,73 @@ KOKKOS_FORCEINLINE_FUNCTION T power_of_two(T shifted) {
 /// two numbers next to the exact one. Without a fused multiply-add each step would round twice. The rounding
 /// error of 1 + r is itself a number of type T (Dekker 1971). It is added to the rest of the polynomial, which is a
 /// tenth of the whole.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T exp_of_reduced(T r) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V exp_of_reduced(V r) {
+  using T = plain_scalar_t<V>;
   constexpr exp_series<T> series;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__FP_FAST_FMA) || defined(__FMA__)
   return polynomial(series.coefficients, r);
 #else
-  const T head = T(1) + r;
+  const V head = T(1) + r;
   return head + (r * r * polynomial<2>(series.coefficients, r) + ((T(1) - head) + r));
 #endif
+}
+
+/// x, or the bound if x is beyond it. A NaN fails the comparison and so stays a NaN.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V not_below(V x, plain_scalar_t<V> bound) {
+  if constexpr (is_simd<V>) {
+    return greater_or_second(V(bound), x);
+  } else {
+    return x < bound ? bound : x;
+  }
+}
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V not_above(V x, plain_scalar_t<V> bound) {
+  if constexpr (is_simd<V>) {
+    return lesser_or_second(V(bound), x);
+  } else {
+    return x > bound ? bound : x;
+  }
 }
 
 /// exp(x) = 2^n exp(r), where x = n ln 2 + r, n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software
 /// Manual for the Elementary Functions", 1980, chapter 6). 2^n is split into two factors with half of n in each. The
 /// product with the first one is exact. So only the product with the second one rounds or overflows.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T exp_on_host(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V exp_on_host(V x) {
+  using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
-  using integer = typename constants::integer;
-  // A NaN fails both comparisons and so stays a NaN.
-  T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
-  bounded = bounded > constants::highest_exp ? constants::highest_exp : bounded;
+  const V bounded = not_above(not_below(x, constants::lowest_exp), constants::highest_exp);
   constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // twice the bias: once for each factor
-  const T shifted = prumo::fma(bounded, constants::log2_e, magic);
-  const T n = shifted - magic;
-  T r = prumo::fma(n, -constants::ln2_high, bounded);
-  r = prumo::fma(n, -constants::ln2_low, r);
+  const V shifted = prumo::fma(bounded, V(constants::log2_e), V(magic));
+  const V n = shifted - magic;
+  V r = prumo::fma(n, V(-constants::ln2_high), bounded);
+  r = prumo::fma(n, V(-constants::ln2_low), r);
   // In half of the large number, the places that power_of_two() keeps are zeros, too.
-  const integer whole = bit_cast<integer>(shifted);
-  const integer half = whole >> 1;
-  const T first = power_of_two(bit_cast<T>(half));
-  const T second = power_of_two(bit_cast<T>(static_cast<integer>(whole - half)));
+  const auto whole = bits_of(shifted);
+  const auto half = whole >> 1;
+  const V first = power_of_two(V(from_bits(half)));
+  const V second = power_of_two(V(from_bits(whole - half)));
   return exp_of_reduced(r) * first * second;
 }
 
 /// The smaller of two numbers that are not negative; b if one of them is a NaN. In double precision only a may be a
-/// NaN. Numbers of type float are compared as integers, which have the same order. Otherwise compilers would compute
-/// what follows twice, for a and for a constant b, and select between the results in each step.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T smaller_magnitude(T a, T b) {
-  if constexpr (std::is_same_v<T, float>) {
-    const auto left = bit_cast<std::uint32_t>(a);
-    const auto right = bit_cast<std::uint32_t>(b);
-    return bit_cast<T>(left < right ? left : right);
+/// NaN. Single numbers of type float are compared as integers, which have the same order. Otherwise compilers would
+/// compute what follows twice, for a and for a constant b, and select between the results in each step.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V smaller_magnitude(V a, V b) {
+  if constexpr (std::is_same_v<V, float>) {
+    const auto left = bits_of(a);
+    const auto right = bits_of(b);
+    return from_bits(left < right ? left : right);
+  } else if constexpr (is_simd<V>) {
+    return lesser_or_second(a, b);
   } else {
     return a < b ? a : b;
   }
@@ -120,35 +171,37 @@ KOKKOS_FORCEINLINE_FUNCTION T smaller_magnitude(T a, T b) {
 
 /// exp(x) for an x that is not positive. For positive numbers the result means nothing. This function need not handle
 /// overflow, and 2^n is one factor, which is scaled up to be a normal number.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T exp_of_nonpositive_on_host(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V exp_of_nonpositive_on_host(V x) {
+  using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
-  const T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
+  const V bounded = not_below(x, constants::lowest_exp);
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
-  const T shifted = prumo::fma(bounded, constants::log2_e, magic);
-  const T n = shifted - magic;
-  T r = prumo::fma(n, -constants::ln2_high, bounded);
-  r = prumo::fma(n, -constants::ln2_low, r);
+  const V shifted = prumo::fma(bounded, V(constants::log2_e), V(magic));
+  const V n = shifted - magic;
+  V r = prumo::fma(n, V(-constants::ln2_high), bounded);
+  r = prumo::fma(n, V(-constants::ln2_low), r);
   return exp_of_reduced(r) * power_of_two(shifted) * constants::from_shifted;
 }
 
 /// 1 / (1 + exp(-x)) as s / (s + s exp(-x)), where s is so small that s exp(-x) does not overflow if the quotient is
 /// subnormal. The sum and the product with 2^n are rounded together, once.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T sigmoid_on_host(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V sigmoid_on_host(V x) {
+  using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
   constexpr auto series = with_argument_times(-1, exp_series<T>{});
   constexpr T enough = 40;  // from here on the result is 1
-  // A NaN fails both comparisons and so stays a NaN.
-  T bounded = x < constants::lowest_exp ? constants::lowest_exp : x;
-  bounded = bounded > enough ? enough : bounded;
+  const V bounded = not_above(not_below(x, constants::lowest_exp), enough);
   constexpr T magic = rounding_magic_for<T>(-constants::subnormal_shift);
-  const T shifted = prumo::fma(bounded, -constants::log2_e, magic);
-  const T n = shifted - magic;
-  T negative_r = prumo::fma(n, constants::ln2_high, bounded);
-  negative_r = prumo::fma(n, constants::ln2_low, negative_r);
-  const T growth = polynomial(series.coefficients, negative_r);
-  return constants::from_shifted / prumo::fma(growth, power_of_two(shifted), constants::from_shifted);
+  const V shifted = prumo::fma(bounded, V(-constants::log2_e), V(magic));
+  const V n = shifted - magic;
+  V negative_r = prumo::fma(n, V(constants::ln2_high), bounded);
+  negative_r = prumo::fma(n, V(constants::ln2_low), negative_r);
+  const V growth = polynomial(series.coefficients, negative_r);
+  return constants::from_shifted / prumo::fma(growth, power_of_two(shifted), V(constants::from_shifted));
 }
 
 /// tanh(x) = h / (1 + h), where h = (exp(2 |x|) - 1) / 2. It is computed from |x|, so that -0 stays -0.
@@ -157,31 +210,33 @@ KOKKOS_FORCEINLINE_FUNCTION T sigmoid_on_host(T x) {
 /// it rounds once. The quotient is computed as a - a^2 / (1 + h), where a is the smaller of h and 1. So its large part
 /// has the error of h or none, and the division's part is small or has a small derivative. Together the sum and the
 /// quotient then have an error of less than two units in the last place.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T tanh_on_host(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V tanh_on_host(V x) {
+  using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
-  const T magnitude = Kokkos::fabs(x);
-  // From here on the result is 1. A NaN fails the comparison and so stays a NaN.
-  constexpr T enough = 20;
-  const T bounded = magnitude > enough ? enough : magnitude;
+  constexpr T enough = 20;  // from here on the result is 1
+  const V bounded = not_above(prumo::abs(x), enough);
   constexpr T magic = rounding_magic_for<T>(-1);
   // A little less than a half is subtracted, because with a half 0 would be rounded to -1.
   constexpr T downwards = T(-63) / T(128);
-  const T shifted = prumo::fma(bounded, 2 * constants::log2_e, downwards) + magic;
-  const T n = shifted - magic;
+  const V shifted = prumo::fma(bounded, V(2 * constants::log2_e), V(downwards)) + magic;
+  const V n = shifted - magic;
   // One number is enough for ln 2: its error is multiplied by n, but the derivative of tanh makes it small again.
-  const T p = prumo::fma(n, T(-0.5) * constants::ln2, bounded);
-  const T twice_expm1 = prumo::fma(p * p, polynomial(constants::twice_expm1_tail, p), p + p);
-  const T half_power = power_of_two(shifted);  // 2^(n - 1)
-  const T h = prumo::fma(twice_expm1, half_power, half_power - T(0.5));
-  const T a = smaller_magnitude(h, T(1));
-  return Kokkos::copysign(a - a * a / (T(1) + h), x);
+  const V p = prumo::fma(n, V(T(-0.5) * constants::ln2), bounded);
+  const V twice_expm1 = prumo::fma(p * p, polynomial(constants::twice_expm1_tail, p), p + p);
+  const V half_power = power_of_two(shifted);  // 2^(n - 1)
+  const V h = prumo::fma(twice_expm1, half_power, half_power - T(0.5));
+  const V a = smaller_magnitude(h, V(1));
+  return with_sign_of(x, a - a * a / (T(1) + h));
 }
 
 /// log(x) = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)) where
 /// s = f / (2 + f) (Muller, "Elementary Functions", 3rd edition, 2016, chapter 11; a minimax polynomial for R).
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T log_on_host(T x) {
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V log_on_host(V x) {
+  using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
   using limits = std::numeric_limits<T>;
   using word = typename constants::word;
@@ -193,28 +248,28 @@ KOKKOS_FORCEINLINE_FUNCTION T log_on_host(T x) {
   constexpr T bias = static_cast<T>(constants::exponent_bias);
 
   // Subnormal numbers have no leading one. Scaling by a power of two gives them one.
-  const bool is_subnormal = x < limits::min();
-  const T normal = is_subnormal ? x * integers : x;
+  const auto is_subnormal = x < V(limits::min());
+  const V normal = prumo::select(is_subnormal, x * integers, x);
   // The sum carries into the exponent if the fraction is sqrt(2) or more.
-  const word shifted = static_cast<word>(bit_cast<word>(normal) + (one - constants::sqrt_half));
-  const T f = bit_cast<T>(static_cast<word>((shifted & fraction_mask) + constants::sqrt_half)) - T(1);
+  const auto shifted = bits_of(normal) + (one - constants::sqrt_half);
+  const V f = from_bits((shifted & fraction_mask) + constants::sqrt_half) - T(1);
   // The exponent is written into the last places of a large number, because not every processor can convert vectors of
   // 64-bit integers.
-  const T biased = bit_cast<T>(static_cast<word>((shifted >> shift) | integers_bits));
-  const T k = biased - (is_subnormal ? integers + bias + T(shift) : integers + bias);
+  const V biased = from_bits((shifted >> shift) | integers_bits);
+  const V k = biased - prumo::select(is_subnormal, V(integers + bias + T(shift)), V(integers + bias));
 
-  const T s = f / (T(2) + f);
-  const T square = s * s;
-  const T half_square = T(0.5) * f * f;
-  const T high = k * constants::ln2_high;  // exact
+  const V s = f / (T(2) + f);
+  const V square = s * s;
+  const V half_square = T(0.5) * f * f;
+  const V high = k * constants::ln2_high;  // exact
   // high + f without an error, because |high| >= |f| if k is not 0 (Dekker 1971).
-  const T sum = high + f;
-  T low = prumo::fma(k, constants::ln2_low, (high - sum) + f);
+  const V sum = high + f;
+  V low = prumo::fma(k, V(constants::ln2_low), (high - sum) + f);
   low = prumo::fma(s, prumo::fma(square, polynomial(constants::log_tail, square), half_square), low);
   low = prumo::fma(T(-0.5) * f, f, low);
-  const T finite = x < limits::infinity() ? sum + low : limits::infinity();
-  const T outside = x == T(0) ? -limits::infinity() : limits::quiet_NaN();
-  return x > T(0) ? finite : outside;
+  const V finite = prumo::select(x < V(limits::infinity()), sum + low, V(limits::infinity()));
+  const V outside = prumo::select(x == V(0), V(-limits::infinity()), V(limits::quiet_NaN()));
+  return prumo::select(x > V(0), finite, outside);
 }
 
 }  // namespace detail

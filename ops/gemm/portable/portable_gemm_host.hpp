@@ -9,7 +9,7 @@
 #include "gemm_entries.hpp"
 #include "gemm_problem.hpp"
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/vector_register.hpp>
+#include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,9 +28,9 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// The block of sums that the innermost loop holds in registers.
 template <class C>
 struct register_tile {
-  using vector = prumo::detail::vector_register<C>;
+  using vector = simd<C>;
   static constexpr bool vectorised = vector::lanes > 1;
-  static constexpr int rows = vectorised ? (prumo::detail::has_many_registers ? 12 : 6) : 4;
+  static constexpr int rows = vectorised ? (simd_has_many_registers ? 12 : 6) : 4;
   static constexpr int vectors = vectorised ? 2 : 4;
   static constexpr int columns = vectors * vector::lanes;
 };
@@ -276,11 +276,11 @@ class portable_gemm_host_kernel {
     if constexpr (tile::vectorised) {
       vector held[tile::rows][tile::vectors];
       for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
-        held[i][j] = first ? vector::broadcast(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
+        held[i][j] = first ? vector(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
       });
       for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
         for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
-          held[i][j] = held[i][j].plus_product(vector::broadcast(a[i]), vector::load(b + j * vector::lanes));
+          held[i][j] = prumo::fma(vector(a[i]), vector::load(b + j * vector::lanes), held[i][j]);
         });
       }
       for_each_register([&](int i, int j)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An OpenBLAS with threads of its own. Tests of it are skipped with any other BLAS; where both are installed, ctest runs
-// them with each.
+// An OpenBLAS with threads of its own. Tests of it are skipped with any other BLAS; where both are installed, ctest
+// runs them with each.
 
 #include <prumo/gemm.hpp>
 
@@ -60,8 +60,8 @@ class openblas_with_own_threads : public testing::Test {
 };
 
 TEST_F(openblas_with_own_threads, computes_parts_on_the_threads_of_openmp) {
-  const std::int64_t shapes[][4] = {{1, 200, 300, 150}, {1, 1, 30000, 100}, {1, 30000, 1, 100}, {3, 150, 149, 151},
-                                    {50, 9, 8, 7}};
+  const std::int64_t shapes[][4] = {
+      {1, 200, 300, 150}, {1, 1, 30000, 100}, {1, 30000, 1, 100}, {3, 150, 149, 151}, {50, 9, 8, 7}};
   for (const auto& [batch, m, n, k] : shapes) {
     EXPECT_EQ(product("cblas", batch, m, n, k), product("portable", batch, m, n, k)) << m << " x " << n << " x " << k;
     EXPECT_EQ(openblas_get_num_threads(), 2) << "the setting of the process was not put back";
