@@ -182,11 +182,11 @@ class random_host_kernel {
       generator.template make<at_once>(first, words);
     } else {
       // A word's lower half comes first, as it does in the memory of most machines; the loop is a copy there.
-      std::uint32_t halves[4 * at_once];
-      generator.template make<at_once>(first, halves);
+      std::uint32_t parts[4 * at_once];
+      generator.template make<at_once>(first, parts);
       for (int i = 0; i < numbers; ++i) {
         const int low = 2 * i;
-        words[i] = (static_cast<word>(halves[low + 1]) << 32) | halves[low];
+        words[i] = (static_cast<word>(parts[low + 1]) << 32) | parts[low];
       }
     }
     T* const target = target_.in_order(block, at_once);
