@@ -186,8 +186,9 @@ template <int Size, class From, class To, class Convert>
   const std::int64_t whole = count / Size * Size;
   for (std::int64_t at = 0; at < whole; at += Size) convert(from + at, to + at);
   if (whole == count) return;
-  From some[Size];
-  To converted[Size];
+  constexpr auto size = static_cast<std::size_t>(Size);
+  From some[size];
+  To converted[size];
   copy_rest(from + whole, count - whole, some, Size);
   convert(some, converted);
   copy_rest(converted, count - whole, to + whole, count - whole);
