@@ -129,7 +129,7 @@ json anonymized(json document) {
   forget_names(document.at("run"), own);
   for (json& device : document.at("devices")) {
     if (const auto facts = device.find("facts"); facts != device.end()) facts->erase("uuid");
-    for (const char* place : {"facts", "worker"}) {
+    for (const char* place : {"name", "facts", "worker"}) {
       if (const auto part = device.find(place); part != device.end()) own.clean_texts(*part);
     }
   }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A small disk that can fail, for whoever may make namespaces: no privilege is needed, and nobody else sees it.
 
-    small_disk.py run FOLDER COMMAND...   runs the command with an empty disk of 400 KiB at FOLDER
+    small_disk.py run FOLDER COMMAND...   runs the command with an empty disk of 4 MiB at FOLDER
     small_disk.py fill|free FOLDER        makes it full; makes room again
     small_disk.py protect|unprotect FOLDER   makes it read-only, and writable again
     small_disk.py remove|restore FOLDER   takes the disk and its folder away; makes an empty folder in its place
@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 
-SIZE = 400 << 10  # bytes
+SIZE = 4 << 20  # bytes
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2

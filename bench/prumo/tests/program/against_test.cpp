@@ -286,7 +286,8 @@ TEST(against, refuses_what_cannot_be_compared) {
   EXPECT_THAT(refused({"--gate", "3%"}), HasSubstr("name that one with --against"));
   EXPECT_THAT(refused({"--against", other.path(), "--gate", "3"}), HasSubstr("--gate"));
   EXPECT_THAT(refused({"--against", other.path(), "--runs", "2"}), HasSubstr("at least 3 process runs"));
-  EXPECT_THAT(refused({"--against", other.path(), "--runs", "5:4"}), HasSubstr("may not be below the first one"));
+  EXPECT_THAT(refused({"--against", other.path(), "--runs", "5:4"}),
+              HasSubstr("ends below its beginning; give FEWEST:MOST"));
   EXPECT_THAT(refused({"--runs", "3:9"}), HasSubstr("name the other build with --against"));
   EXPECT_THAT(refused({"--runs", "many"}), HasSubstr("--runs: 'many' is not a number of runs"));
 }

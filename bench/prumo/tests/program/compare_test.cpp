@@ -56,7 +56,7 @@ TEST(compare, an_anonymous_comparison_names_neither_hosts_nor_users) {
     json document = json::parse(read_file(results(folder, name, 1e-3)));
     const std::string host = std::string(name).substr(0, 5);
     document["run"]["host"]["name"] = host + ".example.org";
-    document["run"]["conditions"] = {{"host", host + ".example.org"}};
+    document["run"]["conditions"] = {{"host", host + ".example.org"}, {"devices", json::object()}};
     document["devices"][0]["facts"]["uuid"] = "GPU-" + host;
     document["devices"][0]["name"] = "the CPU of " + host;
     write_file(folder.file(name), dump_results(document));
