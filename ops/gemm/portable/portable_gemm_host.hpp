@@ -9,18 +9,12 @@
 #include "gemm_entries.hpp"
 #include "gemm_problem.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
-#include <utility>
-
-#if defined(__GNUC__)
-#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
-#else
-#define PRUMO_ALWAYS_INLINE
-#endif
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -275,16 +269,16 @@ class portable_gemm_host_kernel {
   static void add_products(const C* a, const C* b, std::int64_t depth, bool first, C* sums, int rows, int columns) {
     if constexpr (tile::vectorised) {
       vector held[tile::rows][tile::vectors];
-      for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
+      prumo::detail::for_each_register<tile::rows, tile::vectors>([&](int i, int j) PRUMO_ALWAYS_INLINE {
         held[i][j] = first ? vector(0) : vector::load(sums + i * tile::columns + j * vector::lanes);
       });
       for (std::int64_t p = 0; p < depth; ++p, a += tile::rows, b += tile::columns) {
-        for_each_register([&](int i, int j) PRUMO_ALWAYS_INLINE {
+        prumo::detail::for_each_register<tile::rows, tile::vectors>([&](int i, int j) PRUMO_ALWAYS_INLINE {
           held[i][j] = prumo::fma(vector(a[i]), vector::load(b + j * vector::lanes), held[i][j]);
         });
       }
-      for_each_register([&](int i, int j)
-                            PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * tile::columns + j * vector::lanes); });
+      prumo::detail::for_each_register<tile::rows, tile::vectors>(
+          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * tile::columns + j * vector::lanes); });
     } else {
       C held[tile::rows][tile::columns];
       for (int i = 0; i < rows; ++i) {
@@ -301,15 +295,6 @@ class portable_gemm_host_kernel {
     }
   }
 
-  /// Calls function(row, vector) for each register, without a loop. An index that is known only at run time would move
-  /// all sums to memory, and compilers for devices lose pragmas that unroll loops.
-  template <class Function>
-  static void for_each_register(const Function& function) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {
-      (function(static_cast<int>(I / tile::vectors), static_cast<int>(I % tile::vectors)), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(tile::rows * tile::vectors)>{});
-  }
-
   gemm_problem<T> problem_;
   host_tiling tiling_;
   std::int64_t row_tiles_;
@@ -320,5 +305,3 @@ class portable_gemm_host_kernel {
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::backend
-
-#undef PRUMO_ALWAYS_INLINE

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Blocks of sums that a host holds in vector registers.
+
+#include <prumo/detail/instruction_set.hpp>
+
+#include <cstddef>
+#include <utility>
+
+/// In front of a lambda's body: it is compiled into its caller.
+#if defined(__GNUC__)
+#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define PRUMO_ALWAYS_INLINE
+#endif
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Calls function(row, column) for each register of a tile, without a loop. An index that is known only at run time
+/// would move all sums to memory, and compilers for devices lose pragmas that unroll loops.
+template <int Rows, int Columns, class Function>
+PRUMO_ALWAYS_INLINE inline void for_each_register(const Function& function) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) PRUMO_ALWAYS_INLINE {
+    (function(static_cast<int>(I / Columns), static_cast<int>(I % Columns)), ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(Rows * Columns)>{});
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How the direct convolution cuts images and output channels, and where it finds images and filters in its memory.
+
+#include "convolution_problem.hpp"
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/instruction_set.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The output channels that a tile of sums may have, and the registers of each. Eight times three sums, three registers
+/// of places and one weight fit into 32 registers, four times three into 16.
+struct convolution_tiles {
+  static constexpr bool has_many_registers = simd_has_many_registers;
+  static constexpr std::int64_t most_channels = has_many_registers ? 8 : 4;
+  static constexpr int sums = has_many_registers ? 24 : 12;
+
+  /// The channels of the next tile, if `left` channels are left.
+  static constexpr std::int64_t channels_of_next(std::int64_t left) {
+    if (!has_many_registers) return left >= 4 ? 4 : left;
+    if (left >= 8) return left == 9 || left == 12 ? 6 : 8;
+    return left >= 6 ? 6 : std::min<std::int64_t>(left, 4);
+  }
+  /// The registers of each channel, of which one load of a weight serves all.
+  static constexpr int registers_of(int channels) { return std::min(6, sums / channels); }
+
+  /// Calls visit(std::integral_constant<int, channels>).
+  template <class Visitor>
+  static void with_channels(std::int64_t channels, const Visitor& visit) {
+    const auto with = [&]<int Channels>(std::integral_constant<int, Channels> constant) {
+      if (channels == Channels) visit(constant);
+    };
+    with(std::integral_constant<int, 1>{});
+    with(std::integral_constant<int, 2>{});
+    with(std::integral_constant<int, 3>{});
+    with(std::integral_constant<int, 4>{});
+    if constexpr (has_many_registers) {
+      with(std::integral_constant<int, 6>{});
+      with(std::integral_constant<int, 8>{});
+    }
+  }
+};
+
+/// How images are cut, and where things lie in the planes.
+struct direct_layout {
+  std::int64_t row_phases = 1;  ///< the remainders of rows by the stride that a filter meets
+  std::int64_t column_phases = 1;
+  std::int64_t pitch = 0;       ///< elements of a plane's row
+  std::int64_t extra_rows = 0;  ///< rows of a plane beyond those of the convolution
+  std::int64_t band_rows = 1;   ///< rows of y that are computed from one copy
+  std::int64_t block_rows = 1;  ///< rows of y whose sums are in the cache at once
+  std::int64_t bands = 1;       ///< of an image
+  std::int64_t parts = 1;       ///< into which the output channels are cut, if there are few images
+  std::int64_t plane_elements = 0;
+  std::int64_t sums_per_channel = 0;
+  std::int64_t block_elements = 0;  ///< results of a block, of one channel
+
+  /// The rows of the convolution that `count` rows of y need at most.
+  template <class T>
+  static std::int64_t convolved_rows(const convolution_problem<T>& problem, std::int64_t count) {
+    if (!problem.is_pooled()) return count;
+    return std::min(problem.rows, (count - 1) * problem.window.row_stride + problem.window.height);
+  }
+
+  template <class T>
+  static direct_layout of(const convolution_problem<T>& problem, std::int64_t workers) {
+    constexpr std::int64_t planes_bytes = 256 << 10, sums_bytes = 24 << 10;
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(compute_t<T>));
+    direct_layout layout;
+    layout.row_phases = std::min(problem.row_stride, problem.filter_rows);
+    layout.column_phases = std::min(problem.column_stride, problem.filter_columns);
+    layout.pitch = problem.columns + (problem.filter_columns - 1) / problem.column_stride;
+    layout.extra_rows = (problem.filter_rows - 1) / problem.row_stride;
+    const std::int64_t planes = problem.in_channels * layout.row_phases * layout.column_phases;
+
+    // A band's planes fit into a second-level cache, and there is enough for each thread to do.
+    const std::int64_t most_plane_rows = planes_bytes / bytes / std::max<std::int64_t>(1, planes * layout.pitch);
+    const std::int64_t wanted_bands = (4 * workers + problem.images - 1) / std::max<std::int64_t>(1, problem.images);
+    const std::int64_t rows_of_equal_bands = (problem.y_rows + wanted_bands - 1) / wanted_bands;
+    layout.band_rows = problem.y_rows;
+    while (layout.band_rows > 1 && (convolved_rows(problem, layout.band_rows) + layout.extra_rows > most_plane_rows ||
+                                    layout.band_rows > std::max<std::int64_t>(rows_of_equal_bands, 4))) {
+      layout.band_rows = (layout.band_rows + 1) / 2;
+    }
+    layout.bands = (problem.y_rows + layout.band_rows - 1) / layout.band_rows;
+    const std::int64_t items = problem.images * layout.bands;
+    const std::int64_t tiles =
+        (problem.out_channels + convolution_tiles::most_channels - 1) / convolution_tiles::most_channels;
+    if (items < workers) layout.parts = std::clamp<std::int64_t>((workers + items - 1) / items, 1, tiles);
+
+    layout.block_rows = layout.band_rows;
+    while (layout.block_rows > 1 &&
+           convolved_rows(problem, layout.block_rows) * layout.pitch * bytes * convolution_tiles::most_channels >
+               sums_bytes) {
+      layout.block_rows = (layout.block_rows + 1) / 2;
+    }
+    constexpr std::int64_t slack = 128;  // the last registers reach beyond the last row
+    layout.plane_elements = (convolved_rows(problem, layout.band_rows) + layout.extra_rows) * layout.pitch;
+    layout.sums_per_channel = convolved_rows(problem, layout.block_rows) * layout.pitch + slack;
+    layout.block_elements = convolved_rows(problem, layout.block_rows) * problem.columns;
+    return layout;
+  }
+
+  std::int64_t planes_elements(std::int64_t in_channels) const {
+    constexpr std::int64_t slack = 128;
+    return in_channels * row_phases * column_phases * plane_elements + slack;
+  }
+};
+
+/// Copies the filters so that the weights of a tile's channels are neighbours, tap by tap, and finds out where in the
+/// planes each tap begins. A block takes an output channel.
+template <class T>
+class direct_filter_kernel {
+  using C = compute_t<T>;
+
+ public:
+  direct_filter_kernel(const convolution_problem<T>& problem, const direct_layout& layout, C* weights,
+                       std::int64_t* offsets)
+      : problem_(problem), layout_(layout), weights_(weights), offsets_(offsets) {}
+
+  std::int64_t blocks() const { return problem_.out_channels; }
+
+  void operator()(std::int64_t channel) const {
+    std::int64_t first = 0, channels = channels_of_tile(0);
+    while (first + channels <= channel) {
+      first += channels;
+      channels = channels_of_tile(first);
+    }
+    C* to = weights_ + first * problem_.taps() + (channel - first);
+    std::int64_t tap = 0;
+    for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
+      const T* const filter = problem_.w.plane(channel, c);
+      for (std::int64_t p = 0; p < problem_.filter_rows; ++p) {
+        for (std::int64_t q = 0; q < problem_.filter_columns; ++q, ++tap, to += channels) {
+          *to = static_cast<C>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]);
+          if (channel == 0) offsets_[tap] = offset_of(c, p, q);
+        }
+      }
+    }
+  }
+
+ private:
+  /// The number of channels in the tile whose first channel is `first`.
+  std::int64_t channels_of_tile(std::int64_t first) const {
+    return convolution_tiles::channels_of_next(problem_.out_channels - first);
+  }
+
+  std::int64_t offset_of(std::int64_t c, std::int64_t p, std::int64_t q) const {
+    const std::int64_t row_phase = p % problem_.row_stride, column_phase = q % problem_.column_stride;
+    const std::int64_t plane = (c * layout_.row_phases + row_phase) * layout_.column_phases + column_phase;
+    return plane * layout_.plane_elements + p / problem_.row_stride * layout_.pitch + q / problem_.column_stride;
+  }
+
+  convolution_problem<T> problem_;
+  direct_layout layout_;
+  C* weights_;
+  std::int64_t* offsets_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
