@@ -71,9 +71,8 @@ struct convolution_problem {
 
  private:
   KOKKOS_FUNCTION static window_range part_inside(std::int64_t begin, std::int64_t length, std::int64_t extent) {
-    window_range inside(0, 1, 0, length, extent - begin);
-    if (begin < 0) inside.begin = -begin;
-    return inside;
+    const std::int64_t room = extent - begin;
+    return {begin < 0 ? -begin : 0, room < length ? room : length};
   }
 };
 

@@ -3,11 +3,11 @@
 
 #include "gemm_activation.hpp"
 #include "gemm_epilogue_reference.hpp"
+#include "pooling_reference.hpp"
 #include <prumo/case/rounding.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace prumo::cases {
 namespace {
@@ -63,26 +63,18 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
   return result;
 }
 
-/// The window of a pooling. The largest of numbers with errors is off by the largest error at most. A mean has the mean
-/// of the errors, and k roundings of its own.
 std::pair<long double, long double> pooled(const specification& choice, const convolution_choice& what,
                                            const exact_plane& of, window_range rows, window_range columns) {
-  long double largest = -std::numeric_limits<long double>::infinity(), largest_bound = 0;
-  long double sum = 0, bounds = 0, magnitudes = 0;
+  window_reference window;
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     for (std::int64_t c = columns.begin; c < columns.end; ++c) {
       const auto index = static_cast<std::size_t>(r * what.columns + c);
-      largest = std::max(largest, of.values[index]);
-      largest_bound = std::max(largest_bound, of.bounds[index]);
-      sum += of.values[index];
-      bounds += of.bounds[index];
-      magnitudes += std::fabs(of.values[index]) + of.bounds[index];
+      window.add(of.values[index], of.bounds[index]);
     }
   }
-  if (what.pooling == convolution_pooling::maximum) return {largest, largest_bound};
-  const auto elements = static_cast<long double>((rows.end - rows.begin) * (columns.end - columns.begin));
-  const long double growth = gamma(compute_type(choice.type), static_cast<double>(elements));
-  return {sum / elements, (bounds + growth * magnitudes) / elements};
+  using prumo::detail::pooling_kind;
+  const bool is_maximum = what.pooling == convolution_pooling::maximum;
+  return window.result(is_maximum ? pooling_kind::maximum : pooling_kind::mean, choice.type);
 }
 
 }  // namespace

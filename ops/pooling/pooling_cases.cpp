@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pooling_kernel.hpp"
+#include "pooling_reference.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace prumo::cases {
 namespace {
@@ -57,7 +57,7 @@ struct pooling_choice {
     return {column, window.column_stride, window.column_padding, window.width, width};
   }
 
-  /// The elements of all windows of a plane together: the windows' heights times their widths.
+  /// The number of elements in all windows of one plane.
   std::uint64_t window_elements() const { return static_cast<std::uint64_t>(lengths_of_rows() * lengths_of_columns()); }
 
   /// The host's kernel joins the rows of each row of windows, for the columns that windows need, and then the columns
@@ -154,8 +154,6 @@ class pooling_case final : public operation_case<Exec> {
     return 20.0 * static_cast<double>(pooling_choice(extents, values).window_elements());
   }
 
-  /// A maximum is exact, in any order. A mean of k numbers has k roundings: k - 1 of the sum, and one of the quotient
-  /// (Higham, section 4.2).
   void reference(const specification& choice, const input_values& inputs, std::int64_t part,
                  std::vector<reference_entry>& out) const override {
     const pooling_choice what(choice.shape, choice.values);
@@ -188,19 +186,13 @@ class pooling_case final : public operation_case<Exec> {
  private:
   static std::pair<long double, long double> exact(dtype type, const std::vector<double>& plane, std::int64_t width,
                                                    window_range rows, window_range columns) {
-    long double largest = -std::numeric_limits<long double>::infinity(), sum = 0, magnitudes = 0;
+    window_reference window;
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
       for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-        const auto x = static_cast<long double>(plane[static_cast<std::size_t>(r * width + c)]);
-        largest = std::max(largest, x);
-        sum += x;
-        magnitudes += std::fabs(x);
+        window.add(static_cast<long double>(plane[static_cast<std::size_t>(r * width + c)]));
       }
     }
-    if (is_maximum) return {largest, 0};
-    const auto elements = static_cast<long double>((rows.end - rows.begin) * (columns.end - columns.begin));
-    const long double growth = gamma(compute_type(type), static_cast<double>(elements));
-    return {sum / elements, growth * magnitudes / elements};
+    return window.result(Kind, type);
   }
 
   template <class T>

@@ -6,7 +6,6 @@
 
 #include <prumo/pooling.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace prumo::detail {
@@ -45,7 +44,6 @@ struct pooling_problem {
   std::int64_t rows = 0;  ///< of y
   std::int64_t columns = 0;
   pooling_window window;
-  std::size_t working_set = 0;
 };
 
 /// The elements of a window along one side of an image: [begin, end).
