@@ -246,16 +246,22 @@ void forward_plan::run_step(context_ref ctx, std::size_t which, const array_ref&
                          std::to_string(steps_.size()) + " steps");
   }
   check_arrays(x, weights, arena, y);
+  enqueue_step(ctx, which, x, weights, arena, y);
+}
+
+void forward_plan::run(context_ref ctx, const array_ref& x, const array_ref& weights, const array_ref& arena,
+                       const array_ref& y) const {
+  check_arrays(x, weights, arena, y);
+  for (std::size_t which = 0; which < steps_.size(); ++which) enqueue_step(ctx, which, x, weights, arena, y);
+}
+
+void forward_plan::enqueue_step(context_ref ctx, std::size_t which, const array_ref& x, const array_ref& weights,
+                                const array_ref& arena, const array_ref& y) const {
   const std::int64_t images = x.extents[0];
   if (images == 0) return;
   enqueue(ctx, steps_[which],
           {which == 0 ? x : between(arena, which - 1, images),
            which + 1 == steps_.size() ? y : between(arena, which, images), weights});
-}
-
-void forward_plan::run(context_ref ctx, const array_ref& x, const array_ref& weights, const array_ref& arena,
-                       const array_ref& y) const {
-  for (std::size_t which = 0; which < steps_.size(); ++which) run_step(ctx, which, x, weights, arena, y);
 }
 
 }  // namespace prumo::nets

@@ -79,6 +79,8 @@ class forward_plan {
   struct step_arrays;
 
   void check_arrays(const array_ref& x, const array_ref& weights, const array_ref& arena, const array_ref& y) const;
+  void enqueue_step(context_ref ctx, std::size_t step, const array_ref& x, const array_ref& weights,
+                    const array_ref& arena, const array_ref& y) const;
   void enqueue(context_ref ctx, const planned_step& which, const step_arrays& arrays) const;
   array_ref weight(const array_ref& weights, std::size_t which) const;
   array_ref between(const array_ref& arena, std::size_t step, std::int64_t images) const;
