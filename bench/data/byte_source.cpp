@@ -49,7 +49,7 @@ class byte_source::inflater {
 
 byte_source byte_source::of_file(const std::string& path, std::string_view kind) {
   bench::input_limits limits;
-  limits.bytes = std::numeric_limits<std::size_t>::max() / 2;  // headers tell how much is read
+  limits.bytes = std::numeric_limits<std::size_t>::max() / 2;  // as much as the header in the file says is read
   limits.kind = kind;
   auto file = std::make_shared<bench::input_file>(path, limits);
   return {file->name(), [file](char* to, std::size_t most) { return file->read(to, most); }, file->size()};

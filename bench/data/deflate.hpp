@@ -24,7 +24,7 @@ class gzip_stream {
   struct step {
     std::size_t taken = 0;  ///< bytes of the input that were used
     std::size_t made = 0;   ///< bytes that were written
-    std::string problem;    ///< what is wrong with the data; empty: nothing
+    std::string problem;    ///< what is wrong with the data; empty if nothing is
   };
 
   /// Fills `to` as far as the input goes.

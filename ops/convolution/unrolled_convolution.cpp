@@ -53,7 +53,7 @@ class unrolling_device_kernel {
   std::int64_t blocks() const { return problem_.images * problem_.taps() * problem_.rows * problem_.columns; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
-    // The divisions are of 32 bits: there are at most 256 MiB of columns, or those of one image.
+    // A place is divided in 32 bits, which is quicker: an image has fewer places.
     const auto places = problem_.rows * problem_.columns;
     const std::int64_t tap = index / places;
     const auto place = static_cast<std::uint32_t>(index - tap * places);

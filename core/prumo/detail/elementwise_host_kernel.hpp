@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// The element-wise kernel of arrays that lie in one run each, on a host. Formulas that take vectors are computed on
-/// them. The loops of others are left to the compiler: numbers that vectors convert with instructions of their own are
-/// widened before they are computed, a chunk at a time, and narrowed after.
+/// The element-wise kernel of arrays that each lie in memory without gaps, on a host. Formulas that take vectors get
+/// vectors. The loops of others are left to the compiler: numbers that vectors convert with instructions of
+/// their own are widened before they are computed, a chunk at a time, and narrowed after.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/elementwise_arrays.hpp>
@@ -137,7 +137,7 @@ template <std::int64_t Most, class Out, class... In, class Formula, class Count,
   }
 }
 
-/// Arrays that lie in one run each, on the host: a block of elements an iteration.
+/// Arrays that each lie in memory without gaps, on the host: a block of elements an iteration.
 ///
 /// The inner loops have no dependence between iterations: an output is apart from all other arrays or exactly one of
 /// the inputs.

@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// The element-wise kernel of arrays that lie in one run each, on a device, and the choice among all kernels. A formula
-/// is a function object on scalars; the loops around it are here, in elementwise_host_kernel.hpp and in
-/// elementwise_strided_kernel.hpp, once.
+/// The element-wise kernel of arrays that each lie in memory without gaps, on a device, and the choice among all
+/// kernels. A formula is a function object on scalars; the loops around it are here, in elementwise_host_kernel.hpp and
+/// in elementwise_strided_kernel.hpp, once.
 
 #include <prumo/array_ref.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -24,9 +24,9 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Arrays that lie in one run each, on a device: an index for every `Packs` packs of 16 bytes, then one for every
-/// element that is left. Where arrays are small a kernel takes as long as a thread has instructions to do and to fetch,
-/// so there is no loop, indices have 32 bits, and longer arrays are several kernels'.
+/// Arrays that each lie in memory without gaps, on a device: an index for every `Packs` packs of 16 bytes, then one for
+/// every element that is left. Where arrays are small a kernel takes as long as a thread has instructions to do and to
+/// fetch, so there is no loop, indices have 32 bits, and longer arrays are several kernels'.
 template <int Packs, int BlockThreads, class Formula, class Out, class... In>
 class contiguous_device_kernel {
  public:
@@ -118,8 +118,8 @@ class contiguous_device_kernel {
   int count_;
 };
 
-/// Enqueues a kernel for arrays that lie in one run each, on a device: a pack a thread in large blocks, because a
-/// device starts some 1.6 blocks a nanosecond.
+/// Enqueues a kernel for arrays that each lie in memory without gaps, on a device: a pack a thread in large blocks,
+/// because a device starts some 1.6 blocks a nanosecond.
 ///
 /// Formulas with one input, for which a pack is one load, were measured on an H200 to like other distributions of what
 /// is more than all threads that run at the same time (docs/performance-log.md has the times). Two packs a thread take

@@ -274,7 +274,7 @@ bool in_packs(int elements, const output_pointers<Out>& to, const input_pointers
   return true;
 }
 
-/// Enqueues the kernels of arrays that do not lie in one run each. `work` is what all of it takes a host.
+/// Enqueues the kernels of arrays that do not each lie in memory without gaps. `work` is what all of it takes a host.
 template <class Exec, class Formula, class Out, class... In, int Count>
 void launch_strided_kernel(const Exec& instance, const std::string& label, const Formula& formula,
                            const output_pointers<Out>& to, const input_pointers<In...>& inputs,

@@ -36,7 +36,7 @@ std::string why_no_instructions() {
 template <class T>
 constexpr memory::data_type element_type = std::is_same_v<T, f16> ? memory::data_type::f16 : memory::data_type::bf16;
 
-/// Whether oneDNN writes C itself, epilogue included.
+/// Whether oneDNN can write the finished C: it adds a bias of the columns, but calls no activation.
 template <class T>
 bool is_whole(const gemm_problem<T>& problem) {
   if (problem.activation != activation_function::none) return false;
