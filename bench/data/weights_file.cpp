@@ -40,7 +40,8 @@ weights_file read_weights(const std::string& path) {
 std::string find_weights(std::string_view net, std::span<const std::string> folders, std::string_view data) {
   const std::string name = std::string(net) + "-" + std::string(data) + ".safetensors";
   for (const std::string& folder : folders) {
-    for (const fs::path& place : {fs::path(folder) / "weights", fs::path(folder) / ".." / "share" / "prumo" / "weights"}) {
+    for (const fs::path& place :
+         {fs::path(folder) / "weights", fs::path(folder) / ".." / "share" / "prumo" / "weights"}) {
       std::error_code ignored;
       if (fs::is_regular_file(place / name, ignored)) return (place / name).lexically_normal().string();
     }

@@ -103,8 +103,8 @@ TEST(shipped_weights, recognize_the_generated_digits) {
   for (const std::string& net : shipped_nets()) {
     const nets::description description = nets::named_net(net);
     const weights_file file = shipped(net);
-    const std::int64_t right = recognized(description, weights_for(description, file.tensors, file.path),
-                                          test_images(description.input));
+    const std::int64_t right =
+        recognized(description, weights_for(description, file.tensors, file.path), test_images(description.input));
     // PyTorch counted them. Sums in another order may decide between two classes that are nearly alike.
     EXPECT_NEAR(static_cast<double>(right), std::stod(file.tensors.metadata.at("right_of_first_1000")), 1) << net;
   }
