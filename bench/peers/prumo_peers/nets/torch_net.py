@@ -55,9 +55,10 @@ class TorchNet(nn.Module):
 
     def run_layer(self, layer, x):
         """One layer with its activation."""
-        return _ACTIVATIONS[layer.activation](self._linear(layer, x))
+        return _ACTIVATIONS[layer.activation](self.sums(layer, x))
 
-    def _linear(self, layer, x):
+    def sums(self, layer, x):
+        """One layer without its activation."""
         weight, bias = None, None
         if layer.weights:
             weight = self.weight(layer.weights[0][0])
