@@ -44,36 +44,30 @@ struct images_choice {
   }
 };
 
-/// How much a new pixel takes of an old one along an axis, for all pairs: the definition, pair by pair.
-class axis_weights {
- public:
-  axis_weights(image_resizing how, std::int64_t from, std::int64_t to)
-      : from_(from), weights_(static_cast<std::size_t>(from * to)) {
-    for (std::int64_t i = 0; i < to; ++i) {
-      for (std::int64_t old = 0; old < from; ++old) {
-        weights_[static_cast<std::size_t>(i * from + old)] =
-            how == image_resizing::area ? covered(i, old, to) : nearness(i, old, to);
-      }
-    }
-  }
-  std::int64_t at(std::int64_t i, std::int64_t old) const {
-    return weights_[static_cast<std::size_t>(i * from_ + old)];
+/// How much a new pixel takes of an old one along an axis, by the definitions.
+struct resized_axis {
+  image_resizing how;
+  std::int64_t from, to;
+
+  /// The old pixels that may have a part in new pixel i, with some to spare.
+  std::int64_t begin(std::int64_t i) const { return std::max<std::int64_t>(0, i * from / to - 2); }
+  std::int64_t end(std::int64_t i) const { return std::min(from, (i + 1) * from / to + 3); }
+
+  std::int64_t weight(std::int64_t i, std::int64_t old) const {
+    return how == image_resizing::area ? covered(i, old) : nearness(i, old);
   }
 
  private:
   /// The common part of two stretches, in units in which an old pixel is `to` long.
-  std::int64_t covered(std::int64_t i, std::int64_t old, std::int64_t to) const {
-    return std::max<std::int64_t>(0, std::min((i + 1) * from_, (old + 1) * to) - std::max(i * from_, old * to));
+  std::int64_t covered(std::int64_t i, std::int64_t old) const {
+    return std::max<std::int64_t>(0, std::min((i + 1) * from, (old + 1) * to) - std::max(i * from, old * to));
   }
-  /// 2 to minus the distance of two centres, in units of 1 / (2 to) old pixels; centres beyond the last ones are moved
+  /// 2 to minus the distance of two centres, in units of 1 / (2 to) old pixels. Centres beyond the last ones are moved
   /// there.
-  std::int64_t nearness(std::int64_t i, std::int64_t old, std::int64_t to) const {
-    const std::int64_t centre = std::clamp<std::int64_t>((2 * i + 1) * from_ - to, 0, (from_ - 1) * 2 * to);
+  std::int64_t nearness(std::int64_t i, std::int64_t old) const {
+    const std::int64_t centre = std::clamp<std::int64_t>((2 * i + 1) * from - to, 0, (from - 1) * 2 * to);
     return std::max<std::int64_t>(0, 2 * to - std::abs(centre - old * 2 * to));
   }
-
-  std::int64_t from_;
-  std::vector<std::int64_t> weights_;
 };
 
 template <class Exec>
@@ -83,8 +77,10 @@ class convert_images_case final : public operation_case<Exec> {
     case_info result;
     result.op = "convert_images";
     result.description = "y = byte * scale + shift for images of bytes, resized or gathered on the way";
-    result.axes = {{"images", "images of y", 0},          {"channels", "channels of an image", 1},
-                   {"height", "rows of an image", 28},    {"width", "columns of an image", 28},
+    result.axes = {{"images", "images of y", 0},
+                   {"channels", "channels of an image", 1},
+                   {"height", "rows of an image", 28},
+                   {"width", "columns of an image", 28},
                    {"rows", "rows of y (default: those of an image)", 28},
                    {"columns", "columns of y (default: those of an image)", 28}};
     result.values = {{"scale", "the factor of each byte", 1.0 / 255, nullptr, {0, 1, -0.75}},
@@ -96,9 +92,10 @@ class convert_images_case final : public operation_case<Exec> {
       return shape{{"images", images}, {"channels", channels}, {"height", height},
                    {"width", width},   {"rows", rows},         {"columns", columns}};
     };
-    result.test_shapes = {of(0, 1, 4, 4, 4, 4),  of(3, 1, 1, 1, 1, 1),     of(2, 0, 3, 3, 3, 3),   of(2, 1, 0, 3, 0, 3),
-                          of(5, 1, 4, 8, 4, 8),  of(3, 3, 7, 5, 7, 5),     of(2, 1, 28, 28, 28, 28), of(1, 1, 1, 40001, 1, 40001),
-                          of(2, 2, 7, 5, 10, 9), of(2, 1, 28, 28, 48, 86), of(3, 1, 9, 11, 4, 3),  of(1, 1, 1, 1, 6, 5)};
+    result.test_shapes = {of(0, 1, 4, 4, 4, 4),     of(3, 1, 1, 1, 1, 1),         of(2, 0, 3, 3, 3, 3),
+                          of(2, 1, 0, 3, 0, 3),     of(5, 1, 4, 8, 4, 8),         of(3, 3, 7, 5, 7, 5),
+                          of(2, 1, 28, 28, 28, 28), of(1, 1, 1, 40001, 1, 40001), of(2, 2, 7, 5, 10, 9),
+                          of(2, 1, 28, 28, 48, 86), of(3, 1, 9, 11, 4, 3),        of(1, 1, 1, 1, 6, 5)};
     return result;
   }
 
@@ -151,9 +148,12 @@ class convert_images_case final : public operation_case<Exec> {
   }
   double reference_part_cost(const shape& extents, const parameters& values) const override {
     const images_choice what(extents, values);
-    const double each = what.resizing == image_resizing::none
-                            ? 20
-                            : 20.0 + 2.0 * static_cast<double>(what.height) * static_cast<double>(what.width);
+    const double taps =
+        what.resizing == image_resizing::none
+            ? 1
+            : (5 + static_cast<double>(what.height) / static_cast<double>(std::max<std::int64_t>(1, what.rows))) *
+                  (5 + static_cast<double>(what.width) / static_cast<double>(std::max<std::int64_t>(1, what.columns)));
+    const double each = 20 + 10 * taps;
     return each * static_cast<double>(what.rows * what.columns);
   }
 
@@ -200,14 +200,15 @@ class convert_images_case final : public operation_case<Exec> {
   }
 
   static std::vector<std::int64_t> resized(const images_choice& what, const std::vector<std::int64_t>& plane) {
-    const axis_weights of_rows(what.resizing, what.height, what.rows), of_columns(what.resizing, what.width, what.columns);
+    const resized_axis of_rows{what.resizing, what.height, what.rows};
+    const resized_axis of_columns{what.resizing, what.width, what.columns};
     std::vector<std::int64_t> result;
     for (std::int64_t row = 0; row < what.rows; ++row) {
       for (std::int64_t column = 0; column < what.columns; ++column) {
         std::int64_t sum = 0, total = 0;
-        for (std::int64_t r = 0; r < what.height; ++r) {
-          for (std::int64_t c = 0; of_rows.at(row, r) != 0 && c < what.width; ++c) {
-            const std::int64_t weight = of_rows.at(row, r) * of_columns.at(column, c);
+        for (std::int64_t r = of_rows.begin(row); r < of_rows.end(row); ++r) {
+          for (std::int64_t c = of_columns.begin(column); c < of_columns.end(column); ++c) {
+            const std::int64_t weight = of_rows.weight(row, r) * of_columns.weight(column, c);
             sum += weight * plane[static_cast<std::size_t>(r * what.width + c)];
             total += weight;
           }
