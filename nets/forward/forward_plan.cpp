@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/check.hpp>
 #include <prumo/convolution.hpp>
+#include <prumo/dense.hpp>
 #include <prumo/error.hpp>
-#include <prumo/gemm.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/overloaded.hpp>
 #include <prumo/pooling.hpp>
@@ -229,14 +229,14 @@ void forward_plan::enqueue(context_ref ctx, const planned_step& which, const ste
       average_pool(instance, arrays.x, arrays.y, window_of(it));
     }
   };
-  const auto multiply = [&](const dense& it) {
-    gemm_options options;
+  const auto join = [&](const dense& it) {
+    dense_options options;
     options.activation = function_of(it.activate);
-    options.column_bias = bias_of(it);
-    gemm(ctx, transposition::no, transposition::yes, 1, as_rows(arrays.x), weight_at(0), 0, arrays.y, options);
+    options.bias = bias_of(it);
+    prumo::dense(ctx, arrays.x, weight_at(0), arrays.y, options);
   };
   const auto normalise = [&](const softmax&) { prumo::softmax(ctx, as_rows(arrays.x), arrays.y); };
-  std::visit(overloaded{convolve_images, convolve_channels, pool, multiply, normalise}, net_.layers[which.first]);
+  std::visit(overloaded{convolve_images, convolve_channels, pool, join, normalise}, net_.layers[which.first]);
 }
 
 void forward_plan::run_step(context_ref ctx, std::size_t which, const array_ref& x, const array_ref& weights,
