@@ -154,7 +154,8 @@ class direct_device_choice {
   /// The teams to launch: a multiple of the parts.
   std::int64_t teams(const direct_device_layout& layout) const {
     const std::int64_t wanted = resident_teams(layout) * resources_.multiprocessors;
-    const std::int64_t teams_of_part = std::min(layout.item_count(problem_.images), std::max<std::int64_t>(1, wanted / layout.parts));
+    const std::int64_t teams_of_part =
+        std::min(layout.item_count(problem_.images), std::max<std::int64_t>(1, wanted / layout.parts));
     return teams_of_part * layout.parts;
   }
 
@@ -174,10 +175,12 @@ class direct_device_choice {
     const double busy = std::min(1.0, 0.25 + 0.25 * at_once * warps / 4);
     const double compute = rounds * warps / 4 * of_task / busy;
     const double bytes = static_cast<double>(layout.planes_elements) * layout.chunks * 4;
-    const double stage = bytes / 16 + 1500.0 * layout.chunks;  // a multiprocessor's share of the bandwidth, and the wait
+    const double stage =
+        bytes / 16 + 1500.0 * layout.chunks;  // a multiprocessor's share of the bandwidth, and the wait
     const double hidden = layout.buffers == 2 ? 1.0 : (at_once - 1) / at_once;
     const double weights = static_cast<double>(layout.weights_elements) * layout.chunks * 0.1;
-    return items * (std::max(compute, bytes / 16) + stage * (1 - hidden)) + weights * at_once + 2000;
+    constexpr double of_item = 600;  // barriers, and the threads that wait for the last
+    return items * (std::max(compute, bytes / 16) + stage * (1 - hidden) + of_item) + weights * at_once + 2000;
   }
 
  private:
@@ -224,10 +227,18 @@ class direct_device_choice {
     const std::int64_t results =
         goes_through_scratch(problem_) ? images * channels * convolved_rows * problem_.columns : 0;
     const std::int64_t tasks = problem_.columns * row_tiles * channel_tiles * images;
-    const std::int64_t extents[] = {plane_rows,      pitch,          plane,
-                                    slack,           channels,       filter,
-                                    results,         tasks,          chunk,
-                                    problem_.height, problem_.width, problem_.out_channels,
+    const std::int64_t extents[] = {plane_rows,
+                                    pitch,
+                                    plane,
+                                    slack,
+                                    channels,
+                                    filter,
+                                    results,
+                                    tasks,
+                                    chunk,
+                                    problem_.height,
+                                    problem_.width,
+                                    problem_.out_channels,
                                     problem_.in_channels};
     for (const std::int64_t each : extents) {
       if (each > most_elements) return none();
@@ -265,12 +276,14 @@ class direct_device_choice {
     const std::int64_t pack_bytes = pack_elements * element_bytes_;
     const auto is_multiple = [](std::int64_t value) { return value % pack_elements == 0; };
     if (problem_.row_padding > 0 || problem_.column_padding > 0 || x.column_stride != 1 ||
-        x.row_stride != problem_.width || reinterpret_cast<std::uintptr_t>(x.data) % static_cast<std::uintptr_t>(pack_bytes) != 0 ||
+        x.row_stride != problem_.width ||
+        reinterpret_cast<std::uintptr_t>(x.data) % static_cast<std::uintptr_t>(pack_bytes) != 0 ||
         (problem_.images > 1 && !is_multiple(x.image_stride))) {
       return staging_kind::elements;
     }
     const std::int64_t plane = problem_.height * problem_.width;
-    if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) && is_multiple(problem_.in_channels * plane)) {
+    if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) &&
+        is_multiple(problem_.in_channels * plane)) {
       return staging_kind::images;
     }
     if ((problem_.in_channels > 1 && !is_multiple(x.channel_stride)) ||

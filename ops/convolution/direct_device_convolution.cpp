@@ -21,16 +21,16 @@ auto with_direct_kernel(const convolution_problem<C>& problem, const Visitor& vi
     const std::int64_t left = problem.out_channels % 8;
     if (problem.out_channels <= 4 || (problem.out_channels < 16 && left > 0 && left <= 4)) {
       switch (rows) {
-        case 5: return with.template operator()<4, 8, 5>();
-        case 7: return with.template operator()<4, 8, 7>();
+        case 5: return with.template operator()<4, 9, 5>();
+        case 7: return with.template operator()<4, 12, 7>();
         default: return with.template operator()<4, 8, 0>();
       }
     }
     if (problem.out_channels <= 6 && rows == 5) return with.template operator()<6, 4, 5>();
     switch (rows) {
       case 3: return with.template operator()<8, 6, 3>();
-      case 5: return with.template operator()<8, 6, 5>();
-      case 7: return with.template operator()<8, 6, 7>();
+      case 5: return with.template operator()<4, 9, 5>();
+      case 7: return with.template operator()<8, 7, 7>();
       default: return with.template operator()<8, 6, 0>();
     }
   }

@@ -210,7 +210,8 @@ class direct_device_kernel {
     const int rows = rows_left < layout_.plane_rows ? rows_left : layout_.plane_rows;
     const bool is_whole_image = layout_.staging == staging_kind::images;
     const int channels = is_whole_image ? 1 : channels_of(chunk);
-    const int packs = (is_whole_image ? channels_of(chunk) * layout_.plane_elements : rows * layout_.pitch) / pack_elements;
+    const int packs =
+        (is_whole_image ? channels_of(chunk) * layout_.plane_elements : rows * layout_.pitch) / pack_elements;
     const int distance = is_whole_image ? layout_.image_elements : layout_.plane_elements;
     const T* const from = x + place.first_image * problem_.x.image_stride +
                           std::int64_t{chunk} * layout_.chunk_channels * problem_.x.channel_stride +
@@ -226,9 +227,9 @@ class direct_device_kernel {
       }
       if (image >= place.images) break;
       const int target = image * layout_.image_elements + (is_whole_image ? 0 : channel * distance);
-      copy_pack_to_scratch<C>(from + image * problem_.x.image_stride + channel * problem_.x.channel_stride +
-                                  at * pack_elements,
-                              planes + target + at * pack_elements);
+      copy_pack_to_scratch<C>(
+          from + image * problem_.x.image_stride + channel * problem_.x.channel_stride + at * pack_elements,
+          planes + target + at * pack_elements);
       at += layout_.threads;
     }
   }
@@ -422,9 +423,10 @@ class direct_device_kernel {
                                         const C (&sums)[TileChannels][TileRows], C* results) const {
     const int columns = static_cast<int>(problem_.columns);
     const int rows = static_cast<int>(place.rows.convolved_last - place.rows.convolved_first) - row;
-    C* const to = results +
-                  ((image * layout_.channel_tiles + tile_of_part) * TileChannels * layout_.convolved_rows + row) * columns +
-                  column;
+    C* const to =
+        results +
+        ((image * layout_.channel_tiles + tile_of_part) * TileChannels * layout_.convolved_rows + row) * columns +
+        column;
     PRUMO_UNROLL
     for (int m = 0; m < TileChannels; ++m) {
       PRUMO_UNROLL
@@ -458,8 +460,8 @@ class direct_device_kernel {
       const int plane = rest / rows, row = rest - plane * rows;
       const int image = plane / channels, channel = first_channel + plane - image * channels;
       if (channel >= problem_.out_channels) continue;
-      const C result = result_at(results + plane * layout_.convolved_rows * static_cast<int>(problem_.columns), place,
-                                 row, column);
+      const C result =
+          result_at(results + plane * layout_.convolved_rows * static_cast<int>(problem_.columns), place, row, column);
       with_words((place.first_image + image) * problem_.y.image_stride + channel * problem_.y.channel_stride +
                      (place.rows.first + row) * problem_.y.row_stride + column * problem_.y.column_stride,
                  [&](auto* to, const auto& word_of) { *to = word_of(result); });

@@ -21,15 +21,15 @@ enum class staging_kind : std::uint8_t {
 /// Its inputs come in chunks of input channels.
 struct direct_device_layout {
   staging_kind staging = staging_kind::elements;
-  int threads = 32;          ///< of a team
-  int images = 1;            ///< of an item
-  int band_rows = 1;         ///< rows of y of an item
-  int bands = 1;             ///< of an image
-  int parts = 1;             ///< of the output channels
-  int channel_tiles = 1;     ///< of a part
-  int row_tiles = 1;         ///< of a band
-  int convolved_rows = 1;    ///< the most rows of the convolution that a band needs
-  int chunk_channels = 0;    ///< the input channels of a chunk
+  int threads = 32;        ///< of a team
+  int images = 1;          ///< of an item
+  int band_rows = 1;       ///< rows of y of an item
+  int bands = 1;           ///< of an image
+  int parts = 1;           ///< of the output channels
+  int channel_tiles = 1;   ///< of a part
+  int row_tiles = 1;       ///< of a band
+  int convolved_rows = 1;  ///< the most rows of the convolution that a band needs
+  int chunk_channels = 0;  ///< the input channels of a chunk
   int chunks = 1;
   int buffers = 1;           ///< for chunks: with two, one is filled while the other is used
   int pitch = 0;             ///< elements from a row of a plane to the next

@@ -198,29 +198,31 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
   int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0;
   for (int which = 0; which < shapes; ++which) {
     const auto shape = random_shape<T>(random, filter);
-    convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0, random(0, 1) * random(0, 5),
-                                  random(0, 1) == 1, random);
+    convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0,
+                                  random(0, 1) * random(0, 5), random(0, 1) == 1, random);
     const auto erased = direct_device_problem(test.problem);
     team_resources resources;
     resources.multiprocessors = random(1, 3);
     resources.bytes_of_team = random(0, 1) == 0 ? random(1000, 8000) : 200 << 10;
     resources.bytes_of_multiprocessor = resources.bytes_of_team * random(1, 4);
     resources.threads_of_multiprocessor = 128;
-    const direct_device_choice<C> choice(erased, sizeof(T), Kernel::tile, static_cast<int>(random(1, 3)) * 32, resources);
+    const direct_device_choice<C> choice(erased, sizeof(T), Kernel::tile, static_cast<int>(random(1, 3)) * 32,
+                                         resources);
     const auto check = [&](const direct_device_layout& layout, std::int64_t teams) {
       ++run;
       in_chunks += layout.chunks > 1;
       in_packs += layout.staging != staging_kind::elements;
       in_bands += layout.bands > 1;
-      test.template expect_right<Kernel>(
-          layout, teams, "shape " + std::to_string(which) + ": " + std::to_string(layout.images) + " images, " +
-                             std::to_string(layout.bands) + " bands, " + std::to_string(layout.parts) + " parts, " +
-                             std::to_string(layout.chunks) + " chunks, " + std::to_string(layout.buffers) + " buffers");
+      test.template expect_right<Kernel>(layout, teams,
+                                         "shape " + std::to_string(which) + ": " + std::to_string(layout.images) +
+                                             " images, " + std::to_string(layout.bands) + " bands, " +
+                                             std::to_string(layout.parts) + " parts, " + std::to_string(layout.chunks) +
+                                             " chunks, " + std::to_string(layout.buffers) + " buffers");
     };
     if (const auto layout = choice.best(); layout.threads > 0) check(layout, choice.teams(layout));
     for (int cut = 0; cut < 3; ++cut) {
-      const auto layout = choice.of(random(1, shape.images), random(1, shape.y_rows), random(1, 3),
-                                    static_cast<int>(random(1, 2)));
+      const auto layout =
+          choice.of(random(1, shape.images), random(1, shape.y_rows), random(1, 3), static_cast<int>(random(1, 2)));
       if (layout.threads > 0) check(layout, layout.parts * random(1, 3));
     }
   }

@@ -18,7 +18,8 @@ template <int Bytes>
 __device__ __forceinline__ void begin_copy(const void* from, void* to, int bytes_there) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes_there) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes_there)
+                 : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(Bytes), "r"(bytes_there)
                  : "memory");
