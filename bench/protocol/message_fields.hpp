@@ -89,6 +89,13 @@ void list_fields(auto& fields, is<worker_description> auto& it) {
   fields.omitted("pid", it.pid);
 }
 
+void list_fields(auto& fields, is<workload_description> auto& it) {
+  fields.required("workload", it.workload, filled());
+  fields.required("dtypes", it.dtypes, filled());
+  fields.optional("implementations", it.implementations);
+  fields.optional("compute_modes", it.compute_modes);
+}
+
 void list_fields(auto& fields, is<hello_request> auto& it) {
   fields.optional("protocol", it.protocol, at_least(0));
   fields.optional("variables", it.variables);
@@ -100,6 +107,7 @@ void list_fields(auto& fields, is<hello_answer> auto& it) {
   fields.required("worker", it.worker);
   fields.required("devices", it.devices);
   fields.required("cases", it.cases);
+  fields.omitted("workloads", it.workloads);
 }
 
 void list_fields(auto& fields, is<device_request> auto& it) {
@@ -220,22 +228,107 @@ void list_fields(auto& fields, is<sample_answer> auto& it) {
 
 void list_fields(auto& fields, is<release_request> auto& it) { fields.required("case", it.case_id, at_least(0)); }
 
+void list_fields(auto& fields, is<open_request> auto& it) {
+  fields.required("device", it.device);
+  fields.required("workload", it.workload);
+  fields.required("net", it.net, object());
+  fields.required("dtype", it.dtype);
+  fields.required("batch", it.batch, at_least(1));
+  fields.required("images", it.images);
+  fields.required("labels", it.labels);
+  fields.required("weights", it.weights);
+  fields.either("data", it.transferred, "resident", "transferred");
+  fields.optional("host_memory", it.host_memory, one_of({"pinned", "pageable"}));
+  fields.optional("compute_mode", it.compute_mode);
+  fields.optional("implementation", it.implementation);
+}
+
+void list_fields(auto& fields, is<step_description> auto& it) {
+  fields.required("name", it.name, filled());
+  fields.required("layers", it.layers);
+  fields.optional("model", it.model);
+}
+
+void list_fields(auto& fields, is<open_answer> auto& it) {
+  fields.required("session", it.session, at_least(0));
+  fields.required("implementation", it.implementation, filled());
+  fields.required("clock", it.clock, one_of({"wall", "device"}));
+  fields.optional("dispatch", it.dispatch, one_of({"single", "recorded"}));
+  fields.required("images", it.images, at_least(1));
+  fields.required("classes", it.classes, at_least(1));
+  fields.required("parameters", it.parameters, at_least(0));
+  fields.optional("footprint_bytes", it.footprint_bytes, at_least(0));
+  fields.optional("model", it.model);
+  fields.required("steps", it.steps);
+  fields.optional("load_s", it.load_s, at_least(0));
+  fields.optional("place_s", it.place_s, at_least(0));
+}
+
+void list_session_fields(auto& fields, auto& it) {
+  fields.required("session", it.session, at_least(0));
+  fields.either("level", it.layer, "net", "layer");
+}
+
+void list_fields(auto& fields, is<check_request> auto& it) {
+  list_session_fields(fields, it);
+  fields.optional("budget", it.budget, above(0));
+  fields.omitted("images", it.images, at_least(0));
+}
+
+void list_fields(auto& fields, is<check_answer> auto& it) {
+  fields.required("verified", it.verified);
+  fields.optional("error", it.error, at_least(0));
+  fields.optional("error_bound", it.error_bound, at_least(0));
+  fields.optional("checked", it.checked, at_least(0));
+  fields.optional("differing", it.differing, at_least(0));
+  fields.optional("undecided", it.undecided, at_least(0));
+  fields.optional("method", it.method);
+  fields.optional("message", it.message);
+  fields.optional("dispatch", it.dispatch);
+}
+
+void list_fields(auto& fields, is<time_request> auto& it) {
+  constexpr double an_hour = 3600;
+  list_session_fields(fields, it);
+  fields.omitted("step", it.step, at_least(0));
+  fields.required("seconds", it.seconds, between(0, an_hour));
+}
+
+void list_fields(auto& fields, is<evaluate_request> auto& it) { fields.required("session", it.session, at_least(0)); }
+
+void list_fields(auto& fields, is<evaluate_answer> auto& it) {
+  fields.required("images", it.images, at_least(0));
+  fields.required("correct", it.correct, at_least(0));
+  fields.optional("predictions", it.predictions, at_least(0));
+  fields.optional("seconds", it.seconds, at_least(0));
+}
+
+void list_fields(auto& fields, is<close_request> auto& it) { fields.required("session", it.session, at_least(0)); }
+
 }  // namespace prumo::protocol::detail
 
 /// All messages with their names in docs/protocol.schema.json.
-#define PRUMO_FOR_EACH_MESSAGE(DO)       \
-  DO(hello_request, "hello.request")     \
-  DO(hello_answer, "hello.answer")       \
-  DO(device_request, "device.request")   \
-  DO(device_answer, "device.answer")     \
-  DO(resolve_request, "resolve.request") \
-  DO(resolve_answer, "resolve.answer")   \
-  DO(prepare_request, "prepare.request") \
-  DO(prepare_answer, "prepare.answer")   \
-  DO(verify_request, "verify.request")   \
-  DO(verify_answer, "verify.answer")     \
-  DO(count_request, "count.request")     \
-  DO(count_answer, "count.answer")       \
-  DO(sample_request, "sample.request")   \
-  DO(sample_answer, "sample.answer")     \
-  DO(release_request, "release.request")
+#define PRUMO_FOR_EACH_MESSAGE(DO)         \
+  DO(hello_request, "hello.request")       \
+  DO(hello_answer, "hello.answer")         \
+  DO(device_request, "device.request")     \
+  DO(device_answer, "device.answer")       \
+  DO(resolve_request, "resolve.request")   \
+  DO(resolve_answer, "resolve.answer")     \
+  DO(prepare_request, "prepare.request")   \
+  DO(prepare_answer, "prepare.answer")     \
+  DO(verify_request, "verify.request")     \
+  DO(verify_answer, "verify.answer")       \
+  DO(count_request, "count.request")       \
+  DO(count_answer, "count.answer")         \
+  DO(sample_request, "sample.request")     \
+  DO(sample_answer, "sample.answer")       \
+  DO(release_request, "release.request")   \
+  DO(open_request, "open.request")         \
+  DO(open_answer, "open.answer")           \
+  DO(check_request, "check.request")       \
+  DO(check_answer, "check.answer")         \
+  DO(time_request, "time.request")         \
+  DO(evaluate_request, "evaluate.request") \
+  DO(evaluate_answer, "evaluate.answer")   \
+  DO(close_request, "close.request")

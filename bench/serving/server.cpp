@@ -17,6 +17,25 @@ json refusal(error_kind kind, const std::string& message) {
   return {{"ok", false}, {"error", {{"kind", error_kind_name(kind)}, {"message", message}}}};
 }
 
+/// Answers a request about nets. False: it is none.
+bool answer_about_nets(workload_handler& handler, const std::string& name, const json& request, json& answer) {
+  if (name == "open") {
+    answer = write_message(handler.open(read_message<open_request>(request)));
+  } else if (name == "check") {
+    answer = write_message(handler.check(read_message<check_request>(request)));
+  } else if (name == "time") {
+    answer = write_message(handler.time(read_message<time_request>(request)));
+  } else if (name == "evaluate") {
+    answer = write_message(handler.evaluate(read_message<evaluate_request>(request)));
+  } else if (name == "close") {
+    handler.close(read_message<close_request>(request).session);
+    answer = json::object();
+  } else {
+    return false;
+  }
+  return true;
+}
+
 /// The handler's answer to a request of this name, without id and ok.
 json dispatch(request_handler& handler, const json& request, bool& quit) {
   const auto named = request.find("request");
@@ -29,6 +48,7 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
     hello_answer answer = handler.hello();
     answer.worker.environment = environment_variables(asked.variables);
     answer.features.emplace(protocol_features.begin(), protocol_features.end());
+    if (handler.workloads() != nullptr) answer.features->emplace_back(workloads_feature);
     answer.worker.pid = ::getpid();
     return write_message(answer);
   }
@@ -46,9 +66,13 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
     quit = true;
     return json::object();
   }
-  throw request_error(error_kind::usage, "there is no request '" + name +
-                                             "'; there are: hello, device, resolve, prepare, verify, count, sample, "
-                                             "release, quit");
+  std::string known = "hello, device, resolve, prepare, verify, count, sample, release, ";
+  if (workload_handler* const workloads = handler.workloads()) {
+    json answer;
+    if (answer_about_nets(*workloads, name, request, answer)) return answer;
+    known += "open, check, time, evaluate, close, ";
+  }
+  throw request_error(error_kind::usage, "there is no request '" + name + "'; there are: " + known + "quit");
 }
 
 json answer_request(request_handler& handler, const json& request, bool& quit) {

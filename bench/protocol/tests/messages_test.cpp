@@ -193,6 +193,83 @@ TEST(messages, answers_are_read_as_they_were_written) {
   expect_same_after_the_way(sample);
 }
 
+TEST(messages, those_about_nets_are_read_as_they_were_written) {
+  open_request open;
+  open.device = "cuda:0";
+  open.workload = "inference";
+  open.net = {{"schema", "prumo.net/1"}, {"layers", json::array()}};
+  open.dtype = "f16";
+  open.batch = 1000;
+  open.images = "/d/images";
+  open.labels = "/d/labels";
+  open.weights = "/d/weights";
+  open.transferred = true;
+  open.host_memory = "pinned";
+  expect_same_after_the_way(open);
+  EXPECT_EQ(write_message(open).at("data"), "transferred");
+  open_answer opened;
+  opened.implementation = "layers";
+  opened.dispatch = "recorded";
+  opened.images = opened.classes = 10;
+  opened.steps = {{"conv1+pool1", {"conv1", "pool1"}, {1, 2, 3, "vector"}}};
+  opened.load_s = 0.25;
+  expect_same_after_the_way(opened);
+  check_request check;
+  check.session = 4;
+  check.layer = true;
+  check.images = {{3, 17}};
+  expect_same_after_the_way(check);
+  EXPECT_EQ(write_message(check).at("level"), "layer");
+  EXPECT_FALSE(write_message(check_request{}).contains("images"));
+  check_answer checked;
+  checked.verified = true;
+  checked.error = 0.25;
+  checked.error_bound = 1;
+  checked.checked = 36;
+  checked.undecided = 1;
+  checked.method = "sampled";
+  expect_same_after_the_way(checked);
+  time_request time;
+  time.session = 4;
+  time.layer = true;
+  time.step = 2;
+  time.seconds = 0.05;
+  expect_same_after_the_way(time);
+  expect_same_after_the_way(evaluate_answer{10000, 9871, {7, 2, 1}, 0.12});
+  hello_answer hello;
+  hello.worker.name = hello.worker.backend = "openmp";
+  EXPECT_FALSE(write_message(hello).contains("workloads"));
+  hello.workloads = {{"inference", {"f32"}, {"layers"}, {"strict"}}};
+  expect_same_after_the_way(hello);
+}
+
+TEST(read_message, refuses_requests_about_nets_that_make_no_sense) {
+  const json open = json::parse(R"({"device": "d:0", "workload": "inference", "net": {}, "dtype": "f32", "batch": 1,
+                                    "images": "i", "labels": "l", "weights": "w"})");
+  EXPECT_EQ(read_message<open_request>(open).batch, 1);
+  for (const broken_field& it : {broken_field{"batch", 0, "'batch' should be at least 1"},
+                                 broken_field{"batch", 1.5, "'batch' should be a whole number"},
+                                 broken_field{"net", "lenet5", "'net' should be an object"},
+                                 broken_field{"weights", nullptr, "'weights' is missing"},
+                                 broken_field{"data", "moved", "'data' should be 'resident' or 'transferred'"}}) {
+    json broken = open;
+    broken[it.field] = it.value;
+    try {
+      std::ignore = read_message<open_request>(broken);
+      ADD_FAILURE() << broken << " was accepted";
+    } catch (const message_error& refused) {
+      EXPECT_NE(std::string(refused.what()).find(it.said), std::string::npos) << refused.what();
+    }
+  }
+  for (const char* text :
+       {R"({"session": 1})", R"({"session": -1, "seconds": 0})", R"({"session": 1, "seconds": 4000})",
+        R"({"session": 1, "seconds": 0, "level": "op"})", R"({"session": 1, "seconds": 0, "step": -1})"}) {
+    EXPECT_THROW(std::ignore = read_message<time_request>(json::parse(text)), message_error) << text;
+  }
+  EXPECT_THROW(std::ignore = read_message<check_request>(json::parse(R"({"session": 1, "images": [-1]})")),
+               message_error);
+}
+
 struct broken_answer {
   const char* text;
   const char* said;

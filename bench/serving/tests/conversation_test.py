@@ -21,6 +21,7 @@ from message_schema import MessageSchema, wrong_values
 OPTIONS = None
 SCHEMA = None
 SMALL = 64 << 10  # bytes of an array
+WORKLOADS = {"open", "check", "time", "evaluate", "close"}  # requests of workers that run nets
 NOT_ON_EVERY_DEVICE = ("f8_e4m3",)  # of matrix products, by the libraries of some GPUs alone
 
 
@@ -123,7 +124,8 @@ class Refusals(unittest.TestCase):
         with Worker() as worker:
             hello = worker.wants("hello", protocol=99, features=["telepathy"], mood="good")
             self.assertEqual(hello["protocol"], 1)
-            self.assertEqual(set(hello["features"]), set(SCHEMA.requests()) - {"hello"})
+            self.assertEqual(set(hello["features"]) - {"workloads"}, set(SCHEMA.requests()) - {"hello"} - WORKLOADS)
+            self.assertEqual("workloads" in hello["features"], "workloads" in hello)
 
     def test_variables_that_nobody_asks_for_stay_with_the_worker(self):
         secrets = {f"{family}_SECRET": "hunter2" for family in ("PRUMO", "OMP", "CUDA", "MKL", "TORCH", "JAX", "ONEDNN")}
@@ -137,9 +139,14 @@ class Refusals(unittest.TestCase):
         with Worker() as worker:
             complete = {"device": worker.device(), "op": "add", "dtype": "f32", "shape": {"n": 10}, "seconds": 0}
             complete["case"] = worker.wants("prepare", **complete)["case"]
+            complete.update(workload="inference", net={}, batch=1, images="i", labels="l", weights="w", session=1)
+            runs_nets = "workloads" in worker.wants("hello", protocol=1)["features"]
             for request in SCHEMA.requests():
                 if request == "count" and not OPTIONS.counts:
                     continue  # it answers null to whatever is asked
+                if request in WORKLOADS and not runs_nets:
+                    self.assertIn("there is no request", worker.refused(request)[1])
+                    continue
                 described = SCHEMA.message(f"{request}.request")
                 given = {name: complete[name] for name in described["properties"] if name in complete}
                 for name in described.get("required", ()):

@@ -36,8 +36,38 @@ class scripted_handler : public request_handler {
   std::int64_t released = -1;
 };
 
+/// Has one net with three images.
+class net_handler final : public scripted_handler, public workload_handler {
+ public:
+  workload_handler* workloads() override { return this; }
+  open_answer open(const open_request& request) override {
+    if (request.workload != "inference") throw request_error(error_kind::usage, "no such workload");
+    open_answer answer;
+    answer.session = 5;
+    answer.implementation = "layers";
+    answer.images = 3;
+    answer.classes = 2;
+    return answer;
+  }
+  check_answer check(const check_request& request) override {
+    check_answer answer;
+    answer.verified = request.layer;
+    return answer;
+  }
+  sample_answer time(const time_request& request) override {
+    sample_answer answer;
+    answer.samples = {static_cast<double>(request.step.value_or(9) + 1)};
+    return answer;
+  }
+  evaluate_answer evaluate(const evaluate_request&) override { return {3, 2, {0, 1, 1}, 0.5}; }
+  void close(std::int64_t session) override { closed = session; }
+
+  std::int64_t closed = -1;
+};
+
+template <class Handler = scripted_handler>
 json converse(const std::string& line) {
-  scripted_handler handler;
+  Handler handler;
   bool quit = false;
   const std::string answer = answer_line(handler, line, quit);
   EXPECT_EQ(answer.find('\n'), std::string::npos);
@@ -107,6 +137,33 @@ TEST(answer_line, maps_exceptions_to_kinds) {
 TEST(answer_line, hands_on_answers) {
   EXPECT_EQ(converse(R"({"request": "sample", "case": 1, "seconds": 0.1})").at("batch"), 4);
   EXPECT_TRUE(converse(R"({"request": "count", "op": "a", "dtype": "f32"})").at("counted").is_null());
+}
+
+TEST(answer_line, a_worker_without_nets_has_no_requests_about_them) {
+  for (const std::string_view name : workload_requests) {
+    const json answer = converse(R"({"request": ")" + std::string(name) + R"(", "session": 1})");
+    EXPECT_EQ(kind_of(answer), "usage") << name;
+    EXPECT_NE(answer.dump().find("there is no request"), std::string::npos) << answer;
+  }
+}
+
+TEST(answer_line, hands_on_requests_about_nets) {
+  const json features = converse<net_handler>(R"({"request": "hello"})").at("features");
+  EXPECT_EQ(features.back(), "workloads");
+  EXPECT_EQ(features.size(), protocol_features.size() + 1);
+  const std::string open = R"({"request": "open", "device": "d", "workload": "inference", "net": {}, "dtype": "f32",
+                               "batch": 2, "images": "i", "labels": "l", "weights": "w"})";
+  EXPECT_EQ(converse<net_handler>(open).at("session"), 5);
+  EXPECT_EQ(kind_of(converse<net_handler>(R"({"request": "open", "device": "d"})")), "usage");
+  EXPECT_EQ(converse<net_handler>(R"({"request": "check", "session": 5, "level": "layer"})").at("verified"), true);
+  EXPECT_EQ(converse<net_handler>(R"({"request": "check", "session": 5})").at("verified"), false);
+  EXPECT_EQ(converse<net_handler>(R"({"request": "time", "session": 5, "step": 2, "seconds": 0})").at("samples").dump(),
+            "[3]");
+  EXPECT_EQ(converse<net_handler>(R"({"request": "evaluate", "session": 5})").at("predictions").dump(), "[0,1,1]");
+  net_handler handler;
+  bool quit = false;
+  answer_line(handler, R"({"request": "close", "session": 5})", quit);
+  EXPECT_EQ(handler.closed, 5);
 }
 
 TEST(answer_line, releases_and_quits) {

@@ -13,6 +13,18 @@
 
 namespace prumo::protocol {
 
+/// What a worker that runs nets does with the requests about them. Functions may throw as those of request_handler.
+class workload_handler {
+ public:
+  virtual ~workload_handler() = default;
+
+  virtual open_answer open(const open_request& request) = 0;
+  virtual check_answer check(const check_request& request) = 0;
+  virtual sample_answer time(const time_request& request) = 0;
+  virtual evaluate_answer evaluate(const evaluate_request& request) = 0;
+  virtual void close(std::int64_t session) = 0;
+};
+
 /// What a worker program does with requests. Every function may throw. A request_error has the kind of the refusal, and
 /// kind_of() gives the kind of other exceptions.
 class request_handler {
@@ -28,6 +40,9 @@ class request_handler {
   virtual count_answer count(const count_request& request) = 0;
   virtual sample_answer sample(const sample_request& request) = 0;
   virtual void release(std::int64_t case_id) = 0;
+
+  /// Who answers the requests about nets; null if the worker runs none.
+  virtual workload_handler* workloads() { return nullptr; }
 
   /// The kind of an exception that is no request_error.
   virtual error_kind kind_of(const std::exception& cause) const;
