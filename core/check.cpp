@@ -80,7 +80,7 @@ void distinct_elements(std::string_view operation, const instance_ref& space, co
 
 /// dtype_size() and can_access() as tables. A jump for each would take longer than the look below.
 constexpr auto bytes_of_element = [] {
-  std::array<std::uint8_t, static_cast<std::size_t>(dtype::i64) + 1> bytes{};
+  std::array<std::uint8_t, static_cast<std::size_t>(dtype::u8) + 1> bytes{};
   for (std::size_t type = 0; type < bytes.size(); ++type) {
     bytes[type] = static_cast<std::uint8_t>(dtype_size(static_cast<dtype>(type)));
   }

@@ -84,7 +84,7 @@ struct array_ref {
         labelled(&view) {
     static_assert(array_element<typename View::value_type>,
                   "prumo::array_ref: the value type is not float, double, prumo::f16, prumo::bf16, prumo::f8_e4m3, "
-                  "std::int32_t or std::int64_t");
+                  "std::int32_t, std::int64_t or std::uint8_t");
     for (int dimension = 0; dimension < rank; ++dimension) {
       extents[dimension] = static_cast<std::int64_t>(view.extent(static_cast<std::size_t>(dimension)));
       strides[dimension] = static_cast<std::int64_t>(view.stride(static_cast<std::size_t>(dimension)));

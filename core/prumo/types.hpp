@@ -142,8 +142,9 @@ struct f8_e4m3 {
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(f8_e4m3) == 1);
 
-/// The types of elements, for code that chooses one at run time. The last two are indices.
-enum class dtype : std::uint8_t { f32, f64, f16, bf16, f8_e4m3, i32, i64 };
+/// The types of elements, for code that chooses one at run time. i32 and i64 are indices. u8 are the pixels of images,
+/// which convert_images() reads; no other operation takes them.
+enum class dtype : std::uint8_t { f32, f64, f16, bf16, f8_e4m3, i32, i64, u8 };
 
 /// Facts of a scalar type that an array may hold.
 template <class T>
@@ -216,15 +217,21 @@ constexpr dtype product_result_type(dtype type) { return type == dtype::f8_e4m3 
 template <class T>
 concept index_scalar = std::is_integral_v<T> && std::is_signed_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
-/// Whether an array can have elements of T: numbers, or indices.
+/// Whether T is the type of pixels: a byte.
 template <class T>
-concept array_element = stored_scalar<T> || index_scalar<std::remove_cv_t<T>>;
+concept pixel_scalar = std::is_same_v<std::remove_cv_t<T>, std::uint8_t>;
+
+/// Whether an array can have elements of T: numbers, indices, or pixels.
+template <class T>
+concept array_element = stored_scalar<T> || index_scalar<std::remove_cv_t<T>> || pixel_scalar<T>;
 
 /// The name of a C++ type.
 template <array_element T>
 constexpr dtype dtype_of() {
   if constexpr (stored_scalar<T>) {
     return scalar_traits<std::remove_cv_t<T>>::type;
+  } else if constexpr (pixel_scalar<T>) {
+    return dtype::u8;
   } else {
     return sizeof(T) == 8 ? dtype::i64 : dtype::i32;
   }
@@ -233,7 +240,7 @@ constexpr dtype dtype_of() {
 /// Whether every operation takes arrays of the type: it is f32, f64, f16 or bf16.
 constexpr bool is_scalar_type(dtype type) { return type <= dtype::bf16; }
 
-/// The name of a type in results and options: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`, `i32`, `i64`.
+/// The name of a type in results and options: `f32`, `f64`, `f16`, `bf16`, `f8_e4m3`, `i32`, `i64`, `u8`.
 constexpr std::string_view dtype_name(dtype type) {
   switch (type) {
     case dtype::f32: return "f32";
@@ -243,6 +250,7 @@ constexpr std::string_view dtype_name(dtype type) {
     case dtype::f8_e4m3: return "f8_e4m3";
     case dtype::i32: return "i32";
     case dtype::i64: return "i64";
+    case dtype::u8: return "u8";
   }
   return "?";
 }
@@ -256,7 +264,8 @@ constexpr std::size_t dtype_size(dtype type) {
     case dtype::i32: return 4;
     case dtype::f16:
     case dtype::bf16: return 2;
-    case dtype::f8_e4m3: break;
+    case dtype::f8_e4m3:
+    case dtype::u8: break;
   }
   return 1;
 }

@@ -51,13 +51,15 @@ struct element_order {
 };
 
 /// A quiet NaN of T with a payload that no arithmetic makes by chance; of indices the same bits, an index beyond any
-/// array.
+/// array. No output has pixels.
 template <class T>
 KOKKOS_FUNCTION T poison() {
   if constexpr (sizeof(T) == 8) {
     return Kokkos::bit_cast<T>(std::uint64_t{0x7ff8dead0000beefu});
   } else if constexpr (sizeof(T) == 4) {
     return Kokkos::bit_cast<T>(std::uint32_t{0x7fc0beefu});
+  } else if constexpr (std::is_integral_v<T>) {
+    return 0xff;
   } else {
     T value;
     value.bits = sizeof(T) == 2 ? 0x7fe5u : 0x7fu;
@@ -97,11 +99,12 @@ struct fill_uniform_kernel {
   }
 };
 
-/// Indices of rows, say.
+/// Indices of rows, say, or pixels.
+template <class T>
 struct fill_indices_kernel {
   static constexpr std::int64_t elements_per_item = 512;
 
-  std::int64_t* data;
+  T* data;
   element_order order;
   std::int64_t count;
   std::uint64_t seed;
@@ -113,7 +116,8 @@ struct fill_indices_kernel {
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t end = (item + 1) * elements_per_item < count ? (item + 1) * elements_per_item : count;
     for (std::int64_t index = item * elements_per_item; index < end; ++index) {
-      data[order.offset(index)] = random::index_below(seed, stream, static_cast<std::uint64_t>(index), below);
+      data[order.offset(index)] =
+          static_cast<T>(random::index_below(seed, stream, static_cast<std::uint64_t>(index), below));
     }
   }
 };

@@ -33,7 +33,7 @@ template <class MemorySpace>
 array_ref describe(const array_specification& array, const specification& choice, void* data) {
   array_ref result;
   result.data = data;
-  result.type = array.indices_below ? dtype::i64 : element_type(array, choice.type);
+  result.type = element_type(array, choice.type);
   result.memory = prumo::detail::memory_kind_of<MemorySpace>();
   result.rank = static_cast<int>(array.extents.size());
   std::ranges::copy(array.extents, result.extents);
@@ -118,7 +118,7 @@ void prepared_case<Exec>::fill(const array_ref& target, std::size_t which) {
     } else if constexpr (std::is_integral_v<T>) {
       prumo::detail::launch_blocks(
           instance, "prumo::case::fill_indices",
-          detail::fill_indices_kernel{data, order, count, choice_.seed, which, *array.indices_below});
+          detail::fill_indices_kernel<T>{data, order, count, choice_.seed, which, *array.indices_below});
     } else {
       const bool positive = array.domain == input_domain::positive;
       prumo::detail::launch_blocks(instance, "prumo::case::fill_uniform",

@@ -34,11 +34,12 @@ void check_size(std::string_view op, std::string_view axis, std::int64_t bytes_p
 }  // namespace
 
 dtype element_type(const array_specification& array, dtype type) {
+  if (array.indices_below) return array.type.value_or(dtype::i64);
   return array.is_product_result ? product_result_type(type) : array.type.value_or(type);
 }
 
 std::size_t element_bytes(const array_specification& array, dtype type) {
-  return array.indices_below ? sizeof(std::int64_t) : dtype_size(element_type(array, type));
+  return dtype_size(element_type(array, type));
 }
 
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& extents, array_layout layout) {

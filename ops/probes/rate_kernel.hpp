@@ -120,16 +120,14 @@ struct sqrt_step {
   static long double exact(long double x) { return std::sqrt(x); }
 };
 
-/// Counts as a square root and a division. A device may take less for both than for a square root.
-struct rsqrt_step {
+/// The square root as x / sqrt(x), which takes a device less than its square root.
+struct rsqrt_step : sqrt_step {
   static constexpr std::string_view name = "rsqrt";
-  static constexpr double summand = 0, largest = 2, growth = 4;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>
   KOKKOS_FUNCTION C operator()(C x) const {
-    return prumo::rsqrt(x);
+    return x * prumo::rsqrt(x);
   }
-  static long double exact(long double x) { return 1 / std::sqrt(x); }
 };
 
 /// A rate: the probe's name, the kind of flops, and the steps that have it, of which the fastest is the ceiling. A

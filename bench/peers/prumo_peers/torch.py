@@ -300,8 +300,27 @@ class Torch(Framework):
     def devices(self):
         return [device for kind in self._kinds.values() for device in kind.devices()]
 
+    def net_sessions(self, devices):
+        from prumo_peers.nets.sessions import Sessions
+        return Sessions(self, devices)
+
+    @property
+    def net_implementations(self):
+        from prumo_peers.nets.torch_session import IMPLEMENTATIONS
+        return IMPLEMENTATIONS
+
+    @staticmethod
+    def net_modes(device):
+        return tuple(it for it in device.modes if it in ("strict", "fast_tf32"))
+
+    def open_net(self, device, choice):
+        from prumo_peers.nets.torch_session import TorchSession
+        return TorchSession(self, device, choice)
+
     def versions(self):
         versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "hip": torch.version.hip}
+        if torch.version.cuda and torch.cuda.is_available():
+            versions["cudnn"] = str(torch.backends.cudnn.version())
         return {name: version for name, version in versions.items() if version}
 
     def array(self, device, numbers, dtype):
@@ -342,6 +361,8 @@ class Torch(Framework):
 
     def enter(self, device, mode):
         torch.set_float32_matmul_precision("high" if mode == "fast_tf32" else "highest")
+        torch.backends.cudnn.allow_tf32 = mode == "fast_tf32"  # of convolutions, and on by default
+        torch.backends.cudnn.benchmark = False  # but for nets
         self._kind(device).enter(device.handle)
 
     def fence(self, device):

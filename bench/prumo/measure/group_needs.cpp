@@ -7,11 +7,15 @@
 
 namespace prumo::bench {
 
-double group_needs::modest_sum() const {
+double modest_seconds(double useful) {
   constexpr double share_of_useful = 0.1;  // what the stopping rule asks for at least
   constexpr double longest = 0.25;
+  return std::min(share_of_useful * useful, longest);
+}
+
+double group_needs::modest_sum() const {
   double sum = 0;
-  for (const double seconds : useful) sum += std::min(share_of_useful * seconds, longest);
+  for (const double seconds : useful) sum += modest_seconds(seconds);
   return sum;
 }
 

@@ -45,7 +45,9 @@ scheduler::scheduler(worker_fleet& fleet, results_writer& writer, progress& show
       started_(started),
       times_(fleet),
       ceilings_(fleet, options),
-      measurer_(fleet, times_, ceilings_) {}
+      measurer_(fleet, times_, ceilings_) {
+  times_.begin_process_run();
+}
 
 bool scheduler::is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const {
   const json stub = group.result_stub(fleet_, which);
@@ -69,6 +71,7 @@ void scheduler::begin_process_run(std::size_t number) {
   ceilings_.release(true);
   const steady_time begun = std::chrono::steady_clock::now();
   fleet_.restart(number % 2 == 1);
+  times_.begin_process_run();
   restart_seconds_ = seconds_since(begun);
 }
 
@@ -104,8 +107,8 @@ void scheduler::leave_out(planned_group& group, std::span<const std::size_t> pla
     const bool is_long = 2 * call > 0.5 * all.least[place];
     const std::string why =
         is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
-                : fmt::format("preparing, verifying and measuring it once takes about {}, too long for what is left of",
-                              format_duration(all.least[place]));
+                : fmt::format("preparing, verifying and measuring it takes about {}, too long for what is left of",
+                              format_duration(all.least[place] + modest_seconds(useful_seconds(options_, call))));
     it.outcome = settled_outcome{
         "skipped", fmt::format("{}: {} a budget of {}; name the size with --size, give a longer --time-budget, or "
                                "--resume this file",

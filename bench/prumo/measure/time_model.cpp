@@ -79,6 +79,7 @@ double time_model::predict(const std::string& key, double work) const {
 
 void time_model::learn_chore(const std::string& key, double seconds, double work) {
   if (!(seconds > 0) || !(work > 0)) return;
+  if (passes_over_first_chores_ && begun_chores_.insert(key).second) return;
   const auto [place, is_new] = chores_.emplace(key, chore{});
   chore& known = place->second;
   const bool tells_fixed = known.factor * work < known.fixed;

@@ -6,6 +6,7 @@
 #include "workers/worker_fleet.hpp"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,6 +43,14 @@ class time_model {
   /// The operations that a reference may take, so that verifying takes about this many seconds. \return between
   /// least_verify_budget and usual_verify_budget
   [[nodiscard]] double verify_budget(const planned_group& group, const planned_case& which, double seconds) const;
+
+  /// Says that the workers are new processes. The first time that such a worker prepares, verifies, counts or frees, it
+  /// also loads libraries and kernels, which may take seconds. Nothing is learnt from it, because it would be expected
+  /// of every case that follows.
+  void begin_process_run() {
+    passes_over_first_chores_ = true;
+    begun_chores_.clear();
+  }
 
   /// Learns from the samples of a case. The fastest one predicts larger sizes. What the others took longer, because the
   /// machine is busy with other things, is added to each call.
@@ -87,6 +96,8 @@ class time_model {
   const worker_fleet& fleet_;
   corrections corrections_;
   std::map<std::string, chore, std::less<>> chores_;
+  bool passes_over_first_chores_ = false;
+  std::set<std::string, std::less<>> begun_chores_;  ///< of this process run
 };
 
 }  // namespace prumo::bench

@@ -20,8 +20,9 @@ double fair_level(std::span<const double> wishes, double available) {
 }
 
 std::vector<std::size_t> too_long(std::span<const double> least, double available) {
+  // Of equally long ones the later: what is next stays, and shows whether the others take as long as expected.
   std::vector<std::size_t> order(least.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return least[a] > least[b]; });
   double needed = std::accumulate(least.begin(), least.end(), 0.0);
   std::vector<std::size_t> given_up;

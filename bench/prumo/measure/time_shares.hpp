@@ -14,7 +14,7 @@ namespace prumo::bench {
 [[nodiscard]] double fair_level(std::span<const double> wishes, double available);
 
 /// Which of the `least` times must be given up, so that the rest fits into `available`: as few as possible, the longest
-/// first. \return their places, in order
+/// first, and of equally long ones the last. \return their places, in order
 [[nodiscard]] std::vector<std::size_t> too_long(std::span<const double> least, double available);
 
 }  // namespace prumo::bench

@@ -46,6 +46,10 @@ class Framework:
     def devices(self):
         raise NotImplementedError
 
+    def net_sessions(self, devices):
+        """A prumo_peers.nets.sessions.Sessions, where the framework runs nets; else None."""
+        return None
+
     def versions(self):
         """Of all that computes, by name."""
         raise NotImplementedError

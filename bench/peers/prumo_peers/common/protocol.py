@@ -15,6 +15,8 @@ PROTOCOL_VERSION = 1
 LONGEST_LINE = 1 << 20
 # What a worker can do, by the names of docs/protocol.md.
 FEATURES = ("device", "resolve", "prepare", "verify", "count", "sample", "release")
+# Of a worker that runs nets, which has the feature `workloads`.
+WORKLOAD_REQUESTS = ("open", "check", "time", "evaluate", "close")
 REQUESTS = ("hello", *FEATURES, "quit")
 
 
@@ -127,15 +129,17 @@ class Channel:
 
 def _dispatch(worker, request):
     name = text(request, "request")
-    if name not in REQUESTS:
-        raise usage(f"there is no request '{name}'; there are: {', '.join(REQUESTS)}")
+    known = REQUESTS + WORKLOAD_REQUESTS if worker.runs_nets else REQUESTS
+    if name not in known:
+        raise usage(f"there is no request '{name}'; there are: {', '.join(known)}")
     if name == "quit":
         return {}
     if name == "count":
         return {"counted": None}  # counting is prumo's own
     if name == "hello":
         whole_number(request, "protocol", 0, PROTOCOL_VERSION)  # the front-end picks what both have from the features
-        return {"protocol": PROTOCOL_VERSION, "features": list(FEATURES), **worker.hello(request)}
+        features = [*FEATURES, "workloads"] if worker.runs_nets else list(FEATURES)
+        return {"protocol": PROTOCOL_VERSION, "features": features, **worker.hello(request)}
     return getattr(worker, name)(request) or {}
 
 

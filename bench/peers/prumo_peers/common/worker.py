@@ -22,6 +22,11 @@ class Worker:
         self._operations = {op: it for op, it in OPERATIONS.items() if op in framework.calls}
         self._open = {}
         self._last_id = 0
+        self._sessions = framework.net_sessions(self._devices)
+
+    @property
+    def runs_nets(self):
+        return self._sessions is not None
 
     def hello(self, request):
         framework = self._framework
@@ -31,7 +36,8 @@ class Worker:
                            "environment": machine.environment_variables(protocol.texts(request, "variables")),
                            "warnings": list(framework.warnings)},
                 "devices": [_summary(it) for it in self._devices.values()],
-                "cases": [self._describe(it) for it in self._operations.values()]}
+                "cases": [self._describe(it) for it in self._operations.values()],
+                **({"workloads": self._sessions.describe()} if self.runs_nets else {})}
 
     def device(self, request):
         protocol.flag(request, "clocks", True)  # there are none to measure
@@ -100,6 +106,21 @@ class Worker:
         device = self._find_open(request).device
         del self._open[request["case"]]
         self._framework.trim(device)
+
+    def open(self, request):
+        return self._sessions.open(request, self._find_device(request))
+
+    def check(self, request):
+        return self._sessions.check(request)
+
+    def time(self, request):
+        return self._sessions.time(request)
+
+    def evaluate(self, request):
+        return self._sessions.evaluate(request)
+
+    def close(self, request):
+        return self._sessions.close(request)
 
     def kind_of(self, error):
         return self._framework.kind_of(error)

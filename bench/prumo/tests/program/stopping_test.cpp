@@ -112,6 +112,11 @@ TEST(time_shares, the_longest_are_given_up_first) {
   EXPECT_EQ(too_long(least, -1).size(), 4U);
 }
 
+TEST(time_shares, of_equally_long_ones_the_next_stays) {
+  const std::vector<double> least{2, 2, 2, 2};
+  EXPECT_EQ(too_long(least, 5), (std::vector<std::size_t>{2, 3}));
+}
+
 TEST(nearest_name, finds_slips_and_nothing_far_fetched) {
   const std::vector<std::string> names{"add", "mul", "softmax", "--size"};
   EXPECT_EQ(nearest_name("ad", names), "add");

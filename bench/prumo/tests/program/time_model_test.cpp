@@ -102,6 +102,21 @@ TEST_F(estimates, what_preparing_took_corrects_the_next) {
   EXPECT_NEAR(times->prepare_seconds(group, which), 3 * before, 1e-6);
 }
 
+/// It holds the loading of libraries and kernels.
+TEST_F(estimates, the_first_of_a_process_run_tells_nothing_of_the_next) {
+  const planned_group group = group_of("add", 1e6);
+  const planned_case& which = group.cases.front();
+  const double before = times->prepare_seconds(group, which);
+  times->begin_process_run();
+  times->learn_prepare(group, which, 3);
+  EXPECT_EQ(times->prepare_seconds(group, which), before);
+  times->learn_prepare(group, which, 2 * before);
+  EXPECT_NEAR(times->prepare_seconds(group, which), 2 * before, 1e-6);
+  times->begin_process_run();
+  times->learn_prepare(group, which, 3);
+  EXPECT_NEAR(times->prepare_seconds(group, which), 2 * before, 1e-6);
+}
+
 TEST_F(estimates, what_a_request_costs_in_itself_is_not_multiplied) {
   const planned_group small = group_of("add", 1e4);
   const planned_group large = group_of("add", 1e9);

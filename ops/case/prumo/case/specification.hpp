@@ -106,13 +106,13 @@ struct array_specification {
   std::vector<std::int64_t> extents;  ///< of rank 0 to max_rank
   std::optional<dtype> type = {};     ///< where it is another than the case's
   input_domain domain = input_domain::symmetric;
-  /// Set: the elements are no numbers but indices, std::int64_t in [0, indices_below).
+  /// Set: the elements are whole numbers in [0, indices_below): indices of i64, or of `type` (i32), or pixels (u8).
   std::optional<std::int64_t> indices_below = {};
   /// The result of a matrix product: of product_result_type() of the case's type.
   bool is_product_result = false;
 };
 
-/// The type of the elements of an array, which holds no indices, in a case of that type.
+/// The type of the elements of an array in a case of that type.
 dtype element_type(const array_specification& array, dtype type);
 
 /// Bytes of one element of an array in a case of that type.
@@ -173,7 +173,7 @@ shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_arr
 /// take their fallbacks.
 shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given);
 
-/// Throws unsupported_error: only matrix products take the type, or it is one of indices.
+/// Throws unsupported_error: only matrix products take the type, or it is one of indices or pixels.
 [[noreturn]] void refuse_type(dtype type);
 
 /// Calls `function(T{})` with the scalar type that `type` names, of those that every operation takes.
@@ -199,8 +199,12 @@ decltype(auto) with_stored_type(dtype type, Function&& function) {
 /// Calls `function` with a value of the type of an array's elements in a case of type `type`.
 template <class Function>
 decltype(auto) with_element_type(const array_specification& array, dtype type, Function&& function) {
-  if (array.indices_below) return function(std::int64_t{});
-  return with_stored_type(element_type(array, type), std::forward<Function>(function));
+  switch (element_type(array, type)) {
+    case dtype::i64: return function(std::int64_t{});
+    case dtype::i32: return function(std::int32_t{});
+    case dtype::u8: return function(std::uint8_t{});
+    default: return with_stored_type(element_type(array, type), std::forward<Function>(function));
+  }
 }
 
 }  // namespace prumo::cases
