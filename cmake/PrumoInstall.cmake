@@ -6,12 +6,14 @@ include(CMakePackageConfigHelpers)
 set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
 
 # The components that find_package(prumo COMPONENTS ...) can name; each is a target prumo::NAME. Builds without programs lack
-# the last three.
+# the last three. Other targets are exported because these link them.
 set(PRUMO_COMPONENTS core backends ops prumo machine cases)
-set(_prumo_libraries prumo_core prumo_kernel_flags prumo_backends prumo_ops prumo_prumo prumo_machine prumo_cases)
+set(_prumo_libraries
+  prumo_core prumo_kernel_flags prumo_backends prumo_ops prumo_prumo prumo_net_description prumo_nets prumo_machine prumo_cases
+)
 if(TARGET prumo_worker)
   list(APPEND PRUMO_COMPONENTS protocol serving worker)
-  list(APPEND _prumo_libraries prumo_protocol prumo_serving prumo_worker)
+  list(APPEND _prumo_libraries prumo_files prumo_protocol prumo_data prumo_net_reference prumo_serving prumo_worker)
 endif()
 if(TARGET prumo_cblas)
   # prumo::backends is a static library, so whoever links it links this, too.

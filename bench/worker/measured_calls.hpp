@@ -2,216 +2,82 @@
 #pragma once
 
 /// \file
-/// How the calls of a case are made and timed on each kind of device.
+/// The calls of a prepared case.
 
-#include <prumo/backend/device_clock.hpp>
+#include "device_calls.hpp"
 #include <prumo/case/prepared_case.hpp>
-#include <prumo/machine/recorded_calls.hpp>
-#include <prumo/machine/transfers.hpp>
-#include <prumo/serving/sampling.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <vector>
 
 namespace prumo::worker {
 
-/// Calls on arrays that stay on the device. Short calls are recorded and replayed as one launch, so that the time is
-/// the device's and not the host's for launching. This can be turned off.
+/// Calls on arrays that stay on the device.
 template <class Exec>
-class resident_calls : public protocol::timed_calls {
+class resident_calls final : public device_calls<Exec> {
  public:
-  /// `single`: each call is launched by itself.
-  explicit resident_calls(cases::prepared_case<Exec>& prepared, bool single = true)
-      : prepared_(prepared), clock_(backend::make_device_clock(instance(), 2)), is_single_(single) {}
+  resident_calls(cases::prepared_case<Exec>& prepared, bool single)
+      : device_calls<Exec>(prepared.owner().instance(), single), prepared_(prepared) {}
 
   void enqueue(std::size_t copy) override { prepared_.run(copy); }
-  void fence() override { prepared_.owner().fence(); }
-
-  bool has_device_clock() const { return clock_ != nullptr; }
-  bool is_single() const { return is_single_ || clock_ == nullptr; }
-
-  protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
-    if (clock_ == nullptr) return timed_calls::run(calls, first, copies);
-    const std::uint64_t recorded = replays(calls) ? record(calls, copies) : 0;
-    const auto start = std::chrono::steady_clock::now();
-    clock_->mark(0);
-    protocol::timed_interval result;
-    if (recorded > 0) {
-      // A recording uses all copies, from the first to the last, so the next call uses the same copy as without it.
-      for (; result.calls < calls; result.calls += recorded) recording_->replay();
-    } else {
-      for (; result.calls < calls; ++result.calls) {
-        enqueue(first);
-        if (++first == copies) first = 0;
-      }
-    }
-    clock_->mark(1);
-    fence();
-    result.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result.device = clock_->seconds_between(0, 1);
-    return result;
-  }
-
-  void settle(std::uint64_t calls, std::size_t copies) override {
-    settled_ = replays(calls) && record(calls, copies) > 0;
-  }
-
-  /// Recorded calls are many. So this records another one, in the same way.
-  void run_once(std::size_t copy) override {
-    const auto recorded =
-        settled_.value_or(false) ? machine::record_calls(instance(), [&] { enqueue(copy); }) : nullptr;
-    if (recorded == nullptr) return protocol::timed_calls::run_once(copy);
-    recorded->replay();
-    fence();
-  }
-
-  /// How the calls of a sample are made. \pre settle() was called
-  const char* settled_dispatch() const { return settled_.value_or(false) ? "recorded" : "single"; }
-
-  /// Called right before and after the calls that are verified. What calls copied to the host takes the place of the
-  /// outputs on the device, where it is compared.
-  virtual void begin_verification(std::size_t) {}
-  virtual void end_verification(std::size_t) {}
-
- protected:
-  const Exec& instance() const { return prepared_.owner().instance(); }
-  cases::prepared_case<Exec>& prepared() const { return prepared_; }
 
  private:
-  /// If a batch of a millisecond has fewer calls, the calls are so long that their launches take no time.
-  static constexpr std::uint64_t least_recorded = 40;
-  static constexpr std::uint64_t longest_recording = 512;
-
-  /// Whether this number of calls is replayed from a recording, if the space can record.
-  bool replays(std::uint64_t calls) const { return settled_.value_or(!is_single() && calls >= least_recorded); }
-
-  /// Makes the recording when it is first needed, and returns its number of calls; 0 if the space cannot record.
-  std::uint64_t record(std::uint64_t calls, std::size_t copies) {
-    if (is_recorded_) return recording_ != nullptr ? recorded_calls_ : 0;
-    is_recorded_ = true;
-    const std::uint64_t rounds = (std::min(calls, longest_recording) + copies - 1) / copies;
-    recorded_calls_ = rounds * copies;
-    recording_ = machine::record_calls(instance(), [&] {
-      for (std::uint64_t call = 0; call < recorded_calls_; ++call) enqueue(static_cast<std::size_t>(call % copies));
-    });
-    return recording_ != nullptr ? recorded_calls_ : 0;
-  }
-
   cases::prepared_case<Exec>& prepared_;
-  std::unique_ptr<backend::device_clock> clock_;
-  bool is_single_;
-  std::unique_ptr<machine::recorded_calls> recording_;
-  std::uint64_t recorded_calls_ = 0;
-  bool is_recorded_ = false;
-  std::optional<bool> settled_;  ///< whether calls are replayed from now on
 };
 
-/// Calls with copies: before each call the inputs are copied to the device, and after it the outputs are copied back.
-/// The host memory may be pinned or not.
+/// Calls that copy their inputs to the device, and their outputs back. The host memory may be pinned or not.
 template <class Exec>
-class transferred_calls final : public resident_calls<Exec> {
+class transferred_calls final : public copying_calls<Exec> {
  public:
   transferred_calls(cases::prepared_case<Exec>& prepared, bool pinned)
-      : resident_calls<Exec>(prepared), marks_(backend::make_device_clock(this->instance(), 4 * most)) {
+      : copying_calls<Exec>(prepared.owner().instance()), prepared_(prepared) {
     for (std::size_t which = 0; which < prepared.array_count(); ++which) {
       const auto memory = prepared.memory_of(0, which);
-      buffer entry;
-      if (pinned) {
-        entry.pinned = machine::allocate_pinned(this->instance(), std::max<std::size_t>(memory.bytes, 1));
-        entry.data = entry.pinned->data();
-      } else {
-        entry.pageable.resize(memory.bytes);
-        entry.data = entry.pageable.data();
-      }
-      if (memory.role != cases::array_role::output) h2d_bytes_ += memory.bytes;
-      if (memory.role != cases::array_role::input) d2h_bytes_ += memory.bytes;
-      buffers_.push_back(std::move(entry));
+      buffers_.emplace_back(this->instance(), memory.bytes, pinned);
+      if (memory.role != cases::array_role::output) this->h2d_bytes_ += memory.bytes;
+      if (memory.role != cases::array_role::input) this->d2h_bytes_ += memory.bytes;
     }
     begin_verification(0);
   }
 
-  std::uint64_t h2d_bytes() const { return h2d_bytes_; }
-  std::uint64_t d2h_bytes() const { return d2h_bytes_; }
-  std::uint64_t most_calls() const override { return most; }
-
-  protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
-    protocol::timed_interval result;
-    result.calls = std::min<std::uint64_t>(calls, most);
-    const auto start = std::chrono::steady_clock::now();
-    for (std::size_t call = 0; call < result.calls; ++call) {
-      marks_->mark(4 * call);
-      copy_inputs(first);
-      marks_->mark(4 * call + 1);
-      this->enqueue(first);
-      marks_->mark(4 * call + 2);
-      copy_outputs(first);
-      marks_->mark(4 * call + 3);
-      if (++first == copies) first = 0;
-    }
-    this->fence();
-    result.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result.device = marks_->seconds_between(0, 4 * (result.calls - 1) + 3);
-    result.h2d = 0;
-    result.d2h = 0;
-    for (std::size_t call = 0; call < result.calls; ++call) {
-      *result.h2d += marks_->seconds_between(4 * call, 4 * call + 1);
-      *result.d2h += marks_->seconds_between(4 * call + 2, 4 * call + 3);
-    }
-    return result;
-  }
-
-  void run_once(std::size_t copy) override { run(1, copy, copy + 1); }
+  void enqueue(std::size_t copy) override { prepared_.run(copy); }
 
   /// The host's memory gets the contents that the copy has.
   void begin_verification(std::size_t copy) override {
     for (std::size_t which = 0; which < buffers_.size(); ++which) {
-      const auto memory = this->prepared().memory_of(copy, which);
-      machine::enqueue_copy(this->instance(), buffers_[which].data, memory.data, memory.bytes);
+      const auto memory = prepared_.memory_of(copy, which);
+      machine::enqueue_copy(this->instance(), buffers_[which].data(), memory.data, memory.bytes);
     }
     this->fence();
   }
   void end_verification(std::size_t copy) override {
     for (std::size_t which = 0; which < buffers_.size(); ++which) {
-      const auto memory = this->prepared().memory_of(copy, which);
+      const auto memory = prepared_.memory_of(copy, which);
       if (memory.role == cases::array_role::input) continue;
-      machine::enqueue_copy(this->instance(), memory.data, buffers_[which].data, memory.bytes);
+      machine::enqueue_copy(this->instance(), memory.data, buffers_[which].data(), memory.bytes);
     }
     this->fence();
   }
 
- private:
-  /// Calls in an interval; each has marks of its own.
-  static constexpr std::size_t most = 32;
-
-  struct buffer {
-    void* data = nullptr;
-    std::unique_ptr<machine::pinned_memory> pinned;
-    std::vector<std::byte> pageable;
-  };
-
-  void copy_inputs(std::size_t copy) {
+ protected:
+  void copy_inputs(std::size_t copy) override {
     for (std::size_t which = 0; which < buffers_.size(); ++which) {
-      const auto memory = this->prepared().memory_of(copy, which);
+      const auto memory = prepared_.memory_of(copy, which);
       if (memory.role == cases::array_role::output) continue;
-      machine::enqueue_copy(this->instance(), memory.data, buffers_[which].data, memory.bytes);
+      machine::enqueue_copy(this->instance(), memory.data, buffers_[which].data(), memory.bytes);
     }
   }
-  void copy_outputs(std::size_t copy) {
+  void copy_outputs(std::size_t copy) override {
     for (std::size_t which = 0; which < buffers_.size(); ++which) {
-      const auto memory = this->prepared().memory_of(copy, which);
+      const auto memory = prepared_.memory_of(copy, which);
       if (memory.role == cases::array_role::input) continue;
-      machine::enqueue_copy(this->instance(), buffers_[which].data, memory.data, memory.bytes);
+      machine::enqueue_copy(this->instance(), buffers_[which].data(), memory.data, memory.bytes);
     }
   }
 
-  std::unique_ptr<backend::device_clock> marks_;
-  std::vector<buffer> buffers_;
-  std::uint64_t h2d_bytes_ = 0;
-  std::uint64_t d2h_bytes_ = 0;
+ private:
+  cases::prepared_case<Exec>& prepared_;
+  std::vector<copy_buffer> buffers_;
 };
 
 }  // namespace prumo::worker

@@ -2,24 +2,26 @@
 #pragma once
 
 #include "case_choice.hpp"
+#include "device_memory.hpp"
 #include "facts_json.hpp"
 #include "kokkos_session.hpp"
 #include "measured_calls.hpp"
+#include "measured_sample.hpp"
+#include "net_sessions.hpp"
 #include <prumo/backend/host_blas.hpp>
 #include <prumo/case/count_proof.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/error.hpp>
+#include <prumo/files/file_error.hpp>
 #include <prumo/machine/device_facts.hpp>
-#include <prumo/machine/telemetry.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/sampling.hpp>
 #include <prumo/serving/server.hpp>
 #include <prumo/serving/surroundings.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,7 +36,8 @@ class worker_handler final : public protocol::request_handler {
   worker_handler(const cases::case_registry<Exec>& registry, std::string program)
       : registry_(registry),
         program_(std::move(program)),
-        facts_(machine::facts_of(instance_, machine::clock_probe::skip)) {}
+        facts_(machine::facts_of(instance_, machine::clock_probe::skip)),
+        nets_(instance_, facts_.id, last_level_cache_bytes()) {}
 
   protocol::hello_answer hello() override {
     protocol::hello_answer answer;
@@ -56,6 +59,7 @@ class worker_handler final : public protocol::request_handler {
     for (const auto& operation : registry_.all()) {
       answer.cases.push_back(describe(operation->info(), array_count(*operation)));
     }
+    answer.workloads = {net_sessions<Exec>::description()};
     return answer;
   }
 
@@ -89,7 +93,7 @@ class worker_handler final : public protocol::request_handler {
     const cases::case_info info = operation.info();
     cases::specification choice = choose(info, request);
     complete(choice, info, request);
-    if (request.transferred) require_transfers();
+    if (request.transferred) require_transfers<Exec>();
     choice.shape = shape_of(operation, choice.type, request, 0);
     require_valid(operation, choice);
     prove_count(operation, choice);
@@ -97,7 +101,7 @@ class worker_handler final : public protocol::request_handler {
         static_cast<std::size_t>(checked_footprint(operation.arrays(choice.shape, choice.values), choice));
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
     const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
-    require_memory(case_label(choice), static_cast<std::int64_t>(copies * footprint));
+    require_device_memory(instance_, case_label(choice), static_cast<std::int64_t>(copies * footprint));
     if (request.transferred) {
       protocol::require_memory(case_label(choice) + " on the host", static_cast<std::int64_t>(footprint));
     }
@@ -153,31 +157,7 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::sample_answer sample(const protocol::sample_request& request) override {
     open_case& sampled = find_open(request.case_id);
-    sampled.measured.calibrate();
-    const bool holds_samples = sampled.measured.holds_samples();
-    const machine::device_reading before = machine::read_telemetry(instance_);
-    const auto begun = std::chrono::steady_clock::now();
-    protocol::sample_times times = sampled.measured.sample(request.seconds);
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    const machine::device_reading after = machine::read_telemetry(instance_);
-    protocol::sample_answer answer;
-    answer.samples = times.device.empty() ? times.wall : std::move(times.device);
-    answer.wall = std::move(times.wall);
-    answer.batch = times.batch;
-    if (sampled.transfers != nullptr) {
-      answer.transfer = {std::move(times.h2d), std::move(times.d2h), sampled.transfers->h2d_bytes(),
-                         sampled.transfers->d2h_bytes()};
-    }
-    answer.clock_mhz = after.clock_mhz;
-    answer.temperature_c = after.temperature_c;
-    answer.throttle = after.throttle;
-    append(answer.throttle, before.throttle);
-    // Samples of the calibration were taken before the first reading, so this answer cannot tell their energy.
-    if (!holds_samples && before.energy_j && after.energy_j && elapsed >= least_energy_seconds) {
-      answer.energy_j = *after.energy_j - *before.energy_j;
-      answer.power_w = *answer.energy_j / elapsed;
-    }
-    return answer;
+    return measure_sample<Exec>(instance_, sampled.measured, request.seconds, sampled.transfers);
   }
 
   void release(std::int64_t case_id) override {
@@ -185,8 +165,11 @@ class worker_handler final : public protocol::request_handler {
     open_.erase(case_id);
   }
 
+  protocol::workload_handler* workloads() override { return &nets_; }
+
   protocol::error_kind kind_of(const std::exception& cause) const override {
     using protocol::error_kind;
+    if (dynamic_cast<const bench::file_error*>(&cause) != nullptr) return error_kind::usage;
     if (dynamic_cast<const cases::count_error*>(&cause) != nullptr) return error_kind::failed;
     if (dynamic_cast<const unsupported_error*>(&cause) != nullptr) return error_kind::unsupported;
     if (dynamic_cast<const memory_error*>(&cause) != nullptr) return error_kind::memory;
@@ -230,11 +213,11 @@ class worker_handler final : public protocol::request_handler {
     context<Exec> owner;
     cases::prepared_case<Exec> prepared;
     transferred_calls<Exec>* transfers = nullptr;  ///< the calls, where they contain copies
-    std::unique_ptr<resident_calls<Exec>> calls;
+    std::unique_ptr<device_calls<Exec>> calls;
     protocol::sampler measured;
 
    private:
-    std::unique_ptr<resident_calls<Exec>> make_calls(const protocol::prepare_request& request) {
+    std::unique_ptr<device_calls<Exec>> make_calls(const protocol::prepare_request& request) {
       if (!request.transferred) return std::make_unique<resident_calls<Exec>>(prepared, request.single_calls);
       const bool pinned = request.host_memory.value_or("pinned") == "pinned";
       auto made = std::make_unique<transferred_calls<Exec>>(prepared, pinned);
@@ -242,16 +225,6 @@ class worker_handler final : public protocol::request_handler {
       return made;
     }
   };
-
-  /// The energy of shorter measurements is not known, because counters of energy advance in steps (telemetry.hpp).
-  /// These are ten steps of a GPU's counter and twenty of a processor's.
-  static constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 1;
-
-  static void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
-    for (const std::string& it : more) {
-      if (std::ranges::find(all, it) == all.end()) all.push_back(it);
-    }
-  }
 
   static int array_count(const cases::operation_case<Exec>& operation) {
     const cases::case_info info = operation.info();
@@ -313,28 +286,10 @@ class worker_handler final : public protocol::request_handler {
                                   "there is no device '" + id + "' here; there is: " + facts_.id);
   }
 
-  static void require_transfers() {
-    if constexpr (is_host_space<Exec>) {
-      throw protocol::request_error(protocol::error_kind::skipped, "a host device has no transfers");
-    }
-  }
-
   std::size_t last_level_cache_bytes() const {
     std::size_t bytes = is_host_space<Exec> ? detail::last_level_cache_bytes() : 0;
     if (facts_.cache_llc_bytes) bytes = std::max(bytes, static_cast<std::size_t>(*facts_.cache_llc_bytes));
     return bytes;
-  }
-
-  void require_memory(const std::string& label, std::int64_t needed) const {
-    if constexpr (is_host_space<Exec>) {
-      protocol::require_memory(label, needed);
-    } else {
-      const auto available = machine::facts_of(instance_, machine::clock_probe::skip).memory_available_bytes;
-      if (!available || needed <= *available - protocol::memory_reserve_bytes(*available)) return;
-      throw protocol::request_error(protocol::error_kind::memory,
-                                    label + " needs " + std::to_string(needed) + " bytes of " + facts_.id +
-                                        "'s memory, but only " + std::to_string(*available) + " bytes are available");
-    }
   }
 
   const cases::case_registry<Exec>& registry_;
@@ -344,6 +299,7 @@ class worker_handler final : public protocol::request_handler {
   std::map<std::int64_t, std::unique_ptr<open_case>> open_;
   std::int64_t last_id_ = 0;
   std::set<std::string> proven_counts_;
+  net_sessions<Exec> nets_;
 };
 
 }  // namespace prumo::worker

@@ -39,7 +39,8 @@ void dense(context_ref ctx, const array_ref& x, const array_ref& w, const array_
   check::rank(operation, {"w", w}, 2);
   check::rank(operation, {"y", y}, 2);
   const array_ref rows = as_rows(x);
-  if (w.extents[1] != rows.extents[1]) check::throw_shape(operation, "w with a column for each input", {{"x", x}, {"w", w}});
+  if (w.extents[1] != rows.extents[1])
+    check::throw_shape(operation, "w with a column for each input", {{"x", x}, {"w", w}});
   if (y.extents[0] != rows.extents[0] || y.extents[1] != w.extents[0]) {
     check::throw_shape(operation, "y with a row for each row of x and a column for each row of w",
                        {{"x", x}, {"w", w}, {"y", y}});

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The case of dense layers is a view of the product's: its arrays are A, B, C and the bias of gemm, in this order.
 
-#include <prumo/case/registry.hpp>
-#include <prumo/dense.hpp>
-
 #include "gemm_choice.hpp"
 #include "gemm_reference.hpp"
 #include <prumo/case/product_reference.hpp>
+#include <prumo/case/registry.hpp>
+#include <prumo/dense.hpp>
 
 #include <algorithm>
 
@@ -18,9 +17,12 @@ specification product_of(const shape& extents, const parameters& values) {
   specification product;
   product.op = "gemm";
   product.shape = {{"m", extents.at("images")}, {"n", extents.at("features")}, {"k", extents.at("inputs")}};
-  product.values = {{"alpha", 1},   {"beta", 0},
-                    {"trans_a", 0}, {"trans_b", 1},
-                    {"bias", values.at("bias") != 0 ? 1 : 0}, {"activation", values.at("activation")}};
+  product.values = {{"alpha", 1},
+                    {"beta", 0},
+                    {"trans_a", 0},
+                    {"trans_b", 1},
+                    {"bias", values.at("bias") != 0 ? 1 : 0},
+                    {"activation", values.at("activation")}};
   return product;
 }
 
@@ -42,17 +44,20 @@ class dense_case final : public operation_case<Exec> {
     result.op = "dense";
     result.description = "y = act(x w^T + bias), a layer of a net";
     result.axes = {{"images", "rows of x", 0}, {"inputs", "columns of x", 400}, {"features", "columns of y", 120}};
-    result.values = {{"bias", "1 where y has a bias for each column", 1, nullptr, {0, 1}},
-                     {"activation", "0 none, 1 relu, 2 sigmoid, 3 tanh, 4 gelu, 5 gelu by tanh", 1, nullptr, {0, 2, 3, 4, 5}}};
+    result.values = {
+        {"bias", "1 where y has a bias for each column", 1, nullptr, {0, 1}},
+        {"activation", "0 none, 1 relu, 2 sigmoid, 3 tanh, 4 gelu, 5 gelu by tanh", 1, nullptr, {0, 2, 3, 4, 5}}};
     result.implementations = {"auto"};
-    for (const std::string_view each : gemm_implementations(space, dtype::f32)) result.implementations.emplace_back(each);
+    for (const std::string_view each : gemm_implementations(space, dtype::f32))
+      result.implementations.emplace_back(each);
     if (!is_host_space<Exec>) {
       for (const gemm_mode mode : fast_modes) result.compute_modes.emplace_back(gemm_mode_name(mode));
     }
     const auto of = [](std::int64_t images, std::int64_t inputs, std::int64_t features) {
       return shape{{"images", images}, {"inputs", inputs}, {"features", features}};
     };
-    result.test_shapes = {of(0, 5, 3), of(3, 0, 4), of(4, 6, 0), of(1, 1, 1), of(7, 84, 10), of(65, 33, 129), of(100, 400, 120)};
+    result.test_shapes = {of(0, 5, 3),   of(3, 0, 4),     of(4, 6, 0),      of(1, 1, 1),
+                          of(7, 84, 10), of(65, 33, 129), of(100, 400, 120)};
     return result;
   }
 
@@ -71,8 +76,7 @@ class dense_case final : public operation_case<Exec> {
 
   cost model(dtype type, const shape& extents, const parameters& values) const override {
     const gemm_choice what(product_of(extents, values));
-    const std::int64_t elements =
-        what.m * what.k + what.n * what.k + what.m * what.n + (what.has_bias() ? what.n : 0);
+    const std::int64_t elements = what.m * what.k + what.n * what.k + what.m * what.n + (what.has_bias() ? what.n : 0);
     return {static_cast<double>(elements) * static_cast<double>(dtype_size(type)),
             static_cast<double>(what.counts().total()), static_cast<double>(what.m * what.n), "tensor"};
   }

@@ -46,7 +46,8 @@ TEST(dense, refuses_what_does_not_fit) {
   context<exec> ctx;
   const matrix x("my x", 3, 40), w("my w", 7, 40), y("my y", 3, 7), narrow("narrow", 7, 39);
   const numbers bias("my bias", 6);
-  const auto message = [&](const array_ref& a, const array_ref& b, const array_ref& c, const dense_options& options = {}) {
+  const auto message = [&](const array_ref& a, const array_ref& b, const array_ref& c,
+                           const dense_options& options = {}) {
     return tests::message_of<error>([&] { dense(ctx, a, b, c, options); });
   };
   EXPECT_THAT(message(x, narrow, y), AllOf(StartsWith("prumo::dense: "), HasSubstr("w with a column for each input"),

@@ -35,7 +35,7 @@ BESIDE = ("machine",)
 PROGRAMS = ("bench/files", "bench/data", "bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
 # The same within the front-end.
 FRONT_END = ("terminal", "statistics", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
-             "comparison", "crossover", "command_line/options", "command_line/verbs", "command_line")
+             "comparison", "crossover", "inference", "command_line/options", "command_line/verbs", "command_line")
 MOST_SOURCES = 25  # of one folder, its tests apart
 
 

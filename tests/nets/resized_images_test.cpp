@@ -26,8 +26,8 @@ TEST(resized_images, are_those_of_the_host_tool) {
                                 digits.pixels.data(), 9, 1, 28, 28));
   context<exec> ctx;
   for (const auto& [height, width] : {std::pair{86, 48}, {13, 9}, {28, 28}, {1, 300}, {29, 1}}) {
-    for (const auto& [tool, operation] : {std::pair{resizing::area, image_resizing::area},
-                                          {resizing::bilinear, image_resizing::bilinear}}) {
+    for (const auto& [tool, operation] :
+         {std::pair{resizing::area, image_resizing::area}, {resizing::bilinear, image_resizing::bilinear}}) {
       const image_set expected = resized(digits, height, width, tool);
       const Kokkos::View<float****, Kokkos::LayoutRight, exec> y("y", 9, 1, extent(height), extent(width));
       image_options options;
@@ -37,7 +37,8 @@ TEST(resized_images, are_those_of_the_host_tool) {
       ctx.fence();
       const auto found = tests::host_copy(y);
       for (std::size_t i = 0; i < expected.pixels.size(); ++i) {
-        ASSERT_EQ(found.data()[i], static_cast<float>(expected.pixels[i])) << height << " x " << width << ", byte " << i;
+        ASSERT_EQ(found.data()[i], static_cast<float>(expected.pixels[i]))
+            << height << " x " << width << ", byte " << i;
       }
     }
   }

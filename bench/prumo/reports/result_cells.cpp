@@ -30,7 +30,8 @@ std::string size_cell(const json& result) {
 
 std::string shape_cell(const json& result) {
   const json& shape = field(result, "/shape");
-  if (!shape.is_object() || shape.size() < 2) return {};
+  if (!shape.is_object() || shape.empty()) return {};
+  if (shape.size() == 1 && !size_cell(result).empty()) return {};
   std::set<std::string> extents;
   std::string names;
   for (const auto& [name, extent] : shape.items()) {

@@ -16,7 +16,7 @@ namespace prumo::bench {
 /// The bytes of one array: `2MiB`.
 [[nodiscard]] std::string size_cell(const nlohmann::json& result);
 
-/// `m=512 n=64`; `k=m=n=724` if all are equal; nothing for a single axis, because the size says it.
+/// `m=512 n=64`; `k=m=n=724` if all are equal; nothing for a single axis, if there is a size, which says it.
 [[nodiscard]] std::string shape_cell(const nlohmann::json& result);
 
 /// `resident`, or what transferred data came from: `pinned` or `pageable`.

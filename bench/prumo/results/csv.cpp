@@ -18,7 +18,7 @@ struct csv_column {
 };
 
 // Documented in docs/results.md.
-constexpr std::array<csv_column, 47> result_columns = {{
+constexpr std::array<csv_column, 54> result_columns = {{
     {"kind", "/kind"},
     {"key", "/key"},
     {"op", "/op"},
@@ -66,6 +66,13 @@ constexpr std::array<csv_column, 47> result_columns = {{
     {"clock_mhz", "/clock_mhz"},
     {"temperature_c", "/temperature_c"},
     {"energy_j", "/energy_j"},
+    {"net", "/net"},
+    {"accuracy", "/accuracy/share"},
+    {"weights_sha256", "/weights_sha256"},
+    {"user_s", "/usage/user_s"},
+    {"system_s", "/usage/system_s"},
+    {"cpu_share", "/usage/cpu_share"},
+    {"peak_memory_bytes", "/usage/peak_memory_bytes"},
 }};
 
 std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }

@@ -5,7 +5,7 @@
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--slow-sustained FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
-                   [--always-recorded] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
+                   [--always-recorded] [--nets] [--wrong-net] [--predict N] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
 
 With --slow-sustained, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
 device is at its power limit then.
@@ -28,6 +28,9 @@ Without --more-probes it has the probes of the first workers alone. With them it
 in two ways of which the second is twice as fast. A softmax counts an exponential for each element, and takes a quarter longer
 than these.
 
+With --nets it runs nets, as fake_nets.py tells. With --wrong-net their results are wrong. With --predict N each image is of
+class N.
+
 fake_faults.py tells what WHERE and WHAT of a fault are. With --once, faults happen only while FILE does not exist; the first
 creates it.
 """
@@ -39,6 +42,7 @@ import sys
 import time
 
 from fake_faults import Faults, play
+from fake_nets import NetRefusal, Nets
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2}
 LAUNCH = 2e-6
@@ -97,6 +101,7 @@ class Worker:
         for case in self.cases:
             case["parameters"] = [it for it in case["parameters"] if it["name"] not in options.without_parameters]
         self.prepared = {}
+        self.nets = Nets(self.host, options) if options.nets else None
         self.faults = Faults(options.faults, options.once)
         self.next_case = 1
         self.draws = 0
@@ -117,7 +122,10 @@ class Worker:
     def hello(self, request):
         if request.get("protocol") != 1:
             raise Refusal("usage", "unknown protocol")
-        features = {} if self.options.features is None else {"features": self.options.features.split(",")}
+        names = self.options.features
+        if self.nets and names is None:
+            names = "device,resolve,prepare,verify,count,sample,release,workloads"
+        features = {} if names is None else {"features": names.split(",")}
         newer = [dict(self.cases[0], op="train", kind="pipeline")] if self.options.newer else []
         return {"protocol": self.options.protocol, **features,
                 "worker": {"name": "fake", "version": self.options.version_told, "backend": self.options.backend,
@@ -127,7 +135,7 @@ class Worker:
                 "devices": [{"id": f"{self.options.backend}:{i}", "backend": self.options.backend,
                              "name": self.options.device_name, "threads": self.threads if self.host else None}
                             for i in range(self.options.devices)],
-                "cases": self.cases + newer}
+                "cases": self.cases + newer, **({"workloads": self.nets.WORKLOADS} if self.nets else {})}
 
     def build(self):
         return {"type": "none", "flags": "", **({"id": self.options.build} if self.options.build else {})}
@@ -297,7 +305,7 @@ class Worker:
     def answer(self, request):
         handlers = {"hello": self.hello, "device": self.device, "resolve": self.resolve, "prepare": self.prepare,
                     "verify": self.verify, "count": self.count, "sample": self.sample, "release": self.release,
-                    "quit": lambda _: {}}
+                    "quit": lambda _: {}, **(self.nets.requests() if self.nets else {})}
         name = request["request"]
         lacking = self.options.features is not None and name not in ("hello", "quit", *self.options.features.split(","))
         if name not in handlers or lacking:
@@ -310,7 +318,7 @@ class Worker:
             what = self.faults.fault_for(request["request"], self.op_of(request))
             try:
                 answer = self.answer(request)
-            except Refusal as refusal:
+            except (Refusal, NetRefusal) as refusal:
                 answer = {"ok": False, "error": {"kind": refusal.kind, "message": str(refusal)}}
             answer["id"] = request["id"]
             if self.options.log:
@@ -319,7 +327,7 @@ class Worker:
                     budget = f"budget={request['budget']:.0f}" if request.get("budget") else ""
                     long = "long" if request.get("seconds", 0) > 0.7 else ""
                     log.write(f"{request['request']} {' '.join(case)} {budget}{long}".strip() + "\n")
-            if self.options.delay and request["request"] == "sample":
+            if self.options.delay and request["request"] in ("sample", "time"):
                 time.sleep(self.options.delay)
             text = (what and play(what, answer)) or json.dumps(answer)
             print(text, flush=True)
@@ -358,6 +366,9 @@ def main():
     parser.add_argument("--version-told", default="1.2.3", help="the version in its greeting")
     parser.add_argument("--without-parameter", dest="without_parameters", action="append", default=[],
                         help="a parameter that this release has not got yet")
+    parser.add_argument("--nets", action="store_true", help="it runs nets")
+    parser.add_argument("--wrong-net", action="store_true", help="its nets are wrong")
+    parser.add_argument("--predict", type=int, help="the class of every image")
     parser.add_argument("--always-recorded", action="store_true", help="it knows no single calls")
     parser.add_argument("--device-name", default="A device that is not there",
                         type=lambda text: text.encode().decode("unicode_escape"), help="may hold \\x1b, \\u202e, ...")

@@ -221,6 +221,20 @@ template <class Message>
 json worker_client::request(std::string_view name, const Message& message, double limit) {
   greet();
   if (!has(name)) throw request_refused("unsupported", describe_lack(fmt::format("'{}'", name)));
+  return exchange(name, message, limit);
+}
+
+template <class Message>
+json worker_client::request_about_nets(std::string_view name, const Message& message, double limit) {
+  greet();
+  if (!has(protocol::workloads_feature)) {
+    throw request_refused("unsupported", fmt::format("{} runs no nets", called()));
+  }
+  return exchange(name, message, limit);
+}
+
+template <class Message>
+json worker_client::exchange(std::string_view name, const Message& message, double limit) {
   limit = options_.time_limit.value_or(limit);
   const auto deadline = after(limit);
   bool sent = false;
@@ -279,15 +293,52 @@ protocol::sample_answer worker_client::sample(std::int64_t case_id, double secon
 
 void worker_client::release(std::int64_t case_id) { request("release", protocol::release_request{case_id}, patience); }
 
-void worker_client::quit() noexcept {
-  if (!process_) return;
+protocol::open_answer worker_client::open(const protocol::open_request& what, double expected) {
+  return checked<protocol::open_answer>("open", request_about_nets("open", what, 2 * patience + slack * expected));
+}
+
+protocol::check_answer worker_client::check(const protocol::check_request& what, double expected) {
+  const json answer = request_about_nets("check", what, 2 * patience + slack * expected);
+  const auto told = checked<protocol::check_answer>("check", answer);
+  if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
+    break_protocol("check", protocol::message_error("it says verified, but the error is not within the bound"));
+  }
+  return told;
+}
+
+protocol::sample_answer worker_client::time(const protocol::time_request& what, double expected) {
+  return checked<protocol::sample_answer>(
+      "time", request_about_nets("time", what, patience + slack * (what.seconds + expected)));
+}
+
+protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double expected) {
+  const json answer =
+      request_about_nets("evaluate", protocol::evaluate_request{session}, 2 * patience + slack * expected);
+  auto told = checked<protocol::evaluate_answer>("evaluate", answer);
+  if (told.correct > told.images ||
+      (!told.predictions.empty() && std::cmp_not_equal(told.predictions.size(), told.images))) {
+    break_protocol("evaluate",
+                   protocol::message_error(fmt::format("{} of {} images are right, and there are {} predictions",
+                                                       told.correct, told.images, told.predictions.size())));
+  }
+  return told;
+}
+
+void worker_client::close(std::int64_t session) {
+  request_about_nets("close", protocol::close_request{session}, patience);
+}
+
+std::optional<process_usage> worker_client::quit() noexcept {
+  if (!process_) return std::nullopt;
   try {
     std::ignore = send("quit", json::object(), worker_process::clock::now());
   } catch (...) {
     // It is ended below, whether it listens or not.
   }
   process_->stop(std::chrono::milliseconds(500));
+  const std::optional<process_usage> used = process_->usage();
   process_.reset();
+  return used;
 }
 
 }  // namespace prumo::bench

@@ -111,8 +111,15 @@ class worker_client {
   protocol::sample_answer sample(std::int64_t case_id, double seconds, double expected);
   void release(std::int64_t case_id);
 
+  protocol::open_answer open(const protocol::open_request& what, double expected);
+  protocol::check_answer check(const protocol::check_request& what, double expected);
+  protocol::sample_answer time(const protocol::time_request& what, double expected);
+  protocol::evaluate_answer evaluate(std::int64_t session, double expected);
+  void close(std::int64_t session);
+
   /// Ends the worker in order: `quit`, then by force.
-  void quit() noexcept;
+  /// \return what its process used; absent if none was running or the system does not tell
+  std::optional<process_usage> quit() noexcept;
   /// Ends the worker by force, for instance after it lost its device; the next request starts it again.
   void abandon() noexcept { process_.reset(); }
 
@@ -133,6 +140,11 @@ class worker_client {
  private:
   template <class Message>
   protocol::json request(std::string_view name, const Message& message, double limit);
+  /// The same for a request about nets, which all need one feature.
+  template <class Message>
+  protocol::json request_about_nets(std::string_view name, const Message& message, double limit);
+  template <class Message>
+  protocol::json exchange(std::string_view name, const Message& message, double limit);
   /// `limit` is the whole time that was allowed, for messages.
   protocol::json read_answer(std::string_view name, double limit, worker_process::clock::time_point deadline);
   void read_greeting(const protocol::json& answer);

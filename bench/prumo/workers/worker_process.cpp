@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -100,6 +102,18 @@ int open_end_of(pid_t child) noexcept {
   const int reason = errno;
   if (::write(failure.write_end, &reason, sizeof reason) < 0) ::_exit(126);
   ::_exit(127);
+}
+
+process_usage usage_of(const rusage& told) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+#if defined(__APPLE__)
+  constexpr std::uint64_t unit = 1;
+#else
+  constexpr std::uint64_t unit = 1024;
+#endif
+  return {seconds(told.ru_utime), seconds(told.ru_stime), static_cast<std::uint64_t>(told.ru_maxrss) * unit};
 }
 
 std::string signal_words(int number) {
@@ -292,10 +306,12 @@ void worker_process::end_error_line() {
 bool worker_process::try_reap() noexcept {
   if (ended_ || id_ < 0) return true;
   int status = 0;
-  const pid_t got = ::waitpid(id_, &status, WNOHANG);
+  rusage used{};
+  const pid_t got = ::wait4(id_, &status, WNOHANG, &used);
   if (got == 0 || (got < 0 && errno == EINTR)) return false;
   ended_ = true;
   wait_status_ = got == id_ ? status : 0;
+  if (got == id_) usage_ = usage_of(used);
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +18,13 @@ namespace prumo::bench {
 class process_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// What a process used from its start to its end, its own ended children included.
+struct process_usage {
+  double user_s = 0;
+  double system_s = 0;
+  std::uint64_t peak_memory_bytes = 0;
 };
 
 /// A child process that is talked to line by line over its standard input and output. The last lines of its standard
@@ -70,6 +78,9 @@ class worker_process {
   /// Its exit code; empty while it runs or if a signal ended it.
   [[nodiscard]] std::optional<int> exit_status() const;
 
+  /// What it used; absent while it runs.
+  [[nodiscard]] std::optional<process_usage> usage() const { return usage_; }
+
   /// The last lines of its standard error, oldest first.
   [[nodiscard]] const std::deque<std::string>& error_lines() const { return error_lines_; }
 
@@ -95,6 +106,7 @@ class worker_process {
   bool group_ended_ = false;
   bool held_ = false;
   int wait_status_ = 0;
+  std::optional<process_usage> usage_;
   int input_ = -1;   // our end of its standard input
   int output_ = -1;  // ... output
   int errors_ = -1;  // ... error

@@ -25,17 +25,17 @@ struct dense_options {
 
 /// y = act(x w^T + bias).
 ///
-/// x: [n x inputs], or images [n x channels x height x width] of which each lies in memory without gaps and has `inputs`
-/// elements. w: [features x inputs]. y: [n x features]. All have the same type (f32, f64, f16, bf16); x of rank 2, w, y
-/// and the bias have any layouts and strides. Sums are computed in the compute type and rounded once, after bias and
-/// activation. Any extent may be 0. y may not overlap the other arrays. Asynchronous on the context's instance. Throws
-/// argument_error, shape_error, alias_error, and unsupported_error as gemm() does.
+/// x: [n x inputs], or images [n x channels x height x width] of which each lies in memory without gaps and has
+/// `inputs` elements. w: [features x inputs]. y: [n x features]. All have the same type (f32, f64, f16, bf16); x of
+/// rank 2, w, y and the bias have any layouts and strides. Sums are computed in the compute type and rounded once,
+/// after bias and activation. Any extent may be 0. y may not overlap the other arrays. Asynchronous on the context's
+/// instance. Throws argument_error, shape_error, alias_error, and unsupported_error as gemm() does.
 void dense(context_ref ctx, const array_ref& x, const array_ref& w, const array_ref& y,
            const dense_options& options = {});
 template <class Context, class X, class W, class Y>
 void dense(Context&& ctx, const X& x, const W& w, const Y& y, const dense_options& options = {}) {
   PRUMO_ASSERT_KEPT_CONTEXT("prumo::dense", Context, X, W, Y);
-  static_assert((detail::have_rank<2, X> || detail::have_rank<4, X>)&&detail::have_rank<2, W, Y>,
+  static_assert((detail::have_rank<2, X> || detail::have_rank<4, X>) && detail::have_rank<2, W, Y>,
                 "prumo::dense: x is a matrix or images of rank 4, w and y are matrices");
   static_assert(detail::have_one_scalar_type<X, W> && detail::have_one_scalar_type<X, Y> && detail::is_writable<Y>(),
                 "prumo::dense: x, w and y have the same value type, and y is not const");

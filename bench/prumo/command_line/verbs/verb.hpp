@@ -39,6 +39,8 @@ struct verb {
 
 /// `prumo bench`: measures a plan, writes the results file, prints the table.
 extern const verb bench_verb;
+/// `prumo infer`: convolutional nets, layer by layer and as a whole.
+extern const verb infer_verb;
 /// `prumo compare`: results across machines, devices or versions.
 extern const verb compare_verb;
 /// `prumo devices`: what is here and what it could do.

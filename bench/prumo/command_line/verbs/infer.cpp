@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/verbs/infer.hpp"
+
+#include "ceilings/device_ceilings.hpp"
+#include "command_line/verbs/bench_files.hpp"
+#include "command_line/verbs/common.hpp"
+#include "inference/inference_report.hpp"
+#include "inference/inference_run.hpp"
+#include "inference/net_operations.hpp"
+#include "measure/machine_state.hpp"
+#include "measure/schedule.hpp"
+#include "privacy/anonymous.hpp"
+#include "reports/bench_table.hpp"
+#include "reports/suite_report.hpp"
+#include "results/published_figures.hpp"
+#include "results/result_fields.hpp"
+#include "results/run_conditions.hpp"
+#include "results/run_record.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/standard_output.hpp"
+#include "terminal/units.hpp"
+#include "workers/worker_discovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace prumo::bench {
+namespace {
+
+using nlohmann::json;
+
+/// What must be equal for two runs to be one.
+json plan_record(const infer_options& options, const net_inputs& inputs) {
+  std::vector<std::string> placements;
+  for (const image_placement& it : options.plan.placements) placements.push_back(it.host_memory.value_or(it.data));
+  return {{"net", inputs.net().description.name},
+          {"net_sha256", inputs.net_sha256()},
+          {"weights_sha256", inputs.weights_sha256()},
+          {"data_sha256", inputs.data_sha256()},
+          {"batches", options.plan.batches},
+          {"dtypes", options.plan.dtypes},
+          {"placements", placements},
+          {"ops", options.plan.ops},
+          {"layers", options.plan.layers},
+          {"net_level", options.plan.net},
+          {"program", options.plan.program},
+          {"verify", options.bench.measure.verify}};
+}
+
+json final_document(const infer_options& options, const results_writer& writer, const json& resources,
+                    const machine_watch& machine) {
+  json document = writer.document();
+  json& run = options.bench.resume ? document["run"]["resumed"].back() : document["run"];
+  run["resources"] = resources;
+  run["state"] = machine.state();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
+  return options.bench.anonymous ? anonymized(std::move(document)) : document;
+}
+
+/// What others published about the net, if there is anything.
+std::string published_lines(const net_inputs& inputs, const json& document, const text_style& style) {
+  const std::vector<std::string> folders = worker_folders();
+  const std::vector<std::string> known = published_set_names(folders);
+  const std::vector<std::string> name{inputs.net().description.name};
+  if (std::ranges::find(known, name.front()) == known.end()) return {};
+  return published_tables(load_published_sets(name, folders), document, style) + '\n';
+}
+
+/// The results of operations, if there are any, as `prumo bench` shows them.
+std::string operations_table(const json& document, const text_style& style) {
+  json shown = document;
+  json kept = json::array();
+  for (const json& result : document.at("results")) {
+    if (result.at("kind") == "op") kept.push_back(result);
+  }
+  if (kept.empty()) return {};
+  shown["results"] = std::move(kept);
+  return '\n' + paragraph("Operations by themselves", style, emphasis::heading) + bench_table(shown, style);
+}
+
+std::string taken_lines(const net_inputs& inputs, const text_style& style) {
+  std::string lines;
+  for (const std::string& it : inputs.taken()) lines += paragraph(it, style);
+  return lines + '\n';
+}
+
+void print_list(const infer_options& options, const net_inputs& inputs, const worker_fleet& fleet) {
+  std::string text = taken_lines(inputs, style_for(STDOUT_FILENO));
+  for (const fleet_device& device : fleet.devices()) {
+    for (const std::string& dtype : options.plan.dtypes) {
+      for (const std::int64_t batch : options.plan.batches) {
+        text += fmt::format("{} {}, {} images a call\n", sanitize(device.id), dtype, batch);
+      }
+    }
+  }
+  print_output(text);
+}
+
+exit_code interrupted_end(const infer_options& options, const bench_files& files, results_writer& writer,
+                          double elapsed, const machine_watch& machine) {
+  if (writer.results().empty()) {
+    print_error("prumo: interrupted: nothing was finished\n");
+    return exit_code::interrupted;
+  }
+  const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
+  std::ignore = finished.tell(exit_code::interrupted);
+  std::string told = fmt::format("{} results are finished", writer.results().size());
+  if (files.results.is_regular() && finished.has_results()) {
+    told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.bench.output));
+  }
+  print_error(fmt::format("prumo: interrupted: {}\n", told));
+  return exit_code::interrupted;
+}
+
+exit_code measure(const infer_options& options, const net_inputs& inputs, bench_files& files, worker_fleet& fleet,
+                  progress& shown, steady_time started, machine_watch& machine) {
+  std::vector<std::string> notes = fleet.notes();
+  if (options.bench.list_only) {
+    print_notes(notes);
+    print_list(options, inputs, fleet);
+    return exit_code::done;
+  }
+  machine.look_at_start(fleet);
+  if (std::string concern = machine.concern_at_start(); !concern.empty()) notes.push_back(std::move(concern));
+  print_notes(notes);
+
+  json run = make_run_record(options.bench.command, fleet.worker_versions(), notes);
+  run["conditions"] = run_conditions(run, fleet.device_entries());
+  run["plan"] = plan_record(options, inputs);
+  run["state"] = machine.state();
+  results_writer writer = begin_results(options.bench, files, std::move(run), fleet);
+  if (options.bench.anonymous) writer.set_anonymous();
+  writer.on_note([&](const std::string& note) {
+    shown.clear();
+    print_notes(std::vector{note});
+  });
+  const measure_options& how = options.bench.measure;
+  const steady_time deadline = started + (after_seconds(how.budget_seconds) - after_seconds(0));
+  inference_outcome outcome;
+  try {
+    if (how.probe_ceilings) {
+      measure_device_ceilings(fleet, options.plan.dtypes);
+      for (const fleet_device& device : fleet.devices()) writer.set_device(device.entry);
+    }
+    if (options.plan.ops) {
+      constexpr double share = 0.4;
+      measure_options of_op = how;
+      of_op.budget_seconds = share * how.budget_seconds;
+      of_op.states = state_choice::none;
+      const bench_plan operations = plan_net_operations(inputs.net(), options.plan, fleet);
+      print_notes(operations.notes);
+      if (!operations.groups.empty()) {
+        scheduler schedule(fleet, writer, shown, of_op, std::chrono::steady_clock::now());
+        std::ignore = schedule.run(operations, true);
+      }
+    }
+    outcome = inference_run(fleet, inputs, writer, shown, how, deadline).run(options.plan);
+    machine.look_at_end(fleet);
+  } catch (const interrupted&) {
+    shown.clear();
+    fleet.quit();
+    machine.finish();
+    return interrupted_end(options, files, writer, seconds_since(started), machine);
+  }
+  fleet.quit();
+  machine.finish();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) print_notes(std::vector{concern});
+  const json resources = measure_resources(seconds_since(started));
+  const json document = final_document(options, writer, resources, machine);
+  const finished_files finished(files, writer, document);
+  const bool output_taken = files.take_standard_output();
+  const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
+  std::string text = taken_lines(inputs, style) + inference_report(document, style) +
+                     operations_table(document, style) + published_lines(inputs, document, style);
+  if (outcome.kept > 0) text += "kept from the earlier run what was finished\n";
+  text += finished.lines() + fmt::format("took {}\n", format_duration(seconds_since(started)));
+  print_report(text, output_taken);
+  if (outcome.wrong > 0) return finished.tell(exit_code::no);
+  // Batches that nobody asked for may be too large for a machine; the table says which.
+  const bool lacks = outcome.lacking_memory > 0 && options.plan.batches_chosen;
+  if (outcome.failed > 0 || lacks || outcome.measured == 0) return finished.tell(exit_code::machine_cannot);
+  return finished.tell(exit_code::done);
+}
+
+}  // namespace
+
+exit_code run_infer(const infer_options& options) {
+  const steady_time started = std::chrono::steady_clock::now();
+  bench_files files = open_files(options.bench);
+  progress shown;
+  std::optional<net_inputs> inputs;
+  try {
+    const interrupt_guard guard;
+    inputs.emplace(options.choice, worker_folders(), shown);
+  } catch (const interrupted&) {
+    shown.clear();
+    print_error("prumo: interrupted: nothing was finished\n");
+    return exit_code::interrupted;
+  }
+  machine_watch machine(options.bench.common.workers.launcher.empty());
+  return with_fleet(options.bench.common, device_facts::read, [&](worker_fleet& fleet) {
+    return measure(options, *inputs, files, fleet, shown, started, machine);
+  });
+}
+
+}  // namespace prumo::bench

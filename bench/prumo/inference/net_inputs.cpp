@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "inference/net_inputs.hpp"
+
+#include "terminal/interrupt.hpp"
+#include "terminal/program_error.hpp"
+#include "terminal/text.hpp"
+#include <prumo/data/digits.hpp>
+#include <prumo/data/fit.hpp>
+#include <prumo/data/resize.hpp>
+#include <prumo/data/sha256.hpp>
+#include <prumo/data/weights_file.hpp>
+#include <prumo/files/file_error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+namespace prumo::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string digest_of(const std::string& text) {
+  return data::sha256_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+std::string digest_of(const data::labelled_images& set) {
+  data::sha256 sum;
+  sum.update(set.images.pixels);
+  sum.update(set.labels.classes);
+  return sum.digest();
+}
+
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+/// `t10k-labels-idx1-ubyte.gz` for `t10k-images-idx3-ubyte.gz`.
+std::string labels_beside(const std::string& images) {
+  const fs::path path(images);
+  std::string name = path.filename().string();
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    if (const std::size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+  };
+  replace("images", "labels");
+  replace("idx3", "idx1");
+  replace("idx4", "idx1");
+  return (path.parent_path() / name).string();
+}
+
+data::data_files named_files(const net_choice& choice) {
+  if (fs::is_directory(choice.data)) {
+    if (!choice.labels.empty()) {
+      throw program_error(exit_code::wrong_usage,
+                          "--labels names the labels of a file of images, and --data names a folder, which holds its "
+                          "own; leave out --labels or name a file with --data");
+    }
+    const data::data_folder found = data::find_data(choice.data);
+    return found.test ? *found.test : *found.train;
+  }
+  if (!choice.labels.empty()) return {choice.data, choice.labels};
+  const std::string labels = labels_beside(choice.data);
+  if (labels == choice.data || !fs::exists(labels)) {
+    refuse_file(choice.data, fmt::format("no labels lie beside it ({}); name them with --labels FILE",
+                                         labels == choice.data ? "its name holds no 'images'" : labels));
+  }
+  return {choice.data, labels};
+}
+
+}  // namespace
+
+temporary_folder::temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "prumo-infer-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw_system_error(name, "the folder cannot be made", errno);
+  path_ = name;
+}
+
+temporary_folder::~temporary_folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+net_inputs::net_inputs(const net_choice& choice, std::span<const std::string> folders, progress& shown)
+    : net_(data::read_net(choice.net)), net_text_(data::net_text(net_.description)), net_sha256_(digest_of(net_text_)) {
+  const nets::image_shape& input = net_.description.input;
+  taken_.push_back(fmt::format("net: {}, {} x {} x {} pixels, {} classes, {} weights, {:.4g} Mflop an image",
+                               net_.description.name, input.channels, input.height, input.width, net_.facts.classes,
+                               net_.facts.parameters, static_cast<double>(net_.facts.flops_inside) * 1e-6));
+  take_data(choice, shown);
+  take_weights(choice, folders);
+}
+
+std::string net_inputs::temporary(const std::string& name) {
+  if (!folder_) folder_.emplace();
+  return folder_->file(name);
+}
+
+data::labelled_images net_inputs::draw_digits(std::int64_t count, progress& shown) const {
+  const nets::image_shape& input = net_.description.input;
+  if (input.channels != 1) {
+    throw program_error(exit_code::wrong_usage,
+                        fmt::format("the net {} takes images of {} channels, and the digits that prumo draws have one; "
+                                    "name images with --data",
+                                    net_.description.name, input.channels));
+  }
+  data::digit_options options;
+  options.classes = std::min(data::most_digit_classes, net_.facts.classes);
+  shown.start(static_cast<std::size_t>(count));
+  data::labelled_images set = data::generate_digits(data::usual_train_images, count, options, [&](std::int64_t done) {
+    throw_if_interrupted();
+    shown.update("drawing digits", static_cast<std::size_t>(done));
+  });
+  if (input.height != options.height || input.width != options.width) {
+    shown.update("resizing digits", static_cast<std::size_t>(count));
+    set.images = data::resized(set.images, input.height, input.width, data::resizing::area);
+  }
+  shown.clear();
+  return set;
+}
+
+void net_inputs::take_data(const net_choice& choice, progress& shown) {
+  draws_digits_ = choice.data.empty();
+  data::labelled_images set;
+  if (draws_digits_) {
+    const std::int64_t count = choice.digits > 0 ? choice.digits : data::usual_test_images;
+    set = draw_digits(count, shown);
+    files_ = {temporary("t10k-images-idx3-ubyte"), temporary("t10k-labels-idx1-ubyte")};
+    data::check_fit(set, files_, net_);
+    data::write_images(files_.images, set.images);
+    data::write_labels(files_.labels, set.labels.classes);
+    taken_.push_back(fmt::format("data: {} digits that prumo drew, because --data names no images", count));
+  } else {
+    const data::data_files named = named_files(choice);
+    set = data::read_set(named);
+    data::check_fit(set, named, net_);
+    files_ = {absolute(named.images), absolute(named.labels)};
+    taken_.push_back(fmt::format("data: {} images of {}", set.images.count, named.images));
+  }
+  images_ = set.images.count;
+  data_sha256_ = digest_of(set);
+}
+
+void net_inputs::take_weights(const net_choice& choice, std::span<const std::string> folders) {
+  std::string named = choice.weights;
+  const auto known = nets::known_nets();
+  const bool is_known = std::ranges::find(known, choice.net) != known.end();
+  if (named.empty() && is_known) named = data::find_weights(net_.description.name, folders);
+  if (named.empty()) {
+    write_random_weights(choice.seed);
+    taken_.push_back(
+        fmt::format("weights: random ones (seed {}), because --weights names none and prumo has none for "
+                    "this net; the accuracy is that of guessing",
+                    choice.seed));
+    return;
+  }
+  const data::weights_file file = data::read_weights(named);
+  std::ignore = data::weights_for(net_.description, file.tensors, named);
+  weights_ = absolute(named);
+  weights_sha256_ = file.sha256;
+  std::string line = fmt::format("weights: {}", choice.weights.empty() ? "those that come with prumo" : named);
+  if (!file.trained_on.empty()) line += fmt::format(", trained on {}", file.trained_on);
+  if (file.stated_accuracy)
+    line += fmt::format("; they say {:.2f} % of their own test images", 100 * *file.stated_accuracy);
+  taken_.push_back(line);
+  if (choice.weights.empty() && !draws_digits_) {
+    taken_.push_back(
+        "these weights were not trained on this data, so the accuracy tells little; name others with "
+        "--weights");
+  }
+}
+
+/// Uniform numbers that become smaller where sums have more terms, so that results neither vanish nor grow.
+void net_inputs::write_random_weights(std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  data::tensor_file file;
+  for (const nets::parameter& it : net_.facts.all_parameters()) {
+    const double terms = static_cast<double>(it.size()) / static_cast<double>(it.extents.front());
+    const double scale = std::sqrt(3 / std::max(1.0, terms));
+    std::vector<float> values(static_cast<std::size_t>(it.size()));
+    for (float& value : values) {
+      const double uniform = std::ldexp(static_cast<double>(generator() >> 11U), -52) - 1;
+      value = static_cast<float>(scale * uniform);
+    }
+    file.tensors.push_back(data::tensor_of(it.name, it.extents, values));
+  }
+  weights_ = temporary("weights.safetensors");
+  data::write_tensors(weights_, file);
+  weights_sha256_ = data::read_weights(weights_).sha256;
+}
+
+protocol::open_request net_inputs::request() const {
+  protocol::open_request request;
+  request.workload = "inference";
+  request.net = protocol::json::parse(net_text_);
+  request.images = files_.images;
+  request.labels = files_.labels;
+  request.weights = weights_;
+  return request;
+}
+
+}  // namespace prumo::bench

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the comparison of a net with its exact results says, and where a net's arrays lie.
+#include "net_comparison.hpp"
+
+#include "net_numbers.hpp"
+#include "net_placement.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace prumo::worker {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two classes of two pixels: the results are the pixels themselves.
+data::net two_pixels() {
+  data::net net;
+  net.description = {"pixels", {1, 1, 2}, {nets::dense{2, false, nets::activation::none}}};
+  net.facts = nets::facts_of(net.description);
+  return net;
+}
+
+protocol::check_answer compare(const std::vector<double>& pixels, const std::vector<double>& results) {
+  const std::vector<double> weights{1, 0, 0, 1};
+  const std::vector<computed_image> images{{17, pixels, results}};
+  return compare_with_reference(two_pixels(), weights, images, arithmetic_of(dtype::f32));
+}
+
+TEST(net_comparison, right_results_are_verified) {
+  const protocol::check_answer answer = compare({0.25, 0.75}, {0.25, 0.75});
+  EXPECT_TRUE(answer.verified);
+  EXPECT_EQ(answer.error, 0);
+  EXPECT_EQ(answer.checked, 1);
+  EXPECT_EQ(answer.differing, 0);
+  EXPECT_EQ(answer.undecided, 0);
+}
+
+TEST(net_comparison, a_result_beyond_its_bound_is_wrong_and_named) {
+  const protocol::check_answer answer = compare({0.25, 0.75}, {0.25, 0.7501});
+  EXPECT_FALSE(answer.verified);
+  EXPECT_GT(answer.error.value_or(0), 1);
+  EXPECT_THAT(answer.message, HasSubstr("image 17, class 1: 0.7501, expected 0.75 within"));
+  EXPECT_EQ(answer.differing, 0) << "the class is the same";
+}
+
+TEST(net_comparison, another_class_differs_only_beyond_the_bounds) {
+  EXPECT_EQ(compare({0.25, 0.75}, {0.8, 0.75}).differing, 1);
+  const double next = std::nextafter(0.75F, 1.0F);
+  const protocol::check_answer close = compare({0.75, next}, {next, 0.75});
+  EXPECT_EQ(close.undecided, 1);
+  EXPECT_EQ(close.differing, 0);
+}
+
+TEST(net_comparison, nan_is_wrong_and_has_no_error) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& results : {std::vector<double>{nan, 0.75}, {0.25, nan}, {nan, nan}}) {
+    const protocol::check_answer answer = compare({0.25, 0.75}, results);
+    EXPECT_FALSE(answer.verified);
+    EXPECT_FALSE(answer.error);
+    EXPECT_THAT(answer.message, HasSubstr("nan"));
+  }
+}
+
+TEST(net_comparison, the_first_of_equal_results_is_the_prediction) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(prediction(std::vector<double>{1, 3, 3}), 1U);
+  EXPECT_EQ(prediction(std::vector<double>{nan, -1, nan}), 1U);
+  EXPECT_EQ(prediction(std::vector<double>{nan, nan}), 0U);
+}
+
+TEST(net_numbers, are_those_of_the_type) {
+  for (const dtype type : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16}) {
+    std::vector<std::byte> bytes(3 * dtype_size(type));
+    write_numbers(type, std::vector<float>{0.5F, -2, 1024}, bytes.data());
+    EXPECT_EQ(read_numbers(type, bytes.data(), 3), (std::vector<double>{0.5, -2, 1024}));
+    const std::vector<double> pixels = pixel_numbers(type);
+    EXPECT_EQ(pixels.front(), 0);
+    EXPECT_EQ(pixels.back(), 1);
+    EXPECT_NEAR(pixels[51], 0.2, 1e-3);
+  }
+  EXPECT_EQ(pixel_numbers(dtype::f64)[51], 51.0 / 255);
+}
+
+TEST(net_placement, no_number_overflows) {
+  const nets::forward_plan plan(nets::named_net("lenet5"), dtype::f32);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t batch : {most, most / 2, std::int64_t{1} << 60}) {
+    EXPECT_EQ(place_net(plan, batch, 10000, 1 << 20).device_bytes, most) << batch;
+  }
+}
+
+TEST(net_placement, batches_pass_the_cache_as_far_as_there_are_images) {
+  const nets::forward_plan plan(nets::named_net("lenet5"), dtype::f32);
+  const std::int64_t slot = 100 * 28 * 28 * 4;
+  EXPECT_EQ(place_net(plan, 100, 10000, static_cast<std::size_t>(10 * slot)).slots, 20);
+  EXPECT_EQ(place_net(plan, 100, 1000, static_cast<std::size_t>(10 * slot)).slots, 10);
+  EXPECT_EQ(place_net(plan, 100, 7, std::size_t{1} << 30).slots, 1);
+}
+
+TEST(net_placement, steps_have_the_costs_of_their_layers) {
+  const nets::forward_plan plan(nets::named_net("lenet5"), dtype::f32);
+  const auto steps = describe_steps(plan, 10);
+  ASSERT_EQ(steps.size(), plan.steps());
+  double flops = 0;
+  for (const auto& it : steps) flops += it.model.flops.value_or(0);
+  EXPECT_EQ(flops, model_of(plan, 10).flops);
+  EXPECT_EQ(steps.front().name, "conv1+pool1");
+  EXPECT_EQ(steps.front().model.bytes, 4 * (10 * (28 * 28 + 6 * 14 * 14) + 150 + 6));
+}
+
+}  // namespace
+}  // namespace prumo::worker
