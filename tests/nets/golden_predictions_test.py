@@ -62,7 +62,9 @@ class GoldenPredictions(unittest.TestCase):
         if net not in SIDES:
             return images
         resized = self.digits / f"images-{net}"
-        subprocess.run([PRUMO, "data", "resize", images, resized, "--size", SIDES[net]], check=True, stdout=subprocess.DEVNULL)
+        if not resized.exists():
+            subprocess.run([PRUMO, "data", "resize", images, resized, "--size", SIDES[net]], check=True,
+                           stdout=subprocess.DEVNULL)
         return resized
 
     def test_both_recognize_the_same(self):
