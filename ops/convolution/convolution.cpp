@@ -40,7 +40,11 @@ struct convolution_operation {
   static std::span<const backend::convolution_candidate<Exec, T>> candidates(const problem&) {
     static const std::vector<backend::convolution_candidate<Exec, T>> list = [] {
       std::vector<backend::convolution_candidate<Exec, T>> all;
-      if constexpr (is_host_space<Exec>) all.push_back(backend::direct_convolution_candidate<Exec, T>());
+      if constexpr (is_host_space<Exec>) {
+        all.push_back(backend::direct_convolution_candidate<Exec, T>());
+      } else {
+        all.push_back(backend::direct_device_candidate<Exec, T>());
+      }
       all.push_back(backend::unrolled_convolution_candidate<Exec, T>());
       all.push_back(backend::portable_convolution_candidate<Exec, T>());
       return all;

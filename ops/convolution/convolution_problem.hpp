@@ -4,6 +4,7 @@
 /// \file
 /// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
 
+#include "direct_device_layout.hpp"
 #include "pooling_problem.hpp"
 #include <prumo/backend/candidate.hpp>
 #include <prumo/convolution.hpp>
@@ -48,7 +49,7 @@ struct convolution_problem {
   std::size_t working_set = 0;
 
   constexpr bool is_empty() const { return images == 0 || out_channels == 0; }
-  constexpr bool is_pooled() const { return pooling != convolution_pooling::none; }
+  KOKKOS_FUNCTION constexpr bool is_pooled() const { return pooling != convolution_pooling::none; }
   /// The terms of one sum.
   constexpr std::int64_t taps() const { return in_channels * filter_rows * filter_columns; }
 
@@ -76,8 +77,10 @@ struct convolution_problem {
   }
 };
 
-/// What a candidate prepares: nothing.
-struct prepared_convolution {};
+/// What a candidate finds out when it is asked.
+struct prepared_convolution {
+  direct_device_layout layout;  ///< of `direct` on a device
+};
 
 template <class Exec, class T>
 using convolution_candidate = candidate<Exec, convolution_problem<T>, prepared_convolution>;
@@ -85,6 +88,10 @@ using convolution_candidate = candidate<Exec, convolution_problem<T>, prepared_c
 /// The convolution of images by tiles of sums in vector registers, on hosts.
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_convolution_candidate();
+
+/// The same by tiles of sums in the registers of threads, on devices.
+template <class Exec, class T>
+convolution_candidate<Exec, T> direct_device_candidate();
 
 /// A matrix product with the columns that each place of the filter sees.
 template <class Exec, class T>

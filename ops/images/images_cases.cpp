@@ -83,8 +83,10 @@ class convert_images_case final : public operation_case<Exec> {
     case_info result;
     result.op = "convert_images";
     result.description = "y = byte * scale + shift for images of bytes, resized or gathered on the way";
-    result.axes = {{"images", "images of y", 0},          {"channels", "channels of an image", 1},
-                   {"height", "rows of an image", 28},    {"width", "columns of an image", 28},
+    result.axes = {{"images", "images of y", 0},
+                   {"channels", "channels of an image", 1},
+                   {"height", "rows of an image", 28},
+                   {"width", "columns of an image", 28},
                    {"rows", "rows of y (default: those of an image)", 28},
                    {"columns", "columns of y (default: those of an image)", 28}};
     result.values = {{"scale", "the factor of each byte", 1.0 / 255, nullptr, {0, 1, -0.75}},
@@ -96,9 +98,10 @@ class convert_images_case final : public operation_case<Exec> {
       return shape{{"images", images}, {"channels", channels}, {"height", height},
                    {"width", width},   {"rows", rows},         {"columns", columns}};
     };
-    result.test_shapes = {of(0, 1, 4, 4, 4, 4),  of(3, 1, 1, 1, 1, 1),     of(2, 0, 3, 3, 3, 3),   of(2, 1, 0, 3, 0, 3),
-                          of(5, 1, 4, 8, 4, 8),  of(3, 3, 7, 5, 7, 5),     of(2, 1, 28, 28, 28, 28), of(1, 1, 1, 40001, 1, 40001),
-                          of(2, 2, 7, 5, 10, 9), of(2, 1, 28, 28, 48, 86), of(3, 1, 9, 11, 4, 3),  of(1, 1, 1, 1, 6, 5)};
+    result.test_shapes = {of(0, 1, 4, 4, 4, 4),     of(3, 1, 1, 1, 1, 1),         of(2, 0, 3, 3, 3, 3),
+                          of(2, 1, 0, 3, 0, 3),     of(5, 1, 4, 8, 4, 8),         of(3, 3, 7, 5, 7, 5),
+                          of(2, 1, 28, 28, 28, 28), of(1, 1, 1, 40001, 1, 40001), of(2, 2, 7, 5, 10, 9),
+                          of(2, 1, 28, 28, 48, 86), of(3, 1, 9, 11, 4, 3),        of(1, 1, 1, 1, 6, 5)};
     return result;
   }
 
@@ -200,7 +203,8 @@ class convert_images_case final : public operation_case<Exec> {
   }
 
   static std::vector<std::int64_t> resized(const images_choice& what, const std::vector<std::int64_t>& plane) {
-    const axis_weights of_rows(what.resizing, what.height, what.rows), of_columns(what.resizing, what.width, what.columns);
+    const axis_weights of_rows(what.resizing, what.height, what.rows),
+        of_columns(what.resizing, what.width, what.columns);
     std::vector<std::int64_t> result;
     for (std::int64_t row = 0; row < what.rows; ++row) {
       for (std::int64_t column = 0; column < what.columns; ++column) {

@@ -48,8 +48,8 @@ KOKKOS_FORCEINLINE_FUNCTION T stored_pixel(const C& value) {
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// C: double, or a counting double. Packed: the columns of x and y are contiguous, and a block of a device takes four of
-/// them, which are aligned.
+/// C: double, or a counting double. Packed: the columns of x and y are contiguous, and a block of a device takes four
+/// of them, which are aligned.
 template <class T, class C, image_resizing How, bool Packed>
 class images_kernel {
   static_assert(How == image_resizing::none || !Packed);
@@ -71,8 +71,8 @@ class images_kernel {
     const std::int64_t end =
         begin + columns_per_block_ < problem_.columns ? begin + columns_per_block_ : problem_.columns;
     const std::int64_t source = source_of(image);
-    T* const to = problem_.y + image * problem_.y_strides[0] + channel * problem_.y_strides[1] +
-                  row * problem_.y_strides[2];
+    T* const to =
+        problem_.y + image * problem_.y_strides[0] + channel * problem_.y_strides[1] + row * problem_.y_strides[2];
     if (source < 0 || source >= problem_.source_images) {
       for (std::int64_t k = begin; k < end; ++k) {
         to[k * problem_.y_strides[3]] = stored_pixel<T>(C(std::numeric_limits<double>::quiet_NaN()));
@@ -111,7 +111,8 @@ class images_kernel {
     return stored_pixel<T>(prumo::fma(C(static_cast<double>(byte)), C(scale), C(shift)));
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void convert(const std::uint8_t* from, T* to, std::int64_t begin, std::int64_t end) const {
+  KOKKOS_FORCEINLINE_FUNCTION void convert(const std::uint8_t* from, T* to, std::int64_t begin,
+                                           std::int64_t end) const {
     // These are copies, because bytes may alias anything, also the members.
     const std::int64_t from_step = problem_.x_strides[3], to_step = problem_.y_strides[3];
     const double scale = problem_.scale, shift = problem_.shift;
@@ -138,8 +139,7 @@ class images_kernel {
   KOKKOS_FORCEINLINE_FUNCTION void resize(const std::uint8_t* plane, std::int64_t row, T* to, std::int64_t begin,
                                           std::int64_t end) const {
     const auto narrow = [](std::int64_t side) { return static_cast<std::uint32_t>(side); };
-    const auto shares_of_row =
-        pixel_shares::of<How>(narrow(row), narrow(problem_.source_rows), narrow(problem_.rows));
+    const auto shares_of_row = pixel_shares::of<How>(narrow(row), narrow(problem_.source_rows), narrow(problem_.rows));
     for (std::int64_t k = begin; k < end; ++k) {
       const auto shares = pixel_shares::of<How>(narrow(k), narrow(problem_.source_columns), narrow(problem_.columns));
       const std::uint32_t byte =

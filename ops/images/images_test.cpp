@@ -65,8 +65,8 @@ TYPED_TEST(convert_images_types, an_index_chooses_images_and_what_is_no_image_is
   const auto expect = [&](const auto& index) {
     using number = typename std::remove_cvref_t<decltype(index)>::value_type;
     constexpr number none[] = {-1, 5, std::numeric_limits<number>::max()};
-    const auto chosen =
-        tests::set_elements(index, [&](std::size_t i) { return i % 2 == 1 ? none[i / 2] : static_cast<number>(4 - i / 2); });
+    const auto chosen = tests::set_elements(
+        index, [&](std::size_t i) { return i % 2 == 1 ? none[i / 2] : static_cast<number>(4 - i / 2); });
     convert_images(ctx, images, y, {.scale = 1, .index = index});
     ctx.fence();
     const auto found = tests::host_copy(y);
@@ -96,7 +96,8 @@ TYPED_TEST(convert_images_types, channels_may_be_last) {
   for (std::size_t n = 0; n < 3; ++n) {
     for (std::size_t c = 0; c < 3; ++c) {
       for (std::size_t r = 0; r < 5; ++r) {
-        for (std::size_t k = 0; k < 6; ++k) EXPECT_EQ(static_cast<float>(found(n, c, r, k)), static_cast<float>(i++ % 256));
+        for (std::size_t k = 0; k < 6; ++k)
+          EXPECT_EQ(static_cast<float>(found(n, c, r, k)), static_cast<float>(i++ % 256));
       }
     }
   }

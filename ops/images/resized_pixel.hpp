@@ -8,6 +8,7 @@
 #include <prumo/images.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace prumo::detail {

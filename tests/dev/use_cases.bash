@@ -139,6 +139,36 @@ test_check_device_without_its_compiler() {
     times bwrap 0
 }
 
+test_fuzz() {
+    [[ -x /usr/bin/clang++-21 ]] || return 0 # it is looked for in the root, where the stand-ins are not
+    local corpus=$scratch/source/bench/prumo/tests/fuzz/corpus log
+    mkdir -p "$corpus"/{bad,good}
+    sed -i 's/"name": "cuda"/"name": "fuzz"/' "$scratch/source/CMakePresets.json"
+    printf 'add_executable(fuzz-%s fuzz.cpp)\n' bad good >> "$scratch/source/CMakeLists.txt"
+    cat > "$scratch/source/fuzz.cpp" << 'END'
+#include <cstdio>
+#include <cstring>
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) std::puts(argv[i]);
+  std::puts("#2\tINITED cov: 12 ft: 13\nstat::number_of_executed_units: 34");
+  return std::strstr(argv[0], "bad") != nullptr ? 77 : 0;
+}
+END
+    dev 1 fuzz --seconds 1
+    err_has 'bad ended with 77'
+    err_has 'These fuzzers found something, see above: bad.'
+    err_has 'good: 34 inputs tried' # it is run although the first one found something
+    err_has '12 places of the code reached'
+    dev 0 fuzz --jobs 2 good -- -only_ascii=1
+    err_has 'No fuzzer found anything'
+    log=$(echo "$scratch"/source/build/fuzz-*/fuzz/good/log)
+    holds grep -qx -e -max_total_time=3600 "$log"
+    holds grep -qx -e -only_ascii=1 "$log"
+    dev 2 fuzz ugly; err_has 'The fuzzers are: bad good'
+    dev 2 fuzz --seconds 1h; err_has "not '1h'"
+    dev 2 fuzz --jobs 0; err_has "not '0'"
+}
+
 test_build_folders() {
     make_project
     inside_dev 'preset=openmp; for toolchain in one two; do choose_build; echo "${build##*/}"; done

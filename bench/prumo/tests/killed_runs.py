@@ -8,10 +8,11 @@ Runs belong to series. A series has one results file: each of its runs but the f
 last are killed, and the last one completes the file. After each run
 
 - the results file is valid, and has every result that it had before, unchanged;
+- it has the result of every case that was finished before the run was killed, as the worker's log tells;
 - no process of the run is there any more.
 
-After a run that could end in order, and after the last of a series, no file is left but those that were asked for. The
-worker is the scripted one. The exit code is 0 if all this holds, and 1 after the first run of which it does not.
+After a run that could end in order, and after the last of a series, no file is left but those that were asked for, neither
+beside the results nor in the folder for temporary files. The worker is the scripted one. The exit code is 0 if all this holds, and 1 after the first run of which it does not.
 """
 import argparse
 import json
@@ -47,18 +48,23 @@ class Series:
     def __init__(self, prumo, draw):
         self.prumo, self.draw = prumo, draw
         self.folder = tempfile.TemporaryDirectory(prefix="prumo-killed-")
-        self.path = pathlib.Path(self.folder.name) / "r.json"
+        self.path = pathlib.Path(self.folder.name) / "results/r.json"
+        self.log = pathlib.Path(self.folder.name) / "log"
+        self.temporary = pathlib.Path(self.folder.name) / "temporary"
+        self.path.parent.mkdir()
+        self.temporary.mkdir()
         self.kept = {}
 
     def start(self, delay):
         """A run. The name of the folder in its arguments and its worker's tells its processes from others."""
-        worker = f"'{sys.executable}' '{TESTS / 'fake_worker.py'}' --delay {delay} --label '{self.folder.name}'"
+        worker = f"'{sys.executable}' '{TESTS / 'fake_worker.py'}' --delay {delay} --label '{self.folder.name}' --log '{self.log}'"
+        self.log.unlink(missing_ok=True)
         command = [self.prumo, "bench", "--op", ",".join(OPERATIONS), "--size", "2MB", "--data", "resident", "--no-probe", "--quick",
                    "--no-search", "--worker", f"fake={worker}", "-o", str(self.path)]
         if self.path.exists():
             command.append("--resume")
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
-                                start_new_session=True, env=dict(os.environ, PRUMO_WORKER_PATH=""))
+                                start_new_session=True, env=dict(os.environ, PRUMO_WORKER_PATH="", TMPDIR=str(self.temporary)))
 
     def complete(self):
         """The last run of the series."""
@@ -109,7 +115,10 @@ class Series:
             self.kept = now
         elif self.kept:
             raise Left(f"after {what} the file is gone")
-        others = [it.name for it in self.path.parent.iterdir() if it != self.path]
+        lost = self.finished() - {it["op"] for it in self.kept.values()}
+        if lost:
+            raise Left(f"after {what} the file lacks results of finished cases: {sorted(lost)}")
+        others = [str(it) for folder in (self.path.parent, self.temporary) for it in folder.iterdir() if it != self.path]
         if in_order and others:
             raise Left(f"after {what} these files are left: {others}")
         for _ in range(100):
@@ -118,6 +127,16 @@ class Series:
                 return
             time.sleep(0.05)
         raise Left(f"after {what} these processes are left: {alive}")
+
+    def finished(self):
+        """The operations of the cases that the last run finished: those that were prepared before another one."""
+        prepared = []
+        if self.log.exists():
+            for line in self.log.read_text(encoding="utf-8").splitlines():
+                request, *operation = line.split()
+                if request == "prepare" and operation and operation[0] not in prepared:
+                    prepared.append(operation[0])
+        return set(prepared[:-1])
 
     def processes(self):
         found = []
@@ -142,7 +161,7 @@ def main():
     first = Series(options.prumo, draw)
     first.complete()
     seconds = 1.1 * (time.monotonic() - began)
-    kills, counts, results = 0, {}, 0
+    kills, counts, results, finished = 0, {}, 0, 0
     while kills < options.kills:
         series = Series(options.prumo, draw)
         try:
@@ -150,6 +169,7 @@ def main():
                 kills += 1
                 what = series.kill(seconds)
                 counts[what] = counts.get(what, 0) + 1
+                finished += len(series.finished())
             results += len(series.kept)
             series.complete()
         except Left as problem:
@@ -157,7 +177,8 @@ def main():
             return 1
         finally:
             series.folder.cleanup()
-    print(f"{kills} runs killed within {seconds:.1f} s of their start, {results} results kept in the files that were continued")
+    print(f"{kills} runs killed within {seconds:.1f} s of their start; the {finished} cases that they finished are in the files. "
+          f"{results} results were in files that were continued")
     for what, count in sorted(counts.items(), key=lambda it: -it[1]):
         print(f"{count:5}  {what}")
     return 0

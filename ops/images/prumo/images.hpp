@@ -33,11 +33,11 @@ struct image_options {
 
 /// y(i, c, r, k) = images(index(i), c, r, k) * scale + shift, resized first if `resizing` says so.
 ///
-/// images: [m x channels x height x width] of std::uint8_t, and y: [n x channels x rows x columns], with any layouts and
-/// strides. Without an index, n is m. The value is computed in double as fma(byte, scale, shift), and rounded once to
-/// the type of y. If an index is negative or not below m, nothing is read, and its image of y becomes NaN, because a
-/// kernel cannot throw. y may overlap neither the images nor the index. Asynchronous. Throws argument_error, shape_error
-/// and alias_error.
+/// images: [m x channels x height x width] of std::uint8_t, and y: [n x channels x rows x columns], with any layouts
+/// and strides. Without an index, n is m. The value is computed in double as fma(byte, scale, shift), and rounded once
+/// to the type of y. If an index is negative or not below m, nothing is read, and its image of y becomes NaN, because a
+/// kernel cannot throw. y may overlap neither the images nor the index. Asynchronous. Throws argument_error,
+/// shape_error and alias_error.
 void convert_images(instance_ref space, const array_ref& images, const array_ref& y, const image_options& options = {});
 template <class Space, class Images, class Y>
 void convert_images(const Space& space, const Images& images, const Y& y, const image_options& options = {}) {

@@ -94,41 +94,43 @@ class Sessions:
                 "load_s": loaded - start, "place_s": placed - loaded}
 
     def check(self, request):
+        session = protocol.whole_number(request, "session")
         level, _ = self._level(request)
         budget = protocol.number(request, "budget", USUAL_BUDGET)
         if budget <= 0:
             raise usage(f"the field 'budget' should be above 0 and is {budget}")
         images = protocol.field(request, "images", list, "a list of images", None)
-        session = self._find(request)
+        session = self._find(session)
         for it in images or ():
             if not isinstance(it, int) or isinstance(it, bool) or not 0 <= it < len(session.choice.images):
                 raise usage(f"the field 'images' should hold numbers below {len(session.choice.images)} and holds {it}")
         return session.check(level, budget, images)
 
     def time(self, request):
+        session = protocol.whole_number(request, "session")
         level, step = self._level(request)
         seconds = protocol.number(request, "seconds")
         if not 0 <= seconds <= 3600:
             raise usage(f"the field 'seconds' should be between 0 and 3600 and is {seconds}")
-        session = self._find(request)
+        session = self._find(session)
         if level == "layer" and (step is None or step >= len(session.choice.net.layers)):
             raise usage(f"the field 'step' should be below {len(session.choice.net.layers)} for the level layer")
         return session.time(level, step, seconds)
 
     def evaluate(self, request):
-        return self._find(request).evaluate()
+        return self._find(protocol.whole_number(request, "session")).evaluate()
 
     def close(self, request):
-        session = self._find(request)
-        del self._open[request["session"]]
+        number = protocol.whole_number(request, "session")
+        session = self._find(number)
+        del self._open[number]
         session.close()
 
     @staticmethod
     def _level(request):
         return protocol.one_of(request, "level", ("net", "layer")), protocol.whole_number(request, "step", 0, None)
 
-    def _find(self, request):
-        session = protocol.whole_number(request, "session")
+    def _find(self, session):
         if session not in self._open:
             raise usage(f"there is no session {session}: it was never opened, or closed")
         return self._open[session]

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How the direct convolution on a device cuts images and output channels, and where things lie in a team's memory.
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstdint>
+
+namespace prumo::backend {
+
+/// How elements come into the scratch memory.
+enum class staging_kind : std::uint8_t {
+  images,    ///< all channels of an image lie one behind the other, and are copied in packs
+  planes,    ///< the rows of a channel lie one behind the other, and are copied in packs
+  elements,  ///< one after the other; what lies beside the image is zero
+};
+
+/// An *item* is what a team computes at a time: a band of rows of y of some images, for a part of the output channels.
+/// Its inputs come in chunks of input channels.
+struct direct_device_layout {
+  staging_kind staging = staging_kind::elements;
+  int threads = 32;        ///< of a team
+  int images = 1;          ///< of an item
+  int band_rows = 1;       ///< rows of y of an item
+  int bands = 1;           ///< of an image
+  int parts = 1;           ///< of the output channels
+  int channel_tiles = 1;   ///< of a part
+  int row_tiles = 1;       ///< of a band
+  int convolved_rows = 1;  ///< the most rows of the convolution that a band needs
+  int chunk_channels = 0;  ///< the input channels of a chunk
+  int chunks = 1;
+  int buffers = 1;           ///< for chunks: with two, one is filled while the other is used
+  int pitch = 0;             ///< elements from a row of a plane to the next
+  int plane_rows = 0;        ///< rows of x that a band needs
+  int plane_elements = 0;    ///< from a plane to the next
+  int image_elements = 0;    ///< of a chunk
+  int planes_elements = 0;   ///< of a chunk of all images of an item
+  int weights_elements = 0;  ///< of a chunk
+  int bias_elements = 0;
+  int results_elements = 0;  ///< of an item, if they go through the scratch memory
+
+  /// The elements of an array that is followed by one which is aligned for packs.
+  KOKKOS_FUNCTION static constexpr std::int64_t aligned(std::int64_t elements) { return (elements + 3) / 4 * 4; }
+
+  KOKKOS_FUNCTION std::int64_t scratch_elements() const {
+    return std::int64_t{buffers} * planes_elements + std::int64_t{chunks > 1 ? buffers : 1} * weights_elements +
+           bias_elements + results_elements;
+  }
+  std::int64_t item_count(std::int64_t of_images) const { return (of_images + images - 1) / images * bands; }
+  /// The threads that an item could use.
+  std::int64_t tasks(std::int64_t columns) const { return columns * row_tiles * channel_tiles * images; }
+};
+
+}  // namespace prumo::backend
