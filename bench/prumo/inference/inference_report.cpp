@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -182,13 +184,14 @@ std::string accuracy_lines(const std::vector<const json*>& rows, const text_styl
 
 std::string not_measured(const std::vector<const json*>& rows, const text_style& style) {
   std::string lines;
+  std::set<std::string> told;  // images from several places may have the same reason
   for (const json* row : rows) {
     const std::string status = text_of(field(*row, "/status"));
     if (status == "ok" || status == "failed") continue;
-    lines += paragraph(fmt::format("{}: {} {}, {} images a call, {}: {}", status, text_of(field(*row, "/op")),
-                                   text_of(field(*row, "/dtype")), images_of(*row), text_of(field(*row, "/device")),
-                                   text_of(field(*row, "/reason"))),
-                       style);
+    const std::string line = fmt::format("{}: {} {}, {} images a call, {}: {}", status, text_of(field(*row, "/op")),
+                                         text_of(field(*row, "/dtype")), images_of(*row),
+                                         text_of(field(*row, "/device")), text_of(field(*row, "/reason")));
+    if (told.insert(line).second) lines += paragraph(line, style);
   }
   return lines;
 }
