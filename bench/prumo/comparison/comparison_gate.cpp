@@ -2,6 +2,7 @@
 #include "comparison/comparison_gate.hpp"
 
 #include "statistics/statistics.hpp"
+#include "terminal/plural.hpp"
 
 #include <fmt/format.h>
 
@@ -11,10 +12,6 @@
 
 namespace prumo::bench {
 namespace {
-
-std::string plural(std::size_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 /// Applies `use` to each outcome of two sides that both tried the case.
 template <typename Use>

@@ -5,6 +5,7 @@
 #include "comparison/context.hpp"
 #include "reports/case_columns.hpp"
 #include "reports/result_cells.hpp"
+#include "terminal/plural.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
@@ -21,10 +22,6 @@ namespace {
 
 using nlohmann::json;
 using align = text_table::align;
-
-std::string plural(std::size_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 std::string files_of(const comparison_side& side) {
   std::string files;

@@ -157,15 +157,22 @@ def _read(net, images, labels, weights):
     return pixels, classes, {name: arrays[name] for name in net.weights}
 
 
+def taps_inside(extent, places, window, stride, padding):
+    """How often a window meets a pixel of the image along one side: what lies in the padding does not count."""
+    return sum(min(extent, at + window) - max(0, at)
+               for at in range(-padding, places * stride - padding, stride))
+
+
 def flops_of(layer):
-    """Two for each product of a weight and a pixel of one image, padding included."""
+    """Two for each product of a weight and a pixel of one image."""
     if not layer.weights:
         return 0
     weight = layer.weights[0][1]
     if layer.kind == "dense":
         return 2 * math.prod(weight)
     channels_in = weight[1] if layer.kind == "convolution" else 1
-    return 2 * math.prod(layer.output) * channels_in * math.prod(layer.window)
+    sides = zip(layer.input[1:], layer.output[1:], layer.window, layer.stride, layer.padding)
+    return 2 * layer.output[0] * channels_in * math.prod(taps_inside(*side) for side in sides)
 
 
 def model_of(layers, shape, batch, size):

@@ -17,6 +17,7 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/plural.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
@@ -117,7 +118,7 @@ exit_code interrupted_end(const bench_options& options, const bench_files& files
     return exit_code::interrupted;
   }
   const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
-  std::string told = fmt::format("{} results are finished", writer.results().size());
+  std::string told = plural(writer.results().size(), "result is finished", "results are finished");
   std::ignore = finished.tell(exit_code::interrupted);
   if (files.results.is_regular() && finished.has_results()) {
     told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.output));

@@ -15,6 +15,7 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/plural.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/text_plot.hpp"
@@ -144,7 +145,8 @@ exit_code measure(const crossover_options& options, const output_file& output, w
     machine.finish();
     exit_code code = exit_code::interrupted;
     if (!writer.results().empty()) code = finish(options, output, writer, std::move(crossings), machine, code);
-    print_error(fmt::format("prumo: interrupted: {} results are finished\n", writer.results().size()));
+    print_error(fmt::format("prumo: interrupted: {}\n",
+                            plural(writer.results().size(), "result is finished", "results are finished")));
     return code;
   }
   fleet.quit();

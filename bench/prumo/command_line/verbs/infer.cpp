@@ -17,6 +17,7 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/plural.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
 #include "workers/worker_discovery.hpp"
@@ -111,7 +112,7 @@ exit_code interrupted_end(const infer_options& options, const bench_files& files
   }
   const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
   std::ignore = finished.tell(exit_code::interrupted);
-  std::string told = fmt::format("{} results are finished", writer.results().size());
+  std::string told = plural(writer.results().size(), "result is finished", "results are finished");
   if (files.results.is_regular() && finished.has_results()) {
     told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.bench.output));
   }
