@@ -20,6 +20,7 @@ The path begins at the top of the tree.
                                        `% of roofline` belongs to the first column
   across=PROPERTY                      repeats the columns for each value of the property, for example across=size
   value=time|gbytes|gflops|gelements   what the columns show; time is the default
+  axes=AXIS,...                        shows these extents of the shape in columns, in the place of the size
   roofline=no                          leaves `% of roofline` out
   op= dtype= size= layout= data= host_memory= cache= dispatch= compute_mode= threads=
                                        which results are shown: one value, or several in the order of the rows
@@ -138,7 +139,7 @@ def spaced(text):
 def parse_mark(text):
     """(file, options, filters) of `table: FILE NAME=VALUE...`."""
     file, *words = text.split() or [""]
-    options, filters = {"columns": "", "across": "", "value": "time", "roofline": "yes"}, {}
+    options, filters = {"columns": "", "across": "", "axes": "", "value": "time", "roofline": "yes"}, {}
     for word in words:
         name, _, value = word.partition("=")
         if not value:
@@ -193,10 +194,25 @@ def varying_properties(rows):
     return names
 
 
+def with_extents(rows, axes):
+    """The rows with extents of their shapes as further properties, in the order of the extents."""
+    for properties, _ in rows:
+        extents = dict(part.split(":") for part in properties["shape"].split(",")) if properties["shape"] else {}
+        missing = [name for name in axes if name not in extents]
+        if missing:
+            raise Fault(f"axes={missing[0]}: a result has no such axis; there are: {', '.join(extents)}")
+        properties.update((name, extents[name]) for name in axes)
+    return sorted(rows, key=lambda row: [int(row[0][name]) for name in axes])
+
+
 def make_table(document, options, filters):
     columns = options["columns"].split(",")
     rows = rows_of(document, columns, filters)
     names = varying_properties(rows)
+    axes = options["axes"].split(",") if options["axes"] else []
+    if axes:
+        names = [name for name in names if name not in ("size", "shape")]
+        rows = with_extents(rows, axes)
     measured = [cell for _, cells in rows for cell in cells.values() if cell]
     unit, factor = time_unit([one["time_s"]["median"] for one in measured])
     timed = options["value"] == "time"
@@ -211,15 +227,15 @@ def make_table(document, options, filters):
         return "-" if percent is None else ", ".join([f"{percent:.0f}", *doubts])
 
     above = [spaced(rows[0][0][name]) for name in PROPERTIES if name not in names and name not in COMPOSED
-             and name != options["across"] and rows[0][0][name] not in ("", USUAL.get(name))]
+             and name != options["across"] and not (axes and name == "size") and rows[0][0][name] not in ("", USUAL.get(name))]
     above.append(f"time of one call in {unit}" if timed else RATES[options["value"]])
     # Each line has the columns once for each value of the property that goes across, or only once without one.
     across = options["across"]
     values = list(dict.fromkeys(properties[across] for properties, _ in rows)) if across else [""]
-    heads = [HEADINGS.get(name, name) for name in names if name != across]
+    heads = [HEADINGS.get(name, name.replace("_", " ")) for name in [*names, *axes] if name != across]
     lines = {}
     for properties, cells in rows:
-        line = lines.setdefault(tuple(spaced(properties[name]) for name in names if name != across), {})
+        line = lines.setdefault(tuple(spaced(properties[name]) for name in [*names, *axes] if name != across), {})
         line[properties[across] if across else ""] = cells
     lines = [(list(key), [line.get(value, {}) for value in values]) for key, line in lines.items()]
     for value in values:

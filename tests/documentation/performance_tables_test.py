@@ -106,6 +106,13 @@ class Tables(InAFolder):
         self.write(rows[0], result("add", MEBIBYTE, "cuda:0", 2))
         self.assertEqual(self.table("columns=cuda:0")[2], "| operation | prumo | % of roofline |")
 
+    def test_extents_may_be_columns(self):
+        self.write(*(result("softmax", rows * MEBIBYTE, "cuda:0", rows, shape={"rows": rows, "columns": 8})
+                     for rows in (10, 9)))
+        self.assertEqual(self.table("columns=cuda:0 axes=columns,rows roofline=no")[2:], [
+            "| operation | columns | rows | prumo |", "|---|---|---|---|",
+            "| softmax | 8 | 9 | 9.00 |", "| softmax | 8 | 10 | 10.0 |"])
+
     def test_rates_and_units(self):
         self.write(result("add", 2 * MEBIBYTE, "cuda:0", 3), result("add", 512 * MEBIBYTE, "cuda:0", 12000.4))
         self.assertEqual(self.table("columns=cuda:0 value=gbytes size=2MiB")[0], "f32, 2 MiB, resident, cold, GB/s.")
@@ -147,6 +154,7 @@ class Faults(InAFolder):
             "<!-- table: r.json columns=cuda:0 sise=2MiB -->": "there is no 'sise'; there are: columns",
             "<!-- table: r.json columns=cuda:0 across=sise -->": "across=sise: there is no such property",
             "<!-- table: r.json columns=cuda:0 value=speed -->": "there is no value 'speed'",
+            "<!-- table: r.json columns=cuda:0 axes=depth -->": "axes=depth: a result has no such axis",
             "<!-- table: r.json columns=cuda:0,torch-cuda:0 -->": "no measured result of torch-cuda:0 matches",
             "<!-- table: r.json columns=cuda:0 op=sum -->": "no measured result of cuda:0 matches",
         }.items():
