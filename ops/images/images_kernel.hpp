@@ -5,13 +5,13 @@
 /// The kernel of convert_images, for hosts and devices: a block takes a stretch of one row of y.
 
 #include "resized_pixel.hpp"
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/rounded_to_odd.hpp>
 #include <prumo/math.hpp>
 #include <prumo/types.hpp>
 
 #include <cstdint>
-#include <limits>
 
 namespace prumo::detail {
 
@@ -63,6 +63,7 @@ class images_kernel {
 
   std::int64_t blocks() const { return problem_.images * problem_.channels * problem_.rows * stretches_; }
 
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FUNCTION void operator()(std::int64_t block) const {
     const std::int64_t line = quotient(block, stretches_), stretch = block - line * stretches_;
     const std::int64_t plane = quotient(line, problem_.rows), row = line - plane * problem_.rows;
@@ -75,7 +76,7 @@ class images_kernel {
         problem_.y + image * problem_.y_strides[0] + channel * problem_.y_strides[1] + row * problem_.y_strides[2];
     if (source < 0 || source >= problem_.source_images) {
       for (std::int64_t k = begin; k < end; ++k) {
-        to[k * problem_.y_strides[3]] = stored_pixel<T>(C(std::numeric_limits<double>::quiet_NaN()));
+        to[k * problem_.y_strides[3]] = stored_pixel<T>(C(Kokkos::Experimental::quiet_NaN_v<double>));
       }
       return;
     }
@@ -93,7 +94,7 @@ class images_kernel {
   /// A division of 64 bits takes a GPU as long as all else.
   static KOKKOS_FORCEINLINE_FUNCTION std::int64_t quotient(std::int64_t dividend, std::int64_t divisor) {
     if (divisor == 1) return dividend;
-    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::int64_t most = 0xffff'ffff;
     if (dividend <= most && divisor <= most) {
       return static_cast<std::uint32_t>(dividend) / static_cast<std::uint32_t>(divisor);
     }
@@ -107,6 +108,7 @@ class images_kernel {
     return static_cast<const std::int32_t*>(problem_.index)[at];
   }
 
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   static KOKKOS_FORCEINLINE_FUNCTION T value(std::uint32_t byte, double scale, double shift) {
     return stored_pixel<T>(prumo::fma(C(static_cast<double>(byte)), C(scale), C(shift)));
   }
