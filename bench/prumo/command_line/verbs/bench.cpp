@@ -8,7 +8,6 @@
 #include "measure/schedule.hpp"
 #include "plan/plan.hpp"
 #include "plan/suites.hpp"
-#include "privacy/anonymous.hpp"
 #include "reports/bench_table.hpp"
 #include "reports/random_shapes_report.hpp"
 #include "reports/suite_report.hpp"
@@ -17,7 +16,6 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
-#include "terminal/plural.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
@@ -62,17 +60,6 @@ json plan_record(const bench_plan& plan, const bench_options& options, const wor
   return record;
 }
 
-/// The document with what is known only at the end.
-json final_document(const bench_options& options, const results_writer& writer, const json& resources,
-                    const machine_watch& machine) {
-  json document = writer.document();
-  json& run = options.resume ? document["run"]["resumed"].back() : document["run"];
-  run["resources"] = resources;
-  run["state"] = machine.state();
-  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
-  return options.anonymous ? anonymized(std::move(document)) : document;
-}
-
 std::string closing_lines(const std::string& files, const json& resources, const run_outcome& outcome) {
   std::string lines;
   if (outcome.kept > 0) lines += fmt::format("kept from the earlier run: {} cases\n", outcome.kept);
@@ -109,22 +96,6 @@ void check_references(const bench_options& options) {
   if (options.suite.empty()) return;
   const std::vector<std::string> name{find_suite(options.suite).reference};
   std::ignore = load_published_sets(name, worker_folders());
-}
-
-exit_code interrupted_end(const bench_options& options, const bench_files& files, results_writer& writer,
-                          double elapsed, const machine_watch& machine) {
-  if (writer.results().empty()) {
-    print_error("prumo: interrupted: nothing was finished\n");
-    return exit_code::interrupted;
-  }
-  const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
-  std::string told = plural(writer.results().size(), "result is finished", "results are finished");
-  std::ignore = finished.tell(exit_code::interrupted);
-  if (files.results.is_regular() && finished.has_results()) {
-    told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.output));
-  }
-  print_error(fmt::format("prumo: interrupted: {}\n", told));
-  return exit_code::interrupted;
 }
 
 bench_plan chosen_plan(const bench_options& options, worker_fleet& fleet) {

@@ -5,15 +5,20 @@
 #include "command_line/verbs/common.hpp"
 #include "comparison/two_builds.hpp"
 #include "measure/schedule.hpp"
+#include "privacy/anonymous.hpp"
 #include "results/csv.hpp"
 #include "results/process_runs.hpp"
 #include "results/result_fields.hpp"
 #include "results/run_conditions.hpp"
+#include "results/run_record.hpp"
+#include "terminal/plural.hpp"
 #include "terminal/shell_words.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -141,6 +146,32 @@ finished_files::finished_files(const bench_files& files, const results_writer& w
       write(files.results, dump_results(document),
             fmt::format("results: {} ({} results)\n", sanitize(files.results.path()), document.at("results").size()));
   write(files.table, results_csv(document), fmt::format("table: {}\n", sanitize(files.table.path())));
+}
+
+json final_document(const bench_options& options, const results_writer& writer, const json& resources,
+                    const machine_watch& machine) {
+  json document = writer.document();
+  json& run = options.resume ? document["run"]["resumed"].back() : document["run"];
+  run["resources"] = resources;
+  run["state"] = machine.state();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
+  return options.anonymous ? anonymized(std::move(document)) : document;
+}
+
+exit_code interrupted_end(const bench_options& options, const bench_files& files, const results_writer& writer,
+                          double elapsed, const machine_watch& machine) {
+  if (writer.results().empty()) {
+    print_error("prumo: interrupted: nothing was finished\n");
+    return exit_code::interrupted;
+  }
+  const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
+  std::string told = plural(writer.results().size(), "result is finished", "results are finished");
+  std::ignore = finished.tell(exit_code::interrupted);
+  if (files.results.is_regular() && finished.has_results()) {
+    told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.output));
+  }
+  print_error(fmt::format("prumo: interrupted: {}\n", told));
+  return exit_code::interrupted;
 }
 
 }  // namespace prumo::bench

@@ -3,6 +3,7 @@
 
 #include "command_line/options/bench_options.hpp"
 #include "command_line/verbs/outputs.hpp"
+#include "measure/machine_state.hpp"
 #include "results/results_file.hpp"
 #include "workers/worker_fleet.hpp"
 
@@ -12,7 +13,7 @@
 
 namespace prumo::bench {
 
-/// The files that `prumo bench` writes.
+/// The files that `prumo bench` and `prumo infer` write.
 struct bench_files {
   output_file results;
   output_file table;
@@ -29,6 +30,11 @@ struct bench_files {
 /// \throws program_error where the earlier run had another plan or other conditions, file_error
 [[nodiscard]] results_writer begin_results(const bench_options& options, bench_files& files, nlohmann::json run,
                                            const worker_fleet& fleet);
+
+/// The document with what is known only at the end.
+/// \param resources those that the whole program used
+[[nodiscard]] nlohmann::json final_document(const bench_options& options, const results_writer& writer,
+                                            const nlohmann::json& resources, const machine_watch& machine);
 
 /// Writes the files at the end, and tells where the results are.
 class finished_files {
@@ -50,5 +56,10 @@ class finished_files {
   bool has_results_ = false;
   std::string lines_;
 };
+
+/// Keeps what an interrupted run has finished, and prints how much it is and how to continue.
+/// \param elapsed seconds since the program began
+[[nodiscard]] exit_code interrupted_end(const bench_options& options, const bench_files& files,
+                                        const results_writer& writer, double elapsed, const machine_watch& machine);
 
 }  // namespace prumo::bench

@@ -9,7 +9,6 @@
 #include "inference/net_operations.hpp"
 #include "measure/machine_state.hpp"
 #include "measure/schedule.hpp"
-#include "privacy/anonymous.hpp"
 #include "reports/bench_table.hpp"
 #include "reports/suite_report.hpp"
 #include "results/published_figures.hpp"
@@ -17,7 +16,6 @@
 #include "results/run_conditions.hpp"
 #include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
-#include "terminal/plural.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
 #include "workers/worker_discovery.hpp"
@@ -53,16 +51,6 @@ json plan_record(const infer_options& options, const net_inputs& inputs) {
           {"net_level", options.plan.net},
           {"program", options.plan.program},
           {"verify", options.bench.measure.verify}};
-}
-
-json final_document(const infer_options& options, const results_writer& writer, const json& resources,
-                    const machine_watch& machine) {
-  json document = writer.document();
-  json& run = options.bench.resume ? document["run"]["resumed"].back() : document["run"];
-  run["resources"] = resources;
-  run["state"] = machine.state();
-  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
-  return options.bench.anonymous ? anonymized(std::move(document)) : document;
 }
 
 /// What others published about the net, if there is anything.
@@ -102,22 +90,6 @@ void print_list(const infer_options& options, const net_inputs& inputs, const wo
     }
   }
   print_output(text);
-}
-
-exit_code interrupted_end(const infer_options& options, const bench_files& files, results_writer& writer,
-                          double elapsed, const machine_watch& machine) {
-  if (writer.results().empty()) {
-    print_error("prumo: interrupted: nothing was finished\n");
-    return exit_code::interrupted;
-  }
-  const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
-  std::ignore = finished.tell(exit_code::interrupted);
-  std::string told = plural(writer.results().size(), "result is finished", "results are finished");
-  if (files.results.is_regular() && finished.has_results()) {
-    told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.bench.output));
-  }
-  print_error(fmt::format("prumo: interrupted: {}\n", told));
-  return exit_code::interrupted;
 }
 
 exit_code measure(const infer_options& options, const net_inputs& inputs, bench_files& files, worker_fleet& fleet,
@@ -168,13 +140,13 @@ exit_code measure(const infer_options& options, const net_inputs& inputs, bench_
     shown.clear();
     fleet.quit();
     machine.finish();
-    return interrupted_end(options, files, writer, seconds_since(started), machine);
+    return interrupted_end(options.bench, files, writer, seconds_since(started), machine);
   }
   fleet.quit();
   machine.finish();
   if (const std::string concern = machine.concern_at_end(); !concern.empty()) print_notes(std::vector{concern});
   const json resources = measure_resources(seconds_since(started));
-  const json document = final_document(options, writer, resources, machine);
+  const json document = final_document(options.bench, writer, resources, machine);
   const finished_files finished(files, writer, document);
   const bool output_taken = files.take_standard_output();
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
