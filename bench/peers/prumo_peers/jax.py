@@ -221,6 +221,27 @@ class Jax(Framework):
         return Device(f"{backend}:{handle.local_hardware_id or 0}", backend, handle.device_kind, handle, transfers=True,
                       cache_bytes=256 << 20)
 
+    def net_sessions(self, devices):
+        from prumo_peers.nets.sessions import Sessions
+        return Sessions(self, devices)
+
+    @property
+    def net_implementations(self):
+        from prumo_peers.nets.jax_session import IMPLEMENTATIONS
+        return IMPLEMENTATIONS
+
+    @staticmethod
+    def net_modes(device):
+        return ("strict",)
+
+    def open_net(self, device, choice):
+        from prumo_peers.nets.jax_session import JaxSession
+        return JaxSession(self, device, choice)
+
+    def wait_for(self, array):
+        """The next fence waits for this array, and with it for all calls before."""
+        self._pending = [array]
+
     def versions(self):
         return {"jax": jax.__version__, "jaxlib": jax.lib.__version__}
 
