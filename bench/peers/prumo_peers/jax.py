@@ -94,6 +94,15 @@ def _convolution(x, w, *rest):
     return pool(result, y, {**it, "stride": it["window"], "padding": 0})
 
 
+def _dense(x, w, *rest):
+    *bias, y, it = rest
+    accumulator = jnp.float64 if x.dtype == jnp.float64 else jnp.float32
+    result = jnp.matmul(x, w.T, precision=jax.lax.Precision.HIGHEST, preferred_element_type=accumulator)
+    if bias:
+        result = result + _wide(bias[0])
+    return _ACTIVATIONS[int(it["activation"])](result)
+
+
 def _random_uniform(key, y, it):
     return jax.random.uniform(key, y.shape, y.dtype, it["low"], it["high"])
 
@@ -191,6 +200,7 @@ class Jax(Framework):
         "gather_rows": lambda x, index, y, _: jnp.take(x, index, axis=0, mode="clip"),
         "gemm": _gemm,
         "convolution": _convolution,
+        "dense": _dense,
         "max_pool": _max_pool,
         "average_pool": _average_pool,
     }
