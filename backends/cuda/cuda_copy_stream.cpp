@@ -22,9 +22,7 @@ class side_stream final : public copy_stream {
     }
   }
 
-  void mark_work() override {
-    require_success(cudaEventRecord(work_, instance_.cuda_stream()), "cudaEventRecord");
-  }
+  void mark_work() override { require_success(cudaEventRecord(work_, instance_.cuda_stream()), "cudaEventRecord"); }
 
   void wait_for_work() override { require_success(cudaStreamWaitEvent(stream_, work_, 0), "cudaStreamWaitEvent"); }
 

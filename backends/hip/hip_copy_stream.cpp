@@ -22,9 +22,7 @@ class side_stream final : public copy_stream {
     }
   }
 
-  void mark_work() override {
-    require_success(hipEventRecord(work_, instance_.hip_stream()), "hipEventRecord");
-  }
+  void mark_work() override { require_success(hipEventRecord(work_, instance_.hip_stream()), "hipEventRecord"); }
 
   void wait_for_work() override { require_success(hipStreamWaitEvent(stream_, work_, 0), "hipStreamWaitEvent"); }
 

@@ -76,9 +76,9 @@ class transferred_forward {
     }
     for (std::size_t which = 0; now.images > 0; which = 1 - which) {
       if (overlaps) copies_->make_work_wait(which);
-      const std::byte* const source =
-          copies_ != nullptr ? pixels_[which].data()
-                             : reinterpret_cast<const std::byte*>(pixels) + now.first * image_bytes();
+      const std::byte* const source = copies_ != nullptr
+                                          ? pixels_[which].data()
+                                          : reinterpret_cast<const std::byte*>(pixels) + now.first * image_bytes();
       convert_images(owner_.instance(), bytes_of(source, now.images), numbers_of(now.images));
       if (overlaps) copies_->mark_work();
       plan_.run(owner_, numbers_of(now.images), weights, between(now.images), results_of(results, now));
