@@ -2,6 +2,7 @@
 #include <prumo/check.hpp>
 #include <prumo/convolution.hpp>
 #include <prumo/dense.hpp>
+#include <prumo/detail/image_rows.hpp>
 #include <prumo/error.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/overloaded.hpp>
@@ -49,26 +50,6 @@ array_ref array_at(const array_ref& memory, std::int64_t offset, std::initialize
       static_cast<std::byte*>(memory.data) + offset * static_cast<std::int64_t>(dtype_size(memory.type));
   array_ref result(begin, memory.type, extents, {}, memory.memory);
   result.read_only = memory.read_only;
-  return result;
-}
-
-/// Whether the channels, rows and columns of an image follow each other without gaps.
-bool are_images_dense(const array_ref& x) {
-  std::int64_t stride = 1;
-  for (int dimension = 3; dimension >= 1; --dimension) {
-    if (x.extents[dimension] != 1 && x.strides[dimension] != stride) return false;
-    stride *= x.extents[dimension];
-  }
-  return true;
-}
-
-/// Images as the rows of a matrix.
-array_ref as_rows(const array_ref& images) {
-  if (images.rank == 2) return images;
-  array_ref result = images;
-  result.rank = 2;
-  result.extents[1] = images.extents[1] * images.extents[2] * images.extents[3];
-  result.strides[1] = 1;
   return result;
 }
 
@@ -177,7 +158,7 @@ void forward_plan::check_arrays(const array_ref& x, const array_ref& weights, co
   check_memory({"arena", arena}, arena_elements(x.extents[0]));
   const layer& first = net_.layers.front();
   const bool takes_rows = std::holds_alternative<dense>(first) || std::holds_alternative<shared_convolution>(first);
-  if (takes_rows && !are_images_dense(x)) {
+  if (takes_rows && !detail::are_images_dense(x)) {
     check::throw_argument(operation, "images without gaps, because the first layer of the net takes an image as a row",
                           {{"x", x}});
   }
@@ -235,7 +216,7 @@ void forward_plan::enqueue(context_ref ctx, const planned_step& which, const ste
     options.bias = bias_of(it);
     prumo::dense(ctx, arrays.x, weight_at(0), arrays.y, options);
   };
-  const auto normalise = [&](const softmax&) { prumo::softmax(ctx, as_rows(arrays.x), arrays.y); };
+  const auto normalise = [&](const softmax&) { prumo::softmax(ctx, detail::as_rows(arrays.x), arrays.y); };
   std::visit(overloaded{convolve_images, convolve_channels, pool, join, normalise}, net_.layers[which.first]);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/check.hpp>
 #include <prumo/dense.hpp>
+#include <prumo/detail/image_rows.hpp>
 #include <prumo/gemm.hpp>
 
 #include <string_view>
@@ -10,26 +11,12 @@ namespace {
 
 constexpr std::string_view operation = "prumo::dense";
 
-/// Whether the channels, rows and columns of an image follow each other without gaps.
-bool are_images_dense(const array_ref& x) {
-  std::int64_t stride = 1;
-  for (int dimension = 3; dimension >= 1; --dimension) {
-    if (x.extents[dimension] != 1 && x.strides[dimension] != stride) return false;
-    stride *= x.extents[dimension];
+array_ref checked_rows(const array_ref& x) {
+  if (x.rank != 2 && x.rank != 4) check::throw_argument(operation, "x to have rank 2 or 4", {{"x", x}});
+  if (x.rank == 4 && !detail::are_images_dense(x)) {
+    check::throw_argument(operation, "images without gaps, or rows of a matrix", {{"x", x}});
   }
-  return true;
-}
-
-/// Images as the rows of a matrix.
-array_ref as_rows(const array_ref& x) {
-  if (x.rank == 2) return x;
-  if (x.rank != 4) check::throw_argument(operation, "x to have rank 2 or 4", {{"x", x}});
-  if (!are_images_dense(x)) check::throw_argument(operation, "images without gaps, or rows of a matrix", {{"x", x}});
-  array_ref rows = x;
-  rows.rank = 2;
-  rows.extents[1] = x.extents[1] * x.extents[2] * x.extents[3];
-  rows.strides[1] = 1;
-  return rows;
+  return detail::as_rows(x);
 }
 
 }  // namespace
@@ -38,7 +25,7 @@ void dense(context_ref ctx, const array_ref& x, const array_ref& w, const array_
   check::same_scalar_type(operation, {{"y", y}, {"x", x}, {"w", w}});
   check::rank(operation, {"w", w}, 2);
   check::rank(operation, {"y", y}, 2);
-  const array_ref rows = as_rows(x);
+  const array_ref rows = checked_rows(x);
   if (w.extents[1] != rows.extents[1])
     check::throw_shape(operation, "w with a column for each input", {{"x", x}, {"w", w}});
   if (y.extents[0] != rows.extents[0] || y.extents[1] != w.extents[0]) {

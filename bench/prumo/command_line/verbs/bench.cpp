@@ -13,8 +13,6 @@
 #include "reports/suite_report.hpp"
 #include "results/published_figures.hpp"
 #include "results/result_fields.hpp"
-#include "results/run_conditions.hpp"
-#include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/standard_output.hpp"
@@ -121,12 +119,9 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
     return exit_code::done;
   }
 
-  json run = make_run_record(options.command, fleet.worker_versions(), notes);
-  run["conditions"] = run_conditions(run, fleet.device_entries());
-  run["plan"] = plan_record(plan, options, fleet);
-  run["state"] = machine.state();
-  if (!options.against.empty()) run["against"] = against_record(options);
-  results_writer writer = begin_results(options, files, std::move(run), fleet);
+  const json builds = options.against.empty() ? json() : json{{"against", against_record(options)}};
+  results_writer writer =
+      begin_results(options, files, fleet, notes, plan_record(plan, options, fleet), machine, builds);
   if (options.anonymous) writer.set_anonymous();
   progress shown;
   writer.on_note([&](const std::string& note) {
@@ -150,12 +145,7 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
     machine.finish();
     return interrupted_end(options, files, writer, seconds_since(started), machine);
   }
-  fleet.quit();
-  machine.finish();
-  if (const std::string concern = machine.concern_at_end(); !concern.empty()) print_notes(std::vector{concern});
-  const json resources = measure_resources(seconds_since(started));
-  const json document = final_document(options, writer, resources, machine);
-  const finished_files finished(files, writer, document);
+  const auto [resources, document, finished] = end_run(options, files, writer, fleet, started, machine);
   const bool output_taken = files.take_standard_output();
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
   const build_report report = options.against.empty()

@@ -105,6 +105,17 @@ void drop_unmeasured(json& document, std::size_t process_runs, bool mixed) {
   document["results"] = std::move(kept);
 }
 
+/// The document with what is known only at the end. `resources` are those that the whole program used.
+json final_document(const bench_options& options, const results_writer& writer, const json& resources,
+                    const machine_watch& machine) {
+  json document = writer.document();
+  json& run = options.resume ? document["run"]["resumed"].back() : document["run"];
+  run["resources"] = resources;
+  run["state"] = machine.state();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
+  return options.anonymous ? anonymized(std::move(document)) : document;
+}
+
 }  // namespace
 
 bench_files open_files(const bench_options& options) {
@@ -123,7 +134,14 @@ bench_files open_files(const bench_options& options) {
   return files;
 }
 
-results_writer begin_results(const bench_options& options, bench_files& files, json run, const worker_fleet& fleet) {
+results_writer begin_results(const bench_options& options, bench_files& files, const worker_fleet& fleet,
+                             const std::vector<std::string>& notes, json plan, const machine_watch& machine,
+                             const json& fields) {
+  json run = make_run_record(options.command, fleet.worker_versions(), notes);
+  run["conditions"] = run_conditions(run, fleet.device_entries());
+  run["plan"] = std::move(plan);
+  run["state"] = machine.state();
+  if (fields.is_object()) run.update(fields);
   if (!options.resume) return {files.results, std::move(run), fleet.device_entries()};
   check_same_plan(options.output, files.earlier.at("run"), run["plan"]);
   check_same_conditions(options, files.earlier, run["conditions"]);
@@ -148,14 +166,15 @@ finished_files::finished_files(const bench_files& files, const results_writer& w
   write(files.table, results_csv(document), fmt::format("table: {}\n", sanitize(files.table.path())));
 }
 
-json final_document(const bench_options& options, const results_writer& writer, const json& resources,
-                    const machine_watch& machine) {
-  json document = writer.document();
-  json& run = options.resume ? document["run"]["resumed"].back() : document["run"];
-  run["resources"] = resources;
-  run["state"] = machine.state();
-  if (const std::string concern = machine.concern_at_end(); !concern.empty()) run["warnings"].push_back(concern);
-  return options.anonymous ? anonymized(std::move(document)) : document;
+finished_run end_run(const bench_options& options, const bench_files& files, const results_writer& writer,
+                     worker_fleet& fleet, steady_time started, machine_watch& machine) {
+  fleet.quit();
+  machine.finish();
+  if (const std::string concern = machine.concern_at_end(); !concern.empty()) print_notes(std::vector{concern});
+  json resources = measure_resources(seconds_since(started));
+  json document = final_document(options, writer, resources, machine);
+  finished_files finished(files, writer, document);
+  return {std::move(resources), std::move(document), std::move(finished)};
 }
 
 exit_code interrupted_end(const bench_options& options, const bench_files& files, const results_writer& writer,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "cases/deadlines.hpp"
 #include "command_line/options/bench_options.hpp"
 #include "command_line/verbs/outputs.hpp"
 #include "measure/machine_state.hpp"
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <vector>
 
 namespace prumo::bench {
 
@@ -26,15 +28,13 @@ struct bench_files {
 /// Finds out about the files before anything is measured. \throws program_error, file_error
 [[nodiscard]] bench_files open_files(const bench_options& options);
 
-/// Begins the results of `run`, or continues those in the file.
+/// Begins the results of a run that measures `plan`, or continues those in the file.
+/// \param notes that the run's record keeps
+/// \param fields further ones of the record
 /// \throws program_error where the earlier run had another plan or other conditions, file_error
-[[nodiscard]] results_writer begin_results(const bench_options& options, bench_files& files, nlohmann::json run,
-                                           const worker_fleet& fleet);
-
-/// The document with what is known only at the end.
-/// \param resources those that the whole program used
-[[nodiscard]] nlohmann::json final_document(const bench_options& options, const results_writer& writer,
-                                            const nlohmann::json& resources, const machine_watch& machine);
+[[nodiscard]] results_writer begin_results(const bench_options& options, bench_files& files, const worker_fleet& fleet,
+                                           const std::vector<std::string>& notes, nlohmann::json plan,
+                                           const machine_watch& machine, const nlohmann::json& fields = {});
 
 /// Writes the files at the end, and tells where the results are.
 class finished_files {
@@ -56,6 +56,17 @@ class finished_files {
   bool has_results_ = false;
   std::string lines_;
 };
+
+/// What is known when everything was measured.
+struct finished_run {
+  nlohmann::json resources;  ///< that the whole program used
+  nlohmann::json document;
+  finished_files files;
+};
+
+/// Ends the workers and the watch of the machine, prints what there is to say about it, and writes the files.
+[[nodiscard]] finished_run end_run(const bench_options& options, const bench_files& files, const results_writer& writer,
+                                   worker_fleet& fleet, steady_time started, machine_watch& machine);
 
 /// Keeps what an interrupted run has finished, and prints how much it is and how to continue.
 /// \param elapsed seconds since the program began

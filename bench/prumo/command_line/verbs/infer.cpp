@@ -14,8 +14,6 @@
 #include "reports/suite_report.hpp"
 #include "results/published_figures.hpp"
 #include "results/result_fields.hpp"
-#include "results/run_conditions.hpp"
-#include "results/run_record.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
@@ -111,11 +109,7 @@ exit_code measure(const infer_options& options, const net_inputs& inputs, bench_
   if (std::string concern = machine.concern_at_start(); !concern.empty()) notes.push_back(std::move(concern));
   print_notes(notes);
 
-  json run = make_run_record(options.bench.command, fleet.worker_versions(), notes);
-  run["conditions"] = run_conditions(run, fleet.device_entries());
-  run["plan"] = plan_record(options, inputs);
-  run["state"] = machine.state();
-  results_writer writer = begin_results(options.bench, files, std::move(run), fleet);
+  results_writer writer = begin_results(options.bench, files, fleet, notes, plan_record(options, inputs), machine);
   if (options.bench.anonymous) writer.set_anonymous();
   writer.on_note([&](const std::string& note) {
     shown.clear();
@@ -149,12 +143,7 @@ exit_code measure(const infer_options& options, const net_inputs& inputs, bench_
     machine.finish();
     return interrupted_end(options.bench, files, writer, seconds_since(started), machine);
   }
-  fleet.quit();
-  machine.finish();
-  if (const std::string concern = machine.concern_at_end(); !concern.empty()) print_notes(std::vector{concern});
-  const json resources = measure_resources(seconds_since(started));
-  const json document = final_document(options.bench, writer, resources, machine);
-  const finished_files finished(files, writer, document);
+  const auto [resources, document, finished] = end_run(options.bench, files, writer, fleet, started, machine);
   const bool output_taken = files.take_standard_output();
   const text_style style = style_for(output_taken ? STDERR_FILENO : STDOUT_FILENO);
   std::string text = taken_lines(inputs, style) + inference_report(document, style) +
