@@ -119,8 +119,8 @@ void multiply_in_parts(const blas_form<T>& form, std::int64_t parts_of_a_matrix)
 template <class T>
 void multiply_all(const blas_form<T>& form, [[maybe_unused]] int threads) {
   const gemm_problem<T>& problem = form.problem;
-  const bool is_small = problem.m * problem.n * problem.k < largest_on_one_thread;
 #if defined(_OPENMP)
+  const bool is_small = problem.m * problem.n * problem.k < largest_on_one_thread;
   const blas_threading threading = threading_of_blas();
   if (threading == blas_threading::own_threads) {
     const calling_thread_scope scope;
