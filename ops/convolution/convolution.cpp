@@ -43,6 +43,7 @@ struct convolution_operation {
       if constexpr (is_host_space<Exec>) {
         all.push_back(backend::direct_convolution_candidate<Exec, T>());
       } else {
+        if (auto tensor = backend::tensor_convolution_candidate<Exec, T>()) all.push_back(*std::move(tensor));
         all.push_back(backend::direct_device_candidate<Exec, T>());
       }
       all.push_back(backend::unrolled_convolution_candidate<Exec, T>());

@@ -131,6 +131,10 @@ class convolution_case final : public operation_case<Exec> {
         convolution_implementation(Exec{}, placed[0], placed[1], placed.back(), options_of(choice, placed)));
   }
 
+  std::string_view unit(const specification& choice) const override {
+    return implementation_name(choice) == "tensor" ? "tensor" : "vector";
+  }
+
   /// The sum of one place after the other is what can be run with counting scalars.
   std::string counted_implementation() const override { return "portable"; }
 

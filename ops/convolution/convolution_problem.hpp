@@ -6,12 +6,14 @@
 
 #include "direct_device_layout.hpp"
 #include "pooling_problem.hpp"
+#include "tensor_layout.hpp"
 #include <prumo/backend/candidate.hpp>
 #include <prumo/convolution.hpp>
 #include <prumo/types.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace prumo::backend {
 
@@ -80,6 +82,7 @@ struct convolution_problem {
 /// What a candidate finds out when it is asked.
 struct prepared_convolution {
   direct_device_layout layout;  ///< of `direct` on a device
+  tensor_layout tensor;         ///< of `tensor`
 };
 
 template <class Exec, class T>
@@ -92,6 +95,10 @@ convolution_candidate<Exec, T> direct_convolution_candidate();
 /// The same by tiles of sums in the registers of threads, on devices.
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_device_candidate();
+
+/// The convolution of 16-bit images in matrix units, or none where prumo cannot address such units.
+template <class Exec, class T>
+std::optional<convolution_candidate<Exec, T>> tensor_convolution_candidate();
 
 /// A matrix product with the columns that each place of the filter sees.
 template <class Exec, class T>

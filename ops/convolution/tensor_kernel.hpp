@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The convolution of 16-bit images in a device's matrix units, without copies of the image for each place of the filter.
+///
+/// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
+/// matrix unit, and images twice, the second time an element further: a thread reads two neighbouring elements of the
+/// right operand as one word, and the word of an odd place begins in the middle of one of the first copy. So a product
+/// of 16 x 16 x 8 elements takes two loads and no arithmetic on addresses. See tensor_layout.hpp for lines and steps.
+///
+/// A line has 8 taps, and the weights behind the filter's last one are zero. They meet elements that do not belong to
+/// the sum, which changes it only if these are infinite or no numbers. An item that has such an element is computed sum
+/// by sum.
+
+#include "convolution_problem.hpp"
+#include "gemm_activation.hpp"
+#include "scratch_copies.hpp"
+#include "tensor_unit.hpp"
+#include <prumo/detail/loop_nest.hpp>
+#include <prumo/detail/team_kernel.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// T is f16 or bf16.
+template <class T>
+class tensor_kernel {
+  using word = std::uint32_t;
+  using index_divider = prumo::detail::index_divider;
+  static constexpr int tiles = tensor_layout::tiles;
+  static constexpr int lanes = prumo::detail::exchange_threads;
+
+ public:
+  static constexpr int most_threads = tensor_layout::threads;
+  static constexpr int resident_teams = 2;
+
+  tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, std::int64_t teams)
+      : problem_(problem),
+        layout_(layout),
+        teams_(teams),
+        items_(layout.items(problem.images)),
+        by_run_places_(layout.run_places),
+        by_runs_(layout.runs),
+        by_columns_(static_cast<int>(problem.columns)),
+        by_channels_(static_cast<int>(problem.out_channels)) {}
+
+  std::int64_t blocks() const { return teams_; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return most_threads; }
+  KOKKOS_FUNCTION std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(layout_.scratch_words()) * sizeof(word) + 16;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    const int thread = member.team_rank();
+    const int part = member.league_rank() % layout_.parts;
+    const int teams_of_part = member.league_size() / layout_.parts;
+    const scratch memory = scratch_of(member);
+    for (int at = thread; at < layout_.second_begin() + layout_.buffer_words; at += most_threads) memory.images[at] = 0;
+    copy_weights(memory, part, thread);
+    if (thread == 0) *memory.is_unusual = 0;
+    member.team_barrier();
+
+    std::int64_t item = member.league_rank() / layout_.parts;
+    int buffer = 0;
+    if (item < items_) copy_images(memory, item, buffer, thread);
+    while (item < items_) {
+      wait_for_copies(0);
+      member.team_barrier();
+      copy_again(memory, buffer, thread);
+      member.team_barrier();
+      const std::int64_t next = item + teams_of_part;
+      const bool is_prefetched = layout_.buffers == 2;
+      if (is_prefetched && next < items_) copy_images(memory, next, 1 - buffer, thread);
+      if (*memory.is_unusual != 0) {
+        compute_sums(memory, item, part, buffer, thread);
+      } else {
+        compute(memory, item, part, buffer, thread);
+      }
+      member.team_barrier();
+      if (thread == 0) *memory.is_unusual = 0;
+      if (!is_prefetched && next < items_) copy_images(memory, next, buffer, thread);
+      item = next;
+      if (is_prefetched) buffer = 1 - buffer;
+    }
+  }
+
+ private:
+  struct scratch {
+    word* weights;  ///< [tile of 16 rows][step][lane][4]
+    int* lines;     ///< where a line begins, in words from the place of the filter
+    word* images;
+    float* bias;
+    int* is_unusual;
+  };
+
+  /// Images and rows of an item.
+  struct item_place {
+    std::int64_t first_image;
+    int images;
+    int first_row;
+  };
+
+  /// A result among those of an item.
+  struct result_place {
+    int image;
+    int run;
+    int of_run;
+  };
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION scratch scratch_of(const Member& member) const {
+    word* const memory = static_cast<word*>(member.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+    word* const lines = memory + layout_.weights_words();
+    word* const images = lines + layout_.lines_words();
+    word* const bias = images + layout_.second_begin() + layout_.buffer_words + 4;
+    return {memory, reinterpret_cast<int*>(lines), images, reinterpret_cast<float*>(bias),
+            reinterpret_cast<int*>(bias + layout_.bias_words())};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t item) const {
+    const std::int64_t group = item / layout_.bands;
+    const int band = static_cast<int>(item - group * layout_.bands);
+    const std::int64_t first_image = group * layout_.images, left = problem_.images - first_image;
+    return {first_image, left < layout_.images ? static_cast<int>(left) : layout_.images, band * layout_.band_rows()};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static word bits_of(T value) { return value.bits; }
+
+  /// The weight of a row of the left operand: a channel of y and a stacked row.
+  KOKKOS_FORCEINLINE_FUNCTION word weight_at(int unit_row, int line, int tap) const {
+    const int channels = static_cast<int>(problem_.out_channels);
+    const int stacked = unit_row / channels, channel = unit_row - stacked * channels;
+    const int segment = line % layout_.segments, rest = line / layout_.segments;
+    const int input = rest / layout_.filter_lines;
+    const int p = rest - input * layout_.filter_lines - stacked * static_cast<int>(problem_.row_stride);
+    const int q = segment * tensor_layout::line_taps + tap;
+    const bool is_there = stacked < layout_.stacked_rows && input < problem_.in_channels && p >= 0 &&
+                          p < problem_.filter_rows && q < problem_.filter_columns;
+    return is_there ? bits_of(problem_.w.plane(channel, input)[p * problem_.w.row_stride + q * problem_.w.column_stride])
+                    : 0;
+  }
+
+  /// Also the places of the lines, and the bias.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_weights(const scratch& memory, int part, int thread) const {
+    const int first_row = part * layout_.part_blocks * tensor_layout::unit_rows;
+    PRUMO_KEEP_LOOP
+    for (int at = thread; at < layout_.weights_words(); at += most_threads) {
+      const int which = at % 4, lane = at / 4 % lanes, tile = at / (4 * lanes);
+      const int block = tile / layout_.steps, step = tile - block * layout_.steps;
+      const int row = first_row + block * tensor_layout::unit_rows + lane / 4 + which % 2 * 8;
+      const int line = 2 * step + which / 2, tap = lane % 4 * 2;
+      memory.weights[at] = weight_at(row, line, tap) | (weight_at(row, line, tap + 1) << 16);
+    }
+    PRUMO_KEEP_LOOP
+    for (int line = thread; line < 2 * layout_.steps; line += most_threads) {
+      const int segment = line % layout_.segments, rest = line / layout_.segments;
+      const int input = rest / layout_.filter_lines, row = rest - input * layout_.filter_lines;
+      const int place =
+          input * layout_.plane_elements + row * layout_.pitch + segment * tensor_layout::line_taps;
+      memory.lines[line] = input < problem_.in_channels ? place / 2 : 0;
+    }
+    for (int at = thread; at < layout_.bias_words(); at += most_threads) {
+      const int row = first_row + at;
+      const int channel = row - by_channels_.quotient(row) * static_cast<int>(problem_.out_channels);
+      memory.bias[at] =
+          problem_.bias == nullptr ? 0.0f : static_cast<float>(problem_.bias[channel * problem_.bias_stride]);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void copy_images(const scratch& memory, std::int64_t item, int buffer, int thread) const {
+    const item_place place = place_of(item);
+    T* const to = reinterpret_cast<T*>(memory.images + buffer * layout_.buffer_words);
+    if (layout_.has_whole_images) {
+      constexpr int pack = prumo::detail::device_pack_elements<T>;
+      const int packs = layout_.image_elements / pack;
+      for (int image = 0; image < place.images; ++image) {
+        const T* const from = problem_.x.data + (place.first_image + image) * problem_.x.image_stride;
+        for (int at = thread; at < packs; at += most_threads) {
+          copy_pack_to_scratch<T>(from + at * pack, to + image * layout_.image_elements + at * pack);
+        }
+      }
+      commit_copies();
+      return;
+    }
+    const int channels = static_cast<int>(problem_.in_channels);
+    const int rows = place.images * channels * layout_.plane_rows;
+    const int padding = static_cast<int>(problem_.column_padding);
+    const std::int64_t first_row = place.first_row * problem_.row_stride - problem_.row_padding;
+    PRUMO_KEEP_LOOP
+    for (int which = thread / lanes; which < rows; which += most_threads / lanes) {
+      const int plane = which / layout_.plane_rows, row_of_plane = which - plane * layout_.plane_rows;
+      const int image = plane / channels, channel = plane - image * channels;
+      const std::int64_t row = first_row + row_of_plane;
+      const bool has_row = row >= 0 && row < problem_.height;
+      const T* const from = problem_.x.plane(place.first_image + image, channel) + row * problem_.x.row_stride;
+      T* const to_row = to + which * layout_.pitch;
+      PRUMO_KEEP_LOOP
+      for (int at = thread % lanes; at < layout_.pitch; at += lanes) {
+        const int column = at - padding;
+        const bool is_there = has_row && column >= 0 && column < problem_.width;
+        to_row[at] = is_there ? from[column * problem_.x.column_stride] : T(0);
+      }
+    }
+  }
+
+  /// Makes the second copy of the images, and looks whether all elements are finite.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_again(const scratch& memory, int buffer, int thread) const {
+    // The exponent of an element that is not finite has ones alone. Adding a one carries into the sign's place.
+    constexpr word exponents = std::is_same_v<T, f16> ? 0x7c007c00u : 0x7f807f80u;
+    constexpr word ones = std::is_same_v<T, f16> ? 0x04000400u : 0x00800080u;
+    const word* const first = memory.images + buffer * layout_.buffer_words;
+    word* const second = memory.images + layout_.second_begin();
+    word carries = 0;
+    for (int at = thread; at < layout_.buffer_words; at += most_threads) {
+      const word here = first[at];
+      const word next = at + 1 < layout_.buffer_words ? first[at + 1] : 0;
+      second[at] = (here >> 16) | (next << 16);
+      carries |= (here & exponents) + ones;
+    }
+    if ((carries & 0x80008000u) != 0) *memory.is_unusual = 1;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION result_place find(int place) const {
+    const int rest = by_run_places_.quotient(place);
+    const int image = by_runs_.quotient(rest);
+    return {image, rest - image * layout_.runs, place - rest * layout_.run_places};
+  }
+
+  /// Row, of those that are computed together, and column of a result.
+  KOKKOS_FORCEINLINE_FUNCTION void find_row(const result_place& at, int& row, int& column) const {
+    row = at.run;
+    column = at.of_run;
+    if (layout_.has_flat_results) {
+      row = by_columns_.quotient(at.of_run);
+      column = at.of_run - row * static_cast<int>(problem_.columns);
+    }
+  }
+
+  /// The element of the images where the filter of a result begins.
+  KOKKOS_FORCEINLINE_FUNCTION int element_of(result_place at) const {
+    // Places that pad a run take the run's last one.
+    if (at.of_run >= layout_.run_length) at.of_run = layout_.run_length - 1;
+    int row, column;
+    find_row(at, row, column);
+    return at.image * layout_.image_elements +
+           row * layout_.stacked_rows * static_cast<int>(problem_.row_stride) * layout_.pitch +
+           column * static_cast<int>(problem_.column_stride);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, std::int64_t item, int part, int buffer,
+                                           int thread) const {
+    const item_place place = place_of(item);
+    const int places = place.images * layout_.runs * layout_.run_places;
+    const int groups = (places + tensor_layout::group - 1) / tensor_layout::group;
+    const int lane = thread % lanes;
+    const int of_first = buffer * layout_.buffer_words, of_second = layout_.second_begin();
+    PRUMO_KEEP_LOOP
+    for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
+      const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
+      const int block = work - group * layout_.part_blocks;
+      const word* at[tiles];
+      PRUMO_UNROLL
+      for (int tile = 0; tile < tiles; ++tile) {
+        // The column of the right operand that this thread reads: its places are so far apart that a thread gets
+        // neighbouring results.
+        const int column = lane / 4;
+        const int which = group * tensor_layout::group + column / 2 * (2 * tiles) + 2 * tile + column % 2;
+        const int element = element_of(find(which < places ? which : places - 1));
+        at[tile] = memory.images + (element % 2 != 0 ? of_second : of_first) + element / 2 + lane % 4;
+      }
+      float sums[tiles][4] = {};
+      const word* weights = memory.weights + block * layout_.steps * 128 + lane * 4;
+      PRUMO_KEEP_LOOP
+      for (int step = 0; step < layout_.steps; ++step) {
+        const tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
+        const int line = memory.lines[2 * step], next = memory.lines[2 * step + 1];
+        PRUMO_UNROLL
+        for (int tile = 0; tile < tiles; ++tile) add_product<T>(left, at[tile][line], at[tile][next], sums[tile]);
+        weights += 128;
+      }
+      PRUMO_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const int row_of_part = block * tensor_layout::unit_rows + lane / 4 + half * 8;
+        float results[2 * tiles];
+        PRUMO_UNROLL
+        for (int i = 0; i < 2 * tiles; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
+        store(place, part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part, memory.bias[row_of_part],
+              group * tensor_layout::group + lane % 4 * (2 * tiles), places, results);
+      }
+    }
+  }
+
+  /// Activates and stores neighbouring results of a row of the left operand.
+  KOKKOS_FORCEINLINE_FUNCTION void store(const item_place& place, int unit_row, float bias, int first, int places,
+                                         float (&results)[2 * tiles]) const {
+    const int stacked = by_channels_.quotient(unit_row);
+    const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+    if (stacked >= layout_.stacked_rows) return;
+    T rounded[2 * tiles];
+    PRUMO_UNROLL
+    for (int i = 0; i < 2 * tiles; ++i) {
+      float value = problem_.bias == nullptr ? results[i] : results[i] + bias;
+      if (problem_.activation == activation_function::relu) {
+        value = prumo::maximum(value, 0.0f);
+      } else if (problem_.activation != activation_function::none) {
+        value = activated_at_length(problem_.activation, value);
+      }
+      rounded[i] = T(value);
+    }
+    // Octets of one run whose address allows it are stored at once, then quads, then elements.
+    constexpr int quad = tensor_layout::quad;
+    PRUMO_UNROLL
+    for (int octet = 0; octet < 2 * tiles; octet += 2 * quad) {
+      if (first + octet >= places) return;
+      result_place at = find(first + octet);
+      run_of_results run = run_at(place, at, channel, stacked);
+      if (run.count >= 2 * quad && run.distance == 1 && is_aligned<2 * quad>(run.to)) {
+        store_elements<2 * quad>(run.to, rounded + octet);
+        continue;
+      }
+      PRUMO_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        if (half == 1) {
+          if (first + octet + quad >= places) return;
+          at = find(first + octet + quad);
+          run = run_at(place, at, channel, stacked);
+        }
+        if (run.count >= quad && run.distance == 1 && is_aligned<quad>(run.to)) {
+          store_elements<quad>(run.to, rounded + octet + half * quad);
+          continue;
+        }
+        PRUMO_UNROLL
+        for (int i = 0; i < quad; ++i) {
+          if (i < run.count) run.to[i * run.distance] = rounded[octet + half * quad + i];
+        }
+      }
+    }
+  }
+
+  /// Neighbouring results of an output channel in y.
+  struct run_of_results {
+    T* to;
+    int count;
+    std::int64_t distance;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION run_of_results run_at(const item_place& place, const result_place& at, int channel,
+                                                    int stacked) const {
+    T* const plane = problem_.y.plane(place.first_image + at.image, channel);
+    const int rows_left = static_cast<int>(problem_.rows) - place.first_row;
+    if (layout_.has_flat_results) {
+      const int columns = static_cast<int>(problem_.columns);
+      const int length = (rows_left < layout_.band_blocks ? rows_left : layout_.band_blocks) * columns;
+      return {plane + std::int64_t{place.first_row} * columns + at.of_run, length - at.of_run, 1};
+    }
+    const int row = at.run * layout_.stacked_rows + stacked;
+    return {plane + (place.first_row + row) * problem_.y.row_stride + at.of_run * problem_.y.column_stride,
+            row < rows_left ? layout_.run_length - at.of_run : 0, problem_.y.column_stride};
+  }
+
+  template <int Elements>
+  KOKKOS_FORCEINLINE_FUNCTION static bool is_aligned(const T* to) {
+    return reinterpret_cast<std::uintptr_t>(to) % (Elements * sizeof(T)) == 0;
+  }
+  template <int Elements>
+  KOKKOS_FORCEINLINE_FUNCTION static void store_elements(T* to, const T* from) {
+    prumo::detail::device_pack<T, Elements> pack;
+    PRUMO_UNROLL
+    for (int i = 0; i < Elements; ++i) pack.values[i] = from[i];
+    prumo::detail::store_pack(to, pack);
+  }
+
+  /// The results of an item sum by sum.
+  KOKKOS_FUNCTION void compute_sums(const scratch& memory, std::int64_t item, int part, int buffer, int thread) const {
+    const item_place place = place_of(item);
+    const int places = place.images * layout_.runs * layout_.run_places;
+    const int rows = layout_.part_blocks * tensor_layout::unit_rows;
+    const T* const images = reinterpret_cast<const T*>(memory.images + buffer * layout_.buffer_words);
+    PRUMO_KEEP_LOOP
+    for (int work = thread; work < places * rows; work += most_threads) {
+      const int row_of_part = work / places;
+      const int unit_row = part * rows + row_of_part;
+      const int stacked = by_channels_.quotient(unit_row);
+      const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+      if (stacked >= layout_.stacked_rows) continue;
+      const result_place at = find(work - row_of_part * places);
+      const run_of_results run = run_at(place, at, channel, stacked);
+      if (run.count <= 0) continue;
+      const T* const from =
+          images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
+      float sum = 0;
+      PRUMO_KEEP_LOOP
+      for (int input = 0; input < problem_.in_channels; ++input) {
+        const T* const filter = problem_.w.plane(channel, input);
+        PRUMO_KEEP_LOOP
+        for (int p = 0; p < problem_.filter_rows; ++p) {
+          PRUMO_KEEP_LOOP
+          for (int q = 0; q < problem_.filter_columns; ++q) {
+            sum = prumo::fma(static_cast<float>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]),
+                             static_cast<float>(from[input * layout_.plane_elements + p * layout_.pitch + q]), sum);
+          }
+        }
+      }
+      if (problem_.bias != nullptr) sum = sum + memory.bias[row_of_part];
+      *run.to = T(activated_at_length(problem_.activation, sum));
+    }
+  }
+
+  convolution_problem<T> problem_;
+  tensor_layout layout_;
+  std::int64_t teams_;
+  std::int64_t items_;
+  index_divider by_run_places_;
+  index_divider by_runs_;
+  index_divider by_columns_;
+  index_divider by_channels_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
