@@ -60,7 +60,8 @@ double sum_at(const X& x, const W& w, const convolution_options& options, std::s
 /// Calls visit(options) for each implementation that can compute the convolution.
 template <class X, class W, class Y, class Visitor>
 void for_each_implementation(const X& x, const W& w, const Y& y, convolution_options options, const Visitor& visit) {
-  const instance_ref instance{exec()};
+  const exec space;
+  const instance_ref instance(space);
   const array_ref x_array(x), w_array(w), y_array(y);
   for (const std::string_view name : convolution_implementations(instance.space(), y_array.type)) {
     options.implementation = name;

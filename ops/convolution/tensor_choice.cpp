@@ -19,7 +19,13 @@ constexpr std::int64_t most_extent = 1 << 15;
 /// More elements than any team's memory has.
 constexpr std::int64_t most_elements = 1 << 20;
 
-/// The part of a layout that follows from the filters: as many stacked rows as make the fewest products for each row.
+/// Whether all results of a channel in a band are one run.
+template <class T>
+bool can_have_flat_results(const convolution_problem<T>& problem) {
+  return problem.y.column_stride == 1 && problem.y.row_stride == problem.columns;
+}
+
+/// The part of a layout that follows from the filters: as many stacked rows as make the fewest products for a result.
 template <class T>
 tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
   constexpr std::int64_t most_stacked = tensor_layout::unit_rows;
@@ -30,7 +36,10 @@ tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
     const std::int64_t lines = problem.filter_rows + (stacked - 1) * problem.row_stride;
     const std::int64_t steps = parts_of(problem.in_channels * lines * best.segments, 2);
     const std::int64_t blocks = parts_of(stacked * problem.out_channels, tensor_layout::unit_rows);
-    const double products = static_cast<double>(blocks * steps) / static_cast<double>(stacked);
+    const bool is_flat = stacked == 1 && can_have_flat_results(problem);
+    const std::int64_t run = is_flat ? problem.rows * problem.columns : problem.columns;
+    const double places = static_cast<double>(rounded_up(run, tensor_layout::stretch)) / static_cast<double>(run);
+    const double products = places * static_cast<double>(blocks * steps) / static_cast<double>(stacked);
     if (products >= 0.9 * fewest) continue;
     fewest = products;
     best.stacked_rows = static_cast<int>(stacked);
@@ -61,8 +70,7 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
   layout.bands = static_cast<int>(parts_of(blocks, layout.band_blocks));
   layout.has_whole_images = layout.bands == 1 && has_whole_images(problem);
   layout.buffers = layout.has_whole_images ? 2 : 1;
-  layout.has_flat_results =
-      layout.stacked_rows == 1 && problem.y.column_stride == 1 && problem.y.row_stride == problem.columns;
+  layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
   const std::int64_t first_of_last_block =
       std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
   const std::int64_t needed_rows = first_of_last_block + layout.filter_lines;
@@ -70,9 +78,11 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
       layout.has_whole_images ? problem.width : rounded_up(problem.width + 2 * problem.column_padding, 2);
   const std::int64_t rows = layout.has_whole_images ? problem.height : needed_rows;
   const std::int64_t image = problem.in_channels * rows * pitch;
-  // The taps of the last line of the last place may lie behind the images.
+  // The taps of the last line of the last place, and the places behind the end of a row, may lie behind the images.
+  const std::int64_t columns =
+      layout.has_flat_results ? problem.columns : rounded_up(problem.columns, tensor_layout::stretch);
   const std::int64_t last = (images - 1) * image + std::max<std::int64_t>(0, problem.in_channels - 1) * rows * pitch +
-                            (needed_rows - 1) * pitch + (problem.columns - 1) * problem.column_stride +
+                            (needed_rows - 1) * pitch + (columns - 1) * problem.column_stride +
                             std::int64_t{layout.segments} * tensor_layout::line_taps;
   const std::int64_t elements = rounded_up(std::max(images * image, last + 2), 64);
   if (elements > most_elements) return false;
@@ -83,15 +93,15 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
   layout.buffer_words = static_cast<int>(elements / 2);
   const std::int64_t run = layout.has_flat_results ? layout.band_blocks * problem.columns : problem.columns;
   layout.run_length = static_cast<int>(run);
-  layout.run_places = static_cast<int>(rounded_up(run, tensor_layout::quad));
+  layout.run_stretches = static_cast<int>(parts_of(run, tensor_layout::stretch));
   layout.runs = layout.has_flat_results ? 1 : layout.band_blocks;
   return true;
 }
 
 /// The time of a layout in turns of all warps of a team.
 template <class T>
-double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem,
-                const tensor_resources& resources, int teams_of_multiprocessor) {
+double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem, const tensor_resources& resources,
+                int teams_of_multiprocessor) {
   const double items = static_cast<double>(layout.items(problem.images) * layout.parts);
   const double teams = static_cast<double>(resources.multiprocessors) * teams_of_multiprocessor;
   const double groups = static_cast<double>(parts_of(layout.places(), tensor_layout::group) * layout.part_blocks);
@@ -106,9 +116,13 @@ double turns_of(const tensor_layout& layout, const convolution_problem<T>& probl
 template <class T>
 tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const tensor_resources& resources) {
   tensor_layout best;
-  const std::int64_t extents[] = {problem.width + 2 * problem.column_padding, problem.height + 2 * problem.row_padding,
-                                  problem.in_channels * problem.filter_rows, problem.out_channels,
-                                  problem.filter_columns, problem.row_stride, problem.column_stride};
+  const std::int64_t extents[] = {problem.width + 2 * problem.column_padding,
+                                  problem.height + 2 * problem.row_padding,
+                                  problem.in_channels * problem.filter_rows,
+                                  problem.out_channels,
+                                  problem.filter_columns,
+                                  problem.row_stride,
+                                  problem.column_stride};
   if (std::ranges::max(extents) > most_extent || problem.in_channels == 0) return best;
   const tensor_layout of_filters = layout_of_filters(problem);
   double least = std::numeric_limits<double>::infinity();
@@ -121,8 +135,8 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
     const std::int64_t bytes = std::int64_t{layout.scratch_words()} * 4 + 64;
     constexpr std::int64_t reserved = 1024;  // by the driver, for each team
     if (layout.buffer_words <= 0 || bytes > resources.bytes_of_team) return;
-    const int teams = static_cast<int>(
-        std::min<std::int64_t>(2, resources.bytes_of_multiprocessor / (bytes + reserved)));
+    const int teams =
+        static_cast<int>(std::min<std::int64_t>(2, resources.bytes_of_multiprocessor / (bytes + reserved)));
     if (teams == 0) return;
     const double turns = turns_of(layout, problem, resources, teams) * (teams == 1 ? 0.7 : 1.0);
     if (turns < least) {
@@ -134,7 +148,8 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
     for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
       if (images == 1 || images <= problem.images) consider(parts, images, 1);
     }
-    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(blocks, 1024); bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
+    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(blocks, 1024);
+         bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
       consider(parts, 1, bands);
     }
     if (blocks > 1) consider(parts, 1, blocks);

@@ -63,10 +63,16 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
 template <class T>
 void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout) {
   static const std::string label = "prumo::convolve::tensor";
-  const std::int64_t most = std::int64_t{resources_of(instance).multiprocessors} * tensor_kernel<T>::resident_teams;
+  const std::int64_t most =
+      std::int64_t{resources_of(instance).multiprocessors} * tensor_kernel<T, true>::resident_teams;
   const std::int64_t teams_of_part =
       std::min(layout.items(problem.images), std::max<std::int64_t>(1, most / layout.parts));
-  prumo::detail::launch_teams(instance, label, tensor_kernel<T>(problem, layout, teams_of_part * layout.parts));
+  const std::int64_t teams = teams_of_part * layout.parts;
+  if (!layout.has_flat_results && problem.column_stride == 1) {
+    prumo::detail::launch_teams(instance, label, tensor_kernel<T, true>(problem, layout, teams));
+  } else {
+    prumo::detail::launch_teams(instance, label, tensor_kernel<T, false>(problem, layout, teams));
+  }
 }
 
 template <class T>

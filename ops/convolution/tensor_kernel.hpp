@@ -2,7 +2,8 @@
 #pragma once
 
 /// \file
-/// The convolution of 16-bit images in a device's matrix units, without copies of the image for each place of the filter.
+/// The convolution of 16-bit images in a device's matrix units, without copies of the image for each place of the
+/// filter.
 ///
 /// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
 /// matrix unit, and images twice, the second time an element further: a thread reads two neighbouring elements of the
@@ -26,8 +27,8 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// T is f16 or bf16.
-template <class T>
+/// T is f16 or bf16. IsByRows if runs are rows, and the filter goes from one column to the next.
+template <class T, bool IsByRows>
 class tensor_kernel {
   using word = std::uint32_t;
   using index_divider = prumo::detail::index_divider;
@@ -43,7 +44,7 @@ class tensor_kernel {
         layout_(layout),
         teams_(teams),
         items_(layout.items(problem.images)),
-        by_run_places_(layout.run_places),
+        by_run_stretches_(layout.run_stretches),
         by_runs_(layout.runs),
         by_columns_(static_cast<int>(problem.columns)),
         by_channels_(static_cast<int>(problem.out_channels)) {}
@@ -142,8 +143,9 @@ class tensor_kernel {
     const int q = segment * tensor_layout::line_taps + tap;
     const bool is_there = stacked < layout_.stacked_rows && input < problem_.in_channels && p >= 0 &&
                           p < problem_.filter_rows && q < problem_.filter_columns;
-    return is_there ? bits_of(problem_.w.plane(channel, input)[p * problem_.w.row_stride + q * problem_.w.column_stride])
-                    : 0;
+    return is_there
+               ? bits_of(problem_.w.plane(channel, input)[p * problem_.w.row_stride + q * problem_.w.column_stride])
+               : 0;
   }
 
   /// Also the places of the lines, and the bias.
@@ -161,8 +163,7 @@ class tensor_kernel {
     for (int line = thread; line < 2 * layout_.steps; line += most_threads) {
       const int segment = line % layout_.segments, rest = line / layout_.segments;
       const int input = rest / layout_.filter_lines, row = rest - input * layout_.filter_lines;
-      const int place =
-          input * layout_.plane_elements + row * layout_.pitch + segment * tensor_layout::line_taps;
+      const int place = input * layout_.plane_elements + row * layout_.pitch + segment * tensor_layout::line_taps;
       memory.lines[line] = input < problem_.in_channels ? place / 2 : 0;
     }
     for (int at = thread; at < layout_.bias_words(); at += most_threads) {
@@ -226,119 +227,93 @@ class tensor_kernel {
     if ((carries & 0x80008000u) != 0) *memory.is_unusual = 1;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION result_place find(int place) const {
-    const int rest = by_run_places_.quotient(place);
+  /// The place where a stretch begins.
+  KOKKOS_FORCEINLINE_FUNCTION result_place find(int stretch) const {
+    const int rest = by_run_stretches_.quotient(stretch);
     const int image = by_runs_.quotient(rest);
-    return {image, rest - image * layout_.runs, place - rest * layout_.run_places};
+    return {image, rest - image * layout_.runs, (stretch - rest * layout_.run_stretches) * tensor_layout::stretch};
   }
 
-  /// Row, of those that are computed together, and column of a result.
-  KOKKOS_FORCEINLINE_FUNCTION void find_row(const result_place& at, int& row, int& column) const {
-    row = at.run;
-    column = at.of_run;
-    if (layout_.has_flat_results) {
-      row = by_columns_.quotient(at.of_run);
-      column = at.of_run - row * static_cast<int>(problem_.columns);
-    }
-  }
-
-  /// The element of the images where the filter of a result begins.
-  KOKKOS_FORCEINLINE_FUNCTION int element_of(result_place at) const {
-    // Places that pad a run take the run's last one.
-    if (at.of_run >= layout_.run_length) at.of_run = layout_.run_length - 1;
-    int row, column;
-    find_row(at, row, column);
+  /// The elements from a place to that of the filter which begins there, among those of the item's images.
+  KOKKOS_FORCEINLINE_FUNCTION int element_of(const result_place& at) const {
+    const int row = layout_.has_flat_results ? by_columns_.quotient(at.of_run) : at.run;
+    const int column = at.of_run - (layout_.has_flat_results ? row * static_cast<int>(problem_.columns) : 0);
     return at.image * layout_.image_elements +
            row * layout_.stacked_rows * static_cast<int>(problem_.row_stride) * layout_.pitch +
            column * static_cast<int>(problem_.column_stride);
   }
 
+  /// Sets the words that a thread reads in the columns of the right operands: column `lane / 4` of each tile. The
+  /// places of a thread's results are to be neighbours, so its columns of a tile are two of them.
+  KOKKOS_FORCEINLINE_FUNCTION void find_operands(const word* images, int buffer, int stretch, int lane,
+                                                 const word* (&operands)[tiles]) const {
+    const word* const first = images + buffer * layout_.buffer_words + lane % 4;
+    const word* const second = images + layout_.second_begin() + lane % 4;
+    result_place at = find(stretch);
+    at.of_run += lane / 4 % 2;
+    if constexpr (IsByRows) {
+      // Places behind the run's end see elements that are not theirs, and are not stored.
+      const int element = element_of(at);
+      const word* const begin = (element % 2 != 0 ? second : first) + element / 2;
+      PRUMO_UNROLL
+      for (int tile = 0; tile < tiles; ++tile) operands[tile] = begin + tile;
+    } else {
+      const int last = layout_.run_length - 1;
+      PRUMO_UNROLL
+      for (int tile = 0; tile < tiles; ++tile) {
+        const int of_run = at.of_run + 2 * tile;
+        const int element = element_of({at.image, at.run, of_run < last ? of_run : last});
+        operands[tile] = (element % 2 != 0 ? second : first) + element / 2;
+      }
+    }
+  }
+
   KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, std::int64_t item, int part, int buffer,
                                            int thread) const {
     const item_place place = place_of(item);
-    const int places = place.images * layout_.runs * layout_.run_places;
-    const int groups = (places + tensor_layout::group - 1) / tensor_layout::group;
+    const int stretches = place.images * layout_.runs * layout_.run_stretches;
+    constexpr int stretches_of_group = tensor_layout::group / tensor_layout::stretch;
+    const int groups = (stretches + stretches_of_group - 1) / stretches_of_group;
     const int lane = thread % lanes;
-    const int of_first = buffer * layout_.buffer_words, of_second = layout_.second_begin();
     PRUMO_KEEP_LOOP
     for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
       const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
       const int block = work - group * layout_.part_blocks;
-      const word* at[tiles];
-      PRUMO_UNROLL
-      for (int tile = 0; tile < tiles; ++tile) {
-        // The column of the right operand that this thread reads: its places are so far apart that a thread gets
-        // neighbouring results.
-        const int column = lane / 4;
-        const int which = group * tensor_layout::group + column / 2 * (2 * tiles) + 2 * tile + column % 2;
-        const int element = element_of(find(which < places ? which : places - 1));
-        at[tile] = memory.images + (element % 2 != 0 ? of_second : of_first) + element / 2 + lane % 4;
-      }
+      const int read = group * stretches_of_group + lane / 8, stored = group * stretches_of_group + lane % 4;
+      const word* operands[tiles];
+      find_operands(memory.images, buffer, read < stretches ? read : stretches - 1, lane, operands);
       float sums[tiles][4] = {};
       const word* weights = memory.weights + block * layout_.steps * 128 + lane * 4;
       PRUMO_KEEP_LOOP
       for (int step = 0; step < layout_.steps; ++step) {
         const tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
         const int line = memory.lines[2 * step], next = memory.lines[2 * step + 1];
-        PRUMO_UNROLL
-        for (int tile = 0; tile < tiles; ++tile) add_product<T>(left, at[tile][line], at[tile][next], sums[tile]);
+        if constexpr (IsByRows) {
+          const word* const upper = operands[0] + line;
+          const word* const lower = operands[0] + next;
+          PRUMO_UNROLL
+          for (int tile = 0; tile < tiles; ++tile) add_product<T>(left, upper[tile], lower[tile], sums[tile]);
+        } else {
+          PRUMO_UNROLL
+          for (int tile = 0; tile < tiles; ++tile) {
+            add_product<T>(left, operands[tile][line], operands[tile][next], sums[tile]);
+          }
+        }
         weights += 128;
       }
+      if (stored >= stretches) continue;
+      const result_place at = find(stored);
       PRUMO_UNROLL
       for (int half = 0; half < 2; ++half) {
         const int row_of_part = block * tensor_layout::unit_rows + lane / 4 + half * 8;
-        float results[2 * tiles];
+        const int unit_row = part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part;
+        const int stacked = by_channels_.quotient(unit_row);
+        if (stacked >= layout_.stacked_rows) continue;
+        const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+        float results[tensor_layout::stretch];
         PRUMO_UNROLL
-        for (int i = 0; i < 2 * tiles; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
-        store(place, part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part, memory.bias[row_of_part],
-              group * tensor_layout::group + lane % 4 * (2 * tiles), places, results);
-      }
-    }
-  }
-
-  /// Activates and stores neighbouring results of a row of the left operand.
-  KOKKOS_FORCEINLINE_FUNCTION void store(const item_place& place, int unit_row, float bias, int first, int places,
-                                         float (&results)[2 * tiles]) const {
-    const int stacked = by_channels_.quotient(unit_row);
-    const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
-    if (stacked >= layout_.stacked_rows) return;
-    T rounded[2 * tiles];
-    PRUMO_UNROLL
-    for (int i = 0; i < 2 * tiles; ++i) {
-      float value = problem_.bias == nullptr ? results[i] : results[i] + bias;
-      if (problem_.activation == activation_function::relu) {
-        value = prumo::maximum(value, 0.0f);
-      } else if (problem_.activation != activation_function::none) {
-        value = activated_at_length(problem_.activation, value);
-      }
-      rounded[i] = T(value);
-    }
-    // Octets of one run whose address allows it are stored at once, then quads, then elements.
-    constexpr int quad = tensor_layout::quad;
-    PRUMO_UNROLL
-    for (int octet = 0; octet < 2 * tiles; octet += 2 * quad) {
-      if (first + octet >= places) return;
-      result_place at = find(first + octet);
-      run_of_results run = run_at(place, at, channel, stacked);
-      if (run.count >= 2 * quad && run.distance == 1 && is_aligned<2 * quad>(run.to)) {
-        store_elements<2 * quad>(run.to, rounded + octet);
-        continue;
-      }
-      PRUMO_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        if (half == 1) {
-          if (first + octet + quad >= places) return;
-          at = find(first + octet + quad);
-          run = run_at(place, at, channel, stacked);
-        }
-        if (run.count >= quad && run.distance == 1 && is_aligned<quad>(run.to)) {
-          store_elements<quad>(run.to, rounded + octet + half * quad);
-          continue;
-        }
-        PRUMO_UNROLL
-        for (int i = 0; i < quad; ++i) {
-          if (i < run.count) run.to[i * run.distance] = rounded[octet + half * quad + i];
-        }
+        for (int i = 0; i < tensor_layout::stretch; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
+        store(run_at(place, at, channel, stacked), memory.bias[row_of_part], results);
       }
     }
   }
@@ -364,22 +339,59 @@ class tensor_kernel {
             row < rows_left ? layout_.run_length - at.of_run : 0, problem_.y.column_stride};
   }
 
-  template <int Elements>
-  KOKKOS_FORCEINLINE_FUNCTION static bool is_aligned(const T* to) {
-    return reinterpret_cast<std::uintptr_t>(to) % (Elements * sizeof(T)) == 0;
+  /// Activates and stores a stretch of results.
+  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias,
+                                         float (&results)[tensor_layout::stretch]) const {
+    if (problem_.bias != nullptr) {
+      PRUMO_UNROLL
+      for (float& each : results) each = each + bias;
+    }
+    if (problem_.activation == activation_function::relu) {
+      PRUMO_UNROLL
+      for (float& each : results) each = prumo::maximum(each, 0.0f);
+    } else if (problem_.activation != activation_function::none) {
+      PRUMO_UNROLL
+      for (float& each : results) each = activated_at_length(problem_.activation, each);
+    }
+    const auto address = reinterpret_cast<std::uintptr_t>(run.to);
+    if (run.distance != 1 || address % (2 * sizeof(T)) != 0) {
+      PRUMO_UNROLL
+      for (int i = 0; i < tensor_layout::stretch; ++i) {
+        if (i < run.count) run.to[i * run.distance] = T(results[i]);
+      }
+    } else if (address % (8 * sizeof(T)) == 0) {
+      store_packs<8>(run, results);
+    } else if (address % (4 * sizeof(T)) == 0) {
+      store_packs<4>(run, results);
+    } else {
+      store_packs<2>(run, results);
+    }
   }
+
   template <int Elements>
-  KOKKOS_FORCEINLINE_FUNCTION static void store_elements(T* to, const T* from) {
-    prumo::detail::device_pack<T, Elements> pack;
+  KOKKOS_FORCEINLINE_FUNCTION static void store_packs(const run_of_results& run,
+                                                      const float (&results)[tensor_layout::stretch]) {
     PRUMO_UNROLL
-    for (int i = 0; i < Elements; ++i) pack.values[i] = from[i];
-    prumo::detail::store_pack(to, pack);
+    for (int first = 0; first < tensor_layout::stretch; first += Elements) {
+      prumo::detail::device_pack<T, Elements> pack;
+      PRUMO_UNROLL
+      for (int i = 0; i < Elements; ++i) pack.values[i] = T(results[first + i]);
+      if (first + Elements <= run.count) {
+        prumo::detail::store_pack(run.to + first, pack);
+        continue;
+      }
+      PRUMO_UNROLL
+      for (int i = 0; i < Elements; ++i) {
+        if (first + i < run.count) run.to[first + i] = pack.values[i];
+      }
+    }
   }
 
   /// The results of an item sum by sum.
   KOKKOS_FUNCTION void compute_sums(const scratch& memory, std::int64_t item, int part, int buffer, int thread) const {
     const item_place place = place_of(item);
-    const int places = place.images * layout_.runs * layout_.run_places;
+    const int stretches = place.images * layout_.runs * layout_.run_stretches;
+    const int places = stretches * tensor_layout::stretch;
     const int rows = layout_.part_blocks * tensor_layout::unit_rows;
     const T* const images = reinterpret_cast<const T*>(memory.images + buffer * layout_.buffer_words);
     PRUMO_KEEP_LOOP
@@ -389,11 +401,12 @@ class tensor_kernel {
       const int stacked = by_channels_.quotient(unit_row);
       const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
       if (stacked >= layout_.stacked_rows) continue;
-      const result_place at = find(work - row_of_part * places);
+      const int which = work - row_of_part * places;
+      result_place at = find(which / tensor_layout::stretch);
+      at.of_run += which % tensor_layout::stretch;
       const run_of_results run = run_at(place, at, channel, stacked);
       if (run.count <= 0) continue;
-      const T* const from =
-          images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
+      const T* const from = images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
       float sum = 0;
       PRUMO_KEEP_LOOP
       for (int input = 0; input < problem_.in_channels; ++input) {
@@ -416,7 +429,7 @@ class tensor_kernel {
   tensor_layout layout_;
   std::int64_t teams_;
   std::int64_t items_;
-  index_divider by_run_places_;
+  index_divider by_run_stretches_;
   index_divider by_runs_;
   index_divider by_columns_;
   index_divider by_channels_;

@@ -12,44 +12,44 @@ namespace prumo::backend {
 
 /// A matrix unit multiplies a tile of 16 rows of weights with a tile of 16 x 8 elements of images. Its rows are output
 /// channels or, where there are fewer than 16, the output channels of `stacked_rows` neighbouring rows: these are the
-/// channels of a taller filter. A *line* is a stretch of 8 neighbouring elements of a row of an image, which 8 weights of
-/// a row of such a filter meet. A *step* multiplies two lines.
+/// channels of a taller filter. A *line* is a stretch of 8 neighbouring elements of a row of an image, which 8 weights
+/// of a row of such a filter meet. A *step* multiplies two lines.
 ///
 /// An *item* is what a team computes at a time: some images, or a band of rows of one.
 struct tensor_layout {
   static constexpr int line_taps = 8;
   static constexpr int unit_rows = 16;
-  static constexpr int tiles = 8;             ///< of 8 places, whose sums a thread holds at a time
-  static constexpr int group = 8 * tiles;     ///< the places that a warp computes at a time
-  static constexpr int quad = 4;              ///< places that are stored at once; no quad spans two runs
+  static constexpr int tiles = 8;            ///< of 8 places, whose sums a thread holds at a time
+  static constexpr int group = 8 * tiles;    ///< the places that a warp computes at a time
+  static constexpr int stretch = 2 * tiles;  ///< neighbouring places of a run, of which a thread gets the results
   static constexpr int threads = 256;
   static constexpr int warps = threads / 32;
 
-  int images = 0;              ///< of an item; 0: there is no layout
-  int bands = 1;               ///< of an image
-  int band_blocks = 1;         ///< blocks of stacked rows in a band
+  int images = 0;       ///< of an item; 0: there is no layout
+  int bands = 1;        ///< of an image
+  int band_blocks = 1;  ///< blocks of stacked rows in a band
   int stacked_rows = 1;
-  int filter_lines = 1;        ///< rows of the taller filter
-  int segments = 1;            ///< lines of a row of the filter
+  int filter_lines = 1;  ///< rows of the taller filter
+  int segments = 1;      ///< lines of a row of the filter
   int steps = 0;
-  int row_blocks = 1;          ///< tiles of 16 rows of weights
-  int parts = 1;               ///< of these
-  int part_blocks = 1;         ///< tiles of a part
+  int row_blocks = 1;             ///< tiles of 16 rows of weights
+  int parts = 1;                  ///< of these
+  int part_blocks = 1;            ///< tiles of a part
   bool has_whole_images = false;  ///< images come without padding, each in one stretch
   bool has_flat_results = false;  ///< the results of a band and channel are one run, otherwise those of a row
-  int buffers = 1;             ///< for images: with two, one is filled while the other is used
-  int pitch = 0;               ///< elements from a row to the next
+  int buffers = 1;                ///< for images: with two, one is filled while the other is used
+  int pitch = 0;                  ///< elements from a row to the next
   int plane_rows = 0;
-  int plane_elements = 0;      ///< from a channel to the next
+  int plane_elements = 0;  ///< from a channel to the next
   int image_elements = 0;
-  int buffer_words = 0;        ///< of two elements
+  int buffer_words = 0;  ///< of two elements
 
-  /// Results of an output channel that lie one behind the other.
+  /// A run is a stretch of results of an output channel: those of a row, or of all rows of a band.
   int run_length = 0;
-  int run_places = 0;          ///< the same as whole quads
-  int runs = 0;                ///< of a band of an image
+  int run_stretches = 0;
+  int runs = 0;  ///< of a band of an image
 
-  KOKKOS_FUNCTION int places() const { return images * runs * run_places; }
+  KOKKOS_FUNCTION int places() const { return images * runs * run_stretches * stretch; }
   KOKKOS_FUNCTION int band_rows() const { return band_blocks * stacked_rows; }
   /// Words of the weights of a part, and of the places of the lines.
   KOKKOS_FUNCTION int weights_words() const { return part_blocks * steps * 128; }

@@ -52,7 +52,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_product([[maybe_unused]] const tensor_opera
 #if defined(__CUDA_ARCH__)
 __noinline__
 #endif
-KOKKOS_INLINE_FUNCTION float activated_at_length(activation_function function, float x) {
+    KOKKOS_INLINE_FUNCTION float activated_at_length(activation_function function, float x) {
   return activated(function, x);
 }
 
