@@ -34,6 +34,7 @@ class convolution_case final : public operation_case<Exec> {
          convolution_implementations(prumo::detail::space_kind_of<Exec>::value, dtype::f32)) {
       result.implementations.emplace_back(name);
     }
+    if (!is_host_space<Exec>) result.compute_modes.emplace_back(gemm_mode_name(gemm_mode::fast_tf32));
     const auto extents = [](std::int64_t images, std::int64_t in_channels, std::int64_t height, std::int64_t width,
                             std::int64_t out_channels, std::int64_t filter_rows, std::int64_t filter_columns) {
       return shape{{"images", images},
@@ -157,6 +158,7 @@ class convolution_case final : public operation_case<Exec> {
     options.activation = what.activation;
     options.pooling = what.pooling;
     options.window = what.window;
+    if (choice.compute_mode == gemm_mode_name(gemm_mode::fast_tf32)) options.mode = gemm_mode::fast_tf32;
     if (choice.implementation != "auto") options.implementation = choice.implementation;
     return options;
   }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace prumo::backend {
 
@@ -43,6 +44,7 @@ struct convolution_problem {
   std::int64_t rows = 0;  ///< of the convolution, before it is pooled
   std::int64_t columns = 0;
 
+  gemm_mode mode = gemm_mode::strict;
   activation_function activation = activation_function::none;
   convolution_pooling pooling = convolution_pooling::none;
   pooling_window window;
@@ -85,6 +87,12 @@ struct prepared_convolution {
   tensor_layout tensor;         ///< of `tensor`
 };
 
+/// Why an implementation that computes in the compute type cannot be used, or an empty string.
+template <class T>
+std::string why_not_strict(const convolution_problem<T>& problem) {
+  return problem.mode == gemm_mode::strict ? "" : "it computes in mode strict only";
+}
+
 template <class Exec, class T>
 using convolution_candidate = candidate<Exec, convolution_problem<T>, prepared_convolution>;
 
@@ -96,7 +104,8 @@ convolution_candidate<Exec, T> direct_convolution_candidate();
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_device_candidate();
 
-/// The convolution of 16-bit images in matrix units, or none where prumo cannot address such units.
+/// The convolution in matrix units, of 16-bit images, or of f32 cut to TF32; none where prumo cannot address such
+/// units.
 template <class Exec, class T>
 std::optional<convolution_candidate<Exec, T>> tensor_convolution_candidate();
 

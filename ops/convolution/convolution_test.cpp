@@ -238,6 +238,9 @@ TEST(convolve, refuses_what_does_not_fit) {
   EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean}), HasSubstr("x out_channels x 3 x 3]"));
   EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean, .window = {.height = 0}}),
               HasSubstr("expected a window and strides of 1 or more"));
+  EXPECT_THAT(message(y, {.mode = gemm_mode::fast_bf16}),
+              AllOf(HasSubstr("nothing computes f32 2 images"), HasSubstr("strides 1 x 1, mode fast_bf16"),
+                    HasSubstr("portable: it computes in mode strict only")));
   EXPECT_THAT(message(y, {.implementation = "magic"}), HasSubstr("no implementation is called 'magic'"));
   const Kokkos::View<float*, exec> bias("my bias", 3);
   EXPECT_THAT(message(y, {.bias = array_ref(bias)}), HasSubstr("a bias with an entry for each output channel"));

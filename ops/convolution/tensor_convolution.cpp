@@ -46,10 +46,13 @@ convolution_problem<T> without_pooling(const convolution_problem<T>& problem, T*
 template <class T>
 std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
-  if constexpr (sizeof(T) != 2) {
-    return "the matrix units of the device are for f16 and bf16";
+  if constexpr (std::is_same_v<T, double>) {
+    return "it is for f16 and bf16, and for f32 in mode fast_tf32";
   } else {
-    if (problem.pooling == convolution_pooling::mean) {
+    if (problem.mode != (sizeof(T) == 2 ? gemm_mode::strict : gemm_mode::fast_tf32)) {
+      return "it is for f16 and bf16 in mode strict, and for f32 in mode fast_tf32";
+    }
+    if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
       return "the mean of results that were rounded to 16 bits would be rounded twice";
     }
     auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
@@ -78,7 +81,7 @@ void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& p
 template <class T>
 void run_tensor(context<Kokkos::Cuda>& ctx, const convolution_problem<T>& problem,
                 const prepared_convolution& prepared) {
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (!std::is_same_v<T, double>) {
     if (!problem.is_pooled()) return launch_tensor(ctx.instance(), problem, prepared.tensor);
     const std::int64_t at_once = images_before_pooling(problem);
     const std::int64_t elements = at_once * problem.out_channels * problem.rows * problem.columns;

@@ -2,13 +2,13 @@
 #pragma once
 
 /// \file
-/// The convolution of 16-bit images in a device's matrix units, without copies of the image for each place of the
-/// filter.
+/// The convolution in a device's matrix units, without copies of the image for each place of the filter.
 ///
 /// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
-/// matrix unit, and images twice, the second time an element further: a thread reads two neighbouring elements of the
-/// right operand as one word, and the word of an odd place begins in the middle of one of the first copy. So a product
-/// of 16 x 16 x 8 elements takes two loads and no arithmetic on addresses. See tensor_layout.hpp for lines and steps.
+/// matrix unit, and images. Those of 16 bits it keeps twice, the second time an element further: a thread reads two
+/// neighbouring elements of the right operand as one word, and the word of an odd place begins in the middle of one of
+/// the first copy. So each product takes two loads and little arithmetic on addresses. See tensor_layout.hpp for lines
+/// and steps.
 ///
 /// A line has 8 taps, and the weights behind the filter's last one are zero. They meet elements that do not belong to
 /// the sum, which changes it only if these are infinite or no numbers. An item that has such an element is computed sum
@@ -27,12 +27,14 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// T is f16 or bf16. IsByRows if runs are rows, and the filter goes from one column to the next.
+/// T is f16, bf16, or float, whose elements the unit cuts to TF32. IsByRows if runs are rows, and the filter goes from
+/// one column to the next.
 template <class T, bool IsByRows>
 class tensor_kernel {
   using word = std::uint32_t;
   using index_divider = prumo::detail::index_divider;
-  static constexpr int tiles = tensor_layout::tiles;
+  using form = tensor_form<T>;
+  static constexpr int tiles = form::tiles;
   static constexpr int lanes = prumo::detail::exchange_threads;
 
  public:
@@ -62,7 +64,7 @@ class tensor_kernel {
     const int part = member.league_rank() % layout_.parts;
     const int teams_of_part = member.league_size() / layout_.parts;
     const scratch memory = scratch_of(member);
-    for (int at = thread; at < layout_.second_begin() + layout_.buffer_words; at += most_threads) memory.images[at] = 0;
+    for (int at = thread; at < layout_.images_words(); at += most_threads) memory.images[at] = 0;
     copy_weights(memory, part, thread);
     if (thread == 0) *memory.is_unusual = 0;
     member.team_barrier();
@@ -94,7 +96,7 @@ class tensor_kernel {
  private:
   struct scratch {
     word* weights;  ///< [tile of 16 rows][step][lane][4]
-    int* lines;     ///< where a line begins, in words from the place of the filter
+    int* lines;     ///< where the halves of a step's taps begin, in words from the place of the filter
     word* images;
     float* bias;
     int* is_unusual;
@@ -119,7 +121,7 @@ class tensor_kernel {
     word* const memory = static_cast<word*>(member.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
     word* const lines = memory + layout_.weights_words();
     word* const images = lines + layout_.lines_words();
-    word* const bias = images + layout_.second_begin() + layout_.buffer_words + 4;
+    word* const bias = images + layout_.images_words();
     return {memory, reinterpret_cast<int*>(lines), images, reinterpret_cast<float*>(bias),
             reinterpret_cast<int*>(bias + layout_.bias_words())};
   }
@@ -131,10 +133,8 @@ class tensor_kernel {
     return {first_image, left < layout_.images ? static_cast<int>(left) : layout_.images, band * layout_.band_rows()};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static word bits_of(T value) { return value.bits; }
-
   /// The weight of a row of the left operand: a channel of y and a stacked row.
-  KOKKOS_FORCEINLINE_FUNCTION word weight_at(int unit_row, int line, int tap) const {
+  KOKKOS_FORCEINLINE_FUNCTION word weight_bits(int unit_row, int line, int tap) const {
     const int channels = static_cast<int>(problem_.out_channels);
     const int stacked = unit_row / channels, channel = unit_row - stacked * channels;
     const int segment = line % layout_.segments, rest = line / layout_.segments;
@@ -143,9 +143,13 @@ class tensor_kernel {
     const int q = segment * tensor_layout::line_taps + tap;
     const bool is_there = stacked < layout_.stacked_rows && input < problem_.in_channels && p >= 0 &&
                           p < problem_.filter_rows && q < problem_.filter_columns;
-    return is_there
-               ? bits_of(problem_.w.plane(channel, input)[p * problem_.w.row_stride + q * problem_.w.column_stride])
-               : 0;
+    if (!is_there) return 0;
+    const T weight = problem_.w.plane(channel, input)[p * problem_.w.row_stride + q * problem_.w.column_stride];
+    if constexpr (std::is_same_v<T, float>) {
+      return Kokkos::bit_cast<word>(weight);
+    } else {
+      return weight.bits;
+    }
   }
 
   /// Also the places of the lines, and the bias.
@@ -156,15 +160,21 @@ class tensor_kernel {
       const int which = at % 4, lane = at / 4 % lanes, tile = at / (4 * lanes);
       const int block = tile / layout_.steps, step = tile - block * layout_.steps;
       const int row = first_row + block * tensor_layout::unit_rows + lane / 4 + which % 2 * 8;
-      const int line = 2 * step + which / 2, tap = lane % 4 * 2;
-      memory.weights[at] = weight_at(row, line, tap) | (weight_at(row, line, tap + 1) << 16);
+      if constexpr (form::elements_of_word == 2) {
+        const int line = 2 * step + which / 2, tap = lane % 4 * 2;
+        memory.weights[at] = weight_bits(row, line, tap) | (weight_bits(row, line, tap + 1) << 16);
+      } else {
+        memory.weights[at] = weight_bits(row, step, lane % 4 + which / 2 * 4);
+      }
     }
     PRUMO_KEEP_LOOP
-    for (int line = thread; line < 2 * layout_.steps; line += most_threads) {
+    for (int at = thread; at < 2 * layout_.steps; at += most_threads) {
+      const int line = at * form::lines_of_step / 2;
       const int segment = line % layout_.segments, rest = line / layout_.segments;
       const int input = rest / layout_.filter_lines, row = rest - input * layout_.filter_lines;
       const int place = input * layout_.plane_elements + row * layout_.pitch + segment * tensor_layout::line_taps;
-      memory.lines[line] = input < problem_.in_channels ? place / 2 : 0;
+      const int half = form::lines_of_step == 1 ? at % 2 * tensor_layout::line_taps / 2 : 0;
+      memory.lines[at] = input < problem_.in_channels ? place / form::elements_of_word + half : 0;
     }
     for (int at = thread; at < layout_.bias_words(); at += most_threads) {
       const int row = first_row + at;
@@ -213,25 +223,28 @@ class tensor_kernel {
   /// Makes the second copy of the images, and looks whether all elements are finite.
   KOKKOS_FORCEINLINE_FUNCTION void copy_again(const scratch& memory, int buffer, int thread) const {
     // The exponent of an element that is not finite has ones alone. Adding a one carries into the sign's place.
-    constexpr word exponents = std::is_same_v<T, f16> ? 0x7c007c00u : 0x7f807f80u;
-    constexpr word ones = std::is_same_v<T, f16> ? 0x04000400u : 0x00800080u;
+    constexpr bool is_f32 = std::is_same_v<T, float>;
+    constexpr word exponents = is_f32 ? 0x7f800000u : std::is_same_v<T, f16> ? 0x7c007c00u : 0x7f807f80u;
+    constexpr word ones = is_f32 ? 0x00800000u : std::is_same_v<T, f16> ? 0x04000400u : 0x00800080u;
     const word* const first = memory.images + buffer * layout_.buffer_words;
     word* const second = memory.images + layout_.second_begin();
     word carries = 0;
     for (int at = thread; at < layout_.buffer_words; at += most_threads) {
       const word here = first[at];
-      const word next = at + 1 < layout_.buffer_words ? first[at + 1] : 0;
-      second[at] = (here >> 16) | (next << 16);
+      if constexpr (form::elements_of_word == 2) {
+        const word next = at + 1 < layout_.buffer_words ? first[at + 1] : 0;
+        second[at] = (here >> 16) | (next << 16);
+      }
       carries |= (here & exponents) + ones;
     }
-    if ((carries & 0x80008000u) != 0) *memory.is_unusual = 1;
+    if ((carries & (is_f32 ? 0x80000000u : 0x80008000u)) != 0) *memory.is_unusual = 1;
   }
 
   /// The place where a stretch begins.
   KOKKOS_FORCEINLINE_FUNCTION result_place find(int stretch) const {
     const int rest = by_run_stretches_.quotient(stretch);
     const int image = by_runs_.quotient(rest);
-    return {image, rest - image * layout_.runs, (stretch - rest * layout_.run_stretches) * tensor_layout::stretch};
+    return {image, rest - image * layout_.runs, (stretch - rest * layout_.run_stretches) * form::stretch};
   }
 
   /// The elements from a place to that of the filter which begins there, among those of the item's images.
@@ -249,21 +262,23 @@ class tensor_kernel {
                                                  const word* (&operands)[tiles]) const {
     const word* const first = images + buffer * layout_.buffer_words + lane % 4;
     const word* const second = images + layout_.second_begin() + lane % 4;
+    const auto word_of = [&](int element) {
+      if constexpr (form::elements_of_word == 1) return first + element;
+      return (element % 2 != 0 ? second : first) + element / 2;
+    };
     result_place at = find(stretch);
     at.of_run += lane / 4 % 2;
     if constexpr (IsByRows) {
       // Places behind the run's end see elements that are not theirs, and are not stored.
-      const int element = element_of(at);
-      const word* const begin = (element % 2 != 0 ? second : first) + element / 2;
+      const word* const begin = word_of(element_of(at));
       PRUMO_UNROLL
-      for (int tile = 0; tile < tiles; ++tile) operands[tile] = begin + tile;
+      for (int tile = 0; tile < tiles; ++tile) operands[tile] = begin + tile * (2 / form::elements_of_word);
     } else {
       const int last = layout_.run_length - 1;
       PRUMO_UNROLL
       for (int tile = 0; tile < tiles; ++tile) {
         const int of_run = at.of_run + 2 * tile;
-        const int element = element_of({at.image, at.run, of_run < last ? of_run : last});
-        operands[tile] = (element % 2 != 0 ? second : first) + element / 2;
+        operands[tile] = word_of(element_of({at.image, at.run, of_run < last ? of_run : last}));
       }
     }
   }
@@ -272,14 +287,14 @@ class tensor_kernel {
                                            int thread) const {
     const item_place place = place_of(item);
     const int stretches = place.images * layout_.runs * layout_.run_stretches;
-    constexpr int stretches_of_group = tensor_layout::group / tensor_layout::stretch;
-    const int groups = (stretches + stretches_of_group - 1) / stretches_of_group;
+    const int groups = (stretches + form::stretches_of_group - 1) / form::stretches_of_group;
     const int lane = thread % lanes;
     PRUMO_KEEP_LOOP
     for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
       const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
       const int block = work - group * layout_.part_blocks;
-      const int read = group * stretches_of_group + lane / 8, stored = group * stretches_of_group + lane % 4;
+      const int read = group * form::stretches_of_group + lane / 8;
+      const int stored = group * form::stretches_of_group + lane % 4;
       const word* operands[tiles];
       find_operands(memory.images, buffer, read < stretches ? read : stretches - 1, lane, operands);
       float sums[tiles][4] = {};
@@ -292,7 +307,10 @@ class tensor_kernel {
           const word* const upper = operands[0] + line;
           const word* const lower = operands[0] + next;
           PRUMO_UNROLL
-          for (int tile = 0; tile < tiles; ++tile) add_product<T>(left, upper[tile], lower[tile], sums[tile]);
+          for (int tile = 0; tile < tiles; ++tile) {
+            constexpr int distance = 2 / form::elements_of_word;
+            add_product<T>(left, upper[tile * distance], lower[tile * distance], sums[tile]);
+          }
         } else {
           PRUMO_UNROLL
           for (int tile = 0; tile < tiles; ++tile) {
@@ -310,9 +328,9 @@ class tensor_kernel {
         const int stacked = by_channels_.quotient(unit_row);
         if (stacked >= layout_.stacked_rows) continue;
         const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
-        float results[tensor_layout::stretch];
+        float results[form::stretch];
         PRUMO_UNROLL
-        for (int i = 0; i < tensor_layout::stretch; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
+        for (int i = 0; i < form::stretch; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
         store(run_at(place, at, channel, stacked), memory.bias[row_of_part], results);
       }
     }
@@ -340,8 +358,7 @@ class tensor_kernel {
   }
 
   /// Activates and stores a stretch of results.
-  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias,
-                                         float (&results)[tensor_layout::stretch]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias, float (&results)[form::stretch]) const {
     if (problem_.bias != nullptr) {
       PRUMO_UNROLL
       for (float& each : results) each = each + bias;
@@ -356,7 +373,7 @@ class tensor_kernel {
     const auto address = reinterpret_cast<std::uintptr_t>(run.to);
     if (run.distance != 1 || address % (2 * sizeof(T)) != 0) {
       PRUMO_UNROLL
-      for (int i = 0; i < tensor_layout::stretch; ++i) {
+      for (int i = 0; i < form::stretch; ++i) {
         if (i < run.count) run.to[i * run.distance] = T(results[i]);
       }
     } else if (address % (8 * sizeof(T)) == 0) {
@@ -370,9 +387,9 @@ class tensor_kernel {
 
   template <int Elements>
   KOKKOS_FORCEINLINE_FUNCTION static void store_packs(const run_of_results& run,
-                                                      const float (&results)[tensor_layout::stretch]) {
+                                                      const float (&results)[form::stretch]) {
     PRUMO_UNROLL
-    for (int first = 0; first < tensor_layout::stretch; first += Elements) {
+    for (int first = 0; first < form::stretch; first += Elements) {
       prumo::detail::device_pack<T, Elements> pack;
       PRUMO_UNROLL
       for (int i = 0; i < Elements; ++i) pack.values[i] = T(results[first + i]);
@@ -391,7 +408,7 @@ class tensor_kernel {
   KOKKOS_FUNCTION void compute_sums(const scratch& memory, std::int64_t item, int part, int buffer, int thread) const {
     const item_place place = place_of(item);
     const int stretches = place.images * layout_.runs * layout_.run_stretches;
-    const int places = stretches * tensor_layout::stretch;
+    const int places = stretches * form::stretch;
     const int rows = layout_.part_blocks * tensor_layout::unit_rows;
     const T* const images = reinterpret_cast<const T*>(memory.images + buffer * layout_.buffer_words);
     PRUMO_KEEP_LOOP
@@ -402,8 +419,8 @@ class tensor_kernel {
       const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
       if (stacked >= layout_.stacked_rows) continue;
       const int which = work - row_of_part * places;
-      result_place at = find(which / tensor_layout::stretch);
-      at.of_run += which % tensor_layout::stretch;
+      result_place at = find(which / form::stretch);
+      at.of_run += which % form::stretch;
       const run_of_results run = run_at(place, at, channel, stacked);
       if (run.count <= 0) continue;
       const T* const from = images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
