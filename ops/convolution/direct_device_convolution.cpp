@@ -69,6 +69,7 @@ direct_device_choice<compute_t<T>> choice_of(const Exec& instance, const convolu
 template <class Exec, class T>
 std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
+  if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
   const auto erased = direct_device_problem(problem);
   return with_direct_kernel(erased, [&]<class Kernel>(std::type_identity<Kernel>) -> std::string {
     prepared.layout = choice_of<T, Kernel>(instance, erased).best();
