@@ -4,13 +4,14 @@
 /// \file
 /// Which layout the direct convolution takes on a device.
 
-#include "convolution_problem.hpp"
-#include <prumo/detail/instruction_set.hpp>
-#include <prumo/detail/team_kernel.hpp>
+#include "direct_device_problem.hpp"
+#include "direct_device_tile.hpp"
+#include "index_divisor.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 namespace prumo::backend {
@@ -21,74 +22,9 @@ struct team_resources {
   std::int64_t multiprocessors = 1;
   std::int64_t bytes_of_team = 48 << 10;            ///< the most scratch memory of one team
   std::int64_t bytes_of_multiprocessor = 64 << 10;  ///< for all teams that it holds
-  std::int64_t threads_of_multiprocessor = 512;     ///< with the registers that the kernel's bounds allow
+  int threads_of_team = 256;
+  std::int64_t threads_of_multiprocessor = 512;  ///< with the registers that the kernel's bounds allow
 };
-
-/// A tile of sums, which one thread computes: neighbouring output channels and rows, and one column.
-struct convolution_tile {
-  int channels;
-  int rows;
-};
-
-/// Rows of y, and those of the convolution that they need.
-struct convolution_rows {
-  std::int64_t first, last;
-  std::int64_t convolved_first, convolved_last;
-
-  template <class T>
-  KOKKOS_FUNCTION convolution_rows(const convolution_problem<T>& problem, std::int64_t begin, std::int64_t end)
-      : first(begin), last(end), convolved_first(begin), convolved_last(end) {
-    if (!problem.is_pooled()) return;
-    const pooling_window& window = problem.window;
-    convolved_first = begin * window.row_stride - window.row_padding;
-    convolved_last = (end - 1) * window.row_stride - window.row_padding + window.height;
-    if (convolved_first < 0) convolved_first = 0;
-    if (convolved_last > problem.rows) convolved_last = problem.rows;
-  }
-};
-
-/// The problem as the kernel sees it: the pointers are to elements of T, whatever C is.
-template <class T>
-convolution_problem<compute_t<T>> direct_device_problem(const convolution_problem<T>& problem) {
-  using C = compute_t<T>;
-  const auto as_read = [](const image_array<const T>& array) {
-    return image_array<const C>{reinterpret_cast<const C*>(array.data), array.image_stride, array.channel_stride,
-                                array.row_stride, array.column_stride};
-  };
-  convolution_problem<C> result;
-  result.x = as_read(problem.x);
-  result.w = as_read(problem.w);
-  result.bias = reinterpret_cast<const C*>(problem.bias);
-  result.bias_stride = problem.bias_stride;
-  result.y = {reinterpret_cast<C*>(problem.y.data), problem.y.image_stride, problem.y.channel_stride,
-              problem.y.row_stride, problem.y.column_stride};
-  result.images = problem.images;
-  result.in_channels = problem.in_channels;
-  result.height = problem.height;
-  result.width = problem.width;
-  result.out_channels = problem.out_channels;
-  result.filter_rows = problem.filter_rows;
-  result.filter_columns = problem.filter_columns;
-  result.row_stride = problem.row_stride;
-  result.column_stride = problem.column_stride;
-  result.row_padding = problem.row_padding;
-  result.column_padding = problem.column_padding;
-  result.rows = problem.rows;
-  result.columns = problem.columns;
-  result.activation = problem.activation;
-  result.pooling = problem.pooling;
-  result.window = problem.window;
-  result.y_rows = problem.y_rows;
-  result.y_columns = problem.y_columns;
-  return result;
-}
-
-/// Whether the results go through the scratch memory: to be pooled, or because their activation is long.
-template <class T>
-KOKKOS_FUNCTION bool goes_through_scratch(const convolution_problem<T>& problem) {
-  return problem.is_pooled() ||
-         (problem.activation != activation_function::none && problem.activation != activation_function::relu);
-}
 
 /// Finds a layout.
 template <class C>
@@ -98,19 +34,22 @@ class direct_device_choice {
  public:
   /// \param element_bytes those of the arrays
   direct_device_choice(const convolution_problem<C>& problem, std::int64_t element_bytes, convolution_tile tile,
-                       int most_threads, const team_resources& resources)
+                       const team_resources& resources)
       : problem_(problem),
         element_bytes_(element_bytes),
         tile_(tile),
-        most_threads_(most_threads),
         resources_(resources),
         all_tiles_((problem.out_channels + tile.channels - 1) / tile.channels) {}
 
-  /// The layout that takes the least time by estimate; none (no threads) if nothing fits.
-  direct_device_layout best() const {
-    direct_device_layout best;
-    best.threads = 0;
-    double least = std::numeric_limits<double>::infinity();
+  /// A layout and its estimated time. If nothing fits, the time is infinite.
+  struct timed_layout {
+    direct_device_layout layout;
+    double time = std::numeric_limits<double>::infinity();
+  };
+
+  /// The layout that takes the least time by estimate.
+  timed_layout best() const {
+    timed_layout best;
     for (std::int64_t bands = 1;; bands *= 2) {
       const std::int64_t band_rows = (problem_.y_rows + bands - 1) / bands;
       for (std::int64_t parts = 1;; parts *= 2) {
@@ -120,10 +59,7 @@ class direct_device_choice {
             const direct_device_layout layout = of(images, band_rows, parts, buffers);
             if (layout.threads == 0) continue;
             const double time = estimate(layout);
-            if (time < least) {
-              least = time;
-              best = layout;
-            }
+            if (time < best.time) best = {layout, time};
           }
         }
         if (parts >= all_tiles_) break;
@@ -136,8 +72,12 @@ class direct_device_choice {
   /// The layout with these cuts, and as few chunks as possible; no threads if it does not fit.
   direct_device_layout of(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers) const {
     for (std::int64_t chunks = 1; chunks <= std::max<std::int64_t>(1, problem_.in_channels); ++chunks) {
-      const direct_device_layout layout = in_chunks(images, band_rows, parts, buffers, chunks);
-      if (layout.threads == 0 || fits(layout)) return layout;
+      direct_device_layout layout = in_chunks(images, band_rows, parts, buffers, chunks);
+      if (layout.threads == 0) break;
+      if (fits(layout)) {
+        layout.teams = teams(layout);
+        return layout;
+      }
     }
     return none();
   }
@@ -151,41 +91,58 @@ class direct_device_choice {
         16);
   }
 
-  /// The teams to launch: a multiple of the parts.
-  std::int64_t teams(const direct_device_layout& layout) const {
-    const std::int64_t wanted = resident_teams(layout) * resources_.multiprocessors;
-    const std::int64_t teams_of_part =
-        std::min(layout.item_count(problem_.images), std::max<std::int64_t>(1, wanted / layout.parts));
-    return teams_of_part * layout.parts;
-  }
-
   /// The time in cycles of a multiprocessor, about: only the order of layouts counts. The constants were fitted to
-  /// 2,400 measured layouts of four convolutions on an H200, and choose layouts within 7 % of the best for its tiles.
+  /// measured layouts of four convolutions on an H200.
   double estimate(const direct_device_layout& layout) const {
-    const double taps = static_cast<double>(problem_.taps());
-    const double sums = tile_.channels * tile_.rows;
-    const auto tasks = static_cast<double>(layout.tasks(problem_.columns));
-    const double rounds = std::ceil(tasks / layout.threads);
+    const double rounds = std::ceil(static_cast<double>(layout.tasks()) / layout.threads);
     const double warps_of_scheduler = layout.threads / 32.0 / 4;
-    // Beside the sums there are loads, the place of the tile, and stores.
-    const double of_task = 1.1 * taps * sums + 350 + 3.7 * sums;
-    const double resident = static_cast<double>(resident_teams(layout));
+    const auto resident = static_cast<double>(resident_teams(layout));
     const auto total_items = static_cast<double>(layout.item_count(problem_.images) * layout.parts);
-    const double items = std::ceil(total_items / static_cast<double>(resources_.multiprocessors));
-    const double at_once = std::min(resident, items);
+    const auto multiprocessors = static_cast<double>(resources_.multiprocessors);
+    const double at_once = std::min(resident, std::ceil(total_items / multiprocessors));
+    const double items = std::ceil(total_items / (multiprocessors * at_once)) * at_once;
     // The more warps a scheduler has, the more of the waiting for loads is hidden.
-    const double busy = std::min(1.0, 0.4 + 0.12 * at_once * warps_of_scheduler);
-    const double compute = rounds * warps_of_scheduler * of_task / busy;
+    const double busy = std::min(1.0, 0.55 + 0.2 * at_once * warps_of_scheduler);
+    const double compute = items * rounds * warps_of_scheduler * cycles_of_tile(layout) / busy;
     constexpr double bytes_of_cycle = 28, wait = 1500;  // of a multiprocessor's share of the memory
-    const double copy = static_cast<double>(layout.planes_elements) * layout.chunks * sizeof(float) / bytes_of_cycle;
+    const double copy = static_cast<double>(layout.planes_elements) * layout.chunks * sizeof(float);
+    const double memory = items * (copy + bytes_of_results(layout)) / bytes_of_cycle;
     const double hidden = layout.buffers == 2 ? 1.0 : (at_once - 1) / at_once;
-    const double not_hidden = (copy + wait * layout.chunks) * (1 - hidden);
-    constexpr double of_item = 7000;  // barriers, and the threads that wait for the last
+    const double not_hidden = (copy / bytes_of_cycle + wait * layout.chunks) * (1 - hidden);
+    constexpr double of_item = 2500;  // barriers, and the threads that wait for the last
     const double weights = 0.3 * static_cast<double>(layout.weights_elements) * layout.chunks * at_once;
-    return items * (std::max(compute, copy) + not_hidden + of_item) + weights;
+    return std::max(compute, memory) + 0.3 * std::min(compute, memory) + items * (not_hidden + of_item) / at_once +
+           weights;
   }
 
  private:
+  /// Those of a scheduler for a tile of 32 threads.
+  double cycles_of_tile(const direct_device_layout& layout) const {
+    const double sums = tile_.sums();
+    const auto filter_rows = static_cast<double>(problem_.in_channels * problem_.filter_rows);
+    const auto filter_columns = static_cast<double>(problem_.filter_columns);
+    const double loads =
+        tile_.filter_columns > 0
+            ? filter_columns * tile_.channels / pack_elements +
+                  std::ceil((tile_.columns + filter_columns - 1) / tile_.input_pack(pack_elements)) * tile_.rows
+            : filter_columns * (tile_.channels / pack_elements + 1.0 + 2.0 * tile_.rows);
+    // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
+    const double products = filter_rows * (1.2 * filter_columns * sums + 1.3 * loads + 8);
+    return products + 200 + (layout.keeps_results ? 25.0 : 3.0) * sums;
+  }
+
+  /// Bytes of y that the tiles of an item store. To store parts of a sector of 32 bytes takes as long as more bytes.
+  double bytes_of_results(const direct_device_layout& layout) const {
+    constexpr std::int64_t sector_bytes = 32;
+    const int side = std::max(1, layout.tile_window), columns = tile_.columns / side;
+    double bytes = static_cast<double>(layout.band_rows * problem_.y_columns) * layout.channel_tiles * tile_.channels *
+                   layout.images * static_cast<double>(element_bytes_);
+    if (layout.keeps_results) return bytes;
+    if (!layout.stores_packs || results_at_once(columns) < columns) bytes *= 2;  // neighbouring threads store with gaps
+    if (tile_.rows > side && problem_.y.row_stride * element_bytes_ % sector_bytes != 0) bytes *= 2.5;
+    return bytes;
+  }
+
   /// Indices in a team's memory have 32 bits.
   static constexpr std::int64_t most_elements = std::int64_t{1} << 26;
 
@@ -193,6 +150,14 @@ class direct_device_choice {
     direct_device_layout layout;
     layout.threads = 0;
     return layout;
+  }
+
+  /// The teams to launch: a multiple of the parts.
+  int teams(const direct_device_layout& layout) const {
+    const std::int64_t wanted = resident_teams(layout) * resources_.multiprocessors;
+    const std::int64_t teams_of_part =
+        std::min(layout.item_count(problem_.images), std::max<std::int64_t>(1, wanted / layout.parts));
+    return static_cast<int>(teams_of_part) * layout.parts;
   }
 
   bool fits(const direct_device_layout& layout) const {
@@ -216,27 +181,34 @@ class direct_device_choice {
     const std::int64_t chunk = divided(problem_.in_channels, wanted_chunks);
     const std::int64_t chunks = chunk == 0 ? 1 : divided(problem_.in_channels, chunk);
     layout.staging = staging(is_whole, chunks);
-    const bool in_packs = layout.staging != staging_kind::elements;
+    layout.tile_window = tile_window();
+    layout.keeps_results = (problem_.is_pooled() && layout.tile_window == 0) || has_long_activation();
+    layout.stores_packs = stores_packs(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
     const std::int64_t needed_rows = (convolved_rows - 1) * problem_.row_stride + problem_.filter_rows;
-    const std::int64_t plane_rows = is_whole && in_packs ? problem_.height : needed_rows;
+    const bool has_all_rows = is_whole && layout.staging != staging_kind::elements;
+    const std::int64_t plane_rows = has_all_rows ? problem_.height : needed_rows;
+    const std::int64_t needed_columns = (problem_.columns - 1) * problem_.column_stride + problem_.filter_columns;
+    const std::int64_t input_pack = tile_.input_pack(pack_elements);
     const std::int64_t pitch =
-        in_packs ? problem_.width : (problem_.columns - 1) * problem_.column_stride + problem_.filter_columns;
+        divided(layout.staging == staging_kind::elements ? needed_columns : problem_.width, input_pack) * input_pack;
     const std::int64_t plane = plane_rows * pitch;
-    // The last tiles of rows reach beyond the last plane.
-    const std::int64_t reached = (row_tiles * tile_.rows - 1) * problem_.row_stride + problem_.filter_rows;
-    const std::int64_t slack = std::max<std::int64_t>(0, reached - plane_rows) * pitch;
-    const std::int64_t filter = problem_.filter_rows * problem_.filter_columns;
-    const std::int64_t results =
-        goes_through_scratch(problem_) ? images * channels * convolved_rows * problem_.columns : 0;
-    const std::int64_t tasks = problem_.columns * row_tiles * channel_tiles * images;
+    const std::int64_t column_tiles = divided(problem_.columns, tile_.columns);
+    // The last tiles reach beyond the last plane.
+    const std::int64_t reached_row = (row_tiles * tile_.rows - 1) * problem_.row_stride + problem_.filter_rows - 1;
+    const std::int64_t reached_columns =
+        (column_tiles * tile_.columns - 1) * problem_.column_stride + problem_.filter_columns;
+    const std::int64_t slack = std::max<std::int64_t>(0, reached_row * pitch + reached_columns - plane);
+    const std::int64_t weight_row = tile_.weight_row_elements(problem_.filter_columns);
+    const std::int64_t filter_of_tile = problem_.filter_rows * weight_row;
+    const std::int64_t results = layout.keeps_results ? images * channels * convolved_rows * problem_.columns : 0;
+    const std::int64_t tasks = column_tiles * row_tiles * channel_tiles * images;
     const std::int64_t extents[] = {plane_rows,
                                     pitch,
                                     plane,
                                     slack,
                                     channels,
-                                    filter,
+                                    filter_of_tile,
                                     results,
-                                    tasks,
                                     chunk,
                                     problem_.height,
                                     problem_.width,
@@ -245,8 +217,11 @@ class direct_device_choice {
     for (const std::int64_t each : extents) {
       if (each > most_elements) return none();
     }
-    if (chunk * plane > most_elements || chunk * channels > most_elements / filter) return none();
-    const std::int64_t rounds = divided(tasks, most_threads_);
+    if (chunk * plane > most_elements || chunk * channel_tiles > most_elements / filter_of_tile) {
+      return none();
+    }
+    if (tasks >= index_divisor::most) return none();
+    const std::int64_t rounds = divided(tasks, resources_.threads_of_team);
     // Sums stay in registers from chunk to chunk, so each thread has one tile only.
     if (chunks > 1 && rounds > 1) return none();
     layout.threads = narrow(divided(divided(tasks, rounds), 32) * 32);
@@ -266,7 +241,11 @@ class direct_device_choice {
     layout.plane_elements = narrow(layout.staging == staging_kind::images ? plane : layout.aligned(plane));
     layout.image_elements = narrow(layout.aligned(chunk * layout.plane_elements));
     layout.planes_elements = narrow(layout.aligned(images * layout.image_elements + slack));
-    layout.weights_elements = narrow(layout.aligned(chunk * channels * filter));
+    layout.column_tiles = narrow(column_tiles);
+    layout.weight_row = narrow(weight_row);
+    layout.filter_rows = narrow(problem_.filter_rows);
+    layout.weights_elements = narrow(chunk * channel_tiles * filter_of_tile);
+
     layout.bias_elements = narrow(layout.aligned(channels));
     layout.results_elements = narrow(layout.aligned(results));
     return layout;
@@ -275,30 +254,56 @@ class direct_device_choice {
   /// Packs have as many elements as the compute type has in 16 bytes.
   staging_kind staging(bool is_whole, std::int64_t chunks) const {
     const auto& x = problem_.x;
-    const std::int64_t pack_bytes = pack_elements * element_bytes_;
-    const auto is_multiple = [](std::int64_t value) { return value % pack_elements == 0; };
-    if (problem_.row_padding > 0 || problem_.column_padding > 0 || x.column_stride != 1 ||
-        x.row_stride != problem_.width ||
-        reinterpret_cast<std::uintptr_t>(x.data) % static_cast<std::uintptr_t>(pack_bytes) != 0 ||
-        (problem_.images > 1 && !is_multiple(x.image_stride))) {
-      return staging_kind::elements;
-    }
+    // The addresses of packs of so many elements.
+    const auto are_aligned = [&](std::int64_t elements, std::initializer_list<std::int64_t> distances) {
+      return reinterpret_cast<std::uintptr_t>(x.data) % static_cast<std::uintptr_t>(elements * element_bytes_) == 0 &&
+             std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % elements == 0; });
+    };
+    const std::int64_t image_stride = problem_.images > 1 ? x.image_stride : 0;
+    const std::int64_t channel_stride = problem_.in_channels > 1 ? x.channel_stride : 0;
+    if (problem_.row_padding > 0 || problem_.column_padding > 0 || x.column_stride != 1) return staging_kind::elements;
     const std::int64_t plane = problem_.height * problem_.width;
-    if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) &&
-        is_multiple(problem_.in_channels * plane)) {
-      return staging_kind::images;
+    if (x.row_stride == problem_.width && problem_.width % tile_.input_pack(pack_elements) == 0) {
+      if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) &&
+          are_aligned(pack_elements, {image_stride, problem_.in_channels * plane})) {
+        return staging_kind::images;
+      }
+      if (are_aligned(pack_elements, {image_stride, channel_stride, is_whole ? plane : problem_.width})) {
+        return staging_kind::planes;
+      }
     }
-    if ((problem_.in_channels > 1 && !is_multiple(x.channel_stride)) ||
-        !is_multiple(is_whole ? plane : problem_.width)) {
-      return staging_kind::elements;
+    return are_aligned(2, {image_stride, channel_stride, x.row_stride, problem_.width}) ? staging_kind::rows
+                                                                                        : staging_kind::elements;
+  }
+
+  bool has_long_activation() const {
+    return problem_.activation != activation_function::none && problem_.activation != activation_function::relu;
+  }
+
+  /// The side of the windows, if they lie side by side and in the tiles.
+  int tile_window() const {
+    const pooling_window& window = problem_.window;
+    if (!problem_.is_pooled() || has_long_activation() || (window.height != 2 && window.height != 4) ||
+        window.width != window.height || window.row_stride != window.height || window.column_stride != window.height ||
+        window.row_padding != 0 || window.column_padding != 0) {
+      return 0;
     }
-    return staging_kind::planes;
+    const int side = static_cast<int>(window.height);
+    return tile_.holds_windows(side) ? side : 0;
+  }
+
+  /// Whether y's rows can be stored in packs of `together` neighbours.
+  bool stores_packs(std::int64_t together) const {
+    const auto& y = problem_.y;
+    const auto is_multiple = [&](std::int64_t value) { return value % together == 0; };
+    return y.column_stride == 1 &&
+           reinterpret_cast<std::uintptr_t>(y.data) % static_cast<std::uintptr_t>(together * element_bytes_) == 0 &&
+           is_multiple(y.image_stride) && is_multiple(y.channel_stride) && is_multiple(y.row_stride);
   }
 
   const convolution_problem<C>& problem_;
   std::int64_t element_bytes_;
   convolution_tile tile_;
-  int most_threads_;
   team_resources resources_;
   std::int64_t all_tiles_;
 };
