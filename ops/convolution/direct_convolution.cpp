@@ -44,7 +44,10 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_convolution_candidate() {
   if constexpr (is_host_space<Exec>) {
-    return {"direct", [](const Exec&, const convolution_problem<T>&, prepared_convolution&) { return std::string(); },
+    return {"direct",
+            [](const Exec&, const convolution_problem<T>& problem, prepared_convolution&) {
+              return why_not_strict(problem);
+            },
             [](context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution&) {
               run_direct(ctx, problem);
             }};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "direct_device_kernel.hpp"
+#include "device/direct_device_kernel.hpp"
 #include <prumo/spaces.hpp>
 
 #include <array>
@@ -68,6 +68,7 @@ template <class Exec, class T>
 std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
   using C = compute_t<T>;
+  if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
   const auto erased = direct_device_problem(problem);
   team_resources resources = resources_of(instance);
   double least = std::numeric_limits<double>::infinity();

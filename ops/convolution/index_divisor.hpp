@@ -16,7 +16,9 @@ class index_divisor {
 
   /// \param divisor from 1 to `most`
   explicit index_divisor(int divisor)
-      : factor_(divisor == 1 ? 0 : static_cast<std::uint32_t>((std::uint64_t{1} << 32) / static_cast<unsigned>(divisor)) + 1),
+      : factor_(divisor == 1
+                    ? 0
+                    : static_cast<std::uint32_t>((std::uint64_t{1} << 32) / static_cast<unsigned>(divisor)) + 1),
         of_one_(divisor == 1 ? 1 : 0) {}
 
   /// The quotient, rounded down. With d the divisor, factor_ is (2^32 + e) / d with 0 < e <= d, so the product is too

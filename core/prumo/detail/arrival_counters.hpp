@@ -9,7 +9,7 @@
 
 namespace prumo::detail {
 
-/// The number of counters of a context. So many rows, or tiles of rows, can at most be shared out among teams.
+/// The number of counters of a context. It limits how many rows, or tiles of rows, are shared out among teams.
 inline constexpr std::int64_t arrival_counters_of_a_context = 4096;
 
 struct arrival_counters {

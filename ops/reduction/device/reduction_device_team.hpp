@@ -83,7 +83,7 @@ class any_group {
   int shift_ = 0;
 };
 
-/// So many threads as the compiler knows, which spares each half of its instructions before the first load.
+/// A group whose number of threads the compiler knows. This halves a thread's instructions before its first load.
 template <int Threads>
 class group_of {
  public:

@@ -50,10 +50,10 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
                                         C* results) const {
     const int width = static_cast<int>(problem_.columns);
     const int rows = static_cast<int>(place.rows.convolved_last - place.rows.convolved_first) - at.row;
-    C* const to = results +
-                  ((at.image * layout_.channel_tiles + at.channels) * Tile.channels * layout_.convolved_rows + at.row) *
-                      width +
-                  at.column;
+    C* const to =
+        results +
+        ((at.image * layout_.channel_tiles + at.channels) * Tile.channels * layout_.convolved_rows + at.row) * width +
+        at.column;
     PRUMO_UNROLL
     for (int m = 0; m < Tile.channels; ++m) {
       PRUMO_UNROLL
