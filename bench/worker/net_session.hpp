@@ -173,6 +173,7 @@ class net_session {
 
   void forget_results() {
     arrays_.forget_results();
+    if (copies_ != nullptr) copies_->forget();
     owner_.fence();
     std::memset(results_.data(), 0xFF, arrays_.result_bytes());
   }
@@ -259,7 +260,7 @@ class net_session {
   copy_buffer images_, results_;
   std::vector<double> packed_weights_;  ///< as they are on the device, without gaps
   std::vector<double> numbers_of_bytes_ = pixel_numbers(plan_.type());
-  copying_calls<Exec>* copies_ = nullptr;  ///< the net's calls, where they contain copies
+  transferred_net_calls<Exec>* copies_ = nullptr;  ///< the net's calls, where they contain copies
   std::optional<timed> net_;
   std::map<std::size_t, std::unique_ptr<timed>> steps_;
 };

@@ -1,46 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "direct_device_kernel.hpp"
+#include "device/direct_device_kernel.hpp"
 #include <prumo/spaces.hpp>
 
+#include <array>
+#include <limits>
 #include <string>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 namespace {
 
-/// Calls visit(kernel type) with the kernel whose tiles suit the output channels and the filter.
-template <class C, class Visitor>
-auto with_direct_kernel(const convolution_problem<C>& problem, const Visitor& visit) {
-  const auto with = [&]<int TileChannels, int TileRows, int FilterRows>() {
-    return visit(std::type_identity<direct_device_kernel<C, TileChannels, TileRows, FilterRows>>{});
-  };
-  if constexpr (std::is_same_v<C, double>) {
-    return with.template operator()<4, 4, 0>();
-  } else {
-    const std::int64_t rows = problem.row_stride == 1 ? problem.filter_rows : 0;
-    const std::int64_t left = problem.out_channels % 8;
-    if (problem.out_channels <= 4 || (problem.out_channels < 16 && left > 0 && left <= 4)) {
-      switch (rows) {
-        case 5: return with.template operator()<4, 9, 5>();
-        case 7: return with.template operator()<4, 12, 7>();
-        default: return with.template operator()<4, 8, 0>();
-      }
-    }
-    if (problem.out_channels <= 6 && rows == 5) return with.template operator()<6, 4, 5>();
-    switch (rows) {
-      case 3: return with.template operator()<8, 6, 3>();
-      case 5: return with.template operator()<4, 9, 5>();
-      case 7: return with.template operator()<8, 7, 7>();
-      default: return with.template operator()<8, 6, 0>();
-    }
+/// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
+template <class C>
+inline constexpr std::array<convolution_tile, 11> tiles = {convolution_tile{8, 6, 1, 0},
+                                                           {4, 8, 1, 0},
+                                                           {8, 2, 4, 3},
+                                                           {6, 1, 4, 5},
+                                                           {6, 2, 4, 5},
+                                                           {8, 1, 6, 5},
+                                                           {4, 1, 6, 5},
+                                                           {4, 2, 6, 5},
+                                                           {4, 2, 4, 7},
+                                                           {4, 4, 4, 7},
+                                                           {8, 2, 4, 7}};
+template <>
+inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
+
+template <class T>
+bool suits(const convolution_tile& tile, const convolution_problem<T>& problem) {
+  return tile.filter_columns == 0 || (tile.filter_columns == problem.filter_columns && problem.column_stride == 1);
+}
+
+/// Calls visit(kernel type) with the kernel whose tile is tiles<C>[which].
+template <class C, std::size_t Which = 0, class Visitor>
+void with_direct_kernel(int which, const Visitor& visit) {
+  if constexpr (Which < tiles<C>.size()) {
+    if (which > static_cast<int>(Which)) return with_direct_kernel<C, Which + 1>(which, visit);
+    visit(std::type_identity<direct_device_kernel<C, tiles<C>[Which]>> {});
   }
 }
 
 /// What the device has for the teams of a kernel.
-template <class Kernel, class Exec>
+template <class Exec>
 team_resources resources_of(const Exec& instance) {
   team_resources resources;
-  resources.threads_of_multiprocessor = Kernel::most_threads * Kernel::resident_teams;
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
     const auto value_of = [&](cudaDeviceAttr attribute) {
@@ -61,30 +64,35 @@ team_resources resources_of(const Exec& instance) {
   return resources;
 }
 
-template <class T, class Kernel, class Exec>
-direct_device_choice<compute_t<T>> choice_of(const Exec& instance, const convolution_problem<compute_t<T>>& problem) {
-  return {problem, sizeof(T), Kernel::tile, Kernel::most_threads, resources_of<Kernel>(instance)};
-}
-
 template <class Exec, class T>
 std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
+  using C = compute_t<T>;
   if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
   const auto erased = direct_device_problem(problem);
-  return with_direct_kernel(erased, [&]<class Kernel>(std::type_identity<Kernel>) -> std::string {
-    prepared.layout = choice_of<T, Kernel>(instance, erased).best();
-    if (prepared.layout.threads > 0) return {};
-    return "some rows of an image and the filters do not fit into a multiprocessor's memory";
-  });
+  team_resources resources = resources_of(instance);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t which = 0; which < tiles<C>.size(); ++which) {
+    if (!suits(tiles<C>[which], erased)) continue;
+    resources.threads_of_multiprocessor = tiles<C>[which].resident_teams() * resources.threads_of_team;
+    const direct_device_choice<C> choice(erased, sizeof(T), tiles<C>[which], resources);
+    if (const auto found = choice.best(); found.time < least) {
+      least = found.time;
+      prepared.layout = found.layout;
+      prepared.layout.tile = static_cast<int>(which);
+    }
+  }
+  if (least < std::numeric_limits<double>::infinity()) return {};
+  return "some rows of an image and the filters do not fit into a multiprocessor's memory";
 }
 
 template <class Exec, class T>
 void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
   static const std::string label = "prumo::convolve::direct";
+  using C = compute_t<T>;
   const auto erased = direct_device_problem(problem);
-  with_direct_kernel(erased, [&]<class Kernel>(std::type_identity<Kernel>) {
-    const std::int64_t teams = choice_of<T, Kernel>(ctx.instance(), erased).teams(prepared.layout);
-    prumo::detail::launch_teams(ctx.instance(), label, Kernel(erased, dtype_of<T>(), prepared.layout, teams));
+  with_direct_kernel<C>(prepared.layout.tile, [&]<class Kernel>(std::type_identity<Kernel>) {
+    prumo::detail::launch_teams(ctx.instance(), label, Kernel(erased, dtype_of<T>(), prepared.layout));
   });
 }
 

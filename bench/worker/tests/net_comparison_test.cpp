@@ -82,7 +82,12 @@ TEST(net_numbers, are_those_of_the_type) {
     EXPECT_EQ(pixels.back(), 1);
     EXPECT_NEAR(pixels[51], 0.2, 1e-3);
   }
-  EXPECT_EQ(pixel_numbers(dtype::f64)[51], 51.0 / 255);
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const double exact = static_cast<double>(byte) / 255;
+    EXPECT_EQ(pixel_numbers(dtype::f32)[byte], static_cast<double>(static_cast<float>(byte) / 255.0F)) << byte;
+    EXPECT_EQ(pixel_numbers(dtype::f16)[byte], static_cast<double>(f16(static_cast<float>(byte) / 255.0F))) << byte;
+    EXPECT_NEAR(pixel_numbers(dtype::f64)[byte], exact, 0x1p-52 * exact) << byte;
+  }
 }
 
 TEST(net_placement, no_number_overflows) {

@@ -73,7 +73,7 @@ class tensor_kernel {
     int buffer = 0;
     if (item < items_) copy_images(memory, item, buffer, thread);
     while (item < items_) {
-      wait_for_copies(0);
+      wait_for_copies();
       member.team_barrier();
       copy_again(memory, buffer, thread);
       member.team_barrier();
@@ -193,10 +193,9 @@ class tensor_kernel {
       for (int image = 0; image < place.images; ++image) {
         const T* const from = problem_.x.data + (place.first_image + image) * problem_.x.image_stride;
         for (int at = thread; at < packs; at += most_threads) {
-          copy_pack_to_scratch<T>(from + at * pack, to + image * layout_.image_elements + at * pack);
+          copy_pack_to_scratch<T, pack>(from + at * pack, to + image * layout_.image_elements + at * pack);
         }
       }
-      commit_copies();
       return;
     }
     const int channels = static_cast<int>(problem_.in_channels);
