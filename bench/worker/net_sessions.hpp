@@ -28,7 +28,7 @@ class net_sessions final : public protocol::workload_handler {
 
   protocol::open_answer open(const protocol::open_request& request) override {
     const dtype type = check_choice(request);
-    net_files files = read_net_files(request);
+    inference::net_files files = inference::read_net_files(request);
     const auto begun = std::chrono::steady_clock::now();
     nets::forward_plan plan(files.net.description, type);
     const net_placement place =
