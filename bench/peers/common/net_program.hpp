@@ -15,8 +15,8 @@ class net_program {
  public:
   virtual ~net_program() = default;
 
-  /// Runs a step on `images`, at most the batch that the program was made for. Step 0 takes x [images x pixels], and each
-  /// other step what the step before left. The last one writes y [images x classes].
+  /// Runs a step on `images`, at most the batch that the program was made for. Step 0 takes x [images x pixels], and
+  /// each other step what the step before left. The last one writes y [images x classes].
   virtual void run_step(std::size_t step, const void* x, void* y, std::int64_t images) = 0;
 };
 

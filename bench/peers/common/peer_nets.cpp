@@ -246,7 +246,7 @@ class peer_nets::session {
   std::int64_t batch_, batches_;
   std::unique_ptr<net_program> program_;
   number_array x_, y_;
-  std::vector<double> weights_;  ///< of all layers, without gaps
+  std::vector<double> weights_;                                         ///< of all layers, without gaps
   std::map<std::optional<std::size_t>, std::unique_ptr<timed>> timed_;  ///< of each step; nullopt: the net
 };
 
