@@ -4,7 +4,7 @@
 /// \file
 /// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
 
-#include "device/direct_device_layout.hpp"
+#include "direct_device_layout.hpp"
 #include "pooling_problem.hpp"
 #include "tensor_layout.hpp"
 #include <prumo/backend/candidate.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "device/direct_device_kernel.hpp"
+#include "direct_device_kernel.hpp"
 #include <prumo/spaces.hpp>
 
 #include <array>

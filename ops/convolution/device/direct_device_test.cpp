@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device's direct convolution with teams of threads of the host: shapes, strides, and every way to cut them.
 
-#include "device/direct_device_kernel.hpp"
+#include "direct_device_kernel.hpp"
 #include "emulated_team.hpp"
 
 #include <gtest/gtest.h>
