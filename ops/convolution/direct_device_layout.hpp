@@ -41,6 +41,7 @@ struct direct_device_layout {
   int chunk_channels = 0;  ///< the input channels of a chunk
   int chunks = 1;
   bool is_stream = false;      ///< see above
+  int step_tiles = 0;          ///< those of a stream that a team computes between two barriers
   int buffers = 1;             ///< for chunks: with two, one is filled while the other is used
   int pitch = 0;               ///< elements from a row of a plane to the next
   int plane_rows = 0;          ///< rows of x that a band needs

@@ -58,11 +58,13 @@ class direct_device_choice : direct_device_estimate<C> {
           }
         }
         if (bands == 1) {
-          for (int threads = 32; threads <= resources_.threads_of_team; threads += 32) {
-            const direct_device_layout layout = stream(threads, parts);
-            if (layout.threads == 0) continue;
-            const double time = estimate(layout);
-            if (time < best.time) best = {layout, time};
+          for (int threads = 64; threads <= resources_.threads_of_team; threads += 32) {
+            for (int rounds = 1; rounds <= 8; rounds *= 2) {
+              const direct_device_layout layout = stream(threads, rounds, parts);
+              if (layout.threads == 0) break;
+              const double time = estimate(layout);
+              if (time < best.time) best = {layout, time};
+            }
           }
         }
         if (parts >= all_tiles_) break;
@@ -85,16 +87,17 @@ class direct_device_choice : direct_device_estimate<C> {
     return none();
   }
 
-  /// A stream with so many threads; none if it does not fit.
-  direct_device_layout stream(int threads, std::int64_t parts) const {
+  /// A stream whose threads compute `rounds` tiles between two barriers; none if it does not fit.
+  direct_device_layout stream(int threads, int rounds, std::int64_t parts) const {
     const direct_device_layout one = in_chunks(1, problem_.y_rows, parts, 1, 1);
     if (one.threads == 0 || one.keeps_results) return none();
-    const int tiles = one.tiles_of_image();
+    const int tiles = one.tiles_of_image(), step = threads * rounds;
     for (const int steps : {2, 1}) {  // that find their images in the scratch memory
-      direct_device_layout layout = in_chunks((tiles + steps * threads - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
-      if (layout.threads == 0 || tiles + threads >= index_divisor::most) break;
+      direct_device_layout layout = in_chunks((tiles + steps * step - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
+      if (layout.threads == 0 || tiles + step >= index_divisor::most) break;
       layout.is_stream = true;
       layout.threads = threads;
+      layout.step_tiles = step;
       if (!fits(layout)) continue;
       layout.teams = teams(layout);
       return layout;

@@ -52,29 +52,36 @@ class direct_device_estimate {
                                     std::ceil(layout.teams / static_cast<double>(resources_.multiprocessors)));
     const auto images = static_cast<double>(problem_.images);
     const double image_bytes = layout.image_elements * layout.chunks * sizeof(float);
-    double steps = 0, copies = 0, images_of_team = 0;  // of a team
+    double rounds = 0, barriers = 0, copies = 0, images_of_team = 0;  // of a team
     if (layout.is_stream) {
       const double tiles = layout.tiles_of_image();
-      steps = std::ceil(images * tiles / (teams_of_part * layout.threads));
-      images_of_team = std::ceil(steps * layout.threads / tiles);
-      copies = layout.images * tiles >= tiles + 2.0 * layout.threads - 2 ? 1 : steps;
+      const double of_team = std::ceil(images * tiles / teams_of_part);
+      rounds = std::ceil(of_team / layout.threads);
+      barriers = std::ceil(of_team / layout.step_tiles);
+      images_of_team = std::ceil(of_team / tiles);
+      copies = layout.images * tiles >= tiles + 2.0 * layout.step_tiles - 2 ? 1 : barriers;
     } else {
       const double items = std::ceil(static_cast<double>(layout.item_count(problem_.images)) / teams_of_part);
-      steps = items * std::ceil(layout.tiles_of_image() * layout.images / static_cast<double>(layout.threads));
+      rounds = items * std::ceil(layout.tiles_of_image() * layout.images / static_cast<double>(layout.threads));
       images_of_team = items * layout.images;
-      copies = layout.buffers == 2 ? 1 : items * layout.chunks;
+      barriers = items * layout.chunks;
+      copies = layout.buffers == 2 ? 1 : barriers;
     }
     // The more warps a scheduler has, the more of the waiting for loads is hidden.
     const double busy = std::min(1.0, 0.55 + 0.2 * at_once * warps_of_scheduler);
-    const double compute = steps * at_once * warps_of_scheduler * cycles_of_tile(layout) / busy;
+    const double compute = rounds * at_once * warps_of_scheduler * cycles_of_tile(layout) / busy;
     constexpr double bytes_of_cycle = 28;  // of a multiprocessor's share of the memory
     const double memory = at_once * images_of_team * (image_bytes + bytes_of_results(layout)) / bytes_of_cycle;
-    constexpr double wait = 1500, barriers = 800;
+    constexpr double wait = 1500, of_barrier = 5000;
     const double step_images = layout.is_stream ? std::max(1.0, layout.images / 2.0) : layout.images;
     const double not_hidden = copies * (wait + step_images * image_bytes / bytes_of_cycle) / at_once;
-    const double weights = 0.3 * static_cast<double>(layout.weights_elements) * layout.chunks * at_once;
-    return std::max(compute, memory) + 0.3 * std::min(compute, memory) + not_hidden + steps * barriers / at_once +
-           weights;
+    // Before anything is computed, each thread copies its share of the filters and of the first images.
+    constexpr double of_weight = 200, of_pack = 60;
+    const double start =
+        (of_weight * layout.weights_elements * layout.chunks + of_pack * step_images * image_bytes / 16) /
+        layout.threads;
+    return std::max(compute, memory) + 0.3 * std::min(compute, memory) + not_hidden + barriers * of_barrier / at_once +
+           start;
   }
 
  private:

@@ -120,7 +120,7 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   KOKKOS_FORCEINLINE_FUNCTION step after(const share_of_team& share, const step& now) const {
     step next = now;
     if (layout_.is_stream) {
-      const int first = now.first_tile + layout_.threads, images = by_tiles_of_image_.quotient(first);
+      const int first = now.first_tile + layout_.step_tiles, images = by_tiles_of_image_.quotient(first);
       next.item += images;
       next.first_tile = first - images * tiles_of_image_;
       next.buffer += images;
@@ -138,7 +138,7 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   /// The tiles of a step of a stream, counted from the first of its first image.
   KOKKOS_FORCEINLINE_FUNCTION int end_of_tiles(const share_of_team& share, const step& now) const {
     const std::int64_t left = share.end - now.item * tiles_of_image_;
-    const int end = now.first_tile + layout_.threads;
+    const int end = now.first_tile + layout_.step_tiles;
     return left < end ? static_cast<int>(left) : end;
   }
 

@@ -231,7 +231,7 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
       layout.teams = layout.parts * static_cast<int>(random(1, 3));
       check(layout);
     }
-    auto stream = choice.stream(32 * static_cast<int>(random(1, 3)), random(1, 3));
+    auto stream = choice.stream(32 * static_cast<int>(random(1, 3)), static_cast<int>(random(1, 3)), random(1, 3));
     if (stream.threads == 0) continue;
     stream.teams = stream.parts * static_cast<int>(random(1, 5));
     check(stream);
