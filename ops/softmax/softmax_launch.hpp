@@ -25,8 +25,8 @@ bool softmax_has_whole_packs(const softmax_problem<T>& problem) {
 }
 
 /// Rows of neighbouring elements. Rows of whole packs have kernels of their own, because a check for other elements
-/// takes an H200 2 to 8 % of their time. All kernels know the number of a row's threads when they are compiled: the
-/// others that were tried take 4 to 11 % longer.
+/// takes an H200 2 to 8 % of their time. Kernels for more than a pack a thread are compiled for the number of a row's
+/// threads. If they learn it when they run, they take 4 to 11 % longer.
 template <softmax_rows Rows, class Formula, class Exec, class T>
 void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
   static const std::string label = softmax_label<Formula>("rows");

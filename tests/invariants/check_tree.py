@@ -32,7 +32,8 @@ LAYERS = ("core", "backends", "ops", "nets/description", "nets")
 DATA_LAYER = "nets/description"
 # Beside backends and ops: what workers know of a machine, which operations do without.
 BESIDE = ("machine",)
-PROGRAMS = ("bench/files", "bench/data", "bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
+PROGRAMS = ("bench/files", "bench/data", "bench/protocol", "bench/serving", "bench/inference", "bench/worker",
+            "bench/prumo")
 # The same within the front-end.
 FRONT_END = ("terminal", "statistics", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
              "comparison", "crossover", "inference", "command_line/options", "command_line/verbs", "command_line")
@@ -80,15 +81,18 @@ def forbidden_layers(name):
     if first in BESIDE:
         return LAYERS[1:] + PROGRAMS
     if name.startswith("bench/prumo/"):
-        return without_kokkos + ("bench/serving", "bench/worker")
+        return without_kokkos + ("bench/serving", "bench/inference", "bench/worker")
     if name.startswith("bench/data/"):
-        return without_kokkos + ("bench/serving", "bench/worker", "bench/prumo")
+        return without_kokkos + ("bench/serving", "bench/inference", "bench/worker", "bench/prumo")
     if name.startswith("bench/files/"):
-        return LAYERS + BESIDE + ("bench/data", "bench/protocol", "bench/serving", "bench/worker", "bench/prumo")
+        return LAYERS + BESIDE + ("bench/data", "bench/protocol", "bench/serving", "bench/inference", "bench/worker",
+                                  "bench/prumo")
     if name.startswith("bench/protocol/"):
-        return LAYERS + BESIDE + ("bench/serving", "bench/worker", "bench/prumo")
+        return LAYERS + BESIDE + ("bench/serving", "bench/inference", "bench/worker", "bench/prumo")
     if name.startswith("bench/serving/"):
-        return LAYERS + BESIDE + ("bench/worker", "bench/prumo")
+        return LAYERS + BESIDE + ("bench/inference", "bench/worker", "bench/prumo")
+    if name.startswith("bench/inference/"):
+        return ("core", "backends", "ops", "machine", "bench/serving", "bench/worker", "bench/prumo")
     if name.startswith("bench/worker/"):
         return ("bench/prumo",)
     if first == "examples":

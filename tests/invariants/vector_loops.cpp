@@ -25,4 +25,6 @@ template class prumo::detail::contiguous_host_kernel<prumo::tanh_formula<float>,
 template class prumo::detail::contiguous_host_kernel<prumo::gelu_formula<float>, float, float>;
 template class prumo::detail::contiguous_host_kernel<prumo::gelu_formula<double>, double, double>;
 template class prumo::detail::contiguous_host_kernel<prumo::gelu_formula<float>, prumo::bf16, prumo::bf16>;
+template class prumo::detail::contiguous_host_kernel<prumo::log_formula<float>, prumo::f16, prumo::f16>;
+template class prumo::detail::contiguous_host_kernel<prumo::relu_formula<float>, prumo::f16, prumo::f16>;
 template class prumo::detail::contiguous_host_kernel<user::gate, float, float, float>;

@@ -5,8 +5,8 @@
 /// What the reductions of a device have in common: how work is shared out among segments, teams and groups of threads.
 
 #include "reduction_device_policy.hpp"
-#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/teams/published_values.hpp>
 
 #include <climits>
 

@@ -113,10 +113,35 @@ TEST_F(infer_test, without_files_runs_a_net_on_digits_and_says_what_it_took) {
 }
 
 TEST_F(infer_test, says_where_weights_are_random) {
+  const program_result result =
+      infer({"--net", own_net(), "--data", own_data(false), "--level", "net", "--batch", "2"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("weights: random ones (seed 1)"), HasSubstr("the accuracy is that of")));
+}
+
+TEST_F(infer_test, shows_what_others_published_of_a_net) {
   const program_result result = infer({"--net", "ece408-2019", "--level", "net", "--batch", "10"});
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("weights: random ones (seed 1)"), HasSubstr("the accuracy is that of"),
+  EXPECT_THAT(result.out, AllOf(HasSubstr("weights: those that come with prumo, trained on digits"),
                                 HasSubstr("Published: ece408-2019")));
+}
+
+TEST_F(infer_test, runs_a_net_in_every_way_that_is_named) {
+  const std::vector<std::string> words{"--impl", "all", "--level", "net,program", "--batch", "10", "-o", in("r.json")};
+  const program_result result = infer(words);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("accuracy, fake:0 fused f32"), HasSubstr("accuracy, fake:0 layers f32")));
+  std::multiset<std::string> found;
+  const json document = load_results(in("r.json"));
+  for (const json& it : document.at("results")) {
+    found.insert(it.at("kind").get<std::string>() + " " + it.at("implementation").get<std::string>());
+  }
+  EXPECT_EQ(found,
+            (std::multiset<std::string>{"inference fused", "inference layers", "program fused", "program layers"}));
+  EXPECT_THAT(infer(joined(words, {"--resume"})).out, HasSubstr("kept from the earlier run"));
+  EXPECT_EQ(load_results(in("r.json")).at("results").size(), 4U);
+  EXPECT_THAT(infer({"--impl", "fused", "--list"}).out, HasSubstr("fake:0 fused f32, 100 images a call"));
+  expect_refusal(infer({"--impl", "fusd"}), 2, "--impl: unknown implementation 'fusd'; did you mean 'fused'?");
 }
 
 TEST_F(infer_test, takes_a_net_of_ones_own_and_files_plain_or_gzip) {

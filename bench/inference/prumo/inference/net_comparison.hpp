@@ -4,17 +4,17 @@
 #include <prumo/data/net_file.hpp>
 #include <prumo/nets/reference.hpp>
 #include <prumo/protocol/messages.hpp>
-#include <prumo/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
-namespace prumo::worker {
+namespace prumo::inference {
 
-/// What is rounded where prumo computes with arrays of this type.
-[[nodiscard]] nets::arithmetic arithmetic_of(dtype type);
+/// What is rounded where arrays are of this type: sums in f32, or in f64 for f64.
+[[nodiscard]] nets::arithmetic arithmetic_of(std::string_view dtype);
 
 /// The class with the largest result; of equal ones, the first. NaN is smaller than any number.
 [[nodiscard]] std::size_t prediction(std::span<const double> results);
@@ -32,4 +32,4 @@ struct computed_image {
                                                             std::span<const computed_image> images,
                                                             const nets::arithmetic& how);
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference

@@ -6,7 +6,7 @@
 #include <prumo/data/safetensors.hpp>
 #include <prumo/protocol/messages.hpp>
 
-namespace prumo::worker {
+namespace prumo::inference {
 
 /// A net with its images, labels and weights.
 struct net_files {
@@ -20,4 +20,4 @@ struct net_files {
 /// \throws bench::file_error that names the file, the place and the remedy
 [[nodiscard]] net_files read_net_files(const protocol::open_request& request);
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference

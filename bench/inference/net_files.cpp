@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "net_files.hpp"
-
 #include <prumo/data/fit.hpp>
+#include <prumo/inference/net_files.hpp>
 
 #include <chrono>
 
-namespace prumo::worker {
+namespace prumo::inference {
 
 net_files read_net_files(const protocol::open_request& request) {
   const auto begun = std::chrono::steady_clock::now();
@@ -19,4 +18,4 @@ net_files read_net_files(const protocol::open_request& request) {
   return files;
 }
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference

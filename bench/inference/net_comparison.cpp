@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "net_comparison.hpp"
+#include <prumo/inference/net_comparison.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
-namespace prumo::worker {
+namespace prumo::inference {
 namespace {
 
 using exact_results = std::vector<nets::bounded_value>;
@@ -37,13 +37,11 @@ std::string describe(std::int64_t image, std::size_t which, double result, const
 
 }  // namespace
 
-nets::arithmetic arithmetic_of(dtype type) {
-  switch (type) {
-    case dtype::f64: return {0x1p-53L, 0, 0x1p-1075L};
-    case dtype::f16: return {0x1p-24L, 0x1p-11L, 0x1p-25L};
-    case dtype::bf16: return {0x1p-24L, 0x1p-8L, 0x1p-134L};
-    default: return {};
-  }
+nets::arithmetic arithmetic_of(std::string_view dtype) {
+  if (dtype == "f64") return {0x1p-53L, 0, 0x1p-1075L};
+  if (dtype == "f16") return {0x1p-24L, 0x1p-11L, 0x1p-25L};
+  if (dtype == "bf16") return {0x1p-24L, 0x1p-8L, 0x1p-134L};
+  return {};
 }
 
 std::size_t prediction(std::span<const double> results) {
@@ -83,4 +81,4 @@ protocol::check_answer compare_with_reference(const data::net& net, std::span<co
   return answer;
 }
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference

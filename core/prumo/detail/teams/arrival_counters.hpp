@@ -5,7 +5,7 @@
 /// Counters by which the last team of a device's kernel finishes what all teams have begun, so that one launch is
 /// enough. They are used if a team has more values than published_values.hpp has words for.
 
-#include <prumo/detail/zeroed_words.hpp>
+#include <prumo/detail/teams/zeroed_words.hpp>
 
 namespace prumo::detail {
 
