@@ -13,7 +13,7 @@ set(_prumo_libraries
 )
 if(TARGET prumo_worker)
   list(APPEND PRUMO_COMPONENTS protocol serving worker)
-  list(APPEND _prumo_libraries prumo_files prumo_protocol prumo_data prumo_net_reference prumo_serving prumo_worker)
+  list(APPEND _prumo_libraries prumo_files prumo_protocol prumo_data prumo_net_reference prumo_inference prumo_serving prumo_worker)
 endif()
 if(TARGET prumo_cblas)
   # prumo::backends is a static library, so whoever links it links this, too.

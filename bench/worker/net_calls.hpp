@@ -8,26 +8,19 @@
 #include "net_placement.hpp"
 #include <prumo/context.hpp>
 #include <prumo/context_ref.hpp>
+#include <prumo/images.hpp>
 #include <prumo/nets/forward_plan.hpp>
+#include <prumo/nets/transferred_forward.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace prumo::worker {
-
-/// x = byte / 255, pixel by pixel.
-template <class T>
-struct pixel_kernel {
-  using compute = typename scalar_traits<T>::compute_type;
-
-  const std::uint8_t* bytes;
-  T* x;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { x[i] = T(static_cast<compute>(bytes[i]) / compute(255)); }
-};
 
 /// What a net reads and writes on the device, for some batches of images.
 template <class Exec>
@@ -47,6 +40,8 @@ class net_arrays {
   context<Exec>& owner() const { return owner_; }
   std::int64_t slots() const { return place_.slots; }
   std::size_t result_bytes() const { return y_.size(); }
+  std::int64_t batch() const { return place_.batch; }
+  const nets::forward_plan& plan() const { return plan_; }
   std::size_t pixel_bytes() const { return pixels_.size(); }
 
   void set_weights(const std::byte* from) { copy(weights_.data(), from, weights_.size()); }
@@ -54,19 +49,15 @@ class net_arrays {
   /// Enqueues that a slot gets a batch of images: copies their bytes from the host, and makes numbers of them.
   void set_images(std::int64_t slot, const std::byte* from) {
     copy_images(from);
-    convert_images(slot);
+    const nets::image_shape& input = plan_.net().input;
+    const array_ref pixels{pixels_.data(),
+                           dtype::u8,
+                           {place_.batch, input.channels, input.height, input.width},
+                           {},
+                           detail::memory_kind_of<typename Exec::memory_space>()};
+    convert_images(owner_.instance(), pixels, x(slot));
   }
   void copy_images(const std::byte* from) { copy(pixels_.data(), from, pixels_.size()); }
-  void convert_images(std::int64_t slot) {
-    detail::with_scalar(plan_.type(), [&]<class T> {
-      const pixel_kernel<T> kernel{reinterpret_cast<const std::uint8_t*>(pixels_.data()),
-                                   reinterpret_cast<T*>(x_.data()) + slot * place_.batch_pixels};
-      Kokkos::parallel_for(
-          "prumo::worker::pixels",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(owner_.instance(), 0, place_.batch_pixels),
-          kernel);
-    });
-  }
 
   /// Enqueues that the host gets the results.
   void get_results(std::byte* to) const { copy(to, y_.data(), y_.size()); }
@@ -80,6 +71,7 @@ class net_arrays {
 
   void run(std::int64_t slot) { plan_.run(owner_, x(slot), weights(), arena(), y()); }
   void run_step(std::size_t step, std::int64_t slot) { plan_.run_step(owner_, step, x(slot), weights(), arena(), y()); }
+  array_ref weights() const { return numbers(weights_, {plan_.weights_elements()}); }
 
  private:
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
@@ -104,7 +96,6 @@ class net_arrays {
     const nets::image_shape& input = plan_.net().input;
     return numbers(x_, {place_.batch, input.channels, input.height, input.width}, slot * place_.batch_pixels);
   }
-  array_ref weights() const { return numbers(weights_, {plan_.weights_elements()}); }
   array_ref arena() const { return numbers(arena_, {plan_.arena_elements(place_.batch)}); }
   array_ref y() const { return numbers(y_, {place_.batch, plan_.facts().classes}); }
 
@@ -128,30 +119,54 @@ class resident_net_calls final : public device_calls<Exec> {
   net_arrays<Exec>& arrays_;
 };
 
-/// The whole net, from the bytes of images in the host's memory to results there.
+/// The whole net, from the bytes of images in the host's memory to results there. Copies run beside the work, so what
+/// they take by themselves is measured behind the calls.
 template <class Exec>
 class transferred_net_calls final : public copying_calls<Exec> {
  public:
   /// \param images the bytes of all slots; `results` get those of a batch
   transferred_net_calls(net_arrays<Exec>& arrays, const std::byte* images, std::byte* results)
-      : copying_calls<Exec>(arrays.owner().instance()), arrays_(arrays), images_(images), results_(results) {
+      : copying_calls<Exec>(arrays.owner().instance()),
+        arrays_(arrays),
+        net_(arrays.owner(), arrays.plan(), arrays.batch()),
+        images_(images),
+        results_(results),
+        alone_(backend::make_device_clock(arrays.owner().instance(), 3)) {
     this->h2d_bytes_ = arrays.pixel_bytes();
     this->d2h_bytes_ = arrays.result_bytes();
   }
 
   void enqueue(std::size_t copy) override {
-    arrays_.convert_images(static_cast<std::int64_t>(copy));
-    arrays_.run(static_cast<std::int64_t>(copy));
+    const auto* const pixels = reinterpret_cast<const std::uint8_t*>(images_ + copy * arrays_.pixel_bytes());
+    net_.run(arrays_.weights(), pixels, arrays_.batch(), results_);
   }
+
+  protocol::timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
+    protocol::timed_interval result = device_calls<Exec>::run(std::min(calls, this->most_calls()), first, copies);
+    const auto count = static_cast<double>(result.calls);
+    alone_->mark(0);
+    copy_inputs(first);
+    alone_->mark(1);
+    copy_outputs(first);
+    alone_->mark(2);
+    result.h2d = count * alone_->seconds_between(0, 1);
+    result.d2h = count * alone_->seconds_between(1, 2);
+    return result;
+  }
+
+  /// Enqueues that what calls leave on the device becomes NaN.
+  void forget() { net_.forget(); }
 
  protected:
   void copy_inputs(std::size_t copy) override { arrays_.copy_images(images_ + copy * arrays_.pixel_bytes()); }
-  void copy_outputs(std::size_t) override { arrays_.get_results(results_); }
+  void copy_outputs(std::size_t) override { net_.copy_results(arrays_.batch(), results_); }
 
  private:
   net_arrays<Exec>& arrays_;
+  nets::transferred_forward<Exec> net_;
   const std::byte* images_;
   std::byte* results_;
+  std::unique_ptr<backend::device_clock> alone_;
 };
 
 /// One step, on what the step before has left.

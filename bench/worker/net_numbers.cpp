@@ -2,6 +2,7 @@
 #include "net_numbers.hpp"
 
 #include <prumo/context_ref.hpp>
+#include <prumo/images.hpp>
 
 #include <cstring>
 
@@ -33,7 +34,9 @@ std::vector<double> pixel_numbers(dtype type) {
   detail::with_scalar(type, [&]<class T> {
     using compute = typename scalar_traits<T>::compute_type;
     for (std::size_t byte = 0; byte < numbers.size(); ++byte) {
-      numbers[byte] = static_cast<double>(T(static_cast<compute>(byte) / compute(255)));
+      // A product of 8 bits is not so near to a tie of a 16-bit type that f32 would round it onto one.
+      const auto number = static_cast<compute>(static_cast<double>(byte) * image_options{}.scale);
+      numbers[byte] = static_cast<double>(T(number));
     }
   });
   return numbers;

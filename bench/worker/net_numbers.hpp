@@ -19,7 +19,8 @@ void write_numbers(dtype type, std::span<const float> numbers, std::byte* to);
 /// `count` numbers of this type.
 [[nodiscard]] std::vector<double> read_numbers(dtype type, const std::byte* from, std::size_t count);
 
-/// The number of each pixel: byte / 255, divided in the type, or in f32 for 16-bit types, and rounded to it.
+/// The number of each pixel as convert_images() makes it: byte / 255 rounded to the type. In f64 it may be the
+/// neighbour of that number.
 [[nodiscard]] std::vector<double> pixel_numbers(dtype type);
 
 }  // namespace prumo::worker

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "net_placement.hpp"
 
+#include <prumo/nets/image_chunks.hpp>
 #include <prumo/serving/sampling.hpp>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ protocol::cost_model model_of_layers(const nets::forward_plan& plan, std::size_t
 }  // namespace
 
 net_placement place_net(const nets::forward_plan& plan, std::int64_t batch, std::int64_t images,
-                        std::size_t cache_bytes) {
+                        std::size_t cache_bytes, bool transferred) {
   const auto width = static_cast<std::int64_t>(dtype_size(plan.type()));
   net_placement place;
   place.batch = batch;
@@ -59,6 +60,13 @@ net_placement place_net(const nets::forward_plan& plan, std::int64_t batch, std:
   std::int64_t numbers = sum(plan.weights_elements(), sum(arena, place.batch_results));
   numbers = sum(numbers, product(place.slots, place.batch_pixels));
   place.device_bytes = sum(product(numbers, width), place.batch_pixels);
+  if (transferred) {
+    const std::int64_t chunk = nets::image_chunks(batch, plan.net().input.size()).largest();
+    const std::int64_t of_chunk = product(chunk, plan.net().input.size());
+    const std::int64_t between = sum(of_chunk, product(chunk, plan.arena_elements(1)));
+    const std::int64_t converted = product(sum(between, place.batch_results), width);
+    place.device_bytes = sum(place.device_bytes, sum(product(2, of_chunk), converted));
+  }
   // The bytes of the slots, the results, and the numbers of the weights.
   place.host_bytes = sum(product(place.slots, place.batch_pixels), product(place.batch_results, width));
   return place;

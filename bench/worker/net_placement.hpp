@@ -23,8 +23,9 @@ struct net_placement {
 
 /// \param images in the file; there are no more slots than it takes to hold them all
 /// \param cache_bytes of the last level; the slots together are at least twice as large, if there are enough images
+/// \param transferred whether calls begin with bytes in the host's memory, which come in chunks
 [[nodiscard]] net_placement place_net(const nets::forward_plan& plan, std::int64_t batch, std::int64_t images,
-                                      std::size_t cache_bytes);
+                                      std::size_t cache_bytes, bool transferred = false);
 
 /// The steps of a plan with their costs for a batch.
 [[nodiscard]] std::vector<protocol::step_description> describe_steps(const nets::forward_plan& plan,

@@ -3,9 +3,9 @@
 
 #include "measured_sample.hpp"
 #include "net_calls.hpp"
-#include "net_comparison.hpp"
-#include "net_files.hpp"
 #include "net_numbers.hpp"
+#include <prumo/inference/net_comparison.hpp>
+#include <prumo/inference/net_files.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -23,8 +23,8 @@ namespace prumo::worker {
 template <class Exec>
 class net_session {
  public:
-  net_session(const Exec& instance, const protocol::open_request& request, net_files files, nets::forward_plan plan,
-              const net_placement& place)
+  net_session(const Exec& instance, const protocol::open_request& request, inference::net_files files,
+              nets::forward_plan plan, const net_placement& place)
       : files_(std::move(files)),
         plan_(std::move(plan)),
         place_(place),
@@ -46,7 +46,7 @@ class net_session {
     }
   }
 
-  const net_files& files() const { return files_; }
+  const inference::net_files& files() const { return files_; }
   const nets::forward_plan& plan() const { return plan_; }
   bool has_device_clock() const { return net_->calls->has_device_clock(); }
   bool is_single() const { return net_->calls->is_single(); }
@@ -61,7 +61,7 @@ class net_session {
   protocol::check_answer check(const protocol::check_request& request) {
     // A reference of this many operations takes a few tenths of a second.
     constexpr double usual_budget = 3e7;
-    std::vector<computed_image> images;
+    std::vector<inference::computed_image> images;
     if (request.images) {
       images = results_of(*request.images, request.layer);
     } else {
@@ -78,8 +78,8 @@ class net_session {
         images.push_back(image_of((slot * place_.batch + place) % image_count(), place));
       }
     }
-    protocol::check_answer answer =
-        compare_with_reference(files_.net, packed_weights_, images, arithmetic_of(plan_.type()));
+    protocol::check_answer answer = inference::compare_with_reference(
+        files_.net, packed_weights_, images, inference::arithmetic_of(dtype_name(plan_.type())));
     const bool all = std::cmp_greater_equal(images.size(), std::min(place_.batch, image_count()));
     answer.method = all ? "all" : "sampled";
     answer.dispatch = net_->calls->settled_dispatch();
@@ -98,7 +98,7 @@ class net_session {
       owner_.fence();
       const std::int64_t count = std::min(place_.batch, image_count() - first);
       for (std::int64_t i = 0; i < count; ++i) {
-        answer.predictions.push_back(static_cast<std::int64_t>(prediction(results_at(i))));
+        answer.predictions.push_back(static_cast<std::int64_t>(inference::prediction(results_at(i))));
       }
     }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -173,6 +173,7 @@ class net_session {
 
   void forget_results() {
     arrays_.forget_results();
+    if (copies_ != nullptr) copies_->forget();
     owner_.fence();
     std::memset(results_.data(), 0xFF, arrays_.result_bytes());
   }
@@ -207,7 +208,7 @@ class net_session {
   }
 
   /// The results of chosen images, a batch after the other.
-  std::vector<computed_image> results_of(std::span<const std::int64_t> numbers, bool by_steps) {
+  std::vector<inference::computed_image> results_of(std::span<const std::int64_t> numbers, bool by_steps) {
     const auto& all = files_.set.images;
     for (const std::int64_t number : numbers) {
       if (number < all.count) continue;
@@ -216,7 +217,7 @@ class net_session {
                                                                      std::to_string(all.count) + " from 0 up");
     }
     net_->sampled.calibrate();
-    std::vector<computed_image> made;
+    std::vector<inference::computed_image> made;
     for (std::size_t first = 0; first < numbers.size(); first += static_cast<std::size_t>(place_.batch)) {
       const auto part =
           numbers.subspan(first, std::min(numbers.size() - first, static_cast<std::size_t>(place_.batch)));
@@ -245,13 +246,13 @@ class net_session {
   }
 
   /// An image of the file whose results lie at a place of the batch.
-  computed_image image_of(std::int64_t number, std::int64_t place) {
-    computed_image it{number, {}, results_at(place)};
+  inference::computed_image image_of(std::int64_t number, std::int64_t place) {
+    inference::computed_image it{number, {}, results_at(place)};
     for (const std::uint8_t byte : files_.set.images.image(number)) it.pixels.push_back(numbers_of_bytes_[byte]);
     return it;
   }
 
-  net_files files_;
+  inference::net_files files_;
   nets::forward_plan plan_;
   net_placement place_;
   context<Exec> owner_;
@@ -259,7 +260,7 @@ class net_session {
   copy_buffer images_, results_;
   std::vector<double> packed_weights_;  ///< as they are on the device, without gaps
   std::vector<double> numbers_of_bytes_ = pixel_numbers(plan_.type());
-  copying_calls<Exec>* copies_ = nullptr;  ///< the net's calls, where they contain copies
+  transferred_net_calls<Exec>* copies_ = nullptr;  ///< the net's calls, where they contain copies
   std::optional<timed> net_;
   std::map<std::size_t, std::unique_ptr<timed>> steps_;
 };

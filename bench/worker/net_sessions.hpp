@@ -28,10 +28,11 @@ class net_sessions final : public protocol::workload_handler {
 
   protocol::open_answer open(const protocol::open_request& request) override {
     const dtype type = check_choice(request);
-    net_files files = read_net_files(request);
+    inference::net_files files = inference::read_net_files(request);
     const auto begun = std::chrono::steady_clock::now();
     nets::forward_plan plan(files.net.description, type);
-    const net_placement place = place_net(plan, request.batch, files.set.images.count, cache_bytes_);
+    const net_placement place =
+        place_net(plan, request.batch, files.set.images.count, cache_bytes_, request.transferred);
     const std::string label =
         plan.net().name + " " + request.dtype + " with batches of " + std::to_string(request.batch) + " images";
     require_device_memory(instance_, label, place.device_bytes);

@@ -4,7 +4,7 @@
 #include "portable_gemv_device_columns.hpp"
 #include "portable_gemv_device_rows.hpp"
 #include "thin_gemm.hpp"
-#include <prumo/detail/device/ordered_teams.hpp>
+#include <prumo/detail/teams/ordered_teams.hpp>
 #include <prumo/spaces.hpp>
 
 #include <cstdint>

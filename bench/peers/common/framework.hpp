@@ -4,10 +4,12 @@
 /// \file
 /// What differs between peers in C++: the device, and how each operation is called.
 
+#include "net_program.hpp"
 #include "operations.hpp"
 #include <prumo/protocol/messages.hpp>
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +48,13 @@ class framework {
                                                   std::span<const call> calls) = 0;
   /// Waits for all calls.
   virtual void fence() {}
+
+  /// The ways in which it runs nets, the standard one first; empty if it runs none.
+  virtual std::vector<std::string> net_implementations() const { return {}; }
+  /// The types of nets: f32, f64 or both.
+  virtual std::vector<std::string> net_types() const { return {}; }
+  /// Throws request_error for a net that it cannot run.
+  virtual std::unique_ptr<net_program> open_net(const net_choice&, const std::string&) { return nullptr; }
 };
 
 }  // namespace prumo::peers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "peer_handler.hpp"
 
+#include <prumo/files/file_error.hpp>
 #include <prumo/serving/memory_limit.hpp>
 
 #include <algorithm>
@@ -35,6 +36,15 @@ std::string processor_name() {
   return {};
 }
 
+peer_handler::peer_handler(framework& computes) : computes_(computes), device_(computes.device()) {
+  if (!computes.net_implementations().empty()) nets_.emplace(computes, last_level_cache_bytes());
+}
+
+protocol::error_kind peer_handler::kind_of(const std::exception& cause) const {
+  if (dynamic_cast<const bench::file_error*>(&cause) != nullptr) return error_kind::usage;
+  return request_handler::kind_of(cause);
+}
+
 protocol::hello_answer peer_handler::hello() {
   protocol::hello_answer answer;
   answer.worker = computes_.worker();
@@ -62,6 +72,7 @@ protocol::hello_answer peer_handler::hello() {
     described.arrays = what.inputs + 1;
     answer.cases.push_back(std::move(described));
   }
+  if (nets_) answer.workloads = {nets_->description()};
   return answer;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "peer_case.hpp"
+#include "peer_nets.hpp"
 #include <prumo/serving/server.hpp>
 #include <prumo/serving/surroundings.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace prumo::peers {
@@ -16,7 +18,7 @@ namespace prumo::peers {
 class peer_handler final : public protocol::request_handler {
  public:
   /// The framework has to outlive it.
-  explicit peer_handler(framework& computes) : computes_(computes), device_(computes.device()) {}
+  explicit peer_handler(framework& computes);
 
   protocol::hello_answer hello() override;
   protocol::device_answer device(const protocol::device_request& request) override;
@@ -26,6 +28,8 @@ class peer_handler final : public protocol::request_handler {
   protocol::count_answer count(const protocol::count_request& request) override;
   protocol::sample_answer sample(const protocol::sample_request& request) override;
   void release(std::int64_t case_id) override;
+  protocol::workload_handler* workloads() override { return nets_ ? &*nets_ : nullptr; }
+  protocol::error_kind kind_of(const std::exception& cause) const override;
 
  private:
   /// An operation of the framework and a type.
@@ -43,6 +47,7 @@ class peer_handler final : public protocol::request_handler {
   protocol::device_summary device_;
   std::map<std::int64_t, std::unique_ptr<peer_case>> open_;
   std::int64_t last_id_ = 0;
+  std::optional<peer_nets> nets_;
 };
 
 /// The main() of a peer: deals with its arguments, then makes the framework and answers requests with it.

@@ -2,6 +2,7 @@
 #include "loops_framework.hpp"
 
 #include "kernels.hpp"
+#include "net_loops.hpp"
 #include "peer_handler.hpp"
 #include <prumo/serving/surroundings.hpp>
 
@@ -54,6 +55,10 @@ std::vector<std::function<void()>> loops_framework::bind(const operation& what, 
     for (const call& made : calls) functions.emplace_back([run, made] { run(made); });
   }
   return functions;
+}
+
+std::unique_ptr<net_program> loops_framework::open_net(const net_choice& choice, const std::string&) {
+  return make_net_loops(choice);
 }
 
 }  // namespace prumo::peers

@@ -15,6 +15,9 @@ class loops_framework final : public framework {
   std::string why_unsupported(const operation& what, dtype type) const override;
   std::vector<std::function<void()>> bind(const operation& what, const implementation& how, dtype type,
                                           std::span<const call> calls) override;
+  std::vector<std::string> net_implementations() const override { return {"plain"}; }
+  std::vector<std::string> net_types() const override { return {"f32", "f64"}; }
+  std::unique_ptr<net_program> open_net(const net_choice& choice, const std::string& how) override;
 };
 
 }  // namespace prumo::peers

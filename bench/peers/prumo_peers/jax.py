@@ -94,6 +94,15 @@ def _convolution(x, w, *rest):
     return pool(result, y, {**it, "stride": it["window"], "padding": 0})
 
 
+def _dense(x, w, *rest):
+    *bias, y, it = rest
+    accumulator = jnp.float64 if x.dtype == jnp.float64 else jnp.float32
+    result = jnp.matmul(x, w.T, precision=jax.lax.Precision.HIGHEST, preferred_element_type=accumulator)
+    if bias:
+        result = result + _wide(bias[0])
+    return _ACTIVATIONS[int(it["activation"])](result)
+
+
 def _random_uniform(key, y, it):
     return jax.random.uniform(key, y.shape, y.dtype, it["low"], it["high"])
 
@@ -191,6 +200,7 @@ class Jax(Framework):
         "gather_rows": lambda x, index, y, _: jnp.take(x, index, axis=0, mode="clip"),
         "gemm": _gemm,
         "convolution": _convolution,
+        "dense": _dense,
         "max_pool": _max_pool,
         "average_pool": _average_pool,
     }
@@ -220,6 +230,27 @@ class Jax(Framework):
         # JAX does not tell the size of caches: this is more than any device has.
         return Device(f"{backend}:{handle.local_hardware_id or 0}", backend, handle.device_kind, handle, transfers=True,
                       cache_bytes=256 << 20)
+
+    def net_sessions(self, devices):
+        from prumo_peers.nets.sessions import Sessions
+        return Sessions(self, devices)
+
+    @property
+    def net_implementations(self):
+        from prumo_peers.nets.jax_session import IMPLEMENTATIONS
+        return IMPLEMENTATIONS
+
+    @staticmethod
+    def net_modes(device):
+        return ("strict",)
+
+    def open_net(self, device, choice):
+        from prumo_peers.nets.jax_session import JaxSession
+        return JaxSession(self, device, choice)
+
+    def wait_for(self, array):
+        """The next fence waits for this array, and with it for all calls before."""
+        self._pending = [array]
 
     def versions(self):
         return {"jax": jax.__version__, "jaxlib": jax.lib.__version__}

@@ -99,6 +99,11 @@ def _convolution(x, w, *rest):
     return pool(result, y, {**it, "stride": it["window"], "padding": 0})
 
 
+def _dense(x, w, *rest):
+    *bias, y, it = rest
+    return _ACTIVATIONS[int(it["activation"])](torch.nn.functional.linear(x, w, *bias))
+
+
 class TorchResult(Result):
     """The numbers of an array that stays where it is: entries come to the host as they are asked for."""
 
@@ -242,7 +247,7 @@ class Torch(Framework):
     name = "torch"
     dtypes = rounding.DTYPES
     # On the host: the logarithm of the sum; a square root, of which a quotient is made; alpha x and beta.
-    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2, "convolution": 2}
+    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2, "convolution": 2, "dense": 2}
     calls = {
         "add": lambda x, y, z, _: torch.add(x, y, out=z),
         "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
@@ -281,11 +286,12 @@ class Torch(Framework):
         "gather_rows": lambda x, index, y, _: torch.index_select(x, 0, index, out=y),
         "gemm": _gemm,
         "convolution": _convolution,
+        "dense": _dense,
         "max_pool": _max_pool,
         "average_pool": _average_pool,
     }
     # PyTorch cannot write the result of these into an array that is there.
-    returning = ("convolution", "max_pool", "average_pool")
+    returning = ("convolution", "dense", "max_pool", "average_pool")
 
     def __init__(self):
         torch.set_grad_enabled(False)

@@ -22,10 +22,11 @@ struct inference_plan {
   bool batches_chosen = false;  ///< by the user
   std::vector<std::string> dtypes;
   std::vector<image_placement> placements;
-  bool ops = false;      ///< the net's convolutions as operations by themselves
-  bool layers = false;   ///< each step of the net
-  bool net = false;      ///< the net as a whole
-  bool program = false;  ///< a process of its own, from its start to its end
+  std::vector<std::string> implementations;  ///< of nets, by name, or `all`; empty: each worker's first
+  bool ops = false;                          ///< the net's convolutions as operations by themselves
+  bool layers = false;                       ///< each step of the net
+  bool net = false;                          ///< the net as a whole
+  bool program = false;                      ///< a process of its own, from its start to its end
 };
 
 }  // namespace prumo::bench

@@ -43,7 +43,8 @@ int place_of_kind(const json& result) {
   return kind == "inference" ? 0 : kind == "layer" ? 1 : 2;
 }
 
-/// By type and number of images, then by device: the net, its steps in their order, the program.
+/// Orders rows by type and number of images, then by device. A device has the net, its steps in their order, the
+/// program.
 std::vector<const json*> in_order(const json& results) {
   std::vector<const json*> rows;
   for (const json& result : results) {
@@ -51,12 +52,13 @@ std::vector<const json*> in_order(const json& results) {
   }
   std::ranges::stable_sort(rows, {}, [](const json* it) {
     return std::tuple(text_of(field(*it, "/dtype")), images_of(*it), place_of_kind(*it) == 2,
-                      text_of(field(*it, "/device")), text_of(field(*it, "/data")), data_cell(*it), place_of_kind(*it));
+                      text_of(field(*it, "/device")), text_of(field(*it, "/implementation")),
+                      text_of(field(*it, "/data")), data_cell(*it), place_of_kind(*it));
   });
   return rows;
 }
 
-/// Images a second. A program takes all images of its files, whatever it takes at once.
+/// Images a second. A program runs all images of its files, however many it runs at once.
 std::string image_rate(const json& result) {
   const auto seconds = number_of(field(result, "/time_s/median"));
   if (!seconds) return {};
@@ -91,6 +93,7 @@ text_table::cell check_cell(const json& result, footnotes& notes) {
 std::string times_table(const std::vector<const json*>& rows, footnotes& notes, const text_style& style) {
   text_table table({{"part", align::left},
                     {"device", align::left, role::axis},
+                    {"implementation", align::left, role::axis},
                     {"images from", align::left, role::axis},
                     {"time", align::right},
                     {style.unicode ? "±" : "+-", align::left, role::detail},
@@ -110,6 +113,7 @@ std::string times_table(const std::vector<const json*>& rows, footnotes& notes, 
     const bool is_program = place_of_kind(result) == 2;
     table.add_row({{part_of(result)},
                    {text_of(field(result, "/device"))},
+                   {text_of(field(result, "/implementation"))},
                    {is_program ? "files" : data_cell(result)},
                    {seconds_cell(field(result, "/time_s/median"), style)},
                    {spread_cell(result, style)},
@@ -126,6 +130,7 @@ std::string times_table(const std::vector<const json*>& rows, footnotes& notes, 
 
 std::string program_table(const std::vector<const json*>& rows, const text_style& style) {
   text_table table({{"program", align::left},
+                    {"implementation", align::left, role::axis},
                     {"images a call", align::right},
                     {"elapsed", align::right},
                     {"user", align::right},
@@ -144,6 +149,7 @@ std::string program_table(const std::vector<const json*>& rows, const text_style
     const auto share = number_of(field(usage, "/cpu_share"));
     const auto memory = number_of(field(usage, "/peak_memory_bytes"));
     table.add_row({{fmt::format("{} {}", text_of(field(*row, "/device")), text_of(field(*row, "/dtype")))},
+                   {text_of(field(*row, "/implementation"))},
                    {fmt::format("{}", images_of(*row))},
                    {seconds_cell(field(*row, "/time_s/median"), style)},
                    {seconds("/user_s")},
@@ -161,7 +167,9 @@ std::string program_table(const std::vector<const json*>& rows, const text_style
 
 /// The accuracies of each device and type. Batches of other sizes may round otherwise, so a device may have several.
 std::string accuracy_lines(const std::vector<const json*>& rows, const text_style& style) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> of_device;
+  std::map<std::string, std::set<std::string>> ways;  // in which a device ran the net
+  for (const json* row : rows) ways[text_of(field(*row, "/device"))].insert(text_of(field(*row, "/implementation")));
+  std::map<std::string, std::vector<std::string>> of_device;
   for (const json* row : rows) {
     const auto share = number_of(field(*row, "/accuracy/share"));
     const auto images = number_of(field(*row, "/accuracy/images"));
@@ -170,12 +178,14 @@ std::string accuracy_lines(const std::vector<const json*>& rows, const text_styl
     const double half_width = 1.96 * std::sqrt(*share * (1 - *share) / *images);
     const std::string text = fmt::format("{:.2f} % ({} {:.2f}) of {:.0f} images", 100 * *share,
                                          style.unicode ? "±" : "+-", 100 * half_width, *images);
-    auto& texts = of_device[{text_of(field(*row, "/device")), text_of(field(*row, "/dtype"))}];
+    const std::string device = text_of(field(*row, "/device"));
+    const std::string way = ways[device].size() > 1 ? " " + text_of(field(*row, "/implementation")) : "";
+    auto& texts = of_device[fmt::format("{}{} {}", device, way, text_of(field(*row, "/dtype")))];
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   }
   std::string lines;
   for (const auto& [whose, texts] : of_device) {
-    std::string line = fmt::format("accuracy, {} {}: ", whose.first, whose.second);
+    std::string line = fmt::format("accuracy, {}: ", whose);
     for (const std::string& text : texts) line += (text == texts.front() ? "" : "; ") + text;
     lines += paragraph(line, style, emphasis::heading);
   }

@@ -2,6 +2,7 @@
 #include "inference/inference_run.hpp"
 
 #include "ceilings/ceilings.hpp"
+#include "inference/net_implementations.hpp"
 #include "inference/program_run.hpp"
 #include "measure/finished_results.hpp"
 #include "measure/schedule.hpp"
@@ -52,6 +53,7 @@ bool inference_run::has_final(const net_place& place, const std::string& kind) c
     for (const char* name : {"kind", "dtype", "shape", "device", "data", "host_memory", "net"}) {
       if (field(it, fmt::format("/{}", name).c_str()) != stub.at(name)) return false;
     }
+    if (place.implementation && field(it, "/implementation") != *place.implementation) return false;
     return is_final(it);
   });
 }
@@ -128,12 +130,16 @@ void inference_run::compare_predictions(std::vector<open_net>& nets) {
 }
 
 void inference_run::measure(const group& which, const inference_plan& plan) {
-  std::vector<open_net> nets;
-  nets.reserve(fleet_.devices().size());
+  std::vector<net_place> places;
   for (std::size_t device = 0; device < fleet_.devices().size(); ++device) {
+    for (const auto& it : implementations_[device])
+      places.push_back({device, which.dtype, which.batch, which.images, it});
+  }
+  std::vector<open_net> nets;
+  nets.reserve(places.size());
+  for (const net_place& place : places) {
     throw_if_interrupted();
-    const net_place place{device, which.dtype, which.batch, which.images};
-    const fleet_device& of = fleet_.devices()[device];
+    const fleet_device& of = fleet_.devices()[place.device];
     const bool is_resident = which.images.data == "resident";
     if (!is_resident && of.missing.empty() && !has_transfers(of.summary)) continue;
     const bool wants_net = plan.net && !has_final(place, "inference");
@@ -142,11 +148,12 @@ void inference_run::measure(const group& which, const inference_plan& plan) {
       ++kept_;
       continue;
     }
-    show(fmt::format("{} {}, {} images, {}: preparing", inputs_.net().description.name, which.dtype, which.batch,
-                     of.id));
+    const std::string label =
+        fmt::format("{} {}, {} images, {}", inputs_.net().description.name, which.dtype, which.batch, of.id) +
+        (place.implementation ? " " + *place.implementation : "");
+    show(label + ": preparing");
     open_net& net = nets.emplace_back(fleet_, inputs_, place, wants_net, wants_steps, options_);
-    show(fmt::format("{} {}, {} images, {}: verifying", inputs_.net().description.name, which.dtype, which.batch,
-                     of.id));
+    show(label + ": verifying");
     if (options_.verify) net.verify();
     net.evaluate();
   }
@@ -201,23 +208,26 @@ void inference_run::store(json result, const protocol::cost_model& model, std::s
 
 void inference_run::measure_programs(const group& which) {
   for (std::size_t device = 0; device < fleet_.devices().size(); ++device) {
-    const net_place place{device, which.dtype, which.batch, {}};
-    if (has_final(place, "program")) {
-      ++kept_;
-      continue;
-    }
-    json stub = net_result_stub(fleet_, inputs_, place, "program", inputs_.net().description.name);
-    const fleet_device& of = fleet_.devices()[device];
-    const auto on_step = [&](int number) {
-      throw_if_interrupted();
-      show(fmt::format("{} {}, {} images, {}: program {} of {}", inputs_.net().description.name, which.dtype,
-                       which.batch, of.id, number + 1, program_processes));
-    };
-    stub["flops"]["model"] =
-        static_cast<double>(inputs_.net().facts.flops_inside) * static_cast<double>(inputs_.images());
-    writer_.add(measure_program(fleet_, inputs_, place, program_processes, std::move(stub), on_step));
+    for (const auto& it : implementations_[device]) measure_program_of({device, which.dtype, which.batch, {}, it});
   }
   writer_.end_group();
+}
+
+void inference_run::measure_program_of(const net_place& place) {
+  if (has_final(place, "program")) {
+    ++kept_;
+    return;
+  }
+  json stub = net_result_stub(fleet_, inputs_, place, "program", inputs_.net().description.name);
+  const fleet_device& of = fleet_.devices()[place.device];
+  const auto on_step = [&](int number) {
+    throw_if_interrupted();
+    show(fmt::format("{} {}, {} images, {}: program {} of {}", inputs_.net().description.name, place.dtype, place.batch,
+                     of.id, number + 1, program_processes));
+  };
+  stub["flops"]["model"] =
+      static_cast<double>(inputs_.net().facts.flops_inside) * static_cast<double>(inputs_.images());
+  writer_.add(measure_program(fleet_, inputs_, place, program_processes, std::move(stub), on_step));
 }
 
 inference_outcome inference_run::run(const inference_plan& plan) {
@@ -227,6 +237,7 @@ inference_outcome inference_run::run(const inference_plan& plan) {
       for (const image_placement& images : plan.placements) groups.push_back({dtype, batch, images});
     }
   }
+  implementations_ = net_implementations(fleet_, plan.implementations);
   const bool times_parts = plan.net || plan.layers;
   progress_.start(groups.size());
   groups_left_ = groups.size();

@@ -11,6 +11,7 @@
 #include "workers/worker_fleet.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class inference_run {
   void sample_in_turns(std::vector<open_net>& nets, double part_seconds);
   void compare_predictions(std::vector<open_net>& nets);
   void measure_programs(const group& which);
+  void measure_program_of(const net_place& place);
   void store(open_net& net);
   void store(nlohmann::json result, const protocol::cost_model& model, std::size_t device);
   void show(const std::string& what);
@@ -65,6 +67,7 @@ class inference_run {
   std::size_t groups_left_ = 0;
   std::size_t done_ = 0;
   std::size_t kept_ = 0;
+  std::vector<std::vector<std::optional<std::string>>> implementations_;  ///< of each device
 };
 
 }  // namespace prumo::bench

@@ -55,6 +55,7 @@ json net_result_stub(const worker_fleet& fleet, const net_inputs& inputs, const 
   if (device.threads) result["threads"] = *device.threads;
   result["data"] = place.images.data;
   if (place.images.host_memory) result["host_memory"] = *place.images.host_memory;
+  if (place.implementation) result["implementation"] = *place.implementation;
   result["net"] = inputs.net().description.name;
   result["weights_sha256"] = inputs.weights_sha256();
   result["data_sha256"] = inputs.data_sha256();
@@ -93,6 +94,7 @@ open_net::open_net(worker_fleet& fleet, const net_inputs& inputs, const net_plac
   request.device = device.own_id;
   request.dtype = place.dtype;
   request.batch = place.batch;
+  request.implementation = place.implementation;
   request.transferred = place.images.data == "transferred";
   request.host_memory = place.images.host_memory;
   try {

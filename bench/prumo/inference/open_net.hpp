@@ -25,6 +25,7 @@ struct net_place {
   std::string dtype;
   std::int64_t batch = 0;
   image_placement images;
+  std::optional<std::string> implementation = std::nullopt;  ///< absent: the worker's first
 };
 
 /// The entry of a results file that is known before anything is measured. `kind` is `layer`, `inference` or `program`,

@@ -72,6 +72,7 @@ json measure_program(worker_fleet& fleet, const net_inputs& inputs, const net_pl
   request.device = device.own_id;
   request.dtype = place.dtype;
   request.batch = place.batch;
+  request.implementation = place.implementation;
   constexpr double slow_flops_per_second = 5e8;
   const double expected = static_cast<double>(inputs.net().facts.flops_inside) *
                           static_cast<double>(inputs.images() + place.batch) / slow_flops_per_second;

@@ -26,7 +26,7 @@ def read_labels(path):
 
 
 class Nets:
-    WORKLOADS = [{"workload": "inference", "dtypes": ["f32", "f64"], "implementations": ["layers"], "compute_modes": ["strict"]}]
+    WORKLOADS = [{"workload": "inference", "dtypes": ["f32", "f64"], "implementations": ["layers", "fused"], "compute_modes": ["strict"]}]
 
     def __init__(self, host, options):
         self.host = host
@@ -37,6 +37,7 @@ class Nets:
         return {name: getattr(self, name) for name in ("open", "check", "time", "evaluate", "close")}
 
     def open(self, request):
+        implementation = request.get("implementation") or "layers"
         if request["dtype"] not in self.WORKLOADS[0]["dtypes"]:
             raise NetRefusal("unsupported", f"nets are not computed in {request['dtype']}")
         if request["data"] == "transferred" and self.host:
@@ -49,7 +50,7 @@ class Nets:
         self.sessions[session] = {"labels": labels, "batch": batch, "data": request["data"],
                                   "classes": request["net"]["layers"][-1].get("features", 10)}
         model = {"bytes": 4000.0 * batch, "flops": 1000.0 * batch, "elements": batch, "unit": "vector"}
-        return {"session": session, "implementation": "layers", "clock": "wall" if self.host else "device",
+        return {"session": session, "implementation": implementation, "clock": "wall" if self.host else "device",
                 "dispatch": "single", "images": len(labels), "classes": 10, "parameters": 100, "footprint_bytes": 1000 * batch,
                 "model": model, "load_s": 0.001, "place_s": 0.001,
                 "steps": [{"name": "first", "layers": ["conv1"], "model": model},

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the comparison of a net with its exact results says, and where a net's arrays lie.
-#include "net_comparison.hpp"
-
 #include "net_numbers.hpp"
 #include "net_placement.hpp"
+#include <prumo/inference/net_comparison.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +13,10 @@
 namespace prumo::worker {
 namespace {
 
+using inference::arithmetic_of;
+using inference::compare_with_reference;
+using inference::computed_image;
+using inference::prediction;
 using testing::HasSubstr;
 
 /// Two classes of two pixels: the results are the pixels themselves.
@@ -27,7 +30,7 @@ data::net two_pixels() {
 protocol::check_answer compare(const std::vector<double>& pixels, const std::vector<double>& results) {
   const std::vector<double> weights{1, 0, 0, 1};
   const std::vector<computed_image> images{{17, pixels, results}};
-  return compare_with_reference(two_pixels(), weights, images, arithmetic_of(dtype::f32));
+  return compare_with_reference(two_pixels(), weights, images, arithmetic_of("f32"));
 }
 
 TEST(net_comparison, right_results_are_verified) {
@@ -82,7 +85,12 @@ TEST(net_numbers, are_those_of_the_type) {
     EXPECT_EQ(pixels.back(), 1);
     EXPECT_NEAR(pixels[51], 0.2, 1e-3);
   }
-  EXPECT_EQ(pixel_numbers(dtype::f64)[51], 51.0 / 255);
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const double exact = static_cast<double>(byte) / 255;
+    EXPECT_EQ(pixel_numbers(dtype::f32)[byte], static_cast<double>(static_cast<float>(byte) / 255.0F)) << byte;
+    EXPECT_EQ(pixel_numbers(dtype::f16)[byte], static_cast<double>(f16(static_cast<float>(byte) / 255.0F))) << byte;
+    EXPECT_NEAR(pixel_numbers(dtype::f64)[byte], exact, 0x1p-52 * exact) << byte;
+  }
 }
 
 TEST(net_placement, no_number_overflows) {

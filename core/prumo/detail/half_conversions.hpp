@@ -38,7 +38,7 @@ template <>
 inline constexpr bool has_vector_narrowing<bf16> = true;
 #endif
 
-/// 16-bit numbers as they lie in memory, as many as a vector has floats.
+/// 16-bit numbers as they lie in memory: one for each float of a vector.
 using halves = vector_of<std::uint16_t, simd_bytes / 2>;
 
 /// Words of 16 bits as words of 32, and the lower halves of words. GCC 12 takes five instructions for either.

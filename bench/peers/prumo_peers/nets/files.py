@@ -75,11 +75,12 @@ def read_safetensors(path):
 
 
 def write_safetensors(path, arrays, metadata):
-    """Writes arrays of f32, as a whole: readers see the old file or the new one."""
+    """Writes arrays of f16 as such and all others as f32. Readers see the old file or the whole new one."""
     header, place = {"__metadata__": metadata}, 0
-    parts = {name: np.ascontiguousarray(it, "<f4") for name, it in arrays.items()}
+    parts = {name: np.ascontiguousarray(it, "<f2" if np.asarray(it).dtype == np.float16 else "<f4")
+             for name, it in arrays.items()}
     for name, it in parts.items():
-        header[name] = {"dtype": "F32", "shape": list(it.shape), "data_offsets": [place, place + it.nbytes]}
+        header[name] = {"dtype": f"F{8 * it.itemsize}", "shape": list(it.shape), "data_offsets": [place, place + it.nbytes]}
         place += it.nbytes
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

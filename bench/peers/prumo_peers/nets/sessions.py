@@ -61,10 +61,9 @@ class Sessions:
         if implementation not in framework.net_implementations:
             raise usage(f"the field 'implementation' is '{implementation}'; there are: "
                         f"{', '.join(framework.net_implementations)}")
-        if dtype not in rounding.DTYPES:
-            raise usage(f"the field 'dtype' is '{dtype}'; there are: {', '.join(rounding.DTYPES)}")
         if dtype not in framework.dtypes:
-            raise RequestError("unsupported", f"{framework.name} has no type {dtype} of nets")
+            raise RequestError("unsupported", f"{framework.name} has no type {dtype} of nets; there are: "
+                                              f"{', '.join(framework.dtypes)}")
         if mode not in framework.net_modes(device) or (mode != "strict" and dtype != "f32"):
             raise RequestError("unsupported", f"{framework.name} has no compute mode '{mode}' of nets in {dtype} on "
                                               f"{device.id}")
@@ -73,6 +72,8 @@ class Sessions:
         if transferred and host_memory not in device.host_memory:
             raise RequestError("unsupported", f"{framework.name} has no {host_memory} memory for {device.id}")
         start = time.perf_counter()
+        if document.get("schema") != "prumo.net/1":
+            raise usage("the field 'net' describes no net: its schema is not 'prumo.net/1'")
         try:
             net = description.parse(document)
         except (KeyError, TypeError, ValueError, AttributeError) as wrong:
@@ -103,7 +104,7 @@ class Sessions:
         session = self._find(session)
         for it in images or ():
             if not isinstance(it, int) or isinstance(it, bool) or not 0 <= it < len(session.choice.images):
-                raise usage(f"the field 'images' should hold numbers below {len(session.choice.images)} and holds {it}")
+                raise usage(f"the field 'images' names image {it}, and there are {len(session.choice.images)} from 0 up")
         return session.check(level, budget, images)
 
     def time(self, request):
@@ -115,6 +116,8 @@ class Sessions:
         session = self._find(session)
         if level == "layer" and (step is None or step >= len(session.choice.net.layers)):
             raise usage(f"the field 'step' should be below {len(session.choice.net.layers)} for the level layer")
+        if level == "net" and step is not None:
+            raise usage("the field 'step' is for the level 'layer' alone")
         return session.time(level, step, seconds)
 
     def evaluate(self, request):
@@ -144,8 +147,8 @@ def _read(net, images, labels, weights):
     except (OSError, ValueError, KeyError, TypeError) as wrong:
         raise usage(str(wrong)) from None
     if pixels.ndim != 4 or pixels.shape[1:] != net.input:
-        raise usage(f"{images}: holds images of {' x '.join(map(str, pixels.shape[1:]))}, and the net {net.name} takes "
-                    f"{' x '.join(map(str, net.input))}; name other images, or resize these by: prumo data resize")
+        raise usage(f"{images}: holds images of {_extents(pixels.shape[1:])}, and the net {net.name} takes "
+                    f"{_extents(net.input)}; name other images, or resize these by: prumo data resize")
     if classes.ndim != 1 or len(classes) != len(pixels) or not len(pixels):
         raise usage(f"{labels}: holds {len(classes)} labels, and {images} has {len(pixels)} images; name the files of one set")
     for name, shape in net.weights.items():
@@ -155,6 +158,11 @@ def _read(net, images, labels, weights):
             raise usage(f"{weights}: array '{name}' has the shape {list(arrays[name].shape)}, and the net has "
                         f"{list(shape)} there; name weights of the net {net.name}")
     return pixels, classes, {name: arrays[name] for name in net.weights}
+
+
+def _extents(shape):
+    channels, *sides = shape if len(shape) == 3 else (1, *shape)
+    return f"{channels} channels of {' x '.join(map(str, sides))} pixels"
 
 
 def taps_inside(extent, places, window, stride, padding):

@@ -6,6 +6,7 @@
 #include "command_line/verbs/common.hpp"
 #include "inference/inference_report.hpp"
 #include "inference/inference_run.hpp"
+#include "inference/net_implementations.hpp"
 #include "inference/net_operations.hpp"
 #include "measure/machine_state.hpp"
 #include "measure/schedule.hpp"
@@ -46,6 +47,7 @@ json plan_record(const infer_options& options, const net_inputs& inputs) {
           {"batches", options.plan.batches},
           {"dtypes", options.plan.dtypes},
           {"placements", placements},
+          {"implementations", options.plan.implementations},
           {"ops", options.plan.ops},
           {"layers", options.plan.layers},
           {"net_level", options.plan.net},
@@ -80,12 +82,16 @@ std::string taken_lines(const net_inputs& inputs, const text_style& style) {
   return lines + '\n';
 }
 
-void print_list(const infer_options& options, const net_inputs& inputs, const worker_fleet& fleet) {
+void print_list(const infer_options& options, const net_inputs& inputs, const worker_fleet& fleet,
+                const std::vector<std::vector<std::optional<std::string>>>& implementations) {
   std::string text = taken_lines(inputs, style_for(STDOUT_FILENO));
-  for (const fleet_device& device : fleet.devices()) {
-    for (const std::string& dtype : options.plan.dtypes) {
-      for (const std::int64_t batch : options.plan.batches) {
-        text += fmt::format("{} {}, {} images a call\n", sanitize(device.id), dtype, batch);
+  for (std::size_t device = 0; device < fleet.devices().size(); ++device) {
+    for (const auto& implementation : implementations[device]) {
+      const std::string way = implementation ? " " + sanitize(*implementation) : "";
+      for (const std::string& dtype : options.plan.dtypes) {
+        for (const std::int64_t batch : options.plan.batches) {
+          text += fmt::format("{}{} {}, {} images a call\n", sanitize(fleet.devices()[device].id), way, dtype, batch);
+        }
       }
     }
   }
@@ -95,9 +101,10 @@ void print_list(const infer_options& options, const net_inputs& inputs, const wo
 exit_code measure(const infer_options& options, const net_inputs& inputs, bench_files& files, worker_fleet& fleet,
                   progress& shown, steady_time started, machine_watch& machine) {
   std::vector<std::string> notes = fleet.notes();
+  const auto implementations = net_implementations(fleet, options.plan.implementations);  // refuses unknown names
   if (options.bench.list_only) {
     print_notes(notes);
-    print_list(options, inputs, fleet);
+    print_list(options, inputs, fleet, implementations);
     return exit_code::done;
   }
   machine.look_at_start(fleet);

@@ -55,6 +55,11 @@ class infer_call : public verb_call {
               "memory; results come back there). Default: resident, and pinned if the device has transfers",
               "LIST")
         ->group("What");
+    add_words(app, "--impl", implementations_,
+              "ways to run nets by name, or all (default: each worker's first): prumo has layers, PyTorch eager, "
+              "channels_last and compiled",
+              "LIST")
+        ->group("What");
     app.add_flag("--quick", quick_, "fewer images, batches of 100 and 1000, in 15 seconds")->group("How long");
     measuring_.add_to(app, "30s");
     app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
@@ -141,6 +146,7 @@ class infer_call : public verb_call {
       check_choice("--level", level, {"op", "layer", "net", "program"});
       (level == "op" ? plan.ops : level == "layer" ? plan.layers : level == "net" ? plan.net : plan.program) = true;
     }
+    plan.implementations = split_list("--impl", implementations_);
     const std::vector<std::string> transfers =
         transfers_.empty() ? std::vector<std::string>{"resident", "pinned"} : split_list("--transfer", transfers_);
     for (const std::string& from : transfers) {
@@ -154,7 +160,7 @@ class infer_call : public verb_call {
   worker_arguments workers_;
   measuring_arguments measuring_;
   net_choice choice_;
-  std::vector<std::string> batches_, dtypes_, levels_, transfers_;
+  std::vector<std::string> batches_, dtypes_, levels_, transfers_, implementations_;
   std::string digits_, output_, csv_;
   bool quick_ = false, no_probe_ = false, resume_ = false, force_ = false, anonymous_ = false, allow_mixed_ = false,
        list_ = false;
@@ -173,10 +179,11 @@ const verb infer_verb{
                                                 images and labels from files under their usual names
   prumo infer --net ece408-2020 --batch 10000   a course's net, with what others published beside
   prumo infer --net my.json --data t10k-images-idx3-ubyte.gz --weights my.safetensors
-                                                a net of your own; docs/inference.md tells how to write one
+                                                a net of your own; docs/data.md tells how to write one
   prumo infer --dtype f32,f16 --level net --device cuda:0 --transfer pinned
                                                 whole nets, from bytes in the host's memory to results there
   prumo infer --peers torch -o r.json           beside PyTorch, on the same images and weights
+  prumo infer --peers torch,jax --impl all      and in every way in which each of them runs nets
   prumo infer -o r.json --resume                continue the run in r.json
   prumo compare r.json other.json               two runs beside each other
 

@@ -29,7 +29,7 @@ inline constexpr std::array patterns{pattern::independent, pattern::autocorrelat
 
 /// A made-up machine. Beside the pattern, its speed differs from run to run (2 %, the same for both builds) and from
 /// round to round (1 %, likewise). A sample of a round has an error of its own of 0.5 %, with the correlation 0.5
-/// between neighbouring rounds. A run has as many rounds as pairing by rounds needs, with a sample each.
+/// between neighbouring rounds. A run has the rounds that pairing by rounds needs, with a sample each.
 struct machine {
   pattern chance = pattern::independent;
   double spread = 0.01;  ///< standard deviation between the process runs of a build, without drift and modes

@@ -21,7 +21,7 @@ class product_reference {
     std::int64_t m, n, k;
     bool trans_a, trans_b;
     std::int64_t which = 0;  ///< of a batch, whose matrices are stacked: the rows of one follow those of another
-    /// Of f8: as many products are summed in a unit for matrix products before the sum goes to f32.
+    /// Of f8: the number of products that a unit for matrix products sums before the sum goes to f32.
     std::int64_t stretch = 128;
   };
 

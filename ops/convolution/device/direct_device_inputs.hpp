@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What a team of the direct convolution on a device copies into its scratch memory: filters, bias, and the parts of
+/// images that its items need. Elements are converted to the compute type on the way.
+
+#include "direct_device_choice.hpp"
+#include "direct_device_tile.hpp"
+#include "scratch_copies.hpp"
+#include <prumo/detail/team_kernel.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The pointers of `problem` are to elements of `type`, whose compute type is C. The weights of the output channels of
+/// a tile lie side by side.
+template <class C, convolution_tile Tile>
+class direct_device_inputs {
+ protected:
+  static constexpr int pack_elements = prumo::detail::device_pack_elements<C>;
+  using pack = prumo::detail::device_pack<C>;
+
+  direct_device_inputs(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
+      : problem_(problem), layout_(layout), type_(type) {}
+
+  /// What a team computes between two barriers.
+  struct step {
+    std::int64_t item;
+    int chunk;
+  };
+
+  struct scratch {
+    C* weights;
+    C* bias;
+    C* planes;
+    C* results;
+  };
+
+  struct item_place {
+    std::int64_t first_image;
+    int images;
+    convolution_rows rows;
+  };
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION scratch scratch_of(const Member& member) const {
+    C* const memory = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(
+        static_cast<std::size_t>(layout_.scratch_elements()) * sizeof(C), sizeof(pack)));
+    C* const planes = memory + (layout_.chunks > 1 ? layout_.buffers : 1) * layout_.weights_elements;
+    C* const bias = planes + layout_.buffers * layout_.planes_elements;
+    return {memory, bias, planes, bias + layout_.bias_elements};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION C* weights_of(const scratch& memory, int buffer) const {
+    return memory.weights + (layout_.chunks > 1 ? buffer * layout_.weights_elements : 0);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t item) const {
+    std::int64_t group = item;
+    int band = 0;
+    if (layout_.bands > 1) {  // then there are fewer than 2^31 items
+      const int whole = static_cast<int>(item) / layout_.bands;
+      band = static_cast<int>(item) - whole * layout_.bands;
+      group = whole;
+    }
+    const std::int64_t first_image = group * layout_.images, left = problem_.images - first_image;
+    const std::int64_t first_row = std::int64_t{band} * layout_.band_rows, end_row = first_row + layout_.band_rows;
+    return {first_image, left < layout_.images ? static_cast<int>(left) : layout_.images,
+            convolution_rows(problem_, first_row, end_row < problem_.y_rows ? end_row : problem_.y_rows)};
+  }
+
+  /// Calls visit(pointer), where the pointer has the elements' type.
+  template <class Visitor>
+  KOKKOS_FORCEINLINE_FUNCTION void with_elements(const C* data, const Visitor& visit) const {
+    if constexpr (std::is_same_v<C, double>) {
+      visit(data);
+    } else {
+      switch (type_) {
+        case dtype::f16: return visit(reinterpret_cast<const f16*>(data));
+        case dtype::bf16: return visit(reinterpret_cast<const bf16*>(data));
+        default: return visit(data);
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION C element_at(const C* data, std::int64_t index) const {
+    C value(0);
+    with_elements(data, [&](const auto* elements) { value = static_cast<C>(elements[index]); });
+    return value;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void copy_bias(C* to, int part, int thread) const {
+    const int channels = layout_.channel_tiles * Tile.channels;
+    const int first = part * channels;
+    for (int channel = thread; channel < channels; channel += layout_.threads) {
+      const bool is_there = problem_.bias != nullptr && first + channel < problem_.out_channels;
+      to[channel] = is_there ? element_at(problem_.bias, (first + channel) * problem_.bias_stride) : C(0);
+    }
+  }
+
+  /// Copies the filters of a chunk of input channels, so that the weights of a tile's channels are neighbours:
+  /// [tile of channels][input channel][row][column][channel of the tile]. A stretch of 32 threads takes a filter.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_weights(C* to, int part, int chunk, int thread) const {
+    constexpr int lanes = prumo::detail::exchange_threads;
+    const int filter_columns = static_cast<int>(problem_.filter_columns);
+    const int taps = static_cast<int>(problem_.filter_rows) * filter_columns;
+    const int first = chunk * layout_.chunk_channels;
+    const int channels = channels_of(chunk);
+    const int filters = layout_.channel_tiles * Tile.channels * channels;
+    PRUMO_KEEP_LOOP
+    for (int which = thread / lanes; which < filters; which += layout_.threads / lanes) {
+      const int of_part = which / channels, c = which - of_part * channels;
+      const int tile_of_part = of_part / Tile.channels, m = of_part - tile_of_part * Tile.channels;
+      const std::int64_t channel = std::int64_t{part} * layout_.channel_tiles * Tile.channels + of_part;
+      const bool is_there = channel < problem_.out_channels;
+      const std::int64_t from =
+          is_there ? channel * problem_.w.image_stride + (first + c) * problem_.w.channel_stride : 0;
+      C* const filter = to + (tile_of_part * layout_.chunk_channels + c) * layout_.filter_elements() + m;
+      PRUMO_KEEP_LOOP
+      for (int tap = thread % lanes; tap < taps; tap += lanes) {
+        const int p = tap / filter_columns, q = tap - p * filter_columns;
+        const std::int64_t index = from + p * problem_.w.row_stride + q * problem_.w.column_stride;
+        with_elements(problem_.w.data, [&](const auto* w) {
+          copy_element_to_scratch<C>(w + index, is_there, filter + p * layout_.weight_row + q * Tile.channels);
+        });
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int channels_of(int chunk) const {
+    const int left = static_cast<int>(problem_.in_channels) - chunk * layout_.chunk_channels;
+    return left < layout_.chunk_channels ? left : layout_.chunk_channels;
+  }
+
+  /// Begins to copy what a step needs.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_inputs(const scratch& memory, const step& which, int part, int buffer,
+                                               bool is_first, int thread) const {
+    if (layout_.chunks > 1 || is_first) copy_weights(weights_of(memory, buffer), part, which.chunk, thread);
+    C* const planes = memory.planes + buffer * layout_.planes_elements;
+    const item_place place = place_of(which.item);
+    switch (layout_.staging) {
+      case staging_kind::elements: copy_elements(place, which.chunk, planes, thread); break;
+      case staging_kind::rows:
+        with_elements(problem_.x.data, [&](const auto* x) { copy_rows(x, place, which.chunk, planes, thread); });
+        break;
+      default:
+        with_elements(problem_.x.data, [&](const auto* x) { copy_packs(x, place, which.chunk, planes, thread); });
+    }
+  }
+
+  /// Copies stretches of packs: whole images, or rows of planes.
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void copy_packs(const T* x, const item_place& place, int chunk, C* planes,
+                                              int thread) const {
+    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride);
+    const int rows_left = static_cast<int>(problem_.height) - first_row;
+    const int rows = rows_left < layout_.plane_rows ? rows_left : layout_.plane_rows;
+    const bool is_whole_image = layout_.staging == staging_kind::images;
+    const int channels = is_whole_image ? 1 : channels_of(chunk);
+    const int packs =
+        (is_whole_image ? channels_of(chunk) * layout_.plane_elements : rows * layout_.pitch) / pack_elements;
+    const int distance = is_whole_image ? layout_.image_elements : layout_.plane_elements;
+    const T* const from = x + place.first_image * problem_.x.image_stride +
+                          std::int64_t{chunk} * layout_.chunk_channels * problem_.x.channel_stride +
+                          first_row * problem_.x.row_stride;
+    int at = thread, image = 0, channel = 0;
+    while (packs > 0 && channels > 0) {
+      while (at >= packs) {
+        at -= packs;
+        if (++channel == channels) {
+          channel = 0;
+          ++image;
+        }
+      }
+      if (image >= place.images) break;
+      const int target = image * layout_.image_elements + (is_whole_image ? 0 : channel * distance);
+      copy_pack_to_scratch<C, pack_elements>(
+          from + image * problem_.x.image_stride + channel * problem_.x.channel_stride + at * pack_elements,
+          planes + target + at * pack_elements);
+      at += layout_.threads;
+    }
+  }
+
+  /// Copies rows in pairs of elements, to rows that are longer.
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* x, const item_place& place, int chunk, C* planes,
+                                             int thread) const {
+    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride);
+    const int rows_left = static_cast<int>(problem_.height) - first_row;
+    const int rows = rows_left < layout_.plane_rows ? rows_left : layout_.plane_rows;
+    const int channels = channels_of(chunk), pairs = static_cast<int>(problem_.width) / 2;
+    if (rows <= 0 || channels == 0) return;
+    const int row_step = layout_.threads / pairs, pair_step = layout_.threads - row_step * pairs;
+    int row = thread / pairs, pair = thread - row * pairs, image = 0, channel = 0;
+    const T* plane = x + place.first_image * problem_.x.image_stride +
+                     std::int64_t{chunk} * layout_.chunk_channels * problem_.x.channel_stride +
+                     first_row * problem_.x.row_stride;
+    C* to = planes;
+    while (true) {
+      while (row >= rows) {
+        row -= rows;
+        plane += problem_.x.channel_stride;
+        to += layout_.plane_elements;
+        if (++channel == channels) {
+          channel = 0;
+          if (++image == place.images) return;
+          plane += problem_.x.image_stride - channels * problem_.x.channel_stride;
+          to += layout_.image_elements - channels * layout_.plane_elements;
+        }
+      }
+      copy_pack_to_scratch<C, 2>(plane + row * static_cast<int>(problem_.x.row_stride) + 2 * pair,
+                                 to + row * layout_.pitch + 2 * pair);
+      row += row_step;
+      pair += pair_step;
+      if (pair >= pairs) {
+        pair -= pairs;
+        ++row;
+      }
+    }
+  }
+
+  /// Copies elements one after the other. A stretch of 32 threads takes a row of a plane.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_elements(const item_place& place, int chunk, C* planes, int thread) const {
+    constexpr int lanes = prumo::detail::exchange_threads;
+    const int channels = channels_of(chunk);
+    const int rows = place.images * channels * layout_.plane_rows;
+    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride - problem_.row_padding);
+    const int height = static_cast<int>(problem_.height), width = static_cast<int>(problem_.width);
+    const int padding = static_cast<int>(problem_.column_padding);
+    PRUMO_KEEP_LOOP
+    for (int which = thread / lanes; which < rows; which += layout_.threads / lanes) {
+      const int plane = which / layout_.plane_rows, row_of_plane = which - plane * layout_.plane_rows;
+      const int image = plane / channels, channel = plane - image * channels;
+      const int row = first_row + row_of_plane;
+      const bool has_row = row >= 0 && row < height;
+      const std::int64_t from = (place.first_image + image) * problem_.x.image_stride +
+                                (chunk * layout_.chunk_channels + channel) * problem_.x.channel_stride +
+                                (has_row ? row * problem_.x.row_stride : 0);
+      C* const to =
+          planes + image * layout_.image_elements + channel * layout_.plane_elements + row_of_plane * layout_.pitch;
+      PRUMO_KEEP_LOOP
+      for (int at = thread % lanes; at < layout_.pitch; at += lanes) {
+        const int column = at - padding;
+        const bool is_there = has_row && column >= 0 && column < width;
+        const std::int64_t index = is_there ? from + column * problem_.x.column_stride : from;
+        with_elements(problem_.x.data,
+                      [&](const auto* x) { copy_element_to_scratch<C>(x + index, is_there, to + at); });
+      }
+    }
+  }
+
+  convolution_problem<C> problem_;
+  direct_device_layout layout_;
+  dtype type_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The device's direct convolution with teams of threads of the host: shapes, strides, and every way to cut them.
+
+#include "direct_device_kernel.hpp"
+#include "emulated_team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace prumo::backend {
+namespace {
+
+using tests::run_emulated_teams;
+
+/// Numbers from `low` to `high`, the same on every platform.
+class numbers {
+ public:
+  explicit numbers(std::uint32_t seed) : engine_(seed) {}
+  std::int64_t operator()(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint32_t>(high - low + 1));
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// An array in memory whose elements may lie in any order, with gaps.
+template <class T>
+struct stored_images {
+  std::vector<T> memory;
+  image_array<T> array;
+
+  /// Order 0: row-major; 1: channels last; 2: gaps at the end of rows and between columns.
+  stored_images(std::int64_t images, std::int64_t channels, std::int64_t rows, std::int64_t columns, int order,
+                std::int64_t gap) {
+    const std::int64_t step = order == 1 ? channels + gap : order == 2 ? 2 : 1;
+    const std::int64_t row = columns * step + (order == 2 ? 3 : 0);
+    const std::int64_t plane = order == 1 ? 1 : rows * row + gap;
+    const std::int64_t image = order == 1 ? rows * row : channels * plane;
+    memory.assign(static_cast<std::size_t>(images * image + channels + 1), T(-77.0f));
+    array = {memory.data(), image, plane, row, step};
+  }
+
+  T& at(std::int64_t n, std::int64_t c, std::int64_t r, std::int64_t k) {
+    return array.plane(n, c)[r * array.row_stride + k * array.column_stride];
+  }
+};
+
+template <class T>
+image_array<const T> readable(const image_array<T>& array) {
+  return {array.data, array.image_stride, array.channel_stride, array.row_stride, array.column_stride};
+}
+
+/// Small whole numbers, whose sums are exact.
+template <class T>
+void fill(std::vector<T>& memory, numbers& random) {
+  for (T& each : memory) each = T(static_cast<float>(random(-2, 2)));
+}
+
+template <class T>
+struct convolution_test_case {
+  using C = compute_t<T>;
+  convolution_problem<T> problem;
+  stored_images<T> x, w, y;
+  std::vector<T> bias;
+
+  convolution_test_case(const convolution_problem<T>& shape, int order, std::int64_t gap, bool has_bias,
+                        numbers& random)
+      : problem(shape),
+        x(shape.images, shape.in_channels, shape.height, shape.width, order, gap),
+        w(shape.out_channels, shape.in_channels, shape.filter_rows, shape.filter_columns, order, gap),
+        y(shape.images, shape.out_channels, shape.y_rows, shape.y_columns, order, gap),
+        bias(static_cast<std::size_t>(2 * shape.out_channels)) {
+    fill(x.memory, random);
+    fill(w.memory, random);
+    fill(bias, random);
+    problem.x = readable(x.array);
+    problem.w = readable(w.array);
+    problem.y = y.array;
+    if (has_bias) {
+      problem.bias = bias.data();
+      problem.bias_stride = 2;
+    }
+  }
+
+  double sum_at(std::int64_t n, std::int64_t m, std::int64_t row, std::int64_t column) {
+    double sum = problem.bias != nullptr ? static_cast<double>(bias[static_cast<std::size_t>(2 * m)]) : 0;
+    const window_range rows = problem.filter_rows_at(row), columns = problem.filter_columns_at(column);
+    for (std::int64_t c = 0; c < problem.in_channels; ++c) {
+      for (std::int64_t p = rows.begin; p < rows.end; ++p) {
+        for (std::int64_t q = columns.begin; q < columns.end; ++q) {
+          sum += static_cast<double>(w.at(m, c, p, q)) *
+                 static_cast<double>(x.at(n, c, row * problem.row_stride - problem.row_padding + p,
+                                          column * problem.column_stride - problem.column_padding + q));
+        }
+      }
+    }
+    return sum;
+  }
+
+  C result_at(std::int64_t n, std::int64_t m, std::int64_t row, std::int64_t column) {
+    return activated(problem.activation, static_cast<C>(sum_at(n, m, row, column)));
+  }
+
+  C expected_at(std::int64_t n, std::int64_t m, std::int64_t i, std::int64_t j) {
+    if (!problem.is_pooled()) return result_at(n, m, i, j);
+    const pooling_window& window = problem.window;
+    const window_range rows(i, window.row_stride, window.row_padding, window.height, problem.rows);
+    const window_range columns(j, window.column_stride, window.column_padding, window.width, problem.columns);
+    std::vector<C> plane;
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      for (std::int64_t k = columns.begin; k < columns.end; ++k) plane.push_back(result_at(n, m, r, k));
+    }
+    using prumo::detail::pooled_window;
+    using prumo::detail::pooling_kind;
+    const window_range all_rows(0, rows.length()), all_columns(0, columns.length());
+    return problem.pooling == convolution_pooling::maximum
+               ? pooled_window<pooling_kind::maximum, C>(plane.data(), columns.length(), 1, all_rows, all_columns)
+               : pooled_window<pooling_kind::mean, C>(plane.data(), columns.length(), 1, all_rows, all_columns);
+  }
+
+  /// Computes y and compares each element, and what lies between them.
+  template <class Kernel>
+  void expect_right(const direct_device_layout& layout, const std::string& what) {
+    std::fill(y.memory.begin(), y.memory.end(), T(-77.0f));
+    run_emulated_teams(Kernel(direct_device_problem(problem), dtype_of<T>(), layout));
+    std::vector<T> expected(y.memory.size(), T(-77.0f));
+    for (std::int64_t n = 0; n < problem.images; ++n) {
+      for (std::int64_t m = 0; m < problem.out_channels; ++m) {
+        for (std::int64_t i = 0; i < problem.y_rows; ++i) {
+          for (std::int64_t j = 0; j < problem.y_columns; ++j) {
+            expected[static_cast<std::size_t>(&y.at(n, m, i, j) - y.memory.data())] =
+                static_cast<T>(expected_at(n, m, i, j));
+          }
+        }
+      }
+    }
+    std::int64_t wrong = 0;
+    for (std::size_t at = 0; at < expected.size(); ++at) {
+      wrong += static_cast<double>(expected[at]) == static_cast<double>(y.memory[at]) ? 0 : 1;
+    }
+    EXPECT_EQ(wrong, 0) << what;
+  }
+};
+
+template <class T>
+convolution_problem<T> random_shape(numbers& random, int filter) {
+  convolution_problem<T> shape;
+  do {
+    shape.images = random(1, 5);
+    shape.in_channels = random(0, 20) == 0 ? 0 : random(1, 5);
+    shape.height = random(1, 24);
+    shape.width = random(1, 24);
+    shape.out_channels = random(1, 19);
+    shape.filter_rows = random(1, 6);
+    shape.filter_columns = filter > 0 ? filter : random(1, 7);
+    shape.row_stride = random(1, 4);
+    shape.column_stride = filter > 0 ? 1 : random(1, 4);
+    shape.row_padding = random(0, 1) * random(0, shape.filter_rows - 1);
+    shape.column_padding = random(0, 1) * random(0, shape.filter_columns - 1);
+    if (random(0, 1) == 0) {  // what is copied in packs
+      shape.width = random(0, 1) == 0 ? 4 * random(1, 6) : 2 * random(1, 12);
+      shape.row_padding = shape.column_padding = 0;
+    }
+    shape.rows = convolved_extent(shape.height, shape.filter_rows, shape.row_stride, shape.row_padding);
+    shape.columns = convolved_extent(shape.width, shape.filter_columns, shape.column_stride, shape.column_padding);
+  } while (shape.rows < 1 || shape.columns < 1);
+  shape.y_rows = shape.rows;
+  shape.y_columns = shape.columns;
+  shape.activation = random(0, 1) == 0 ? activation_function::none : activation_function::relu;
+  if (random(0, 1) == 0) return shape;
+  pooling_window window;
+  do {
+    window.height = random(1, 4);
+    window.width = random(1, 4);
+    window.row_stride = random(1, 4);
+    window.column_stride = random(1, 4);
+    window.row_padding = random(0, window.height / 2);
+    window.column_padding = random(0, window.width / 2);
+    if (random(0, 1) == 0) {  // what a tile may pool by itself
+      window.height = window.width = window.row_stride = window.column_stride = 2 * random(1, 2);
+      window.row_padding = window.column_padding = 0;
+    }
+    window.rounding = random(0, 1) == 0 ? window_rounding::down : window_rounding::up;
+    shape.y_rows = pooled_extent(shape.rows, window.height, window.row_stride, window.row_padding, window.rounding);
+    shape.y_columns =
+        pooled_extent(shape.columns, window.width, window.column_stride, window.column_padding, window.rounding);
+  } while (shape.y_rows < 1 || shape.y_columns < 1);
+  shape.pooling = random(0, 1) == 0 ? convolution_pooling::maximum : convolution_pooling::mean;
+  shape.window = window;
+  return shape;
+}
+
+/// Random shapes, each cut in some random ways and in the way that is chosen.
+template <class T, class Kernel>
+void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
+  using C = compute_t<T>;
+  numbers random(seed);
+  int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0;
+  for (int which = 0; which < shapes; ++which) {
+    const auto shape = random_shape<T>(random, filter);
+    convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0,
+                                  random(0, 1) * random(0, 5), random(0, 1) == 1, random);
+    const auto erased = direct_device_problem(test.problem);
+    team_resources resources;
+    resources.multiprocessors = random(1, 3);
+    resources.bytes_of_team = random(0, 1) == 0 ? random(1000, 8000) : 200 << 10;
+    resources.bytes_of_multiprocessor = resources.bytes_of_team * random(1, 4);
+    resources.threads_of_multiprocessor = 128;
+    resources.threads_of_team = static_cast<int>(random(1, 3)) * 32;
+    const direct_device_choice<C> choice(erased, sizeof(T), Kernel::tile, resources);
+    const auto check = [&](const direct_device_layout& layout) {
+      ++run;
+      in_chunks += layout.chunks > 1;
+      in_packs += layout.staging == staging_kind::images || layout.staging == staging_kind::planes;
+      in_bands += layout.bands > 1;
+      test.template expect_right<Kernel>(
+          layout, "shape " + std::to_string(which) + ": " + std::to_string(layout.images) + " images, " +
+                      std::to_string(layout.bands) + " bands, " + std::to_string(layout.parts) + " parts, " +
+                      std::to_string(layout.chunks) + " chunks, " + std::to_string(layout.buffers) + " buffers");
+    };
+    if (const auto found = choice.best(); found.layout.threads > 0) check(found.layout);
+    for (int cut = 0; cut < 3; ++cut) {
+      auto layout =
+          choice.of(random(1, shape.images), random(1, shape.y_rows), random(1, 3), static_cast<int>(random(1, 2)));
+      if (layout.threads == 0) continue;
+      layout.teams = layout.parts * static_cast<int>(random(1, 3));
+      check(layout);
+    }
+  }
+  EXPECT_GT(run, shapes);
+  EXPECT_GT(in_chunks, 0);
+  EXPECT_GT(in_packs, 0);
+  EXPECT_GT(in_bands, 0);
+}
+
+TEST(direct_device_kernel, computes_any_filter_and_stride) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(0, 60, 1);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{4, 4, 1, 0}>>(0, 30, 2);
+}
+
+TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{6, 2, 4, 3}>>(3, 40, 3);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(5, 40, 4);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(3, 30, 7);
+}
+
+TEST(direct_device_kernel, converts_types_of_16_bits) {
+  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(0, 30, 5);
+  expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{8, 2, 2, 3}>>(3, 30, 6);
+  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{2, 1, 4, 5}>>(5, 30, 8);
+}
+
+TEST(index_divisor, rounds_down) {
+  for (const int divisor : {1, 2, 3, 5, 7, 17, 36, 255, 256, 257, 4095, 40000, 65535, 65536}) {
+    const index_divisor by(divisor);
+    for (int index = 0; index < index_divisor::most; ++index) {
+      ASSERT_EQ(by.quotient(index), index / divisor) << index << " / " << divisor;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace prumo::backend

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The convolution in a device's matrix units, without copies of the image for each place of the filter.
+///
+/// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
+/// matrix unit, and images. Those of 16 bits it keeps twice, the second time an element further: a thread reads two
+/// neighbouring elements of the right operand as one word, and the word of an odd place begins in the middle of one of
+/// the first copy. So each product takes two loads and little arithmetic on addresses. See tensor_layout.hpp for lines
+/// and steps.
+///
+/// A line has 8 taps, and the weights behind the filter's last one are zero. They meet elements that do not belong to
+/// the sum, which changes it only if these are infinite or no numbers. An item that has such an element is computed sum
+/// by sum.
+
+#include "convolution_problem.hpp"
+#include "gemm_activation.hpp"
+#include "scratch_copies.hpp"
+#include "tensor_unit.hpp"
+#include <prumo/detail/loop_nest.hpp>
+#include <prumo/detail/team_kernel.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// T is f16, bf16, or float, whose elements the unit cuts to TF32. IsByRows if runs are rows, and the filter goes from
+/// one column to the next.
+template <class T, bool IsByRows>
+class tensor_kernel {
+  using word = std::uint32_t;
+  using index_divider = prumo::detail::index_divider;
+  using form = tensor_form<T>;
+  static constexpr int tiles = form::tiles;
+  static constexpr int lanes = prumo::detail::exchange_threads;
+
+ public:
+  static constexpr int most_threads = tensor_layout::threads;
+  static constexpr int resident_teams = 2;
+
+  tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, std::int64_t teams)
+      : problem_(problem),
+        layout_(layout),
+        teams_(teams),
+        items_(layout.items(problem.images)),
+        by_run_stretches_(layout.run_stretches),
+        by_runs_(layout.runs),
+        by_columns_(static_cast<int>(problem.columns)),
+        by_channels_(static_cast<int>(problem.out_channels)) {}
+
+  std::int64_t blocks() const { return teams_; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return most_threads; }
+  KOKKOS_FUNCTION std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(layout_.scratch_words()) * sizeof(word) + 16;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    const int thread = member.team_rank();
+    const int part = member.league_rank() % layout_.parts;
+    const int teams_of_part = member.league_size() / layout_.parts;
+    const scratch memory = scratch_of(member);
+    for (int at = thread; at < layout_.images_words(); at += most_threads) memory.images[at] = 0;
+    copy_weights(memory, part, thread);
+    if (thread == 0) *memory.is_unusual = 0;
+    member.team_barrier();
+
+    std::int64_t item = member.league_rank() / layout_.parts;
+    int buffer = 0;
+    if (item < items_) copy_images(memory, item, buffer, thread);
+    while (item < items_) {
+      wait_for_copies();
+      member.team_barrier();
+      copy_again(memory, buffer, thread);
+      member.team_barrier();
+      const std::int64_t next = item + teams_of_part;
+      const bool is_prefetched = layout_.buffers == 2;
+      if (is_prefetched && next < items_) copy_images(memory, next, 1 - buffer, thread);
+      if (*memory.is_unusual != 0) {
+        compute_sums(memory, item, part, buffer, thread);
+      } else {
+        compute(memory, item, part, buffer, thread);
+      }
+      member.team_barrier();
+      if (thread == 0) *memory.is_unusual = 0;
+      if (!is_prefetched && next < items_) copy_images(memory, next, buffer, thread);
+      item = next;
+      if (is_prefetched) buffer = 1 - buffer;
+    }
+  }
+
+ private:
+  struct scratch {
+    word* weights;  ///< [tile of 16 rows][step][lane][4]
+    int* lines;     ///< where the halves of a step's taps begin, in words from the place of the filter
+    word* images;
+    float* bias;
+    int* is_unusual;
+  };
+
+  /// Images and rows of an item.
+  struct item_place {
+    std::int64_t first_image;
+    int images;
+    int first_row;
+  };
+
+  /// A result among those of an item.
+  struct result_place {
+    int image;
+    int run;
+    int of_run;
+  };
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION scratch scratch_of(const Member& member) const {
+    word* const memory = static_cast<word*>(member.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+    word* const lines = memory + layout_.weights_words();
+    word* const images = lines + layout_.lines_words();
+    word* const bias = images + layout_.images_words();
+    return {memory, reinterpret_cast<int*>(lines), images, reinterpret_cast<float*>(bias),
+            reinterpret_cast<int*>(bias + layout_.bias_words())};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t item) const {
+    const std::int64_t group = item / layout_.bands;
+    const int band = static_cast<int>(item - group * layout_.bands);
+    const std::int64_t first_image = group * layout_.images, left = problem_.images - first_image;
+    return {first_image, left < layout_.images ? static_cast<int>(left) : layout_.images, band * layout_.band_rows()};
+  }
+
+  /// The weight of a row of the left operand: a channel of y and a stacked row.
+  KOKKOS_FORCEINLINE_FUNCTION word weight_bits(int unit_row, int line, int tap) const {
+    const int channels = static_cast<int>(problem_.out_channels);
+    const int stacked = unit_row / channels, channel = unit_row - stacked * channels;
+    const int segment = line % layout_.segments, rest = line / layout_.segments;
+    const int input = rest / layout_.filter_lines;
+    const int p = rest - input * layout_.filter_lines - stacked * static_cast<int>(problem_.row_stride);
+    const int q = segment * tensor_layout::line_taps + tap;
+    const bool is_there = stacked < layout_.stacked_rows && input < problem_.in_channels && p >= 0 &&
+                          p < problem_.filter_rows && q < problem_.filter_columns;
+    if (!is_there) return 0;
+    const T weight = problem_.w.plane(channel, input)[p * problem_.w.row_stride + q * problem_.w.column_stride];
+    if constexpr (std::is_same_v<T, float>) {
+      return Kokkos::bit_cast<word>(weight);
+    } else {
+      return weight.bits;
+    }
+  }
+
+  /// Also the places of the lines, and the bias.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_weights(const scratch& memory, int part, int thread) const {
+    const int first_row = part * layout_.part_blocks * tensor_layout::unit_rows;
+    PRUMO_KEEP_LOOP
+    for (int at = thread; at < layout_.weights_words(); at += most_threads) {
+      const int which = at % 4, lane = at / 4 % lanes, tile = at / (4 * lanes);
+      const int block = tile / layout_.steps, step = tile - block * layout_.steps;
+      const int row = first_row + block * tensor_layout::unit_rows + lane / 4 + which % 2 * 8;
+      if constexpr (form::elements_of_word == 2) {
+        const int line = 2 * step + which / 2, tap = lane % 4 * 2;
+        memory.weights[at] = weight_bits(row, line, tap) | (weight_bits(row, line, tap + 1) << 16);
+      } else {
+        memory.weights[at] = weight_bits(row, step, lane % 4 + which / 2 * 4);
+      }
+    }
+    PRUMO_KEEP_LOOP
+    for (int at = thread; at < 2 * layout_.steps; at += most_threads) {
+      const int line = at * form::lines_of_step / 2;
+      const int segment = line % layout_.segments, rest = line / layout_.segments;
+      const int input = rest / layout_.filter_lines, row = rest - input * layout_.filter_lines;
+      const int place = input * layout_.plane_elements + row * layout_.pitch + segment * tensor_layout::line_taps;
+      const int half = form::lines_of_step == 1 ? at % 2 * tensor_layout::line_taps / 2 : 0;
+      memory.lines[at] = input < problem_.in_channels ? place / form::elements_of_word + half : 0;
+    }
+    for (int at = thread; at < layout_.bias_words(); at += most_threads) {
+      const int row = first_row + at;
+      const int channel = row - by_channels_.quotient(row) * static_cast<int>(problem_.out_channels);
+      memory.bias[at] =
+          problem_.bias == nullptr ? 0.0f : static_cast<float>(problem_.bias[channel * problem_.bias_stride]);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void copy_images(const scratch& memory, std::int64_t item, int buffer, int thread) const {
+    const item_place place = place_of(item);
+    T* const to = reinterpret_cast<T*>(memory.images + buffer * layout_.buffer_words);
+    if (layout_.has_whole_images) {
+      constexpr int pack = prumo::detail::device_pack_elements<T>;
+      const int packs = layout_.image_elements / pack;
+      for (int image = 0; image < place.images; ++image) {
+        const T* const from = problem_.x.data + (place.first_image + image) * problem_.x.image_stride;
+        for (int at = thread; at < packs; at += most_threads) {
+          copy_pack_to_scratch<T, pack>(from + at * pack, to + image * layout_.image_elements + at * pack);
+        }
+      }
+      return;
+    }
+    const int channels = static_cast<int>(problem_.in_channels);
+    const int rows = place.images * channels * layout_.plane_rows;
+    const int padding = static_cast<int>(problem_.column_padding);
+    const std::int64_t first_row = place.first_row * problem_.row_stride - problem_.row_padding;
+    PRUMO_KEEP_LOOP
+    for (int which = thread / lanes; which < rows; which += most_threads / lanes) {
+      const int plane = which / layout_.plane_rows, row_of_plane = which - plane * layout_.plane_rows;
+      const int image = plane / channels, channel = plane - image * channels;
+      const std::int64_t row = first_row + row_of_plane;
+      const bool has_row = row >= 0 && row < problem_.height;
+      const T* const from = problem_.x.plane(place.first_image + image, channel) + row * problem_.x.row_stride;
+      T* const to_row = to + which * layout_.pitch;
+      PRUMO_KEEP_LOOP
+      for (int at = thread % lanes; at < layout_.pitch; at += lanes) {
+        const int column = at - padding;
+        const bool is_there = has_row && column >= 0 && column < problem_.width;
+        to_row[at] = is_there ? from[column * problem_.x.column_stride] : T(0);
+      }
+    }
+  }
+
+  /// Makes the second copy of the images, and looks whether all elements are finite.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_again(const scratch& memory, int buffer, int thread) const {
+    // The exponent of an element that is not finite has ones alone. Adding a one carries into the sign's place.
+    constexpr bool is_f32 = std::is_same_v<T, float>;
+    constexpr word exponents = is_f32 ? 0x7f800000u : std::is_same_v<T, f16> ? 0x7c007c00u : 0x7f807f80u;
+    constexpr word ones = is_f32 ? 0x00800000u : std::is_same_v<T, f16> ? 0x04000400u : 0x00800080u;
+    const word* const first = memory.images + buffer * layout_.buffer_words;
+    word* const second = memory.images + layout_.second_begin();
+    word carries = 0;
+    for (int at = thread; at < layout_.buffer_words; at += most_threads) {
+      const word here = first[at];
+      if constexpr (form::elements_of_word == 2) {
+        const word next = at + 1 < layout_.buffer_words ? first[at + 1] : 0;
+        second[at] = (here >> 16) | (next << 16);
+      }
+      carries |= (here & exponents) + ones;
+    }
+    if ((carries & (is_f32 ? 0x80000000u : 0x80008000u)) != 0) *memory.is_unusual = 1;
+  }
+
+  /// The place where a stretch begins.
+  KOKKOS_FORCEINLINE_FUNCTION result_place find(int stretch) const {
+    const int rest = by_run_stretches_.quotient(stretch);
+    const int image = by_runs_.quotient(rest);
+    return {image, rest - image * layout_.runs, (stretch - rest * layout_.run_stretches) * form::stretch};
+  }
+
+  /// The elements from a place to that of the filter which begins there, among those of the item's images.
+  KOKKOS_FORCEINLINE_FUNCTION int element_of(const result_place& at) const {
+    const int row = layout_.has_flat_results ? by_columns_.quotient(at.of_run) : at.run;
+    const int column = at.of_run - (layout_.has_flat_results ? row * static_cast<int>(problem_.columns) : 0);
+    return at.image * layout_.image_elements +
+           row * layout_.stacked_rows * static_cast<int>(problem_.row_stride) * layout_.pitch +
+           column * static_cast<int>(problem_.column_stride);
+  }
+
+  /// Sets the words that a thread reads in the columns of the right operands: column `lane / 4` of each tile. The
+  /// places of a thread's results are to be neighbours, so its columns of a tile are two of them.
+  KOKKOS_FORCEINLINE_FUNCTION void find_operands(const word* images, int buffer, int stretch, int lane,
+                                                 const word* (&operands)[tiles]) const {
+    const word* const first = images + buffer * layout_.buffer_words + lane % 4;
+    const word* const second = images + layout_.second_begin() + lane % 4;
+    const auto word_of = [&](int element) {
+      if constexpr (form::elements_of_word == 1) return first + element;
+      return (element % 2 != 0 ? second : first) + element / 2;
+    };
+    result_place at = find(stretch);
+    at.of_run += lane / 4 % 2;
+    if constexpr (IsByRows) {
+      // Places behind the run's end see elements that are not theirs, and are not stored.
+      const word* const begin = word_of(element_of(at));
+      PRUMO_UNROLL
+      for (int tile = 0; tile < tiles; ++tile) operands[tile] = begin + tile * (2 / form::elements_of_word);
+    } else {
+      const int last = layout_.run_length - 1;
+      PRUMO_UNROLL
+      for (int tile = 0; tile < tiles; ++tile) {
+        const int of_run = at.of_run + 2 * tile;
+        operands[tile] = word_of(element_of({at.image, at.run, of_run < last ? of_run : last}));
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, std::int64_t item, int part, int buffer,
+                                           int thread) const {
+    const item_place place = place_of(item);
+    const int stretches = place.images * layout_.runs * layout_.run_stretches;
+    const int groups = (stretches + form::stretches_of_group - 1) / form::stretches_of_group;
+    const int lane = thread % lanes;
+    PRUMO_KEEP_LOOP
+    for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
+      const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
+      const int block = work - group * layout_.part_blocks;
+      const int read = group * form::stretches_of_group + lane / 8;
+      const int stored = group * form::stretches_of_group + lane % 4;
+      const word* operands[tiles];
+      find_operands(memory.images, buffer, read < stretches ? read : stretches - 1, lane, operands);
+      float sums[tiles][4] = {};
+      const word* weights = memory.weights + block * layout_.steps * 128 + lane * 4;
+      PRUMO_KEEP_LOOP
+      for (int step = 0; step < layout_.steps; ++step) {
+        const tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
+        const int line = memory.lines[2 * step], next = memory.lines[2 * step + 1];
+        if constexpr (IsByRows) {
+          const word* const upper = operands[0] + line;
+          const word* const lower = operands[0] + next;
+          PRUMO_UNROLL
+          for (int tile = 0; tile < tiles; ++tile) {
+            constexpr int distance = 2 / form::elements_of_word;
+            add_product<T>(left, upper[tile * distance], lower[tile * distance], sums[tile]);
+          }
+        } else {
+          PRUMO_UNROLL
+          for (int tile = 0; tile < tiles; ++tile) {
+            add_product<T>(left, operands[tile][line], operands[tile][next], sums[tile]);
+          }
+        }
+        weights += 128;
+      }
+      if (stored >= stretches) continue;
+      const result_place at = find(stored);
+      PRUMO_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const int row_of_part = block * tensor_layout::unit_rows + lane / 4 + half * 8;
+        const int unit_row = part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part;
+        const int stacked = by_channels_.quotient(unit_row);
+        if (stacked >= layout_.stacked_rows) continue;
+        const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+        float results[form::stretch];
+        PRUMO_UNROLL
+        for (int i = 0; i < form::stretch; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
+        store(run_at(place, at, channel, stacked), memory.bias[row_of_part], results);
+      }
+    }
+  }
+
+  /// Neighbouring results of an output channel in y.
+  struct run_of_results {
+    T* to;
+    int count;
+    std::int64_t distance;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION run_of_results run_at(const item_place& place, const result_place& at, int channel,
+                                                    int stacked) const {
+    T* const plane = problem_.y.plane(place.first_image + at.image, channel);
+    const int rows_left = static_cast<int>(problem_.rows) - place.first_row;
+    if (layout_.has_flat_results) {
+      const int columns = static_cast<int>(problem_.columns);
+      const int length = (rows_left < layout_.band_blocks ? rows_left : layout_.band_blocks) * columns;
+      return {plane + std::int64_t{place.first_row} * columns + at.of_run, length - at.of_run, 1};
+    }
+    const int row = at.run * layout_.stacked_rows + stacked;
+    return {plane + (place.first_row + row) * problem_.y.row_stride + at.of_run * problem_.y.column_stride,
+            row < rows_left ? layout_.run_length - at.of_run : 0, problem_.y.column_stride};
+  }
+
+  /// Activates and stores a stretch of results.
+  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias, float (&results)[form::stretch]) const {
+    if (problem_.bias != nullptr) {
+      PRUMO_UNROLL
+      for (float& each : results) each = each + bias;
+    }
+    if (problem_.activation == activation_function::relu) {
+      PRUMO_UNROLL
+      for (float& each : results) each = prumo::maximum(each, 0.0f);
+    } else if (problem_.activation != activation_function::none) {
+      PRUMO_UNROLL
+      for (float& each : results) each = activated_at_length(problem_.activation, each);
+    }
+    const auto address = reinterpret_cast<std::uintptr_t>(run.to);
+    if (run.distance != 1 || address % (2 * sizeof(T)) != 0) {
+      PRUMO_UNROLL
+      for (int i = 0; i < form::stretch; ++i) {
+        if (i < run.count) run.to[i * run.distance] = T(results[i]);
+      }
+    } else if (address % (8 * sizeof(T)) == 0) {
+      store_packs<8>(run, results);
+    } else if (address % (4 * sizeof(T)) == 0) {
+      store_packs<4>(run, results);
+    } else {
+      store_packs<2>(run, results);
+    }
+  }
+
+  template <int Elements>
+  KOKKOS_FORCEINLINE_FUNCTION static void store_packs(const run_of_results& run,
+                                                      const float (&results)[form::stretch]) {
+    PRUMO_UNROLL
+    for (int first = 0; first < form::stretch; first += Elements) {
+      prumo::detail::device_pack<T, Elements> pack;
+      PRUMO_UNROLL
+      for (int i = 0; i < Elements; ++i) pack.values[i] = T(results[first + i]);
+      if (first + Elements <= run.count) {
+        prumo::detail::store_pack(run.to + first, pack);
+        continue;
+      }
+      PRUMO_UNROLL
+      for (int i = 0; i < Elements; ++i) {
+        if (first + i < run.count) run.to[first + i] = pack.values[i];
+      }
+    }
+  }
+
+  /// The results of an item sum by sum.
+  KOKKOS_FUNCTION void compute_sums(const scratch& memory, std::int64_t item, int part, int buffer, int thread) const {
+    const item_place place = place_of(item);
+    const int stretches = place.images * layout_.runs * layout_.run_stretches;
+    const int places = stretches * form::stretch;
+    const int rows = layout_.part_blocks * tensor_layout::unit_rows;
+    const T* const images = reinterpret_cast<const T*>(memory.images + buffer * layout_.buffer_words);
+    PRUMO_KEEP_LOOP
+    for (int work = thread; work < places * rows; work += most_threads) {
+      const int row_of_part = work / places;
+      const int unit_row = part * rows + row_of_part;
+      const int stacked = by_channels_.quotient(unit_row);
+      const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+      if (stacked >= layout_.stacked_rows) continue;
+      const int which = work - row_of_part * places;
+      result_place at = find(which / form::stretch);
+      at.of_run += which % form::stretch;
+      const run_of_results run = run_at(place, at, channel, stacked);
+      if (run.count <= 0) continue;
+      const T* const from = images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
+      float sum = 0;
+      PRUMO_KEEP_LOOP
+      for (int input = 0; input < problem_.in_channels; ++input) {
+        const T* const filter = problem_.w.plane(channel, input);
+        PRUMO_KEEP_LOOP
+        for (int p = 0; p < problem_.filter_rows; ++p) {
+          PRUMO_KEEP_LOOP
+          for (int q = 0; q < problem_.filter_columns; ++q) {
+            sum = prumo::fma(static_cast<float>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]),
+                             static_cast<float>(from[input * layout_.plane_elements + p * layout_.pitch + q]), sum);
+          }
+        }
+      }
+      if (problem_.bias != nullptr) sum = sum + memory.bias[row_of_part];
+      *run.to = T(activated_at_length(problem_.activation, sum));
+    }
+  }
+
+  convolution_problem<T> problem_;
+  tensor_layout layout_;
+  std::int64_t teams_;
+  std::int64_t items_;
+  index_divider by_run_stretches_;
+  index_divider by_runs_;
+  index_divider by_columns_;
+  index_divider by_channels_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
