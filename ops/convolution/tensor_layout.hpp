@@ -15,12 +15,12 @@ template <class T>
 struct tensor_form {
   static constexpr int elements_of_word = 4 / static_cast<int>(sizeof(T));
   static constexpr int lines_of_step = elements_of_word;
-  /// The tiles of 8 places whose sums a thread holds at a time. With these, the words that a warp reads at once lie in
-  /// different banks of the memory, if the places are neighbours.
+  /// The tiles of 8 places whose sums a warp holds at a time.
   static constexpr int tiles = 4 * elements_of_word;
-  /// Neighbouring places of a run of which a thread gets the results.
-  static constexpr int stretch = 2 * tiles;
-  static constexpr int stretches_of_group = 4;  ///< what a warp computes at a time
+  /// Two tiles are a stretch: neighbouring places of a run. Four of these are columns of the two tiles that one thread
+  /// gets the results of, so that the threads of a row store a sector of memory at once.
+  static constexpr int stretch = 16;
+  static constexpr int stretches_of_group = tiles / 2;  ///< what a warp computes at a time
 };
 
 /// A matrix unit multiplies a tile of 16 rows of weights with a tile of 16 x 8 elements of images. Its rows are output
@@ -54,7 +54,8 @@ struct tensor_layout {
   int plane_elements = 0;  ///< from a channel to the next
   int image_elements = 0;
   int buffer_words = 0;
-  int copies = 1;  ///< of the images that are computed with
+  int pack_bytes = 0;  ///< what is copied at once, if has_whole_images
+  int copies = 1;      ///< of the images that are computed with
 
   /// A run is a stretch of results of an output channel: those of a row, or of all rows of a band.
   int run_length = 0;
@@ -68,7 +69,7 @@ struct tensor_layout {
   KOKKOS_FUNCTION int lines_words() const { return (2 * steps + 3) / 4 * 4; }
   /// Where 16-bit images lie a second time, an element further, so that each pair of neighbours is a word of one of the
   /// copies. The words of both that a warp reads at once lie in different banks of the memory.
-  KOKKOS_FUNCTION int second_begin() const { return buffers * buffer_words + 4; }
+  KOKKOS_FUNCTION int second_begin() const { return buffers * buffer_words + 16; }
   /// With a word that may be read behind the second copy.
   KOKKOS_FUNCTION int images_words() const { return second_begin() + (copies - 1) * buffer_words + 4; }
   KOKKOS_FUNCTION int scratch_words() const { return weights_words() + lines_words() + images_words() + bias_words(); }

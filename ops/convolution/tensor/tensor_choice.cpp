@@ -50,16 +50,23 @@ tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
   return best;
 }
 
-/// Whether the images have the form in which they are copied in packs of 16 bytes.
+/// The bytes that are copied at once, if images come without padding, each in one stretch of memory; otherwise 0.
 template <class T>
-bool has_whole_images(const convolution_problem<T>& problem) {
+int bytes_of_packs(const convolution_problem<T>& problem) {
   const std::int64_t plane = problem.height * problem.width;
-  const std::int64_t pack = static_cast<std::int64_t>(16 / sizeof(T));
-  return problem.row_padding == 0 && problem.column_padding == 0 &&
-         problem.width % tensor_form<T>::elements_of_word == 0 && problem.x.column_stride == 1 &&
-         problem.x.row_stride == problem.width && problem.x.channel_stride == plane &&
-         (problem.in_channels * plane) % pack == 0 && problem.x.image_stride % pack == 0 &&
-         reinterpret_cast<std::uintptr_t>(problem.x.data) % 16 == 0;
+  const bool are_whole = problem.row_padding == 0 && problem.column_padding == 0 &&
+                         problem.width % tensor_form<T>::elements_of_word == 0 && problem.x.column_stride == 1 &&
+                         problem.x.row_stride == problem.width && problem.x.channel_stride == plane &&
+                         problem.x.image_stride >= problem.in_channels * plane;
+  if (!are_whole) return 0;
+  for (const int bytes : {16, 8, 4}) {
+    const std::int64_t pack = bytes / static_cast<int>(sizeof(T));
+    if ((problem.in_channels * plane) % pack == 0 && problem.x.image_stride % pack == 0 &&
+        reinterpret_cast<std::uintptr_t>(problem.x.data) % static_cast<std::uintptr_t>(bytes) == 0) {
+      return bytes;
+    }
+  }
+  return 0;
 }
 
 /// Sets what follows from images and bands. Returns whether an item is small enough to be computed with.
@@ -69,7 +76,8 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
   layout.images = static_cast<int>(images);
   layout.band_blocks = static_cast<int>(parts_of(blocks, bands));
   layout.bands = static_cast<int>(parts_of(blocks, layout.band_blocks));
-  layout.has_whole_images = layout.bands == 1 && has_whole_images(problem);
+  layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
+  layout.has_whole_images = layout.pack_bytes > 0;
   layout.buffers = layout.has_whole_images ? 2 : 1;
   layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
   const std::int64_t first_of_last_block =

@@ -58,6 +58,9 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
     if (problem.is_pooled()) plain.images = images_before_pooling(problem);
     prepared.tensor = best_tensor_layout(plain, resources_of(instance));
+    if (problem.is_pooled() && prepared.tensor.stacked_rows > 1) {
+      return "with few output channels, the pass that pools takes longer than the matrix units save";
+    }
     if (prepared.tensor.images > 0) return {};
     return "some rows of an image and the filters do not fit into a multiprocessor's memory";
   }

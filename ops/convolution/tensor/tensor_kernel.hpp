@@ -46,6 +46,9 @@ class tensor_kernel {
         layout_(layout),
         teams_(teams),
         items_(layout.items(problem.images)),
+        by_pitch_(layout.pitch / form::elements_of_word),
+        by_plane_rows_(layout.plane_rows),
+        by_inputs_(static_cast<int>(problem.in_channels)),
         by_run_stretches_(layout.run_stretches),
         by_runs_(layout.runs),
         by_columns_(static_cast<int>(problem.columns)),
@@ -188,34 +191,60 @@ class tensor_kernel {
     const item_place place = place_of(item);
     T* const to = reinterpret_cast<T*>(memory.images + buffer * layout_.buffer_words);
     if (layout_.has_whole_images) {
-      constexpr int pack = prumo::detail::device_pack_elements<T>;
-      const int packs = layout_.image_elements / pack;
-      for (int image = 0; image < place.images; ++image) {
-        const T* const from = problem_.x.data + (place.first_image + image) * problem_.x.image_stride;
-        for (int at = thread; at < packs; at += most_threads) {
-          copy_pack_to_scratch<T, pack>(from + at * pack, to + image * layout_.image_elements + at * pack);
-        }
+      switch (layout_.pack_bytes) {
+        case 16: return copy_whole_images<16>(place, to, thread);
+        case 8: return copy_whole_images<8>(place, to, thread);
+        default: return copy_whole_images<4>(place, to, thread);
       }
-      return;
     }
-    const int channels = static_cast<int>(problem_.in_channels);
-    const int rows = place.images * channels * layout_.plane_rows;
-    const int padding = static_cast<int>(problem_.column_padding);
-    const std::int64_t first_row = place.first_row * problem_.row_stride - problem_.row_padding;
+    const int pitch = layout_.pitch / form::elements_of_word;
+    const int words = place.images * static_cast<int>(problem_.in_channels) * layout_.plane_rows * pitch;
+    // Several loads are under way before the first word is stored.
+    constexpr int at_once = 4;
     PRUMO_KEEP_LOOP
-    for (int which = thread / lanes; which < rows; which += most_threads / lanes) {
-      const int plane = which / layout_.plane_rows, row_of_plane = which - plane * layout_.plane_rows;
-      const int image = plane / channels, channel = plane - image * channels;
-      const std::int64_t row = first_row + row_of_plane;
-      const bool has_row = row >= 0 && row < problem_.height;
-      const T* const from = problem_.x.plane(place.first_image + image, channel) + row * problem_.x.row_stride;
-      T* const to_row = to + which * layout_.pitch;
-      PRUMO_KEEP_LOOP
-      for (int at = thread % lanes; at < layout_.pitch; at += lanes) {
-        const int column = at - padding;
-        const bool is_there = has_row && column >= 0 && column < problem_.width;
-        to_row[at] = is_there ? from[column * problem_.x.column_stride] : T(0);
+    for (int first = thread; first < words; first += at_once * most_threads) {
+      T elements[at_once][form::elements_of_word];
+      PRUMO_UNROLL
+      for (int which = 0; which < at_once; ++which) {
+        const int at = first + which * most_threads;
+        if (at < words) read_word(place, at, pitch, elements[which]);
       }
+      PRUMO_UNROLL
+      for (int which = 0; which < at_once; ++which) {
+        const int at = first + which * most_threads;
+        if (at >= words) break;
+        PRUMO_UNROLL
+        for (int i = 0; i < form::elements_of_word; ++i) to[at * form::elements_of_word + i] = elements[which][i];
+      }
+    }
+  }
+
+  template <int Bytes>
+  KOKKOS_FORCEINLINE_FUNCTION void copy_whole_images(const item_place& place, T* to, int thread) const {
+    constexpr int pack = Bytes / static_cast<int>(sizeof(T));
+    const int packs = layout_.image_elements / pack;
+    for (int image = 0; image < place.images; ++image) {
+      const T* const from = problem_.x.data + (place.first_image + image) * problem_.x.image_stride;
+      for (int at = thread; at < packs; at += most_threads) {
+        copy_pack_to_scratch<T, pack>(from + at * pack, to + image * layout_.image_elements + at * pack);
+      }
+    }
+  }
+
+  /// Reads the elements of a word of an item's images, with zeros beside the images.
+  KOKKOS_FORCEINLINE_FUNCTION void read_word(const item_place& place, int at, int pitch,
+                                             T (&elements)[form::elements_of_word]) const {
+    const int line = by_pitch_.quotient(at), plane = by_plane_rows_.quotient(line), image = by_inputs_.quotient(plane);
+    const int channel = plane - image * static_cast<int>(problem_.in_channels);
+    const std::int64_t row =
+        place.first_row * problem_.row_stride - problem_.row_padding + line - plane * layout_.plane_rows;
+    const int column = (at - line * pitch) * form::elements_of_word - static_cast<int>(problem_.column_padding);
+    const bool has_row = row >= 0 && row < problem_.height;
+    const T* const from = problem_.x.plane(place.first_image + image, channel) + row * problem_.x.row_stride;
+    PRUMO_UNROLL
+    for (int i = 0; i < form::elements_of_word; ++i) {
+      const bool is_there = has_row && column + i >= 0 && column + i < problem_.width;
+      elements[i] = is_there ? from[(column + i) * problem_.x.column_stride] : T(0);
     }
   }
 
@@ -255,9 +284,9 @@ class tensor_kernel {
            column * static_cast<int>(problem_.column_stride);
   }
 
-  /// Sets the words that a thread reads in the columns of the right operands: column `lane / 4` of each tile. The
-  /// places of a thread's results are to be neighbours, so its columns of a tile are two of them.
-  KOKKOS_FORCEINLINE_FUNCTION void find_operands(const word* images, int buffer, int stretch, int lane,
+  /// Sets the words that a thread reads in the columns of the right operands: column `lane / 4` of each tile.
+  KOKKOS_FORCEINLINE_FUNCTION void find_operands(const word* images, int buffer, int lane,
+                                                 const result_place (&places)[form::stretches_of_group],
                                                  const word* (&operands)[tiles]) const {
     const word* const first = images + buffer * layout_.buffer_words + lane % 4;
     const word* const second = images + layout_.second_begin() + lane % 4;
@@ -265,19 +294,22 @@ class tensor_kernel {
       if constexpr (form::elements_of_word == 1) return first + element;
       return (element % 2 != 0 ? second : first) + element / 2;
     };
-    result_place at = find(stretch);
-    at.of_run += lane / 4 % 2;
-    if constexpr (IsByRows) {
-      // Places behind the run's end see elements that are not theirs, and are not stored.
-      const word* const begin = word_of(element_of(at));
-      PRUMO_UNROLL
-      for (int tile = 0; tile < tiles; ++tile) operands[tile] = begin + tile * (2 / form::elements_of_word);
-    } else {
-      const int last = layout_.run_length - 1;
-      PRUMO_UNROLL
-      for (int tile = 0; tile < tiles; ++tile) {
-        const int of_run = at.of_run + 2 * tile;
-        operands[tile] = word_of(element_of({at.image, at.run, of_run < last ? of_run : last}));
+    const int of_stretch = lane / 8 * 4 + lane / 4 % 2;
+    PRUMO_UNROLL
+    for (int which = 0; which < form::stretches_of_group; ++which) {
+      result_place at = places[which];
+      at.of_run += of_stretch;
+      if constexpr (IsByRows) {
+        // Places behind the run's end see elements that are not theirs, and are not stored.
+        operands[2 * which] = word_of(element_of(at));
+        operands[2 * which + 1] = operands[2 * which] + 2 / form::elements_of_word;
+      } else {
+        const int last = layout_.run_length - 1;
+        PRUMO_UNROLL
+        for (int tile = 0; tile < 2; ++tile) {
+          const int of_run = at.of_run + 2 * tile;
+          operands[2 * which + tile] = word_of(element_of({at.image, at.run, of_run < last ? of_run : last}));
+        }
       }
     }
   }
@@ -292,34 +324,29 @@ class tensor_kernel {
     for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
       const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
       const int block = work - group * layout_.part_blocks;
-      const int read = group * form::stretches_of_group + lane / 8;
-      const int stored = group * form::stretches_of_group + lane % 4;
+      const int first = group * form::stretches_of_group;
+      result_place places[form::stretches_of_group];
+      PRUMO_UNROLL
+      for (int which = 0; which < form::stretches_of_group; ++which) {
+        places[which] = find(first + which < stretches ? first + which : stretches - 1);
+      }
       const word* operands[tiles];
-      find_operands(memory.images, buffer, read < stretches ? read : stretches - 1, lane, operands);
+      find_operands(memory.images, buffer, lane, places, operands);
       float sums[tiles][4] = {};
       const word* weights = memory.weights + block * layout_.steps * 128 + lane * 4;
       PRUMO_KEEP_LOOP
       for (int step = 0; step < layout_.steps; ++step) {
         const tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
         const int line = memory.lines[2 * step], next = memory.lines[2 * step + 1];
-        if constexpr (IsByRows) {
-          const word* const upper = operands[0] + line;
-          const word* const lower = operands[0] + next;
-          PRUMO_UNROLL
-          for (int tile = 0; tile < tiles; ++tile) {
-            constexpr int distance = 2 / form::elements_of_word;
-            add_product<T>(left, upper[tile * distance], lower[tile * distance], sums[tile]);
-          }
-        } else {
-          PRUMO_UNROLL
-          for (int tile = 0; tile < tiles; ++tile) {
-            add_product<T>(left, operands[tile][line], operands[tile][next], sums[tile]);
-          }
+        PRUMO_UNROLL
+        for (int tile = 0; tile < tiles; ++tile) {
+          // By rows, the second tile of a stretch lies at a distance that the compiler knows.
+          constexpr int distance = IsByRows ? 2 / form::elements_of_word : 0;
+          const word* const operand = IsByRows ? operands[tile / 2 * 2] : operands[tile];
+          add_product<T>(left, operand[line + tile % 2 * distance], operand[next + tile % 2 * distance], sums[tile]);
         }
         weights += 128;
       }
-      if (stored >= stretches) continue;
-      const result_place at = find(stored);
       PRUMO_UNROLL
       for (int half = 0; half < 2; ++half) {
         const int row_of_part = block * tensor_layout::unit_rows + lane / 4 + half * 8;
@@ -327,10 +354,16 @@ class tensor_kernel {
         const int stacked = by_channels_.quotient(unit_row);
         if (stacked >= layout_.stacked_rows) continue;
         const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
-        float results[form::stretch];
         PRUMO_UNROLL
-        for (int i = 0; i < form::stretch; ++i) results[i] = sums[i / 2][half * 2 + i % 2];
-        store(run_at(place, at, channel, stacked), memory.bias[row_of_part], results);
+        for (int which = 0; which < form::stretches_of_group; ++which) {
+          if (first + which >= stretches) break;
+          float results[4];
+          PRUMO_UNROLL
+          for (int i = 0; i < 4; ++i) results[i] = sums[2 * which + i / 2][half * 2 + i % 2];
+          result_place at = places[which];
+          at.of_run += lane % 4 * 4;
+          store(run_at(place, at, channel, stacked), memory.bias[row_of_part], results);
+        }
       }
     }
   }
@@ -356,49 +389,30 @@ class tensor_kernel {
             row < rows_left ? layout_.run_length - at.of_run : 0, problem_.y.column_stride};
   }
 
-  /// Activates and stores a stretch of results.
-  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias, float (&results)[form::stretch]) const {
-    if (problem_.bias != nullptr) {
-      PRUMO_UNROLL
-      for (float& each : results) each = each + bias;
-    }
-    if (problem_.activation == activation_function::relu) {
-      PRUMO_UNROLL
-      for (float& each : results) each = prumo::maximum(each, 0.0f);
-    } else if (problem_.activation != activation_function::none) {
-      PRUMO_UNROLL
-      for (float& each : results) each = activated_at_length(problem_.activation, each);
+  /// Activates and stores neighbouring results.
+  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias, float (&results)[4]) const {
+    T rounded[4];
+    PRUMO_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      float value = problem_.bias == nullptr ? results[i] : results[i] + bias;
+      if (problem_.activation == activation_function::relu) {
+        value = prumo::maximum(value, 0.0f);
+      } else if (problem_.activation != activation_function::none) {
+        value = activated_at_length(problem_.activation, value);
+      }
+      rounded[i] = T(value);
     }
     const auto address = reinterpret_cast<std::uintptr_t>(run.to);
-    if (run.distance != 1 || address % (2 * sizeof(T)) != 0) {
-      PRUMO_UNROLL
-      for (int i = 0; i < form::stretch; ++i) {
-        if (i < run.count) run.to[i * run.distance] = T(results[i]);
-      }
-    } else if (address % (8 * sizeof(T)) == 0) {
-      store_packs<8>(run, results);
-    } else if (address % (4 * sizeof(T)) == 0) {
-      store_packs<4>(run, results);
+    if (run.count >= 4 && run.distance == 1 && address % (4 * sizeof(T)) == 0) {
+      prumo::detail::store_pack(run.to,
+                                prumo::detail::device_pack<T, 4>{rounded[0], rounded[1], rounded[2], rounded[3]});
+    } else if (run.count >= 4 && run.distance == 1 && address % (2 * sizeof(T)) == 0) {
+      prumo::detail::store_pack(run.to, prumo::detail::device_pack<T, 2>{rounded[0], rounded[1]});
+      prumo::detail::store_pack(run.to + 2, prumo::detail::device_pack<T, 2>{rounded[2], rounded[3]});
     } else {
-      store_packs<2>(run, results);
-    }
-  }
-
-  template <int Elements>
-  KOKKOS_FORCEINLINE_FUNCTION static void store_packs(const run_of_results& run,
-                                                      const float (&results)[form::stretch]) {
-    PRUMO_UNROLL
-    for (int first = 0; first < form::stretch; first += Elements) {
-      prumo::detail::device_pack<T, Elements> pack;
       PRUMO_UNROLL
-      for (int i = 0; i < Elements; ++i) pack.values[i] = T(results[first + i]);
-      if (first + Elements <= run.count) {
-        prumo::detail::store_pack(run.to + first, pack);
-        continue;
-      }
-      PRUMO_UNROLL
-      for (int i = 0; i < Elements; ++i) {
-        if (first + i < run.count) run.to[first + i] = pack.values[i];
+      for (int i = 0; i < 4; ++i) {
+        if (i < run.count) run.to[i * run.distance] = rounded[i];
       }
     }
   }
@@ -445,6 +459,9 @@ class tensor_kernel {
   tensor_layout layout_;
   std::int64_t teams_;
   std::int64_t items_;
+  index_divider by_pitch_;
+  index_divider by_plane_rows_;
+  index_divider by_inputs_;
   index_divider by_run_stretches_;
   index_divider by_runs_;
   index_divider by_columns_;
