@@ -4,8 +4,7 @@
 /// \file
 /// Which layout the direct convolution takes on a device.
 
-#include "direct_device_problem.hpp"
-#include "direct_device_tile.hpp"
+#include "direct_device_estimate.hpp"
 #include "index_divisor.hpp"
 
 #include <algorithm>
@@ -17,28 +16,24 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// What a device gives to the teams of a kernel.
-struct team_resources {
-  std::int64_t multiprocessors = 1;
-  std::int64_t bytes_of_team = 48 << 10;            ///< the most scratch memory of one team
-  std::int64_t bytes_of_multiprocessor = 64 << 10;  ///< for all teams that it holds
-  int threads_of_team = 256;
-  std::int64_t threads_of_multiprocessor = 512;  ///< with the registers that the kernel's bounds allow
-};
-
 /// Finds a layout.
 template <class C>
-class direct_device_choice {
+class direct_device_choice : direct_device_estimate<C> {
+  using estimate_of = direct_device_estimate<C>;
+  using estimate_of::element_bytes_;
+  using estimate_of::problem_;
+  using estimate_of::resident_teams;
+  using estimate_of::resources_;
+  using estimate_of::tile_;
   static constexpr auto pack_elements = static_cast<std::int64_t>(prumo::detail::device_pack_elements<C>);
 
  public:
+  using estimate_of::estimate;
+
   /// \param element_bytes those of the arrays
   direct_device_choice(const convolution_problem<C>& problem, std::int64_t element_bytes, convolution_tile tile,
                        const team_resources& resources)
-      : problem_(problem),
-        element_bytes_(element_bytes),
-        tile_(tile),
-        resources_(resources),
+      : estimate_of(problem, element_bytes, tile, resources),
         all_tiles_((problem.out_channels + tile.channels - 1) / tile.channels) {}
 
   /// A layout and its estimated time. If nothing fits, the time is infinite.
@@ -62,6 +57,16 @@ class direct_device_choice {
             if (time < best.time) best = {layout, time};
           }
         }
+        if (bands == 1) {
+          for (int threads = 64; threads <= resources_.threads_of_team; threads += 32) {
+            for (int rounds = 1; rounds <= 8; rounds *= 2) {
+              const direct_device_layout layout = stream(threads, rounds, parts);
+              if (layout.threads == 0) break;
+              const double time = estimate(layout);
+              if (time < best.time) best = {layout, time};
+            }
+          }
+        }
         if (parts >= all_tiles_) break;
       }
       if (band_rows <= tile_.rows || bands >= 64) break;
@@ -82,67 +87,25 @@ class direct_device_choice {
     return none();
   }
 
-  /// The teams that a multiprocessor holds.
-  std::int64_t resident_teams(const direct_device_layout& layout) const {
-    constexpr std::int64_t reserved_bytes = 1024;
-    const std::int64_t bytes = (layout.scratch_elements() + 16) * static_cast<std::int64_t>(sizeof(C)) + reserved_bytes;
-    return std::clamp<std::int64_t>(
-        std::min(resources_.bytes_of_multiprocessor / bytes, resources_.threads_of_multiprocessor / layout.threads), 1,
-        16);
-  }
-
-  /// The time in cycles of a multiprocessor, about: only the order of layouts counts. The constants were fitted to
-  /// measured layouts of four convolutions on an H200.
-  double estimate(const direct_device_layout& layout) const {
-    const double rounds = std::ceil(static_cast<double>(layout.tasks()) / layout.threads);
-    const double warps_of_scheduler = layout.threads / 32.0 / 4;
-    const auto resident = static_cast<double>(resident_teams(layout));
-    const auto total_items = static_cast<double>(layout.item_count(problem_.images) * layout.parts);
-    const auto multiprocessors = static_cast<double>(resources_.multiprocessors);
-    const double at_once = std::min(resident, std::ceil(total_items / multiprocessors));
-    const double items = std::ceil(total_items / (multiprocessors * at_once)) * at_once;
-    // The more warps a scheduler has, the more of the waiting for loads is hidden.
-    const double busy = std::min(1.0, 0.55 + 0.2 * at_once * warps_of_scheduler);
-    const double compute = items * rounds * warps_of_scheduler * cycles_of_tile(layout) / busy;
-    constexpr double bytes_of_cycle = 28, wait = 1500;  // of a multiprocessor's share of the memory
-    const double copy = static_cast<double>(layout.planes_elements) * layout.chunks * sizeof(float);
-    const double memory = items * (copy + bytes_of_results(layout)) / bytes_of_cycle;
-    const double hidden = layout.buffers == 2 ? 1.0 : (at_once - 1) / at_once;
-    const double not_hidden = (copy / bytes_of_cycle + wait * layout.chunks) * (1 - hidden);
-    constexpr double of_item = 2500;  // barriers, and the threads that wait for the last
-    const double weights = 0.3 * static_cast<double>(layout.weights_elements) * layout.chunks * at_once;
-    return std::max(compute, memory) + 0.3 * std::min(compute, memory) + items * (not_hidden + of_item) / at_once +
-           weights;
+  /// A stream whose threads compute `rounds` tiles between two barriers; none if it does not fit.
+  direct_device_layout stream(int threads, int rounds, std::int64_t parts) const {
+    const direct_device_layout one = in_chunks(1, problem_.y_rows, parts, 1, 1);
+    if (one.threads == 0 || one.keeps_results) return none();
+    const int tiles = one.tiles_of_image(), step = threads * rounds;
+    for (const int steps : {2, 1}) {  // that find their images in the scratch memory
+      direct_device_layout layout = in_chunks((tiles + steps * step - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
+      if (layout.threads == 0 || tiles + step >= index_divisor::most) break;
+      layout.is_stream = true;
+      layout.threads = threads;
+      layout.step_tiles = step;
+      if (!fits(layout)) continue;
+      layout.teams = teams(layout);
+      return layout;
+    }
+    return none();
   }
 
  private:
-  /// Those of a scheduler for a tile of 32 threads.
-  double cycles_of_tile(const direct_device_layout& layout) const {
-    const double sums = tile_.sums();
-    const auto filter_rows = static_cast<double>(problem_.in_channels * problem_.filter_rows);
-    const auto filter_columns = static_cast<double>(problem_.filter_columns);
-    const double loads =
-        tile_.filter_columns > 0
-            ? filter_columns * tile_.channels / pack_elements +
-                  std::ceil((tile_.columns + filter_columns - 1) / tile_.input_pack(pack_elements)) * tile_.rows
-            : filter_columns * (tile_.channels / pack_elements + 1.0 + 2.0 * tile_.rows);
-    // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
-    const double products = filter_rows * (1.2 * filter_columns * sums + 1.3 * loads + 8);
-    return products + 200 + (layout.keeps_results ? 25.0 : 3.0) * sums;
-  }
-
-  /// Bytes of y that the tiles of an item store. To store parts of a sector of 32 bytes takes as long as more bytes.
-  double bytes_of_results(const direct_device_layout& layout) const {
-    constexpr std::int64_t sector_bytes = 32;
-    const int side = std::max(1, layout.tile_window), columns = tile_.columns / side;
-    double bytes = static_cast<double>(layout.band_rows * problem_.y_columns) * layout.channel_tiles * tile_.channels *
-                   layout.images * static_cast<double>(element_bytes_);
-    if (layout.keeps_results) return bytes;
-    if (!layout.stores_packs || results_at_once(columns) < columns) bytes *= 2;  // neighbouring threads store with gaps
-    if (tile_.rows > side && problem_.y.row_stride * element_bytes_ % sector_bytes != 0) bytes *= 2.5;
-    return bytes;
-  }
-
   /// Indices in a team's memory have 32 bits.
   static constexpr std::int64_t most_elements = std::int64_t{1} << 26;
 
@@ -155,8 +118,10 @@ class direct_device_choice {
   /// The teams to launch: a multiple of the parts.
   int teams(const direct_device_layout& layout) const {
     const std::int64_t wanted = resident_teams(layout) * resources_.multiprocessors;
-    const std::int64_t teams_of_part =
-        std::min(layout.item_count(problem_.images), std::max<std::int64_t>(1, wanted / layout.parts));
+    const std::int64_t items = layout.item_count(problem_.images);
+    const std::int64_t useful =
+        layout.is_stream ? (items * layout.tiles_of_image() + layout.threads - 1) / layout.threads : items;
+    const std::int64_t teams_of_part = std::min(useful, std::max<std::int64_t>(1, wanted / layout.parts));
     return static_cast<int>(teams_of_part) * layout.parts;
   }
 
@@ -301,10 +266,6 @@ class direct_device_choice {
            is_multiple(y.image_stride) && is_multiple(y.channel_stride) && is_multiple(y.row_stride);
   }
 
-  const convolution_problem<C>& problem_;
-  std::int64_t element_bytes_;
-  convolution_tile tile_;
-  team_resources resources_;
   std::int64_t all_tiles_;
 };
 

@@ -29,8 +29,10 @@ class direct_device_inputs {
 
   /// What a team computes between two barriers.
   struct step {
-    std::int64_t item;
+    std::int64_t item;  ///< in a stream: the image of the first tile
     int chunk;
+    int first_tile;  ///< of its image, in a stream
+    int buffer;      ///< in a stream: the place of the first image
   };
 
   struct scratch {
@@ -136,12 +138,17 @@ class direct_device_inputs {
     return left < layout_.chunk_channels ? left : layout_.chunk_channels;
   }
 
-  /// Begins to copy what a step needs.
-  KOKKOS_FORCEINLINE_FUNCTION void copy_inputs(const scratch& memory, const step& which, int part, int buffer,
-                                               bool is_first, int thread) const {
-    if (layout_.chunks > 1 || is_first) copy_weights(weights_of(memory, buffer), part, which.chunk, thread);
-    C* const planes = memory.planes + buffer * layout_.planes_elements;
-    const item_place place = place_of(which.item);
+  /// Copies all filters of a part, if they do not come in chunks.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_weights_of(const scratch& memory, int part, int thread) const {
+    if (layout_.chunks == 1) copy_weights(memory.weights, part, 0, thread);
+  }
+
+  /// Begins to copy what a step needs of some images.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_inputs(const scratch& memory, const step& which, const item_place& place,
+                                               int part, int thread) const {
+    if (layout_.chunks > 1) copy_weights(weights_of(memory, which.buffer), part, which.chunk, thread);
+    C* const planes =
+        memory.planes + which.buffer * (layout_.is_stream ? layout_.image_elements : layout_.planes_elements);
     switch (layout_.staging) {
       case staging_kind::elements: copy_elements(place, which.chunk, planes, thread); break;
       case staging_kind::rows:

@@ -27,6 +27,7 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   using results::channels_of;
   using results::copy_bias;
   using results::copy_inputs;
+  using results::copy_weights_of;
   using results::finish;
   using results::keep;
   using results::layout_;
@@ -52,7 +53,9 @@ class direct_device_kernel : direct_device_results<C, Tile> {
         items_(layout.item_count(problem.images)),
         by_column_tiles_(layout.column_tiles),
         by_row_tiles_(layout.row_tiles),
-        by_channel_tiles_(layout.channel_tiles) {}
+        by_channel_tiles_(layout.channel_tiles),
+        tiles_of_image_(layout.tiles_of_image()),
+        by_tiles_of_image_(tiles_of_image_) {}
 
   std::int64_t blocks() const { return layout_.teams; }
   std::int64_t blocks_per_team() const { return 1; }
@@ -65,38 +68,106 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     const scratch memory = scratch_of(member);
     const int thread = member.team_rank();
-    const int part = member.league_rank() % layout_.parts;
-    const int team_of_part = member.league_rank() / layout_.parts;
-    const int teams_of_part = member.league_size() / layout_.parts;
-    const bool is_prefetched = layout_.buffers == 2;
-
-    copy_bias(memory.bias, part, thread);
-    step now{team_of_part, 0};
-    if (now.item >= items_) return;
-    copy_inputs(memory, now, part, 0, true, thread);
+    share_of_team share = share_of(member);
+    step now = share.first;
+    if (!has(share, now)) return;
+    copy_bias(memory.bias, share.part, thread);
+    copy_weights_of(memory, share.part, thread);
+    bool is_copied = false;
     sums_type sums;
-    for (int buffer = 0;; buffer = is_prefetched ? 1 - buffer : 0) {
-      step next = now;
-      if (++next.chunk == layout_.chunks) next = {next.item + teams_of_part, 0};
-      const bool has_next = next.item < items_;
+    while (true) {
+      if (!is_copied) copy(memory, share, now, now, thread);
       wait_for_copies();
-      member.team_barrier();  // after it, nobody needs the other buffer
-      if (is_prefetched && has_next) copy_inputs(memory, next, part, 1 - buffer, false, thread);
-      compute(member, memory, now, part, buffer, sums);
+      member.team_barrier();  // after it, nobody needs what was used before
+      const step next = after(share, now);
+      const bool has_next = has(share, next);
+      is_copied = has_next && copy(memory, share, now, next, thread);
+      compute(member, memory, share, now, sums);
       if (!has_next) break;
-      if (!is_prefetched) {
-        member.team_barrier();
-        copy_inputs(memory, next, part, 0, false, thread);
-      }
+      if (!is_copied) member.team_barrier();
       now = next;
     }
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION tile_place tile_at(int task) const {
+  /// What a team computes.
+  struct share_of_team {
+    int part;
+    int teams;  ///< of its part
+    step first;
+    std::int64_t end;           ///< of the items, or of the tiles of a stream
+    std::int64_t copied_until;  ///< the image of a stream that is copied next
+  };
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION share_of_team share_of(const Member& member) const {
+    const int team = member.league_rank() / layout_.parts;
+    share_of_team share{member.league_rank() % layout_.parts, member.league_size() / layout_.parts, {}, items_, 0};
+    share.first = {team, 0, 0, 0};
+    if (layout_.is_stream) {
+      const std::int64_t tiles = items_ * tiles_of_image_, begin = tiles * team / share.teams;
+      share.end = tiles * (team + 1) / share.teams;
+      share.first.item = share.copied_until = begin / tiles_of_image_;
+      share.first.first_tile = static_cast<int>(begin - share.first.item * tiles_of_image_);
+    }
+    return share;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION bool has(const share_of_team& share, const step& which) const {
+    return (layout_.is_stream ? which.item * tiles_of_image_ + which.first_tile : which.item) < share.end;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION step after(const share_of_team& share, const step& now) const {
+    step next = now;
+    if (layout_.is_stream) {
+      const int first = now.first_tile + layout_.step_tiles, images = by_tiles_of_image_.quotient(first);
+      next.item += images;
+      next.first_tile = first - images * tiles_of_image_;
+      next.buffer += images;
+      if (next.buffer >= layout_.images) next.buffer -= layout_.images;
+      return next;
+    }
+    if (++next.chunk == layout_.chunks) {
+      next.item += share.teams;
+      next.chunk = 0;
+    }
+    if (layout_.buffers == 2) next.buffer = 1 - now.buffer;
+    return next;
+  }
+
+  /// The tiles of a step of a stream, counted from the first of its first image.
+  KOKKOS_FORCEINLINE_FUNCTION int end_of_tiles(const share_of_team& share, const step& now) const {
+    const std::int64_t left = share.end - now.item * tiles_of_image_;
+    const int end = now.first_tile + layout_.step_tiles;
+    return left < end ? static_cast<int>(left) : end;
+  }
+
+  /// Copies what a step needs, as far as this does not take the place of what another needs that is still computed.
+  /// \return whether it is all there
+  KOKKOS_FORCEINLINE_FUNCTION bool copy(const scratch& memory, share_of_team& share, const step& now, const step& which,
+                                        int thread) const {
+    if (!layout_.is_stream) {
+      const bool has_place = which.item == now.item && which.chunk == now.chunk ? true : layout_.buffers == 2;
+      if (has_place) copy_inputs(memory, which, place_of(which.item), share.part, thread);
+      return has_place;
+    }
+    const std::int64_t needed = which.item + by_tiles_of_image_.quotient(end_of_tiles(share, which) - 1) + 1;
+    const std::int64_t has_places_until = now.item + layout_.images;
+    const std::int64_t end = needed < has_places_until ? needed : has_places_until;
+    for (; share.copied_until < end; ++share.copied_until) {
+      step image = now;
+      image.item = share.copied_until;
+      image.buffer += static_cast<int>(share.copied_until - now.item);
+      if (image.buffer >= layout_.images) image.buffer -= layout_.images;
+      copy_inputs(memory, image, {image.item, 1, convolution_rows(problem_, 0, problem_.y_rows)}, share.part, thread);
+    }
+    return share.copied_until >= needed;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION tile_place tile_at(int which) const {
     tile_place at{};
-    int rest = by_column_tiles_.quotient(task);
-    at.column = (task - rest * layout_.column_tiles) * Tile.columns;
+    int rest = by_column_tiles_.quotient(which);
+    at.column = (which - rest * layout_.column_tiles) * Tile.columns;
     int next = by_row_tiles_.quotient(rest);
     at.row = (rest - next * layout_.row_tiles) * Tile.rows;
     at.image = by_channel_tiles_.quotient(next);
@@ -105,18 +176,17 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   }
 
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void compute(const Member& member, const scratch& memory, const step& now, int part,
-                                           int buffer, sums_type& sums) const {
-    const item_place place = place_of(now.item);
-    const int tasks = place.images * layout_.channel_tiles * layout_.row_tiles * layout_.column_tiles;
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const Member& member, const scratch& memory, const share_of_team& share,
+                                           const step& now, sums_type& sums) const {
+    const item_place place = layout_.is_stream ? item_place{now.item, 0, convolution_rows(problem_, 0, problem_.y_rows)}
+                                               : place_of(now.item);
+    const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
     const int channels = channels_of(now.chunk);
-    const C* const planes = memory.planes + buffer * layout_.planes_elements;
-    const C* const weights = weights_of(memory, buffer);
-    for (int task = member.team_rank(); task < tasks; task += layout_.threads) {
-      const tile_place at = tile_at(task);
+    const C* const weights = weights_of(memory, now.buffer);
+    for (int which = now.first_tile + member.team_rank(); which < end; which += layout_.threads) {
+      const tile_place at = tile_at(which);
       if (now.chunk == 0) sums.clear();
-      add_products(planes + at.image * layout_.image_elements +
-                       at.row * static_cast<int>(problem_.row_stride) * layout_.pitch +
+      add_products(plane_of(memory, now, at.image) + at.row * static_cast<int>(problem_.row_stride) * layout_.pitch +
                        at.column * static_cast<int>(problem_.column_stride),
                    weights + at.channels * layout_.chunk_channels * layout_.filter_elements(), channels, sums);
       if (now.chunk + 1 < layout_.chunks) continue;
@@ -125,10 +195,17 @@ class direct_device_kernel : direct_device_results<C, Tile> {
       if (layout_.keeps_results) {
         keep(place, at, sums, memory.results);
       } else {
-        store(place, part, at, sums);
+        store(place, share.part, at, sums);
       }
     }
-    if (now.chunk + 1 == layout_.chunks && layout_.keeps_results) finish(member, memory.results, place, part);
+    if (now.chunk + 1 == layout_.chunks && layout_.keeps_results) finish(member, memory.results, place, share.part);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION const C* plane_of(const scratch& memory, const step& now, int image) const {
+    if (!layout_.is_stream)
+      return memory.planes + now.buffer * layout_.planes_elements + image * layout_.image_elements;
+    const int place = now.buffer + image;
+    return memory.planes + (place < layout_.images ? place : place - layout_.images) * layout_.image_elements;
   }
 
   /// sums += weights * elements, for the input channels of a chunk.
@@ -160,6 +237,8 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   index_divisor by_column_tiles_;
   index_divisor by_row_tiles_;
   index_divisor by_channel_tiles_;
+  int tiles_of_image_;  ///< or of a band of it
+  index_divisor by_tiles_of_image_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

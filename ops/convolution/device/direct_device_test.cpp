@@ -199,7 +199,7 @@ template <class T, class Kernel>
 void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
   using C = compute_t<T>;
   numbers random(seed);
-  int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0;
+  int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0, in_streams = 0;
   for (int which = 0; which < shapes; ++which) {
     const auto shape = random_shape<T>(random, filter);
     convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0,
@@ -217,6 +217,7 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
       in_chunks += layout.chunks > 1;
       in_packs += layout.staging == staging_kind::images || layout.staging == staging_kind::planes;
       in_bands += layout.bands > 1;
+      in_streams += layout.is_stream;
       test.template expect_right<Kernel>(
           layout, "shape " + std::to_string(which) + ": " + std::to_string(layout.images) + " images, " +
                       std::to_string(layout.bands) + " bands, " + std::to_string(layout.parts) + " parts, " +
@@ -230,11 +231,16 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
       layout.teams = layout.parts * static_cast<int>(random(1, 3));
       check(layout);
     }
+    auto stream = choice.stream(32 * static_cast<int>(random(1, 3)), static_cast<int>(random(1, 3)), random(1, 3));
+    if (stream.threads == 0) continue;
+    stream.teams = stream.parts * static_cast<int>(random(1, 5));
+    check(stream);
   }
   EXPECT_GT(run, shapes);
   EXPECT_GT(in_chunks, 0);
   EXPECT_GT(in_packs, 0);
   EXPECT_GT(in_bands, 0);
+  EXPECT_GT(in_streams, 0);
 }
 
 TEST(direct_device_kernel, computes_any_filter_and_stride) {
