@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace prumo::worker {
@@ -61,6 +62,14 @@ class net_arrays {
 
   /// Enqueues that the host gets the results.
   void get_results(std::byte* to) const { copy(to, y_.data(), y_.size()); }
+
+  /// Enqueues that the host gets what a step left of the image at a place of the batch.
+  void get_step(std::size_t step, std::int64_t place, std::span<std::byte> to) const {
+    const array_ref all = plan_.step_result(step, place_.batch, arena(), y());
+    const std::byte* const from =
+        static_cast<const std::byte*>(all.data) + place * static_cast<std::int64_t>(to.size());
+    copy(to.data(), from, to.size());
+  }
 
   /// Enqueues that results, and what lies between steps, become NaN: all bits are set.
   void forget_results() {

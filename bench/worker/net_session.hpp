@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -65,8 +66,8 @@ class net_session {
     if (request.images) {
       images = results_of(*request.images, request.layer);
     } else {
-      const std::int64_t slot = request.layer ? run_steps() : run_net();
-      const auto of_image = static_cast<double>(std::max<std::int64_t>(1, plan_.facts().flops_inside));
+      // Twice: the net, and each step by itself.
+      const auto of_image = 2 * static_cast<double>(std::max<std::int64_t>(1, plan_.facts().flops_inside));
       const double affordable = request.budget.value_or(usual_budget) / of_image;
       const std::int64_t most = std::min(place_.batch, image_count());
       const auto count = affordable >= static_cast<double>(most)
@@ -74,12 +75,20 @@ class net_session {
                              : std::max<std::int64_t>(1, static_cast<std::int64_t>(affordable));
       std::vector<std::int64_t> places;
       for (std::int64_t i = 0; i < count; ++i) places.push_back(i * most / count);
-      for (const std::int64_t place : places) {
-        images.push_back(image_of((slot * place_.batch + place) % image_count(), place));
+      const std::int64_t slot = request.layer ? 0 : run_net();
+      if (!request.layer) {
+        for (const std::int64_t place : places) {
+          images.push_back(image_of((slot * place_.batch + place) % image_count(), place));
+        }
+      }
+      const auto left = run_steps(slot, places, request.layer);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (request.layer) images.push_back(image_of(places[i] % image_count(), places[i]));
+        images[i].steps = left[i];
       }
     }
     protocol::check_answer answer = inference::compare_with_reference(
-        files_.net, packed_weights_, images, inference::arithmetic_of(dtype_name(plan_.type())));
+        files_.net, packed_weights_, images, inference::arithmetic_of(dtype_name(plan_.type())), layers_of_steps());
     const bool all = std::cmp_greater_equal(images.size(), std::min(place_.batch, image_count()));
     answer.method = all ? "all" : "sampled";
     answer.dispatch = net_->calls->settled_dispatch();
@@ -194,17 +203,45 @@ class net_session {
     return static_cast<std::int64_t>(slot);
   }
 
-  /// Runs slot 0 step by step, each in the way in which it is timed.
-  std::int64_t run_steps() {
-    for (std::size_t step = 0; step < plan_.steps(); ++step) {
+  /// What each step left of an image.
+  using left_by_steps = std::vector<std::vector<double>>;
+
+  /// Runs a slot step by step, and fetches what each left of the images at some places. The host gets the results, too,
+  /// if the steps run `as_timed`: otherwise those of the net's call stay there.
+  std::vector<left_by_steps> run_steps(std::int64_t slot, std::span<const std::int64_t> places, bool as_timed) {
+    for (std::size_t step = 0; as_timed && step < plan_.steps(); ++step) {
       run_before(step);
       step_calls(step).sampled.calibrate();
     }
-    forget_results();
-    for (std::size_t step = 0; step < plan_.steps(); ++step) step_calls(step).calls->run_once(0);
-    arrays_.get_results(results_.data());
+    arrays_.forget_results();
+    std::vector<left_by_steps> left(places.size());
+    for (std::size_t step = 0; step < plan_.steps(); ++step) {
+      if (as_timed) {
+        step_calls(step).calls->run_once(static_cast<std::size_t>(slot));
+      } else {
+        arrays_.run_step(step, slot);
+      }
+      const auto count =
+          static_cast<std::size_t>(plan_.facts().layers[plan_.step_layers(step).second - 1].output.size());
+      std::vector<std::byte> numbers(count * dtype_size(plan_.type()));
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        arrays_.get_step(step, places[i], numbers);
+        owner_.fence();
+        left[i].push_back(read_numbers(plan_.type(), numbers.data(), count));
+      }
+    }
+    if (as_timed) arrays_.get_results(results_.data());
     owner_.fence();
-    return 0;
+    return left;
+  }
+
+  std::vector<inference::net_step> layers_of_steps() const {
+    std::vector<inference::net_step> steps;
+    for (std::size_t step = 0; step < plan_.steps(); ++step) {
+      const auto [first, last] = plan_.step_layers(step);
+      steps.push_back({plan_.step_name(step), first, last});
+    }
+    return steps;
   }
 
   /// The results of chosen images, a batch after the other.
@@ -226,14 +263,18 @@ class net_session {
                           slot_bytes(0) + static_cast<std::int64_t>(i) * all.bytes_per_image());
       }
       send_slot(0);
-      if (by_steps) {
-        run_steps();
-      } else {
+      std::vector<std::int64_t> places(part.size());
+      std::iota(places.begin(), places.end(), std::int64_t{0});
+      if (!by_steps) {
         forget_results();
         net_->calls->run_once(0);
         fetch_results();
       }
-      for (std::size_t i = 0; i < part.size(); ++i) made.push_back(image_of(part[i], static_cast<std::int64_t>(i)));
+      const auto left = run_steps(0, places, by_steps);
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        made.push_back(image_of(part[i], places[i]));
+        made.back().steps = left[i];
+      }
     }
     set_slot(0, 0);
     return made;

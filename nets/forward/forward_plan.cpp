@@ -260,8 +260,7 @@ void forward_plan::enqueue_step(context_ref ctx, std::size_t which, const array_
   const std::int64_t images = x.extents[0];
   if (images == 0) return;
   enqueue(ctx, steps_[which],
-          {which == 0 ? x : between(arena, which - 1, images),
-           which + 1 == steps_.size() ? y : between(arena, which, images), weights});
+          {which == 0 ? x : between(arena, which - 1, images), step_result(which, images, arena, y), weights});
 }
 
 }  // namespace prumo::nets

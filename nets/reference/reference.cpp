@@ -211,11 +211,25 @@ void check_count(const char* what, std::size_t count, std::int64_t expected) {
 
 std::vector<bounded_value> exact_forward(const description& net, std::span<const double> weights,
                                          std::span<const double> image, const arithmetic& how) {
+  return exact_layers(net, 0, net.layers.size(), weights, image, how);
+}
+
+std::vector<bounded_value> exact_layers(const description& net, std::size_t first, std::size_t last,
+                                        std::span<const double> weights, std::span<const double> input,
+                                        const arithmetic& how) {
   const net_facts facts = facts_of(net);
+  if (first >= last || last > net.layers.size()) {
+    throw std::invalid_argument("prumo::nets::exact_layers: there are no layers [" + std::to_string(first) + ", " +
+                                std::to_string(last) + ") in a net of " + std::to_string(net.layers.size()));
+  }
   check_count("weights", weights.size(), facts.parameters);
-  check_count("pixels in an image", image.size(), net.input.size());
-  forward on_its_way(weights, image, how);
-  for (std::size_t place = 0; place < net.layers.size(); ++place) {
+  check_count("pixels in an image", input.size(), facts.layers[first].input.size());
+  std::int64_t before = 0;
+  for (std::size_t place = 0; place < first; ++place) {
+    for (const parameter& it : facts.layers[place].parameters) before += it.size();
+  }
+  forward on_its_way(weights.subspan(static_cast<std::size_t>(before)), input, how);
+  for (std::size_t place = first; place < last; ++place) {
     on_its_way.follow(net.layers[place], facts.layers[place]);
   }
   return std::move(on_its_way).result();

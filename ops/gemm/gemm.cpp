@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_form.hpp"
 #include "gemm_completion.hpp"
-#include "portable/thin_gemm.hpp"
+#include "thin_gemm.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_vector_form.hpp"
 #include "gemm_completion.hpp"
-#include "portable/thin_gemm.hpp"
 #include "portable_gemv_device_columns.hpp"
 #include "portable_gemv_device_rows.hpp"
+#include "thin_gemm.hpp"
 #include <prumo/detail/teams/ordered_teams.hpp>
 #include <prumo/spaces.hpp>
 

@@ -12,8 +12,8 @@ namespace prumo::detail {
 /// end within packs, or in any other way.
 enum class softmax_rows { whole_packs, with_ends, strided };
 
-/// Rows that fit into the registers of a team: read once, written once. Group is the number of threads a row where it
-/// is known when this is compiled, else 0: offsets are then part of the instructions instead of in registers.
+/// Rows that fit into the registers of a team: read once, written once. Group is the number of threads of a row, or 0
+/// if it is known at run time only. If it is known here, offsets are part of the instructions and take no registers.
 ///
 /// Where rows begin or end within packs, a thread also takes one of the elements outside of packs, so a row needs a
 /// thread for each of these.

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,33 @@ TEST(net_comparison, a_result_beyond_its_bound_is_wrong_and_named) {
   EXPECT_GT(answer.error.value_or(0), 1);
   EXPECT_THAT(answer.message, HasSubstr("image 17, class 1: 0.7501, expected 0.75 within"));
   EXPECT_EQ(answer.differing, 0) << "the class is the same";
+}
+
+/// A sum of many terms that cancel, and a layer that doubles it.
+TEST(net_comparison, what_steps_left_is_held_against_their_own_inputs) {
+  constexpr std::int64_t inputs = 2000;
+  data::net net;
+  net.description = {"long", {1, 1, inputs}, {nets::dense{1, false}, nets::dense{1, false}}};
+  net.facts = nets::facts_of(net.description);
+  std::vector<double> weights(inputs, 1.0), pixels(inputs, 1.0);
+  std::fill(weights.begin() + inputs / 2, weights.end(), -1.0);
+  pixels.front() = 1.25;
+  weights.push_back(2);
+  const std::vector<inference::net_step> steps{{"dense1", 0, 1}, {"dense2", 1, 2}};
+  const auto compared = [&](double first, double second, bool is_known) {
+    computed_image image{3, pixels, {second}};
+    if (is_known) image.steps = {{first}, {second}};
+    const std::vector<computed_image> images{image};
+    return compare_with_reference(net, weights, images, arithmetic_of("f16"), steps);
+  };
+  EXPECT_TRUE(compared(0.25, 0.5, true).verified);
+  // The second step is off by 4 units in the last place: the whole net may be, the step may not.
+  EXPECT_TRUE(compared(0.25, 0.501953125, false).verified);
+  const protocol::check_answer wrong = compared(0.25, 0.501953125, true);
+  EXPECT_FALSE(wrong.verified);
+  EXPECT_THAT(wrong.message, HasSubstr("image 3, step dense2, result 0: 0.501953125, expected 0.5 within"));
+  // A step is right if it is so for what the step before has left.
+  EXPECT_TRUE(compared(0.2509765625, 0.501953125, true).verified);
 }
 
 TEST(net_comparison, another_class_differs_only_beyond_the_bounds) {

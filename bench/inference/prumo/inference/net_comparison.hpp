@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,12 +25,25 @@ struct computed_image {
   std::int64_t number = 0;  ///< in its file
   std::vector<double> pixels;
   std::vector<double> results;
+  /// What each step of the net left; empty: not known.
+  std::vector<std::vector<double>> steps = {};
+};
+
+/// A step of a net, as a worker computes it.
+struct net_step {
+  std::string name;
+  std::size_t first, last;  ///< its layers [first, last)
 };
 
 /// Holds results against the exact ones. Fills everything of the answer but `method` and `dispatch`.
+///
+/// If it is known what each step left, and the last one left the very results, then each number that a step left is
+/// held against what the step makes of its own input in higher precision. Otherwise the results are held against those
+/// of the whole net, whose bounds are far wider.
 /// \param weights without gaps, as nets::exact_forward() takes them
 [[nodiscard]] protocol::check_answer compare_with_reference(const data::net& net, std::span<const double> weights,
                                                             std::span<const computed_image> images,
-                                                            const nets::arithmetic& how);
+                                                            const nets::arithmetic& how,
+                                                            std::span<const net_step> steps = {});
 
 }  // namespace prumo::inference

@@ -69,6 +69,12 @@ class forward_plan {
   void run_step(context_ref ctx, std::size_t step, const array_ref& x, const array_ref& weights, const array_ref& arena,
                 const array_ref& y) const;
 
+  /// Where a step leaves its results for a batch: in the arena, until the step after the next one runs; the last step
+  /// in y.
+  array_ref step_result(std::size_t step, std::int64_t images, const array_ref& arena, const array_ref& y) const {
+    return step + 1 == steps_.size() ? y : between(arena, step, images);
+  }
+
  private:
   struct planned_step {
     std::string name;

@@ -6,6 +6,7 @@
 
 #include <prumo/nets/description.hpp>
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -35,5 +36,14 @@ struct bounded_value {
 /// \throws description_error; std::invalid_argument if there are not as many numbers as the net needs
 std::vector<bounded_value> exact_forward(const description& net, std::span<const double> weights,
                                          std::span<const double> image, const arithmetic& how);
+
+/// The same for layers [first, last) alone. Bounds of a whole net grow from layer to layer, because each allows for the
+/// worst errors of all layers before it. If what layer first - 1 left is known, nothing is allowed for it, and the
+/// bounds are about as large as the errors.
+/// \param weights of all layers of the net
+/// \param input what layer first - 1 left of an image, or the image if first is 0
+std::vector<bounded_value> exact_layers(const description& net, std::size_t first, std::size_t last,
+                                        std::span<const double> weights, std::span<const double> input,
+                                        const arithmetic& how);
 
 }  // namespace prumo::nets
