@@ -58,13 +58,11 @@ class direct_device_choice : direct_device_estimate<C> {
           }
         }
         if (bands == 1) {
-          for (int threads = 64; threads <= resources_.threads_of_team; threads += 32) {
-            for (int rounds = 1; rounds <= 8; rounds *= 2) {
-              const direct_device_layout layout = stream(threads, rounds, parts);
-              if (layout.threads == 0) break;
-              const double time = estimate(layout);
-              if (time < best.time) best = {layout, time};
-            }
+          for (int threads = 128; threads <= resources_.threads_of_team; threads += 32) {
+            const direct_device_layout layout = stream(threads, 1, parts);
+            if (layout.threads == 0) break;
+            const double time = estimate(layout);
+            if (time < best.time) best = {layout, time};
           }
         }
         if (parts >= all_tiles_) break;

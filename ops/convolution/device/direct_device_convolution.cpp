@@ -12,7 +12,7 @@ namespace {
 
 /// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
 template <class C>
-inline constexpr std::array<convolution_tile, 11> tiles = {convolution_tile{8, 6, 1, 0},
+inline constexpr std::array<convolution_tile, 12> tiles = {convolution_tile{8, 6, 1, 0},
                                                            {4, 8, 1, 0},
                                                            {8, 2, 4, 3},
                                                            {6, 1, 4, 5},
@@ -22,7 +22,8 @@ inline constexpr std::array<convolution_tile, 11> tiles = {convolution_tile{8, 6
                                                            {4, 2, 6, 5},
                                                            {4, 2, 4, 7},
                                                            {4, 4, 4, 7},
-                                                           {8, 2, 4, 7}};
+                                                           {8, 2, 4, 7},
+                                                           {4, 1, 8, 7}};
 template <>
 inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
 
