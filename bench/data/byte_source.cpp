@@ -105,7 +105,7 @@ std::size_t byte_source::read(std::uint8_t* to, std::size_t count) {
 
 std::vector<std::uint8_t> byte_source::read_vector(std::uint64_t count) {
   std::vector<std::uint8_t> bytes;
-  // What a regular file has is no promise but a fact, and one allocation is enough.
+  // The size of a regular file is known for certain, so one allocation is enough.
   if (const auto left = remaining()) bytes.reserve(std::min(count, *left));
   while (bytes.size() < count) {
     const std::size_t before = bytes.size();

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// All that prumo needs of zlib. Workers may be built without it; gzip is refused with a message, then.
+/// All that prumo needs of zlib. Workers may be built without it: then gzip is refused with a message.
 
 #include <cstddef>
 #include <cstdint>

@@ -106,8 +106,8 @@ class header_reader {
     }
   }
 
-  /// The byte order is the one in which the extents make sense. Where the content is not known, sides that no image has
-  /// tell that these bytes are labels already.
+  /// The byte order is the one in which the extents make sense. If the content is not known and no image has
+  /// such sides, these bytes are labels already.
   void read_course_extents(header& head, std::optional<idx_content> expected) {
     const auto count = next();
     if (expected == idx_content::labels) {

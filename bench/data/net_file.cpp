@@ -229,7 +229,7 @@ net read_net(const std::string& name_or_path) {
 }
 
 std::string net_text(const description& net) {
-  // A layer a line reads better than a number a line.
+  // One layer in each line reads better than one number in each line.
   const ordered_json head{{"schema", format}, {"name", net.name}};
   const ordered_json input{{"channels", net.input.channels}, {"height", net.input.height}, {"width", net.input.width}};
   std::string text = "{\n  \"schema\": " + head["schema"].dump() +

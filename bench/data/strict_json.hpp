@@ -10,7 +10,8 @@ namespace prumo::data {
 
 using json = nlohmann::json;
 
-/// For what is written: keys keep their order. Reading so would take a time that grows with the square of their number.
+/// JSON to write, in which keys keep their order. Reading into it would take a time that grows with the square of the
+/// number of keys.
 using ordered_json = nlohmann::ordered_json;
 
 /// Parses JSON in which no object names a key twice: readers would not agree on which of the two counts.

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case's general test does not reach of axpby: arrays that may not be read, and outputs that are inputs.
 
-#include "all_scalars.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/arithmetic.hpp>
-#include <prumo/error.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
@@ -16,9 +11,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace tests;
 using space = Kokkos::DefaultExecutionSpace;
 constexpr std::size_t length = 1003;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();

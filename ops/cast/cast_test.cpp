@@ -2,12 +2,8 @@
 // Every pair of types at the edges, and rounding in one step from double to 16 bits.
 
 #include "applied.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/cast.hpp>
-#include <prumo/error.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <tuple>
@@ -15,12 +11,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using tests::applied;
-using tests::largest;
-using tests::smallest;
+using namespace tests;
 
 constexpr auto cast_of = [](const auto& space, const auto& x, const auto& y) { cast(space, x, y); };
 

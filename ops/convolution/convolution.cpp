@@ -31,7 +31,8 @@ struct convolution_operation {
     };
     return std::string(type) + " " + std::to_string(of.images) + " images, " + std::to_string(of.in_channels) +
            " channels of " + square(of.height, of.width) + ", " + std::to_string(of.out_channels) + " filters of " +
-           square(of.filter_rows, of.filter_columns) + ", strides " + square(of.row_stride, of.column_stride);
+           square(of.filter_rows, of.filter_columns) + ", strides " + square(of.row_stride, of.column_stride) +
+           ", mode " + std::string(gemm_mode_name(of.mode));
   }
 
   static std::string region_details(const problem&) { return std::string(type); }
@@ -43,6 +44,7 @@ struct convolution_operation {
       if constexpr (is_host_space<Exec>) {
         all.push_back(backend::direct_convolution_candidate<Exec, T>());
       } else {
+        if (auto tensor = backend::tensor_convolution_candidate<Exec, T>()) all.push_back(*std::move(tensor));
         all.push_back(backend::direct_device_candidate<Exec, T>());
       }
       all.push_back(backend::unrolled_convolution_candidate<Exec, T>());
@@ -167,6 +169,7 @@ backend::convolution_problem<T> problem_of(const convolution_call& call, std::si
   problem.column_padding = options.column_padding;
   problem.rows = call.rows();
   problem.columns = call.columns();
+  problem.mode = options.mode;
   problem.activation = options.activation;
   problem.pooling = options.pooling;
   problem.window = options.window;

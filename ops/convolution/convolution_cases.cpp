@@ -34,6 +34,7 @@ class convolution_case final : public operation_case<Exec> {
          convolution_implementations(prumo::detail::space_kind_of<Exec>::value, dtype::f32)) {
       result.implementations.emplace_back(name);
     }
+    if (!is_host_space<Exec>) result.compute_modes.emplace_back(gemm_mode_name(gemm_mode::fast_tf32));
     const auto extents = [](std::int64_t images, std::int64_t in_channels, std::int64_t height, std::int64_t width,
                             std::int64_t out_channels, std::int64_t filter_rows, std::int64_t filter_columns) {
       return shape{{"images", images},
@@ -131,6 +132,10 @@ class convolution_case final : public operation_case<Exec> {
         convolution_implementation(Exec{}, placed[0], placed[1], placed.back(), options_of(choice, placed)));
   }
 
+  std::string_view unit(const specification& choice) const override {
+    return implementation_name(choice) == "tensor" ? "tensor" : "vector";
+  }
+
   /// The sum of one place after the other is what can be run with counting scalars.
   std::string counted_implementation() const override { return "portable"; }
 
@@ -153,6 +158,7 @@ class convolution_case final : public operation_case<Exec> {
     options.activation = what.activation;
     options.pooling = what.pooling;
     options.window = what.window;
+    if (choice.compute_mode == gemm_mode_name(gemm_mode::fast_tf32)) options.mode = gemm_mode::fast_tf32;
     if (choice.implementation != "auto") options.implementation = choice.implementation;
     return options;
   }

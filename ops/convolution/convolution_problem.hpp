@@ -6,12 +6,15 @@
 
 #include "direct_device_layout.hpp"
 #include "pooling_problem.hpp"
+#include "tensor_layout.hpp"
 #include <prumo/backend/candidate.hpp>
 #include <prumo/convolution.hpp>
 #include <prumo/types.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace prumo::backend {
 
@@ -41,6 +44,7 @@ struct convolution_problem {
   std::int64_t rows = 0;  ///< of the convolution, before it is pooled
   std::int64_t columns = 0;
 
+  gemm_mode mode = gemm_mode::strict;
   activation_function activation = activation_function::none;
   convolution_pooling pooling = convolution_pooling::none;
   pooling_window window;
@@ -80,7 +84,14 @@ struct convolution_problem {
 /// What a candidate finds out when it is asked.
 struct prepared_convolution {
   direct_device_layout layout;  ///< of `direct` on a device
+  tensor_layout tensor;         ///< of `tensor`
 };
+
+/// Why an implementation that computes in the compute type cannot be used, or an empty string.
+template <class T>
+std::string why_not_strict(const convolution_problem<T>& problem) {
+  return problem.mode == gemm_mode::strict ? "" : "it computes in mode strict only";
+}
 
 template <class Exec, class T>
 using convolution_candidate = candidate<Exec, convolution_problem<T>, prepared_convolution>;
@@ -92,6 +103,11 @@ convolution_candidate<Exec, T> direct_convolution_candidate();
 /// The same by tiles of sums in the registers of threads, on devices.
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_device_candidate();
+
+/// The convolution in matrix units, of 16-bit images, or of f32 cut to TF32; none where prumo cannot address such
+/// units.
+template <class Exec, class T>
+std::optional<convolution_candidate<Exec, T>> tensor_convolution_candidate();
 
 /// A matrix product with the columns that each place of the filter sees.
 template <class Exec, class T>

@@ -36,6 +36,8 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
   const dtype computed = compute_type(choice.type);
   const long double growth = gamma(computed, taps + (what.has_bias ? 1 : 0)) +
                              (computed == dtype::f64 ? taps * 0x1p-63L : gamma(dtype::f64, taps));
+  // What a mode rounds the elements to. Units may cut digits off, so an error is as large as a unit in the last place.
+  const long double e = choice.compute_mode == gemm_mode_name(gemm_mode::fast_tf32) ? 0x1p-10L : 0;
   exact_plane result;
   for (std::int64_t row = 0; row < what.rows; ++row) {
     const window_range rows = problem.filter_rows_at(row);
@@ -55,7 +57,8 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
         }
       }
       const long double value = static_cast<long double>(sum) + bias;
-      const long double bound = growth * (static_cast<long double>(magnitudes) + std::fabs(bias));
+      const long double bound = growth * (static_cast<long double>(magnitudes) + std::fabs(bias)) +
+                                (2 * e + e * e) * static_cast<long double>(magnitudes);
       result.values.push_back(exactly_activated(what.activation, value));
       result.bounds.push_back(activated_bound(what.activation, choice.type, value, bound));
     }

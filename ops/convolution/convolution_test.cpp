@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <random>
 #include <string>
 
 namespace prumo {
@@ -55,8 +57,26 @@ double sum_at(const X& x, const W& w, const convolution_options& options, std::s
   return sum;
 }
 
+/// Calls visit(options) for each implementation that can compute the convolution.
+template <class X, class W, class Y, class Visitor>
+void for_each_implementation(const X& x, const W& w, const Y& y, convolution_options options, const Visitor& visit) {
+  const exec space;
+  const instance_ref instance(space);
+  const array_ref x_array(x), w_array(w), y_array(y);
+  for (const std::string_view name : convolution_implementations(instance.space(), y_array.type)) {
+    options.implementation = name;
+    try {
+      convolution_implementation(instance, x_array, w_array, y_array, options);
+    } catch (const unsupported_error&) {
+      continue;
+    }
+    visit(options);
+  }
+}
+
 template <class X, class W, class Y>
 void expect_exact(const X& x, const W& w, const Y& y, const convolution_options& options) {
+  using value_type = typename Y::non_const_value_type;
   context<exec> ctx;
   const auto source = set_whole_numbers(x, 1), filters = set_whole_numbers(w, 3);
   convolve(ctx, x, w, y, options);
@@ -66,7 +86,7 @@ void expect_exact(const X& x, const W& w, const Y& y, const convolution_options&
   tests::for_each_index(y, [&](auto n, auto m, auto r, auto k) {
     const double expected =
         sum_at(source, filters, options, n, m, static_cast<std::int64_t>(r), static_cast<std::int64_t>(k));
-    wrong += static_cast<double>(result(n, m, r, k)) == expected ? 0 : 1;
+    wrong += result(n, m, r, k) == value_type(static_cast<float>(expected)) ? 0 : 1;
   });
   EXPECT_EQ(wrong, 0) << options.implementation << ", " << y.extent(2) << " x " << y.extent(3);
 }
@@ -80,11 +100,7 @@ TYPED_TEST(convolution_types, strides_and_paddings_that_differ_by_direction) {
   const convolution_options options{.row_stride = 2, .column_stride = 3, .row_padding = 3, .column_padding = 2};
   ASSERT_EQ(convolved_extent(13, 4, 2, 3), 8);
   ASSERT_EQ(convolved_extent(23, 3, 3, 2), 9);
-  for (const std::string_view name : convolution_implementations(instance_ref(exec()).space(), dtype::f32)) {
-    auto with_name = options;
-    with_name.implementation = name;
-    expect_exact(x, w, y, with_name);
-  }
+  for_each_implementation(x, w, y, options, [&](const convolution_options& each) { expect_exact(x, w, y, each); });
 }
 
 TYPED_TEST(convolution_types, channels_in_the_last_place) {
@@ -101,6 +117,57 @@ TYPED_TEST(convolution_types, a_filter_that_is_larger_than_its_stride_and_one_th
                {.row_stride = 4, .column_stride = 5});
 }
 
+/// An infinite element reaches the sums that it is part of, and no other one. Kernels that compute with a filter of
+/// more taps, whose weights are zero, would spread it.
+TYPED_TEST(convolution_types, what_is_not_finite_reaches_its_own_sums_alone) {
+  context<exec> ctx;
+  for (const std::size_t filters : {3, 6, 17}) {
+    const images<TypeParam> x("x", 5, 2, 14, 21), w("w", filters, 2, 3, 5), y("y", 5, filters, 12, 17);
+    auto source = set_whole_numbers(x, 1);
+    tests::set_elements(w, [](auto...) { return TypeParam(1.0f); });
+    source(3, 1, 7, 9) = TypeParam(std::numeric_limits<float>::infinity());
+    tests::write_back(x, source);
+    for_each_implementation(x, w, y, {}, [&](const convolution_options& options) {
+      convolve(ctx, x, w, y, options);
+      ctx.fence();
+      const auto result = tests::host_copy(y);
+      std::int64_t wrong = 0;
+      tests::for_each_index(y, [&](auto n, auto m, auto r, auto k) {
+        const bool is_reached = n == 3 && r >= 5 && r <= 7 && k >= 5 && k <= 9;
+        wrong += std::isinf(static_cast<double>(result(n, m, r, k))) == is_reached ? 0 : 1;
+      });
+      EXPECT_EQ(wrong, 0) << options.implementation << ", " << filters << " filters";
+    });
+  }
+}
+
+/// Many shapes, whose sums are exact: widths that are odd, filters wider than 8, strides, paddings, fewer output
+/// channels than a matrix unit has rows, and more.
+TYPED_TEST(convolution_types, shapes_that_nobody_chose) {
+  std::minstd_rand random(7);
+  const auto between = [&](int least, int most) {
+    return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
+  };
+  const auto size = [](auto value) { return static_cast<std::size_t>(value); };
+  for (int number = 0; number < 25; ++number) {
+    const int fh = between(1, 7), fw = between(1, 12);
+    convolution_options options{.row_stride = between(1, 3), .column_stride = between(1, 3)};
+    options.row_padding = between(0, fh - 1);
+    options.column_padding = between(0, 1) * between(0, fw - 1);
+    const int height = fh + between(0, 20), width = fw + between(0, 40);
+    const int images_of_x = between(1, 5), inputs = between(1, 5), outputs = between(1, 20);
+    const images<TypeParam> x("x", size(images_of_x), size(inputs), size(height), size(width)),
+        w("w", size(outputs), size(inputs), size(fh), size(fw)),
+        y("y", size(images_of_x), size(outputs),
+          size(convolved_extent(height, fh, options.row_stride, options.row_padding)),
+          size(convolved_extent(width, fw, options.column_stride, options.column_padding)));
+    for_each_implementation(x, w, y, options, [&](const convolution_options& each) {
+      SCOPED_TRACE("shape " + std::to_string(number));
+      expect_exact(x, w, y, each);
+    });
+  }
+}
+
 TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
   context<exec> ctx;
   const images<float> x("x", 2, 1, 21, 40), w("w", 3, 1, 3, 3), plain("plain", 2, 3, 19, 38);
@@ -112,23 +179,22 @@ TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
   ASSERT_EQ(pooled_extent(19, 3, 2, 1, window_rounding::down), 10);
   ASSERT_EQ(pooled_extent(38, 5, 3, 1, window_rounding::down), 12);
   for (const convolution_pooling pooling : {convolution_pooling::maximum, convolution_pooling::mean}) {
-    for (const std::string_view name : convolution_implementations(instance_ref(exec()).space(), dtype::f32)) {
+    convolution_options options{.bias = array_ref(bias), .activation = activation_function::tanh};
+    for_each_implementation(x, w, plain, options, [&](convolution_options with_name) {
       const images<float> pooled("pooled", 2, 3, 10, 12), separate("separate", 2, 3, 10, 12);
-      convolution_options options{.bias = array_ref(bias), .activation = activation_function::tanh};
-      options.implementation = name;
-      convolve(ctx, x, w, plain, options);
+      convolve(ctx, x, w, plain, with_name);
       if (pooling == convolution_pooling::maximum) {
         max_pool(ctx, plain, separate, window);
       } else {
         average_pool(ctx, plain, separate, window);
       }
-      options.pooling = pooling;
-      options.window = window;
-      convolve(ctx, x, w, pooled, options);
+      with_name.pooling = pooling;
+      with_name.window = window;
+      convolve(ctx, x, w, pooled, with_name);
       ctx.fence();
       const auto one = tests::host_copy(pooled), two = tests::host_copy(separate);
-      tests::for_each_index(pooled, [&](auto... at) { EXPECT_EQ(one(at...), two(at...)) << name; });
-    }
+      tests::for_each_index(pooled, [&](auto... at) { EXPECT_EQ(one(at...), two(at...)) << with_name.implementation; });
+    });
   }
 }
 
@@ -172,6 +238,9 @@ TEST(convolve, refuses_what_does_not_fit) {
   EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean}), HasSubstr("x out_channels x 3 x 3]"));
   EXPECT_THAT(message(y, {.pooling = convolution_pooling::mean, .window = {.height = 0}}),
               HasSubstr("expected a window and strides of 1 or more"));
+  EXPECT_THAT(message(y, {.mode = gemm_mode::fast_bf16}),
+              AllOf(HasSubstr("nothing computes f32 2 images"), HasSubstr("strides 1 x 1, mode fast_bf16"),
+                    HasSubstr("portable: it computes in mode strict only")));
   EXPECT_THAT(message(y, {.implementation = "magic"}), HasSubstr("no implementation is called 'magic'"));
   const Kokkos::View<float*, exec> bias("my bias", 3);
   EXPECT_THAT(message(y, {.bias = array_ref(bias)}), HasSubstr("a bias with an entry for each output channel"));

@@ -14,30 +14,46 @@ namespace prumo::backend {
 enum class staging_kind : std::uint8_t {
   images,    ///< all channels of an image lie one behind the other, and are copied in packs
   planes,    ///< the rows of a channel lie one behind the other, and are copied in packs
+  rows,      ///< the elements of a row lie one behind the other, and are copied in pairs
   elements,  ///< one after the other; what lies beside the image is zero
 };
 
 /// An *item* is what a team computes at a time: a band of rows of y of some images, for a part of the output channels.
 /// Its inputs come in chunks of input channels.
+///
+/// In a *stream*, a team takes an equal share of the tiles of all images instead. Its threads compute the next tiles,
+/// as many as there are threads, whichever images these are of, and no thread is ever idle. Images lie in places of the
+/// scratch memory that are used in turns, and are copied before their tiles' turn comes. Results do not wait in the
+/// scratch memory then.
 struct direct_device_layout {
   staging_kind staging = staging_kind::elements;
-  int threads = 32;        ///< of a team
-  int images = 1;          ///< of an item
+  int tile = 0;            ///< which of the compiled ones
+  int teams = 1;           ///< to launch: a multiple of the parts
+  int threads = 0;         ///< of a team; none: no layout
+  int images = 1;          ///< of an item, or places for images of a stream
   int band_rows = 1;       ///< rows of y of an item
   int bands = 1;           ///< of an image
   int parts = 1;           ///< of the output channels
   int channel_tiles = 1;   ///< of a part
   int row_tiles = 1;       ///< of a band
+  int column_tiles = 1;    ///< of a row
   int convolved_rows = 1;  ///< the most rows of the convolution that a band needs
   int chunk_channels = 0;  ///< the input channels of a chunk
   int chunks = 1;
-  int buffers = 1;           ///< for chunks: with two, one is filled while the other is used
-  int pitch = 0;             ///< elements from a row of a plane to the next
-  int plane_rows = 0;        ///< rows of x that a band needs
-  int plane_elements = 0;    ///< from a plane to the next
-  int image_elements = 0;    ///< of a chunk
-  int planes_elements = 0;   ///< of a chunk of all images of an item
-  int weights_elements = 0;  ///< of a chunk
+  bool is_stream = false;      ///< see above
+  int step_tiles = 0;          ///< those of a stream that a team computes between two barriers
+  int buffers = 1;             ///< for chunks: with two, one is filled while the other is used
+  int pitch = 0;               ///< elements from a row of a plane to the next
+  int plane_rows = 0;          ///< rows of x that a band needs
+  int plane_elements = 0;      ///< from a plane to the next
+  int image_elements = 0;      ///< of a chunk
+  int planes_elements = 0;     ///< of a chunk of all images of an item
+  int weight_row = 0;          ///< from the weights of a row of the filters to those of the next
+  int filter_rows = 0;         ///< of a filter, as in the problem
+  int weights_elements = 0;    ///< of a chunk
+  int tile_window = 0;         ///< the side of the windows that threads pool in their tiles; 0: none
+  bool keeps_results = false;  ///< whether results go through the scratch memory, to be pooled or activated there
+  bool stores_packs = false;   ///< whether neighbouring results can be stored at once
   int bias_elements = 0;
   int results_elements = 0;  ///< of an item, if they go through the scratch memory
 
@@ -48,9 +64,13 @@ struct direct_device_layout {
     return std::int64_t{buffers} * planes_elements + std::int64_t{chunks > 1 ? buffers : 1} * weights_elements +
            bias_elements + results_elements;
   }
-  std::int64_t item_count(std::int64_t of_images) const { return (of_images + images - 1) / images * bands; }
-  /// The threads that an item could use.
-  std::int64_t tasks(std::int64_t columns) const { return columns * row_tiles * channel_tiles * images; }
+  std::int64_t item_count(std::int64_t of_images) const {
+    return is_stream ? of_images : (of_images + images - 1) / images * bands;
+  }
+  /// The weights of the channels of a tile for one input channel.
+  KOKKOS_FUNCTION int filter_elements() const { return filter_rows * weight_row; }
+  /// Or of a band of an image.
+  int tiles_of_image() const { return column_tiles * row_tiles * channel_tiles; }
 };
 
 }  // namespace prumo::backend

@@ -95,10 +95,12 @@ void run_portable(context<Exec>& ctx, const convolution_problem<T>& problem, con
 
 template <class Exec, class T>
 convolution_candidate<Exec, T> portable_convolution_candidate() {
-  return {"portable", [](const Exec&, const convolution_problem<T>&, prepared_convolution&) { return std::string(); },
-          [](context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
-            run_portable(ctx, problem, prepared);
-          }};
+  return {
+      "portable",
+      [](const Exec&, const convolution_problem<T>& problem, prepared_convolution&) { return why_not_strict(problem); },
+      [](context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
+        run_portable(ctx, problem, prepared);
+      }};
 }
 
 template <class T>

@@ -3,8 +3,7 @@
 
 /// \file
 /// Copies from a device's memory to the scratch memory of a team. Where the device can, they go on while the thread
-/// computes: after commit_copies(), wait_for_copies(n) waits for all commits but the last n. Elsewhere they are done at
-/// once. Other threads see them after the next barrier.
+/// computes, until wait_for_copies(). Elsewhere they are done at once. Other threads see them after the next barrier.
 
 #include <prumo/detail/team_kernel.hpp>
 
@@ -27,22 +26,21 @@ __device__ __forceinline__ void begin_copy(const void* from, void* to, int bytes
 }
 #endif
 
-/// Copies as many neighbouring elements as C has in 16 bytes.
-template <class C, class T>
+/// Copies neighbouring elements, whose addresses are aligned for all of them together.
+template <class C, int Elements, class T>
 KOKKOS_FORCEINLINE_FUNCTION void copy_pack_to_scratch(const T* from, C* to) {
-  constexpr int elements = prumo::detail::device_pack_elements<C>;
-  using source_pack = prumo::detail::device_pack<T, elements>;
+  using source_pack = prumo::detail::device_pack<T, Elements>;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (std::is_same_v<T, C>) {
-    begin_copy<16>(from, to, 16);
+    begin_copy<Elements * sizeof(C)>(from, to, Elements * sizeof(C));
     return;
   }
 #endif
   const source_pack loaded = *reinterpret_cast<const source_pack*>(from);
-  prumo::detail::device_pack<C> converted;
+  prumo::detail::device_pack<C, Elements> converted;
   PRUMO_UNROLL
-  for (int i = 0; i < elements; ++i) converted.values[i] = static_cast<C>(loaded.values[i]);
-  *reinterpret_cast<prumo::detail::device_pack<C>*>(to) = converted;
+  for (int i = 0; i < Elements; ++i) converted.values[i] = static_cast<C>(loaded.values[i]);
+  *reinterpret_cast<prumo::detail::device_pack<C, Elements>*>(to) = converted;
 }
 
 /// Copies an element, or sets zero. `from` can be read in any case.
@@ -57,20 +55,9 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_
   *to = is_there ? static_cast<C>(*from) : C(0);
 }
 
-KOKKOS_FORCEINLINE_FUNCTION void commit_copies() {
+KOKKOS_FORCEINLINE_FUNCTION void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/// \param under_way 0 or 1
-KOKKOS_FORCEINLINE_FUNCTION void wait_for_copies([[maybe_unused]] int under_way) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if (under_way == 0) {
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
-  } else {
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
-  }
+  asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 

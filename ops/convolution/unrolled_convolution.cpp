@@ -90,6 +90,7 @@ struct columns_workspace {
 /// Pooling reads results of this type: those of 16 bits are rounded before, which changes no maximum.
 template <class T>
 std::string why_not_unrolled(const convolution_problem<T>& problem) {
+  if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
   if (problem.w.column_stride != 1 || problem.w.row_stride != problem.filter_columns ||
       problem.w.channel_stride != problem.filter_rows * problem.filter_columns) {
     return "each filter must lie in memory without gaps";

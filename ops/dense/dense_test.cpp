@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: images as rows, and refusals.
 
-#include "filling.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/dense.hpp>
-#include <prumo/error.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <utility>
 
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using exec = Kokkos::DefaultExecutionSpace;
+using namespace tests;
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, exec>;
 using numbers = Kokkos::View<float*, exec>;
 

@@ -19,7 +19,7 @@ class gather_rows_case final : public moving_case<Exec> {
     result.description = "y(i, :) = x(index(i), :)";
     result.axes = {{"rows", "rows of y", 0},
                    {"columns", "elements of a row", 256},
-                   {"table", "rows of x (default: as many as y has)", 0}};
+                   {"table", "rows of x (default: the rows of y)", 0}};
     return result;
   }
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: indices of 32 bits, indices that are no rows, long rows, layouts that differ, refusals.
 
-#include "all_scalars.hpp"
-#include "filling.hpp"
-#include "message_of.hpp"
-#include <prumo/error.hpp>
+#include "operation_test.hpp"
 #include <prumo/gather.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
@@ -18,12 +12,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using tests::column_major;
-using tests::row_major;
-using exec = Kokkos::DefaultExecutionSpace;
+using namespace tests;
 
 template <class T>
 class gather_types : public testing::Test {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_form.hpp"
 #include "gemm_completion.hpp"
+#include "thin_gemm.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
@@ -39,14 +40,21 @@ struct gemm_operation {
     return std::string(type) + "," + std::string(gemm_mode_name(of.mode));
   }
 
+  /// On a host the portable kernel for thin products comes first: the BLAS computes them in tiles that are mostly
+  /// empty.
   template <class Exec>
   static std::span<const backend::gemm_candidate<Exec, T>> candidates(const problem& of) {
-    const auto list = [](bool has_epilogue) {
+    const auto list = [](bool has_epilogue, bool portable_first) {
       return backend::joined_candidates<backend::gemm_candidate<Exec, T>>(
-          backend::vendor_gemm_candidates<Exec, T>(has_epilogue), backend::portable_gemm_candidate<Exec, T>());
+          backend::vendor_gemm_candidates<Exec, T>(has_epilogue), backend::portable_gemm_candidate<Exec, T>(),
+          portable_first);
     };
-    static const auto of_plain_products = list(false);
-    static const auto of_products_with_epilogue = list(true);
+    if constexpr (is_host_space<Exec>) {
+      static const auto of_thin_products = list(false, true);
+      if (backend::is_thin_for_blas(of)) return of_thin_products;
+    }
+    static const auto of_plain_products = list(false, false);
+    static const auto of_products_with_epilogue = list(true, false);
     return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
   }
 

@@ -6,14 +6,10 @@
 #include <prumo/transpose.hpp>  // before gemm.hpp, whose enum was called transpose, too: nothing compiled in this order
 // clang-format on
 
-#include "filling.hpp"
 #include "gemm_problem.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
@@ -23,9 +19,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace tests;
 using space = Kokkos::DefaultExecutionSpace;
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, space>;
 using left_matrix = Kokkos::View<float**, Kokkos::LayoutLeft, space>;

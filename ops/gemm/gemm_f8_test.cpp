@@ -2,16 +2,12 @@
 // Products of f8: on devices that have them, and how the others refuse. What is added to each test of the other types
 // is where the operands lie and what C's type is.
 
-#include "filling.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include "registered_cases.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/product_reference.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
@@ -21,10 +17,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using tests::set_uniform;
+using namespace tests;
 using space = Kokkos::DefaultExecutionSpace;
 using host = Kokkos::DefaultHostExecutionSpace;
 

@@ -102,9 +102,9 @@ void enqueue_gemm_completion(context<Exec>& ctx, const gemm_completion<R>& compl
 template <class T>
 void run_canonical_gemm(const gemm_problem<T>& problem);
 
-/// What `run_canonical_gemm` counts, in closed form: m n k fma for the product, and for each entry of C
-/// nothing, one mul, one add, one fma, or a mul and an fma, as alpha and beta ask for; an add where there is a bias,
-/// and what the activation costs.
+/// What `run_canonical_gemm` counts, in closed form. The product has m n k fma. For each entry of C, alpha and beta
+/// cost nothing, one mul, one add, one fma, or a mul and an fma. A bias costs an add. The activation has its own
+/// counts.
 flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,
                                   double beta, bool has_bias = false,
                                   activation_function activation = activation_function::none);

@@ -175,6 +175,44 @@ TYPED_TEST(gemm_typed, every_alpha_and_beta) {
   }
 }
 
+TYPED_TEST(gemm_typed, few_rows_or_columns) {
+  using T = TypeParam;
+  struct extents {
+    std::size_t m, n, k;
+  };
+  // Sums of one register and of several, with and without rests; those that are cut into parts; blocks of many rows.
+  for (const auto& [m, n, k] : {extents{1, 1, 1},
+                                {5, 1, 63},
+                                {3, 2, 64},
+                                {7, 1, 130},
+                                {2, 4, 20000},
+                                {33, 8, 700},
+                                {1500, 1, 70},
+                                {2100, 3, 9}}) {
+    for (const placing pa : {placing::right, placing::padded_left, placing::strided}) {
+      for (const placing pb : {placing::right, placing::left}) {
+        const auto a = place<T>(m, k, pa);
+        const auto b = place<T>(k, n, pb);
+        set_uniform(a, 1);
+        set_uniform(b, 2);
+        for (const std::string_view implementation : this->implementations) {
+          const auto c = place<T>(m, n, placing::padded_right);
+          Kokkos::deep_copy(c, static_cast<T>(2.0f));
+          const std::string what = std::string(implementation) + " m = " + std::to_string(m) +
+                                   ", n = " + std::to_string(n) + ", k = " + std::to_string(k);
+          if (!this->run(implementation, false, false, 0.5, a, b, 0.25, c)) continue;
+          expect_product<T>(false, false, 0.5, a, b, 0.25, 2, c, what);
+          // The same with rows for columns.
+          const auto transposed = place<T>(n, m, placing::right);
+          if (!this->run(implementation, true, true, 1, b, a, 0, transposed)) continue;
+          expect_product<T>(true, true, 1, b, a, 0, 0, transposed, what + ", transposed");
+          if (this->HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(gemm_typed, alpha_zero_does_not_read_a_or_b) {
   using T = TypeParam;
   const auto a = place<T>(9, 7, placing::right);  // NaN

@@ -63,9 +63,8 @@ std::span<const gemv_candidate<Exec, T>> vendor_gemv_candidates();
 template <class Exec, class T>
 gemv_candidate<Exec, T> portable_gemv_candidate();
 
-/// Computes the product at once by the portable kernel's canonical host form: one thread, column by column. For T
-/// counted<float> and counted<double>: this is what counted flops are. In closed form they are those of
-/// canonical_gemm_counts() for a single column.
+/// Computes the product at once by run_canonical_gemm(). For T counted<float> and counted<double>: this is what counted
+/// flops are. In closed form they are those of canonical_gemm_counts() for a single column.
 template <class T>
 void run_canonical_gemv(const gemv_problem<T>& problem);
 

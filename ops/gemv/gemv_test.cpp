@@ -2,14 +2,9 @@
 // What the case's general test does not reach: operands of different layouts, NaN in what may not be read or in the
 // inputs, what is refused. Every implementation is called by name.
 
-#include "all_scalars.hpp"
-#include "filling.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/gemv.hpp>
 #include <prumo/spaces.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
@@ -19,17 +14,12 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace tests;
 using space = Kokkos::DefaultExecutionSpace;
 
 template <class T>
 using strided_vector = Kokkos::View<T*, Kokkos::LayoutStride, space>;
 
-using tests::filled_with_nan;
-using tests::place;
-using tests::placing;
-using tests::set_uniform;
 constexpr placing all_placings[] = {placing::right,       placing::left,    placing::padded_right,
                                     placing::padded_left, placing::strided, placing::strided_left};
 

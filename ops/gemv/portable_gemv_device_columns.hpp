@@ -8,7 +8,7 @@
 #include "gemm_entries.hpp"
 #include "gemv_problem.hpp"
 #include "portable_gemv_tuning.hpp"
-#include <prumo/detail/row_tiles.hpp>
+#include <prumo/detail/teams/row_tiles.hpp>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {

@@ -9,8 +9,8 @@
 #include "gemm_entries.hpp"
 #include "gemv_problem.hpp"
 #include "portable_gemv_tuning.hpp"
-#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/teams/published_values.hpp>
 
 #include <algorithm>
 

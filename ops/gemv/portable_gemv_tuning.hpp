@@ -5,7 +5,7 @@
 /// What there is to tune about portable products of a matrix and a vector on a device.
 
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/published_values.hpp>
+#include <prumo/detail/teams/published_values.hpp>
 
 #include <cstdint>
 

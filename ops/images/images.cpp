@@ -81,8 +81,8 @@ images_problem<T> problem_of(const array_ref& images, const array_ref& y, const 
   return problem;
 }
 
-/// Makes one row of all rows of a plane, and of all planes of an image, that follow each other without gaps. No pixel
-/// depends on its place here.
+/// Joins the rows of a plane, and the planes of an image, into one row if they follow each other without gaps. Pixels
+/// do not depend on their place here.
 template <class T>
 void join_rows(images_problem<T>& problem) {
   const auto follow = [](const std::int64_t* strides, int outer, int inner, std::int64_t extent) {
@@ -115,7 +115,7 @@ bool can_use_packs(const images_problem<T>& problem) {
 template <class Exec, class T, image_resizing How>
 void launch(const Exec& instance, images_problem<T> problem) {
   if constexpr (How == image_resizing::none) join_rows(problem);
-  // A block of a host takes a row, or what is worth a thread's while.
+  // A block of a host takes a row, or a stretch that is long enough to pay for a thread.
   constexpr std::int64_t most_columns = 16384;
   const std::int64_t columns = is_host_space<Exec> ? std::clamp<std::int64_t>(problem.columns, 1, most_columns) : 1;
   const std::int64_t elements = problem.images * problem.channels * problem.rows * problem.columns;

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: every byte, indices of 32 bits and beyond the images, channels last, refusals.
 
-#include "all_scalars.hpp"
-#include "filling.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/arithmetic.hpp>
 #include <prumo/cast.hpp>
-#include <prumo/error.hpp>
 #include <prumo/gather.hpp>
 #include <prumo/images.hpp>
 #include <prumo/memory.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
@@ -21,10 +15,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using exec = Kokkos::DefaultExecutionSpace;
+using namespace tests;
 using bytes = Kokkos::View<std::uint8_t****, Kokkos::LayoutRight, exec>;
 template <class T>
 using images_of = Kokkos::View<T****, Kokkos::LayoutRight, exec>;

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the cases do not reach: every bit of what is moved, layouts that differ, refusals.
 
-#include "all_scalars.hpp"
-#include "filling.hpp"
-#include "message_of.hpp"
+#include "operation_test.hpp"
 #include <prumo/detail/word.hpp>
-#include <prumo/error.hpp>
 #include <prumo/memory.hpp>
 #include <prumo/transpose.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
@@ -19,12 +13,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using tests::column_major;
-using tests::row_major;
-using exec = Kokkos::DefaultExecutionSpace;
+using namespace tests;
 
 template <class T>
 class memory_types : public testing::Test {};

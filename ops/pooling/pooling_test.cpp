@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the cases do not reach: windows that are no squares, channels in the last place, NaN, extents by hand, refusals.
 
-#include "all_scalars.hpp"
-#include "filling.hpp"
-#include "message_of.hpp"
-#include <prumo/error.hpp>
+#include "operation_test.hpp"
 #include <prumo/pooling.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,12 +11,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using tests::channels_last;
-using tests::images;
-using exec = Kokkos::DefaultExecutionSpace;
+using namespace tests;
 
 TEST(pooled_extent, is_that_of_the_formula) {
   using enum window_rounding;

@@ -72,7 +72,7 @@ struct read_shares {
   std::int64_t length = 0;       ///< from the first pack of a team to where it ends
 
   /// 512 teams of 256 threads run at the same time on large devices with the registers that the loads take, and so do
-  /// those of prumo's sums. Of short arrays in rounds twice as many threads have one or two loads each.
+  /// those of prumo's sums. Short arrays in rounds have twice the number of threads, with one or two loads each.
   static read_shares of(read_way way, std::int64_t packs) {
     constexpr std::int64_t teams_at_once = 512, few_teams = 128, long_array = std::int64_t{1} << 20;
     const auto teams_of = [&](std::int64_t length) { return std::max<std::int64_t>(1, (packs + length - 1) / length); };
@@ -118,7 +118,7 @@ class read_device_kernel {
   using pack = detail::device_pack<T>;
   static constexpr int pack_elements = detail::device_pack_elements<T>;
 
-  /// `partial_sums` has `entries` entries, as many as the parts of `shares` at least.
+  /// `partial_sums` has `entries` entries, at least one for each part of `shares`.
   read_device_kernel(const T* source, std::int64_t n, const read_shares& shares, T* partial_sums, std::int64_t entries)
       : source_(source), n_(n), shares_(shares), partial_sums_(partial_sums), entries_(entries) {}
 

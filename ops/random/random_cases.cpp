@@ -118,8 +118,8 @@ struct random_uniform_case final : random_case_base<random_uniform_case<Exec>, E
     (void)random_uniform(space, position, values.at("low"), values.at("high"), y);
   }
 
-  /// The difference of the limits, its product with the fraction and the sum are rounded once each, and what would
-  /// reach `high` is one unit in the last place below it.
+  /// The difference of the limits, its product with the fraction, and the sum are rounded once each. A sum that would
+  /// reach `high` becomes the number below it.
   static std::pair<long double, long double> entry(const specification& choice, const words_of_pair& words, bool odd) {
     const int bits = choice.type == dtype::f64   ? 53
                      : choice.type == dtype::f32 ? 24

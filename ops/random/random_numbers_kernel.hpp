@@ -51,7 +51,7 @@ class random_target {
     return in_order_ && begin >= 0 && begin + count * per_block <= count_ ? data_ + begin : nullptr;
   }
 
-  /// So many blocks, from the first on, can be stored whole.
+  /// The number of blocks at the beginning that can be stored whole.
   std::int64_t whole_blocks() const { return packs_ ? count_ / per_block : 0; }
 
   /// Stores a block that can be stored whole.
@@ -98,7 +98,7 @@ class random_target {
 /// random_formulas.hpp.
 template <class T, class Formula>
 class random_device_kernel {
-  /// As many as share the schedule of the generator's keys without taking registers from other threads.
+  /// They share the schedule of the generator's keys. More blocks would take registers from other threads.
   static constexpr int blocks_at_once = 4;
 
  public:

@@ -28,8 +28,8 @@ std::int64_t group_depth(std::int64_t count) {
   return share(count, group * side_by_side) + 2 * pack + tuning::loads_at_once + levels(pack) + levels(group);
 }
 
-/// An array on a device, whole or a row: its segments and then their sums; or, where it has many short loops, those
-/// that fall to a thread.
+/// An array on a device, whole or a row: its segments and then their sums. If it has many short loops: the loops of a
+/// thread.
 template <class T>
 std::int64_t device_depth(std::int64_t count) {
   const std::int64_t threads = detail::reduction_tuning::team_threads;

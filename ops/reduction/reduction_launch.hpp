@@ -16,8 +16,8 @@
 #include "problem/reduction_policy.hpp"
 #include <prumo/check.hpp>
 #include <prumo/context_ref.hpp>
-#include <prumo/detail/device/ordered_teams.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/teams/ordered_teams.hpp>
 #include <prumo/memory.hpp>
 
 #include <string>

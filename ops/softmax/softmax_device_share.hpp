@@ -21,7 +21,7 @@ struct softmax_device_partition {
   /// The same beside the running statistics of long rows, which leave fewer registers for exp of double.
   static constexpr int packs_of_segment = sizeof(T) == 8 ? 4 : most_packs;
   static constexpr int usual_threads = 256, most_threads = 1024;
-  /// Numbers of a row that a thread holds at most where a tile has many rows, and the longest of those.
+  /// If a tile has many rows: the most numbers of a row that a thread holds, and the length of the longest such row.
   static constexpr int elements_of_tile_row = sizeof(T) == 8 ? 4 : 8;
   static constexpr std::int64_t longest_row_of_tile = std::int64_t{elements_of_tile_row} * exchange_threads;
   static constexpr std::int64_t longest_row = std::int64_t{most_threads} * most_packs * pack_elements;

@@ -8,13 +8,18 @@
 
 namespace prumo::detail {
 
-/// Rows that fit into the registers of a team: read once, written once. Group is the number of threads a row where it
-/// is known when this is compiled, else 0: offsets are then part of the instructions instead of in registers.
+/// How the rows of a matrix lie in memory: as packs of neighbouring elements, as neighbouring elements that begin or
+/// end within packs, or in any other way.
+enum class softmax_rows { whole_packs, with_ends, strided };
+
+/// Rows that fit into the registers of a team: read once, written once. Group is the number of threads of a row, or 0
+/// if it is known at run time only. If it is known here, offsets are part of the instructions and take no registers.
 ///
-/// InPacks: the elements of a row are neighbours. Where rows begin or end within packs (`has_ends`), a thread also
-/// takes one of the elements outside of packs, so a row needs a thread for each of these.
-template <class T, class Formula, int Packs, bool InPacks, int Threads, int Group = 0>
+/// Where rows begin or end within packs, a thread also takes one of the elements outside of packs, so a row needs a
+/// thread for each of these.
+template <class T, class Formula, softmax_rows Rows, int Packs, int Threads, int Group = 0>
 class softmax_short_rows_kernel {
+  static constexpr bool in_packs = Rows != softmax_rows::strided, has_ends = Rows == softmax_rows::with_ends;
   using C = compute_t<T>;
   using run = pack_run<T, int>;
 
@@ -22,8 +27,7 @@ class softmax_short_rows_kernel {
   static constexpr int most_threads = Threads;
   static constexpr int resident_teams = Threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
 
-  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group, bool has_ends)
-      : problem_(problem), given_group_(group), has_ends_(has_ends) {}
+  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), given_group_(group) {}
 
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
   std::int64_t blocks_per_team() const { return Threads / group(); }
@@ -44,17 +48,20 @@ class softmax_short_rows_kernel {
       const int count = row < problem_.rows ? static_cast<int>(problem_.columns) : 0;
       const T* const source = problem_.source + row * problem_.source_row_stride;
       T* const target = problem_.target + row * problem_.target_row_stride;
-      const run parts = InPacks && has_ends_ ? run::of(source, count) : run::without_ends(count);
+      run parts = run::without_ends(count);
+      if constexpr (has_ends) parts = run::of(source, count);
 
+      // It is loaded before the packs, and used after all of them are under way.
       T loaded_end = static_cast<T>(softmax_lowest<C>());
-      if (InPacks && parts.has_end_for(lane)) loaded_end = source[parts.end_of(lane)];
-      softmax_share<T, Packs, InPacks> share;
+      if (has_ends && parts.has_end_for(lane)) loaded_end = source[parts.end_of(lane)];
+      softmax_share<T, Packs, in_packs> share;
       share.load_from(source + parts.head, parts.whole, problem_.source_column_stride, lane, group());
       C end = load(loaded_end);
-      const C largest = InPacks ? Kokkos::fmax(share.largest(), end) : share.largest();
+      C largest = share.largest();
+      if constexpr (has_ends) largest = Kokkos::fmax(largest, end);
       const C shift = softmax_shift(join_group(member, scratch, group(), largest, join_maxima{}));
       C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
-      if (InPacks && has_ends_) {
+      if constexpr (has_ends) {
         const C exponential = prumo::exp(end - shift);
         if constexpr (Formula::keeps_exponentials) end = exponential;
         own = own + exponential;
@@ -62,7 +69,7 @@ class softmax_short_rows_kernel {
       const C factor = Formula::row_factor(join_group(member, scratch, group(), own, join_sums{}));
       share.template finish_kept<Formula>(shift, factor);
       share.store_to(target + parts.head, parts.whole, problem_.target_column_stride, lane, group());
-      if (InPacks && parts.has_end_for(lane)) {
+      if (has_ends && parts.has_end_for(lane)) {
         target[parts.end_of(lane)] = static_cast<T>(Formula::from_kept(end, shift, factor));
       }
     }
@@ -73,7 +80,6 @@ class softmax_short_rows_kernel {
 
   softmax_problem<T> problem_;
   int given_group_;
-  bool has_ends_;
 };
 
 /// Short rows that lie one behind the other. A team's rows together are a run, which goes through its scratch memory,

@@ -128,10 +128,10 @@ class transpose_packs_kernel {
   /// Tiles of matrices that are not narrow: a line of 128 bytes of each row of the source.
   static constexpr int packs_of_stretch = 8;
   static constexpr int rows_of_tile = 64;
-  /// Stretches of lines are whole sectors of memory, at least as long as the caches' lines, and few enough for ...
+  /// Stretches of lines are whole sectors of memory. They are at least as long as the caches' lines.
   static constexpr std::int64_t unit = 2 * pack_elements;
   static constexpr std::int64_t shortest = 8 * pack_elements;
-  /// ... so many teams, where there are enough.
+  /// Stretches are no longer than leaves work for this number of teams, unless they would be too short.
   static constexpr std::int64_t teams_wanted = 1024;
 
   KOKKOS_FORCEINLINE_FUNCTION int scratch_words() const { return tile_lines_ * pitch_ + pack_elements; }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: layouts that differ, parts of matrices, bits that no arithmetic makes, refusals.
 
-#include "all_scalars.hpp"
-#include "filling.hpp"
-#include "message_of.hpp"
-#include <prumo/error.hpp>
+#include "operation_test.hpp"
 #include <prumo/transpose.hpp>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
@@ -17,12 +11,7 @@
 namespace prumo {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
-using tests::column_major;
-using tests::row_major;
-using exec = Kokkos::DefaultExecutionSpace;
+using namespace tests;
 
 template <class T>
 class transpose_types : public testing::Test {};

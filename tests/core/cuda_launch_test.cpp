@@ -3,10 +3,10 @@
 // before on the stream, whoever launched it, and what comes after must see them, called one by one and as a graph.
 
 #include "own_instance.hpp"
-#include <prumo/detail/device/ordered_teams.hpp>
 #include <prumo/detail/device/owned_handle.hpp>
-#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/teams/ordered_teams.hpp>
+#include <prumo/detail/teams/published_values.hpp>
 #include <prumo/error.hpp>
 #include <prumo/transform.hpp>
 

@@ -122,7 +122,7 @@ void print_checksum(const char* what, const View& values) {
   std::printf("%s %llx\n", what, static_cast<unsigned long long>(sum));
 }
 
-/// Few long rows, whose segments threads share, and as many that each thread has rows of its own.
+/// A few long rows, whose segments threads share, and then enough rows for each thread to have some of its own.
 template <class T>
 void print_softmax(const char* type) {
   prumo::context<exec> ctx;

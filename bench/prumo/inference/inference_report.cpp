@@ -43,7 +43,8 @@ int place_of_kind(const json& result) {
   return kind == "inference" ? 0 : kind == "layer" ? 1 : 2;
 }
 
-/// By type and number of images, then by device: the net, its steps in their order, the program.
+/// Orders rows by type and number of images, then by device. A device has the net, its steps in their order, the
+/// program.
 std::vector<const json*> in_order(const json& results) {
   std::vector<const json*> rows;
   for (const json& result : results) {
@@ -57,7 +58,7 @@ std::vector<const json*> in_order(const json& results) {
   return rows;
 }
 
-/// Images a second. A program takes all images of its files, whatever it takes at once.
+/// Images a second. A program runs all images of its files, however many it runs at once.
 std::string image_rate(const json& result) {
   const auto seconds = number_of(field(result, "/time_s/median"));
   if (!seconds) return {};

@@ -42,8 +42,8 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-/// A net with the files of its data and weights, all of which are there and fit together. What is not named is drawn or
-/// made up, and written into a temporary folder, so that all workers read the same bytes.
+/// A net with the files of its data and weights, all of which exist and fit together. Images and weights that the user
+/// does not name are generated and written into a temporary folder, so that all workers read the same bytes.
 class net_inputs {
  public:
   /// \param folders those of worker_folders()

@@ -13,9 +13,9 @@
 namespace prumo::bench {
 namespace {
 
-/// Matrices of 512 x n in f32. The study's tables give the bytes of all arrays of an operation together: 6 to 96 MiB
-/// for the three of add and mul, 2 to 1024 MiB for the two of scale, sigmoid and tanh, and for products of 512 x n with
-/// n x 512, with the n of add.
+/// Matrices of 512 x n in f32. The study's tables give the bytes of all arrays of an operation together. The three
+/// arrays of add and mul have 6 to 96 MiB. The two of scale, sigmoid and tanh have 2 to 1024 MiB. Products are those of
+/// 512 x n with n x 512, with the n of add.
 suite theano_2017() {
   suite study;
   study.name = "theano-2017";

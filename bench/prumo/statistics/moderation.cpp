@@ -34,7 +34,7 @@ double typical_variance(std::span<const variance_estimate> variances) {
 std::vector<bool> find_outliers(std::span<const variance_estimate> variances, double typical) {
   constexpr double level = 0.01;
   const auto count = static_cast<double>(variances.size());
-  // The scale is an estimate as well: with as many degrees as half of the cases have, the median's efficiency.
+  // The scale is an estimate as well. It has the degrees of half of the cases: that is the median's efficiency.
   double degrees = 0;
   for (const variance_estimate& it : variances) degrees += it.degrees / 2;
   std::vector<bool> outlier(variances.size(), false);

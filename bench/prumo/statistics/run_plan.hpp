@@ -26,8 +26,8 @@ struct run_plan {
 
 /// The share of the permitted error that a look at `runs` runs may use. Who judges again and again at 5 % is wrong more
 /// often than that, so the error is spent over the looks (Lan and DeMets, Biometrika 70, 1983), in proportion to the
-/// runs (Kim and DeMets, Biometrika 74, 1987, with the power 1): the first look has `fewest` of `most` shares, each
-/// later one as many as it has runs more than the one before. The shares add up to one. So by Bonferroni's inequality
+/// runs (Kim and DeMets, Biometrika 74, 1987, with the power 1): the first look has `fewest` of `most` shares, and
+/// each later one has a share for each run that it adds. The shares add up to one. So by Bonferroni's inequality
 /// the error stays below what is permitted, whatever the test is, and however the looks depend on each other. A number
 /// of runs between two looks (an interrupted comparison, a case that lost a run) has the share of the later one.
 [[nodiscard]] inline double error_share(const run_plan& plan, std::size_t runs) {

@@ -41,7 +41,7 @@ struct process_run {
 
 inline constexpr std::size_t fewest_rounds = 8;
 
-/// What a run says whose samples are not known, by the variance of a mean (delta method).
+/// The value of a run whose samples are not known. Its variance is that of a mean, by the delta method.
 /// \param mean, standard_deviation of this many samples, in seconds
 /// \throws std::invalid_argument for a mean that is not finite and positive, a deviation that is not finite or is
 ///         negative, and no samples

@@ -5,9 +5,9 @@
 
 namespace prumo::bench {
 
-/// To be called first: a file that is opened later never takes the place of a standard stream that the caller closed,
-/// and what is written to a closed pipe or beyond a limit of file sizes fails with an error (EPIPE, EFBIG) instead of
-/// ending the program by a signal. Programs that this one starts are not affected by the latter.
+/// Call this first. If the caller closed a standard stream, no file that is opened later takes its place. Writing to a
+/// closed pipe, or beyond a limit of file sizes, fails with an error (EPIPE, EFBIG) instead of ending the program by a
+/// signal. Programs that this one starts still get these signals.
 void prepare_standard_streams();
 
 // All text for people passes the two functions below, so that nothing from files, workers or arguments can talk to the

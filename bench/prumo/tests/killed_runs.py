@@ -77,7 +77,7 @@ class Series:
             raise Left(f"the completed file has {len(self.kept)} measured cases, not {len(OPERATIONS)}")
 
     def kill(self, seconds):
-        """A run that is killed after at most so many seconds; returns what was done to it."""
+        """Starts a run and kills it after at most `seconds`. Returns what was done to it."""
         run = self.start(self.draw.choice((0, 0.005, 0.02)))
         time.sleep(self.draw.uniform(0, seconds))
         numbers = [self.draw.choice(self.draw.choice((ORDERLY, SUDDEN)))]

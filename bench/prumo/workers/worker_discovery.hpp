@@ -36,8 +36,8 @@ struct worker_options {
 [[nodiscard]] std::vector<std::string> split_command(std::string_view option, std::string_view text);
 
 /// Sets environment variables for this process and its children. With them Python finds the peers in `python/` of the
-/// folders, and nothing in the current folder. Threads of a waiting worker do not spin for long, unless the user has
-/// decided how they wait.
+/// folders, and nothing in the current folder. Threads of a waiting worker do not spin for long, and those of OpenMP
+/// are bound to cores, unless the user has decided how they wait and where they run.
 void prepare_environment(const std::vector<std::string>& folders);
 
 /// Whether a worker or backend of this name is prumo's own; everything else is a peer.

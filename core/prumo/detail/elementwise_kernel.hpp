@@ -25,8 +25,8 @@ namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// Arrays that each lie in memory without gaps, on a device: an index for every `Packs` packs of 16 bytes, then one for
-/// every element that is left. Where arrays are small a kernel takes as long as a thread has instructions to do and to
-/// fetch, so there is no loop, indices have 32 bits, and longer arrays are several kernels'.
+/// every element that is left. The time of small arrays is that of a thread's instructions. So there is no loop, and
+/// indices have 32 bits. Longer arrays take several kernels.
 template <int Packs, int BlockThreads, class Formula, class Out, class... In>
 class contiguous_device_kernel {
  public:
@@ -121,11 +121,11 @@ class contiguous_device_kernel {
 /// Enqueues a kernel for arrays that each lie in memory without gaps, on a device: a pack a thread in large blocks,
 /// because a device starts some 1.6 blocks a nanosecond.
 ///
-/// Formulas with one input, for which a pack is one load, were measured on an H200 to like other distributions of what
-/// is more than all threads that run at the same time (docs/performance-log.md has the times). Two packs a thread take
-/// 2 to 12 % less time of what caches hold, and 5 % less of 8 MB that they do not hold, 1 % more of 32 MB. Where memory
-/// is the limit, a pack a thread in small blocks takes 1 % less than two packs; of 16-bit numbers, whose limit is
-/// instructions, it takes 10 % more.
+/// A formula with one input has one load for each pack. If there are more packs than threads that run at the same time,
+/// other choices are faster on an H200 (docs/performance-log.md has the times). Two packs a thread take 2 to 12 % less
+/// time if caches hold the arrays. If not, they take 5 % less for 8 MB and 1 % more for 32 MB. If memory is the limit,
+/// a pack a thread in small blocks takes 1 % less than two packs. For 16-bit numbers, whose limit is instructions, it
+/// takes 10 % more.
 template <class Exec, class Formula, class Out, class... In>
 void launch_contiguous_device_kernel(const Exec& instance, const std::string& label, const Formula& formula,
                                      const output_pointers<Out>& to, const input_pointers<In...>& inputs,

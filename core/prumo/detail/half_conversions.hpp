@@ -38,7 +38,7 @@ template <>
 inline constexpr bool has_vector_narrowing<bf16> = true;
 #endif
 
-/// 16-bit numbers as they lie in memory, as many as a vector has floats.
+/// 16-bit numbers as they lie in memory: one for each float of a vector.
 using halves = vector_of<std::uint16_t, simd_bytes / 2>;
 
 /// Words of 16 bits as words of 32, and the lower halves of words. GCC 12 takes five instructions for either.
@@ -79,10 +79,15 @@ template <class T>
     std::memcpy(&narrow, from, sizeof(narrow));
 #if defined(__AVX512F__)
     constexpr int all = -1, current_rounding = 4;  // the mask is signed here
-    return simd<float>(__builtin_ia32_vcvtph2ps512_mask(narrow, simd<float>::native{}, all, current_rounding));
+    simd<float>::native wide = __builtin_ia32_vcvtph2ps512_mask(narrow, simd<float>::native{}, all, current_rounding);
 #else
-    return simd<float>(__builtin_ia32_vcvtph2ps256(narrow));
+    simd<float>::native wide = __builtin_ia32_vcvtph2ps256(narrow);
 #endif
+#if defined(__clang__) && __clang_major__ < 21
+    // These versions would compare the numbers before they are widened, which they do one by one.
+    __asm__("" : "+v"(wide));
+#endif
+    return simd<float>(wide);
 #endif
   } else {
     float each[simd<float>::lanes];
@@ -104,6 +109,9 @@ template <class T>
   const auto odd = __builtin_ia32_ptestmd512(reinterpret_cast<integers>(bits), last_bit, every_lane);
   const auto nearest = reinterpret_cast<simd<float>::words>(
       __builtin_ia32_paddd512_mask(reinterpret_cast<integers>(bits), half, reinterpret_cast<integers>(down), odd));
+#elif defined(__AVX512F__) && defined(__clang__)
+  // A mask and an addition under it, in place of a shift, a mask and an addition.
+  const auto nearest = (bits & 0x10000u) != 0 ? bits + 0x8000u : down;
 #else
   const auto nearest = down + ((bits >> 16) & 1u);
 #endif

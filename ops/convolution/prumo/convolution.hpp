@@ -30,11 +30,14 @@ struct convolution_options {
   std::int64_t column_padding = 0;
   /// A vector of y's type, with an entry for each output channel.
   std::optional<array_ref> bias = {};
+  /// `fast_tf32` rounds f32 elements of x and w to the 11 bits of TF32, for the matrix units of devices; sums stay in
+  /// f32. There are no other modes beside `strict`.
+  gemm_mode mode = gemm_mode::strict;
   activation_function activation = activation_function::none;
   convolution_pooling pooling = convolution_pooling::none;
   pooling_window window = {};  ///< used if there is pooling
-  /// The name of the implementation to use (`direct`, `unrolled_gemm`, `portable`); empty for the first one that can
-  /// compute the convolution.
+  /// The name of the implementation to use (`tensor`, `direct`, `unrolled_gemm`, `portable`); empty for the first one
+  /// that can compute the convolution.
   std::string_view implementation = {};
 };
 

@@ -25,8 +25,8 @@ struct hipblaslt_version {
 /// does not know.
 std::string why_not_hipblaslt_target(std::string_view target, hipblaslt_version version);
 
-/// Empty where the extents and strides fit. The interface takes 64 bits; kernels get extents and strides in 32, and the
-/// number of threads of a launch is cut off to 32, too, of which the smallest tiles take one for each entry of C.
+/// Empty if the extents and strides fit. The interface takes 64 bits, but kernels get extents and strides in 32. A
+/// launch's number of threads is cut off to 32 bits, too, and the smallest tiles take a thread for each entry of C.
 std::string why_not_hipblaslt_shape(const gemm_plan_shape& shape);
 
 }  // namespace prumo::backend::hip

@@ -33,9 +33,6 @@ void multiply(blas_order order, blas_transpose trans_a, blas_transpose trans_b, 
   cblas_dgemm(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Multiply-adds of a product that more threads would hardly speed up.
-constexpr std::int64_t largest_on_one_thread = std::int64_t{1} << 21;
-
 /// The BLAS can compute the problem as it lies in memory, without a copy.
 template <class Exec, class T>
 std::string prepare_cblas(const Exec&, const gemm_problem<T>& problem, blas_form<T>& form) {
@@ -119,8 +116,10 @@ void multiply_in_parts(const blas_form<T>& form, std::int64_t parts_of_a_matrix)
 template <class T>
 void multiply_all(const blas_form<T>& form, [[maybe_unused]] int threads) {
   const gemm_problem<T>& problem = form.problem;
-  const bool is_small = problem.m * problem.n * problem.k < largest_on_one_thread;
 #if defined(_OPENMP)
+  // The multiply-adds of a product that more threads would hardly speed up.
+  constexpr std::int64_t largest_on_one_thread = std::int64_t{1} << 21;
+  const bool is_small = problem.m * problem.n * problem.k < largest_on_one_thread;
   const blas_threading threading = threading_of_blas();
   if (threading == blas_threading::own_threads) {
     const calling_thread_scope scope;

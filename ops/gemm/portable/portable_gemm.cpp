@@ -3,6 +3,7 @@
 #include "gemm_completion.hpp"
 #include "portable_gemm_device.hpp"
 #include "portable_gemm_host.hpp"
+#include "thin_gemm.hpp"
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
 
@@ -16,17 +17,48 @@ gemm_problem<T> with_fast_rows(const gemm_problem<T>& problem) {
   return problem.c.column_stride != 1 && problem.c.row_stride == 1 ? problem.transposed() : problem;
 }
 
+/// A host's thread as the kernel sees it: the only member of its team.
+struct single_thread_team {
+  int rank = 0;
+  int size = 1;
+
+  int league_rank() const { return rank; }
+  int league_size() const { return size; }
+  static constexpr int team_rank() { return 0; }
+  static constexpr int team_size() { return 1; }
+  static constexpr void team_barrier() {}
+};
+
+/// A block is what a thread computes.
+template <class T>
+struct host_product {
+  portable_gemm_host_kernel<T> kernel;
+  int threads;
+
+  std::int64_t blocks() const { return threads; }
+  void operator()(std::int64_t thread) const { kernel(single_thread_team{static_cast<int>(thread), threads}); }
+};
+
+/// What it takes one thread: the multiply-adds, and the copies of A and B.
+template <class T>
+detail::host_work work_of(const gemm_problem<T>& problem) {
+  constexpr double of_a_copy = 0.3;
+  const std::int64_t copied = (problem.m + problem.n) * problem.k;
+  return detail::multiply_add_work<compute_t<T>>(problem.m * problem.n * problem.k * problem.batch) +
+         detail::host_work::repeated(copied * problem.batch, of_a_copy);
+}
+
 template <class Exec, class T>
 void enqueue_on_host(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using kernel_type = portable_gemm_host_kernel<T>;
-  using policy_type = Kokkos::TeamPolicy<Exec, Kokkos::Schedule<Kokkos::Static>>;
-  const std::int64_t workers = std::max(1, concurrency_of(ctx.instance()));
+  const detail::host_work work = work_of(problem);
+  const std::int64_t workers = detail::threads_for(ctx.instance(), work);
   const auto tiling = choose_host_tiling<compute_t<T>>(problem.m, problem.n, problem.k, problem.batch, workers);
   const std::int64_t tiles = kernel_type(problem, tiling, nullptr).tiles();
-  const auto teams = static_cast<int>(std::min(workers, tiles));
-  void* const workspace = ctx.workspace(static_cast<std::size_t>(teams) * kernel_type::workspace_bytes(tiling));
+  const auto threads = static_cast<int>(std::min(workers, tiles));
+  void* const workspace = ctx.workspace(static_cast<std::size_t>(threads) * kernel_type::workspace_bytes(tiling));
   static const std::string label = "prumo::gemm::portable";
-  Kokkos::parallel_for(label, policy_type(ctx.instance(), teams, 1), kernel_type(problem, tiling, workspace));
+  detail::launch_blocks(ctx.instance(), label, host_product<T>{kernel_type(problem, tiling, workspace), threads}, work);
 }
 
 template <class Exec, class T>
@@ -67,15 +99,6 @@ void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
   }
 }
 
-/// The one thread of the canonical form.
-struct serial_member {
-  static constexpr int league_rank() { return 0; }
-  static constexpr int league_size() { return 1; }
-  static constexpr int team_rank() { return 0; }
-  static constexpr int team_size() { return 1; }
-  static constexpr void team_barrier() {}
-};
-
 /// The operations of alpha A B + beta C for one entry of C, without those of the product.
 flop_counts scaling_counts(bool multiplies, double alpha, double beta) {
   flop_counts counts;
@@ -114,6 +137,7 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
             },
             [](context<Exec>& ctx, const gemm_problem<T>& problem, const blas_form<T>&) {
               if constexpr (is_host_space<Exec>) {
+                if (is_thin(problem)) return enqueue_thin_product(ctx, problem);
                 enqueue_on_host(ctx, with_fast_rows(problem));
               } else {
                 enqueue_on_device(ctx, problem);
@@ -134,7 +158,7 @@ void run_canonical_gemm(const gemm_problem<T>& problem) {
   void* begin = workspace.data();
   std::size_t space = workspace.size();
   std::align(64, space - 64, begin, space);
-  portable_gemm_host_kernel<T>(problem, tiling, begin)(serial_member{});
+  portable_gemm_host_kernel<T>(problem, tiling, begin)(single_thread_team{});
 }
 
 flop_counts canonical_gemm_counts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, double alpha,

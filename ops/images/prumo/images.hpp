@@ -27,7 +27,7 @@ struct image_options {
   double scale = 1.0 / 255;
   double shift = 0;
   image_resizing resizing = image_resizing::none;
-  /// [n] of std::int64_t or std::int32_t: image i of y is made of image index(i). Without it, of image i.
+  /// [n] of std::int64_t or std::int32_t: image i of y is made of image index(i), or of image i if there is no index.
   std::optional<array_ref> index = {};
 };
 

@@ -29,12 +29,13 @@ struct random_position {
                 operation ": the value type is not float, double, prumo::f16 or prumo::bf16"); \
   static_assert(::prumo::detail::is_writable<Y>(), operation ": y is const")
 
-/// Fills y with numbers that are uniform in [low, high): as many as the type's significand tells apart between 0 and 1
-/// (2^24 of float, 2^53 of double, 2^11 of f16, 2^8 of bf16), scaled. low and high are rounded to the type of y.
+/// Fills y with numbers that are uniform in [low, high). They are scaled from those that the type's significand tells
+/// apart between 0 and 1 (2^24 of float, 2^53 of double, 2^11 of f16, 2^8 of bf16). low and high are rounded to the
+/// type of y.
 ///
-/// y: any rank, layout and strides; elements take numbers in row-major order, whatever the layout. Returns the position
-/// behind the last number, with which the sequence goes on. Asynchronous. Throws argument_error unless low and high and
-/// their difference are finite and low <= high (all numbers are low where they are equal), and alias_error.
+/// y: any rank, layout and strides. Elements take numbers in row-major order, whatever the layout is. Returns the
+/// position behind the last number, from which the sequence goes on. Asynchronous. Throws argument_error unless low and
+/// high and their difference are finite and low <= high (all numbers are low where they are equal), and alias_error.
 [[nodiscard]] random_position random_uniform(instance_ref space, const random_position& position, double low,
                                              double high, const array_ref& y);
 template <class Space, class Y>

@@ -7,7 +7,7 @@
 
 #include "problem/reduction_problem.hpp"
 #include "reduction_device_share.hpp"
-#include <prumo/detail/row_tiles.hpp>
+#include <prumo/detail/teams/row_tiles.hpp>
 
 namespace prumo::detail {
 

@@ -6,8 +6,8 @@
 /// so there a key and its position are one word, of which the largest is wanted.
 
 #include "problem/reduction_policy.hpp"
-#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/teams/published_values.hpp>
 
 #include <cstdint>
 #include <limits>

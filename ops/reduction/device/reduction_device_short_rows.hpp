@@ -42,7 +42,7 @@ class short_row_reduction_device_kernel : public reduction_team<Policy> {
         rows_(problem.rows),
         result_stride_(problem.result_stride),
         columns_(static_cast<int>(problem.columns)) {
-    // A whole number of packs, as many as keep a large device busy.
+    // A whole number of packs. There are enough tiles to keep a large device busy.
     const std::int64_t most = std::int64_t{most_threads} * packs * pack_elements / problem.columns / unit * unit;
     const std::int64_t shared_out = (problem.rows / teams_wanted + unit - 1) / unit * unit;
     rows_of_tile_ = static_cast<int>(std::min(most, std::max<std::int64_t>(shared_out, most_threads)));

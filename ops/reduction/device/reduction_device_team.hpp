@@ -5,8 +5,8 @@
 /// What the reductions of a device have in common: how work is shared out among segments, teams and groups of threads.
 
 #include "reduction_device_policy.hpp"
-#include <prumo/detail/published_values.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/teams/published_values.hpp>
 
 #include <climits>
 
@@ -83,7 +83,7 @@ class any_group {
   int shift_ = 0;
 };
 
-/// So many threads as the compiler knows, which spares each half of its instructions before the first load.
+/// A group whose number of threads the compiler knows. This halves a thread's instructions before its first load.
 template <int Threads>
 class group_of {
  public:

@@ -110,7 +110,8 @@ class neighbours_reduction_kernel {
                              find_in_columns(policy, first, rows, stride, length, position, step, found);
                            });
     } else {
-      // As many columns as a matrix's are joined before they are combined with the others, whatever their runs are.
+      // Columns are joined in groups before they are combined with the others. A group is as large as for a matrix,
+      // whatever the runs are.
       accumulator joined[partition::most_rows];
       std::int64_t columns = 0;
       const auto combine_joined = [&, values = &joined[0]] {

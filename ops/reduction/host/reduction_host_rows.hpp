@@ -86,8 +86,8 @@ struct row_elements {
   Element operator()(std::int64_t index) const { return first[index]; }
 };
 
-/// to[r * stride] = the result of row r of `rows` rows, which lie one behind the other and have `Columns` elements, a
-/// number known to the compiler unless it is 0.
+/// to[r * stride] = the result of row r of `rows` rows, which lie one behind the other. They have `Columns` elements,
+/// or `given_columns` if `Columns` is 0.
 template <std::int64_t Columns, class Shared>
 void reduce_rows_of(const Shared policy, const typename Shared::element* elements, std::int64_t rows,
                     std::int64_t given_columns, typename Shared::result* to, std::int64_t stride) {

@@ -72,7 +72,6 @@ struct plain_terms : summed_terms<T, joined_sum<compute_t<T>>> {
   using accumulator = compute_t<T>;
   bool divide_by_count = false;
 
-  bool finishes_nothing() const { return !divide_by_count; }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION T finish(accumulator sum, std::int64_t count) const {
     return static_cast<T>(divide_by_count ? sum / static_cast<accumulator>(count) : sum);

@@ -41,10 +41,10 @@ struct tensor_file {
 [[nodiscard]] std::size_t bytes_of_type(std::string_view type);
 
 /// Reads a file. Nothing is allocated that the file does not hold.
-/// \throws bench::file_error that names the file, the place and the remedy, for a header that is too long, cut or no
-/// JSON,
-///         keys that are there twice, types that are unknown, shapes that do not fit their bytes, arrays that overlap
-///         or leave gaps, and missing or further bytes
+/// \throws bench::file_error that names the file, the place and the remedy. It refuses a header that is too long, cut
+/// or
+///         no JSON, keys that are there twice, types that are unknown, shapes that do not fit their bytes, arrays that
+///         overlap or leave gaps, and missing or further bytes
 [[nodiscard]] tensor_file read_tensors(const std::string& path);
 [[nodiscard]] tensor_file read_tensors(byte_source source);
 

@@ -39,13 +39,13 @@ class data_generate_call : public verb_call {
     app.add_option("folder", folder_, "where the files go; it is made unless it is there")
         ->type_name("FOLDER")
         ->required();
-    app.add_option("--images", images_,
-                   "how many images to train and to test with (60000,10000), or with --split how many")
+    app.add_option("--images", images_, "numbers of training and test images (60000,10000); with --split, one number")
         ->type_name("TRAIN,TEST")
         ->group("What");
     app.add_option("--split", split_, "write one set only: train or test")->type_name("SET")->group("What");
     app.add_option("--size", size_, "rows and columns of an image, 8 to 1024 (28)")->type_name("N|HxW")->group("What");
-    app.add_option("--classes", options_.classes, "draw the digits from 0 up to this number less one, 1 to 10 (10)")
+    app.add_option("--classes", options_.classes,
+                   "number of classes from 1 to 10 (10): 2 draws only the digits 0 and 1")
         ->type_name("N")
         ->group("What");
     app.add_option("--seed", options_.seed, "another seed draws other images (1)")->type_name("N")->group("What");

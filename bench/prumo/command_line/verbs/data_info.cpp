@@ -40,7 +40,7 @@ class data_info_call : public verb_call {
                    "ece408-2019, ece408-2020, mnist-2f, lenet5")
         ->type_name("PATH")
         ->required();
-    app.add_flag("--json", json_, "print nets as JSON, to begin one's own with")->group("Output");
+    app.add_flag("--json", json_, "print nets as JSON, as a start for a net of your own")->group("Output");
     add_output(app, "--sheet", sheet_, "write a picture of images (PNG) to this file");
     app.add_option("--sheet-images", sheet_images_, "how many images the picture shows (200)")
         ->check(CLI::Range(1, 10000))
@@ -114,7 +114,7 @@ const verb data_info_verb{"data info", "what a file or folder of images, a file 
   prumo data info digits --sheet digits.png           and a picture of the first images
   prumo data info t10k-images-idx3-ubyte.gz
   prumo data info lenet5                              the layers of a net
-  prumo data info lenet5 --json > mine.json           a net's file, to begin one's own with
+  prumo data info lenet5 --json > mine.json           a net's file, as a start for a net of your own
   prumo data info weights.safetensors                 the arrays in a file of weights
 
 Exit codes: 0 done; 2 wrong usage, or a file that is damaged; 3 the machine refuses.)",

@@ -179,7 +179,7 @@ const verb infer_verb{
                                                 images and labels from files under their usual names
   prumo infer --net ece408-2020 --batch 10000   a course's net, with what others published beside
   prumo infer --net my.json --data t10k-images-idx3-ubyte.gz --weights my.safetensors
-                                                a net of your own; docs/inference.md tells how to write one
+                                                a net of your own; docs/data.md tells how to write one
   prumo infer --dtype f32,f16 --level net --device cuda:0 --transfer pinned
                                                 whole nets, from bytes in the host's memory to results there
   prumo infer --peers torch -o r.json           beside PyTorch, on the same images and weights

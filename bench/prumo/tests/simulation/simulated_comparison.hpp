@@ -29,7 +29,7 @@ inline constexpr std::array patterns{pattern::independent, pattern::autocorrelat
 
 /// A made-up machine. Beside the pattern, its speed differs from run to run (2 %, the same for both builds) and from
 /// round to round (1 %, likewise). A sample of a round has an error of its own of 0.5 %, with the correlation 0.5
-/// between neighbouring rounds. A run has as many rounds as pairing by rounds needs, with a sample each.
+/// between neighbouring rounds. A run has the rounds that pairing by rounds needs, with a sample each.
 struct machine {
   pattern chance = pattern::independent;
   double spread = 0.01;  ///< standard deviation between the process runs of a build, without drift and modes
@@ -58,9 +58,9 @@ struct rates {
 /// give equal rates.
 [[nodiscard]] rates simulate(const machine& on, const design& how, int trials, std::uint64_t seed);
 
-/// The most that any test could find of a case 5 % slower, at a margin of 3 %, that is wrong in at most 5 % of
-/// comparisons by Holm's correction, from this many pairs of runs of normal effects. It knows the spread, and all other
-/// cases are unchanged (Neyman and Pearson's lemma).
+/// The probability with which the best possible test finds a case that is 5 % slower, at a margin of 3 % (Neyman and
+/// Pearson's lemma). The test is wrong in at most 5 % of comparisons by Holm's correction. It sees `runs` pairs of runs
+/// of normal effects and knows their spread. All other cases are unchanged.
 [[nodiscard]] double bound_of_power(double spread, std::size_t cases, std::size_t runs);
 
 /// The standard error of a rate, by the binomial distribution.

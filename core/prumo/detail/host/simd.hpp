@@ -46,8 +46,8 @@ inline constexpr bool simd_has_many_registers = true;
 inline constexpr bool simd_has_many_registers = false;
 #endif
 
-/// Neighbouring numbers of T in a vector register: for `float` and `double` as many as a register holds, and one of any
-/// other type.
+/// Neighbouring numbers of T in a vector register. Of `float` and `double` these fill the register. Of any other type
+/// there is one.
 template <class T>
 class simd {
  public:

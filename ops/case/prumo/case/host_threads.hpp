@@ -13,9 +13,9 @@ namespace prumo::cases {
 /// How many threads share `pieces` of work: at least one, and one within work that is shared already.
 std::size_t threads_for(std::int64_t pieces);
 
-/// Calls `function` with the number of each of so many threads, and waits for them. They are those of the host's own
-/// execution space, which are bound to cores already: threads started here would all inherit the calling thread's
-/// single core. A single thread is the calling one.
+/// Calls `function` on `threads` threads, with the number of each, and waits for them. They are the threads of the
+/// host's own execution space, because these are bound to cores already: threads started here would all inherit the
+/// calling thread's single core. A single thread is the calling one.
 void run_on_threads(std::size_t threads, const std::function<void(std::size_t)>& function);
 
 /// Calls `function` with each number below `pieces`, shared out among the threads.

@@ -21,7 +21,7 @@ class product_reference {
     std::int64_t m, n, k;
     bool trans_a, trans_b;
     std::int64_t which = 0;  ///< of a batch, whose matrices are stacked: the rows of one follow those of another
-    /// Of f8: as many products are summed in a unit for matrix products before the sum goes to f32.
+    /// Of f8: the number of products that a unit for matrix products sums before the sum goes to f32.
     std::int64_t stretch = 128;
   };
 
@@ -45,11 +45,11 @@ class product_reference {
     return static_cast<long double>(magnitudes_[static_cast<std::size_t>(i * columns_ + j)]);
   }
 
-  /// The most that a unit for products of f8 can cut off of entry (i, j); 0 for other types. NVIDIA does not say how
-  /// Hopper's adds; seen was that it aligns the running sum and 32 products to the largest of them and keeps the 14
-  /// highest bits of each and of their sum (DeepSeek-AI, "DeepSeek-V3 technical report", arXiv:2412.19437, 2024,
-  /// section 3.5.2). The inputs here are multiples of 2^-4 below 1, their products multiples of 2^-8, so nothing is
-  /// lost while running sums stay below 32.
+  /// The most that a unit for products of f8 can cut off of entry (i, j); 0 for other types. NVIDIA does not document
+  /// how Hopper adds. Measurements show that it aligns the running sum and 32 products to the largest of them, and
+  /// keeps the 14 highest bits of each and of their sum (DeepSeek-AI, "DeepSeek-V3 technical report", arXiv:2412.19437,
+  /// 2024, section 3.5.2). The inputs here are multiples of 2^-4 below 1, and their products are multiples of 2^-8. So
+  /// nothing is lost while running sums stay below 32.
   long double cut_off(std::int64_t i, std::int64_t j) const {
     return cut_off_.empty() ? 0 : static_cast<long double>(cut_off_[static_cast<std::size_t>(i * columns_ + j)]);
   }

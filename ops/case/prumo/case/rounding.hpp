@@ -22,8 +22,8 @@ long double unit_roundoff(dtype type);
 /// gamma_n = n u / (1 - n u): what n roundings to `type`, one upon the other, add up to at most (Higham, lemma 3.1).
 long double gamma(dtype type, double roundings);
 
-/// The bound of a result that a function of `ulps` units in the last place made in the compute type and that was then
-/// rounded to the storage type where that is another.
+/// The bound of a result of a function that is within `ulps` units in the last place of the compute type. If the
+/// storage type is another one, the result was then rounded to it.
 long double rounded_bound(dtype type, long double value, double ulps);
 
 /// The bound of a result that lies within `absolute` of the exact value before it is rounded to the storage type,

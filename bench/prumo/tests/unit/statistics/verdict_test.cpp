@@ -377,7 +377,7 @@ TEST(run_dependence, cases_that_agree_say_it_once) {
   EXPECT_NEAR(estimate_dependence(alike, variances).between_cases, 1, 1e-9);
   EXPECT_EQ(estimate_dependence({}, {}).between_cases, 0);
   const std::vector<variance_estimate> ten(10, {4.0, 3});
-  EXPECT_NEAR(moderate_variances(ten, 1).front().degrees, 3, 1e-9) << "as many as one case has";
+  EXPECT_NEAR(moderate_variances(ten, 1).front().degrees, 3, 1e-9) << "those of one case";
   EXPECT_NEAR(moderate_variances(ten, 0).front().degrees, 30, 1e-9);
 }
 

@@ -8,7 +8,7 @@
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/team_kernel.hpp>
-#include <prumo/detail/zeroed_words.hpp>
+#include <prumo/detail/teams/zeroed_words.hpp>
 
 #include <cstdint>
 #include <cstring>

@@ -124,9 +124,9 @@ struct convolution_test_case {
 
   /// Computes y and compares each element, and what lies between them.
   template <class Kernel>
-  void expect_right(const direct_device_layout& layout, std::int64_t teams, const std::string& what) {
+  void expect_right(const direct_device_layout& layout, const std::string& what) {
     std::fill(y.memory.begin(), y.memory.end(), T(-77.0f));
-    run_emulated_teams(Kernel(direct_device_problem(problem), dtype_of<T>(), layout, teams));
+    run_emulated_teams(Kernel(direct_device_problem(problem), dtype_of<T>(), layout));
     std::vector<T> expected(y.memory.size(), T(-77.0f));
     for (std::int64_t n = 0; n < problem.images; ++n) {
       for (std::int64_t m = 0; m < problem.out_channels; ++m) {
@@ -155,14 +155,14 @@ convolution_problem<T> random_shape(numbers& random, int filter) {
     shape.height = random(1, 24);
     shape.width = random(1, 24);
     shape.out_channels = random(1, 19);
-    shape.filter_rows = filter > 0 ? filter : random(1, 6);
-    shape.filter_columns = random(1, 7);
-    shape.row_stride = filter > 0 ? 1 : random(1, 4);
-    shape.column_stride = random(1, 4);
+    shape.filter_rows = random(1, 6);
+    shape.filter_columns = filter > 0 ? filter : random(1, 7);
+    shape.row_stride = random(1, 4);
+    shape.column_stride = filter > 0 ? 1 : random(1, 4);
     shape.row_padding = random(0, 1) * random(0, shape.filter_rows - 1);
     shape.column_padding = random(0, 1) * random(0, shape.filter_columns - 1);
     if (random(0, 1) == 0) {  // what is copied in packs
-      shape.width = 4 * random(1, 6);
+      shape.width = random(0, 1) == 0 ? 4 * random(1, 6) : 2 * random(1, 12);
       shape.row_padding = shape.column_padding = 0;
     }
     shape.rows = convolved_extent(shape.height, shape.filter_rows, shape.row_stride, shape.row_padding);
@@ -180,6 +180,10 @@ convolution_problem<T> random_shape(numbers& random, int filter) {
     window.column_stride = random(1, 4);
     window.row_padding = random(0, window.height / 2);
     window.column_padding = random(0, window.width / 2);
+    if (random(0, 1) == 0) {  // what a tile may pool by itself
+      window.height = window.width = window.row_stride = window.column_stride = 2 * random(1, 2);
+      window.row_padding = window.column_padding = 0;
+    }
     window.rounding = random(0, 1) == 0 ? window_rounding::down : window_rounding::up;
     shape.y_rows = pooled_extent(shape.rows, window.height, window.row_stride, window.row_padding, window.rounding);
     shape.y_columns =
@@ -195,7 +199,7 @@ template <class T, class Kernel>
 void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
   using C = compute_t<T>;
   numbers random(seed);
-  int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0;
+  int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0, in_streams = 0;
   for (int which = 0; which < shapes; ++which) {
     const auto shape = random_shape<T>(random, filter);
     convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0,
@@ -206,45 +210,63 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
     resources.bytes_of_team = random(0, 1) == 0 ? random(1000, 8000) : 200 << 10;
     resources.bytes_of_multiprocessor = resources.bytes_of_team * random(1, 4);
     resources.threads_of_multiprocessor = 128;
-    const direct_device_choice<C> choice(erased, sizeof(T), Kernel::tile, static_cast<int>(random(1, 3)) * 32,
-                                         resources);
-    const auto check = [&](const direct_device_layout& layout, std::int64_t teams) {
+    resources.threads_of_team = static_cast<int>(random(1, 3)) * 32;
+    const direct_device_choice<C> choice(erased, sizeof(T), Kernel::tile, resources);
+    const auto check = [&](const direct_device_layout& layout) {
       ++run;
       in_chunks += layout.chunks > 1;
-      in_packs += layout.staging != staging_kind::elements;
+      in_packs += layout.staging == staging_kind::images || layout.staging == staging_kind::planes;
       in_bands += layout.bands > 1;
-      test.template expect_right<Kernel>(layout, teams,
-                                         "shape " + std::to_string(which) + ": " + std::to_string(layout.images) +
-                                             " images, " + std::to_string(layout.bands) + " bands, " +
-                                             std::to_string(layout.parts) + " parts, " + std::to_string(layout.chunks) +
-                                             " chunks, " + std::to_string(layout.buffers) + " buffers");
+      in_streams += layout.is_stream;
+      test.template expect_right<Kernel>(
+          layout, "shape " + std::to_string(which) + ": " + std::to_string(layout.images) + " images, " +
+                      std::to_string(layout.bands) + " bands, " + std::to_string(layout.parts) + " parts, " +
+                      std::to_string(layout.chunks) + " chunks, " + std::to_string(layout.buffers) + " buffers");
     };
-    if (const auto layout = choice.best(); layout.threads > 0) check(layout, choice.teams(layout));
+    if (const auto found = choice.best(); found.layout.threads > 0) check(found.layout);
     for (int cut = 0; cut < 3; ++cut) {
-      const auto layout =
+      auto layout =
           choice.of(random(1, shape.images), random(1, shape.y_rows), random(1, 3), static_cast<int>(random(1, 2)));
-      if (layout.threads > 0) check(layout, layout.parts * random(1, 3));
+      if (layout.threads == 0) continue;
+      layout.teams = layout.parts * static_cast<int>(random(1, 3));
+      check(layout);
     }
+    auto stream = choice.stream(32 * static_cast<int>(random(1, 3)), static_cast<int>(random(1, 3)), random(1, 3));
+    if (stream.threads == 0) continue;
+    stream.teams = stream.parts * static_cast<int>(random(1, 5));
+    check(stream);
   }
   EXPECT_GT(run, shapes);
   EXPECT_GT(in_chunks, 0);
   EXPECT_GT(in_packs, 0);
   EXPECT_GT(in_bands, 0);
+  EXPECT_GT(in_streams, 0);
 }
 
 TEST(direct_device_kernel, computes_any_filter_and_stride) {
-  expect_random_shapes<float, direct_device_kernel<float, 4, 3, 0>>(0, 60, 1);
-  expect_random_shapes<double, direct_device_kernel<double, 4, 4, 0>>(0, 30, 2);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(0, 60, 1);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{4, 4, 1, 0}>>(0, 30, 2);
 }
 
-TEST(direct_device_kernel, computes_filters_whose_rows_are_known) {
-  expect_random_shapes<float, direct_device_kernel<float, 6, 4, 3>>(3, 30, 3);
-  expect_random_shapes<float, direct_device_kernel<float, 8, 6, 5>>(5, 30, 4);
+TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{6, 2, 4, 3}>>(3, 40, 3);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(5, 40, 4);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(3, 30, 7);
 }
 
 TEST(direct_device_kernel, converts_types_of_16_bits) {
-  expect_random_shapes<f16, direct_device_kernel<float, 4, 3, 0>>(0, 30, 5);
-  expect_random_shapes<bf16, direct_device_kernel<float, 8, 2, 3>>(3, 30, 6);
+  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(0, 30, 5);
+  expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{8, 2, 2, 3}>>(3, 30, 6);
+  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{2, 1, 4, 5}>>(5, 30, 8);
+}
+
+TEST(index_divisor, rounds_down) {
+  for (const int divisor : {1, 2, 3, 5, 7, 17, 36, 255, 256, 257, 4095, 40000, 65535, 65536}) {
+    const index_divisor by(divisor);
+    for (int index = 0; index < index_divisor::most; ++index) {
+      ASSERT_EQ(by.quotient(index), index / divisor) << index << " / " << divisor;
+    }
+  }
 }
 
 }  // namespace

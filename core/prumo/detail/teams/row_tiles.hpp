@@ -6,9 +6,9 @@
 /// Neighbouring threads take neighbouring rows. If there are few rows, several threads share a row. If there are few
 /// tiles of rows, several teams share a tile, and the last team joins the values of all, always in the same order.
 
-#include <prumo/detail/arrival_counters.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/team_kernel.hpp>
+#include <prumo/detail/teams/arrival_counters.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -7,7 +7,7 @@
 /// that the other one needs.
 
 #include <prumo/detail/team_kernel.hpp>
-#include <prumo/detail/zeroed_words.hpp>
+#include <prumo/detail/teams/zeroed_words.hpp>
 
 #include <cstdint>
 #include <string>

@@ -12,13 +12,21 @@ template <class Exec, class T>
 void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
   using C = compute_t<T>;
   using kernel_type = direct_convolution_kernel<T>;
+  using prumo::detail::host_work;
+  constexpr double of_a_weight = 1;  // nanoseconds
   static const std::string filters_label = "prumo::convolve::filters", label = "prumo::convolve::direct";
-  const std::int64_t workers = std::max(1, concurrency_of(ctx.instance()));
+  const auto taps = static_cast<std::size_t>(problem.taps());
+  const double elements = static_cast<double>(problem.images) *
+                          (static_cast<double>(problem.in_channels * problem.height * problem.width) +
+                           static_cast<double>(problem.out_channels * problem.y_rows * problem.y_columns));
+  const auto places = problem.images * problem.rows * problem.columns;
+  const auto work = prumo::detail::multiply_add_work<C>(places * problem.out_channels * problem.taps()) +
+                    host_work::streaming<T, C>(static_cast<std::int64_t>(elements));
+  const std::int64_t workers = prumo::detail::threads_for(ctx.instance(), work);
   const auto layout = direct_layout::of(problem, workers);
   const std::int64_t threads = std::min(workers, problem.images * layout.bands * layout.parts);
   constexpr std::size_t line = 64;
   const auto aligned = [](std::size_t bytes) { return (bytes + line - 1) / line * line; };
-  const auto taps = static_cast<std::size_t>(problem.taps());
   const std::size_t weights_bytes = aligned(static_cast<std::size_t>(problem.out_channels) * taps * sizeof(C));
   const std::size_t offsets_bytes = aligned(taps * sizeof(std::int64_t));
   const std::size_t thread_bytes = kernel_type::thread_bytes(problem, layout);
@@ -26,17 +34,15 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
       ctx.workspace(weights_bytes + offsets_bytes + static_cast<std::size_t>(threads) * thread_bytes));
   auto* const weights = reinterpret_cast<C*>(memory);
   auto* const offsets = reinterpret_cast<std::int64_t*>(memory + weights_bytes);
-  const double elements = static_cast<double>(problem.images) *
-                          (static_cast<double>(problem.in_channels * problem.height * problem.width) +
-                           static_cast<double>(problem.out_channels * problem.y_rows * problem.y_columns));
   const bool streaming =
       prumo::detail::has_streaming_stores &&
       prumo::detail::should_stream(static_cast<std::size_t>(elements) * sizeof(T), problem.working_set);
   prumo::detail::launch_blocks(ctx.instance(), filters_label,
-                               direct_filter_kernel<T>(problem, layout, weights, offsets));
+                               direct_filter_kernel<T>(problem, layout, weights, offsets),
+                               host_work::repeated(problem.out_channels * problem.taps(), of_a_weight));
   prumo::detail::launch_blocks(
       ctx.instance(), label,
-      kernel_type(problem, layout, threads, streaming, weights, offsets, memory + weights_bytes + offsets_bytes));
+      kernel_type(problem, layout, threads, streaming, weights, offsets, memory + weights_bytes + offsets_bytes), work);
 }
 
 }  // namespace
@@ -44,7 +50,10 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_convolution_candidate() {
   if constexpr (is_host_space<Exec>) {
-    return {"direct", [](const Exec&, const convolution_problem<T>&, prepared_convolution&) { return std::string(); },
+    return {"direct",
+            [](const Exec&, const convolution_problem<T>& problem, prepared_convolution&) {
+              return why_not_strict(problem);
+            },
             [](context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution&) {
               run_direct(ctx, problem);
             }};

@@ -5,11 +5,11 @@
 /// Counters by which the last team of a device's kernel finishes what all teams have begun, so that one launch is
 /// enough. They are used if a team has more values than published_values.hpp has words for.
 
-#include <prumo/detail/zeroed_words.hpp>
+#include <prumo/detail/teams/zeroed_words.hpp>
 
 namespace prumo::detail {
 
-/// The number of counters of a context. So many rows, or tiles of rows, can at most be shared out among teams.
+/// The number of counters of a context. It limits how many rows, or tiles of rows, are shared out among teams.
 inline constexpr std::int64_t arrival_counters_of_a_context = 4096;
 
 struct arrival_counters {

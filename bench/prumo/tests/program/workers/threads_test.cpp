@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace prumo::bench::test {
@@ -91,6 +92,29 @@ TEST_F(threads, what_the_shell_chose_is_put_aside) {
   EXPECT_EQ(environment.at("OMP_NUM_THREADS"), "2");
   EXPECT_FALSE(environment.contains("GOMP_CPU_AFFINITY"));
 }
+
+#if defined(__linux__)
+TEST_F(threads, are_bound_to_cores_unless_the_user_decided) {
+  const scoped_variable binding("OMP_PROC_BIND", std::nullopt);
+  const scoped_variable places("OMP_PLACES", std::nullopt);
+  const scoped_variable affinity("GOMP_CPU_AFFINITY", std::nullopt);
+  const scoped_variable intel("KMP_AFFINITY", std::nullopt);
+  const auto environment = [&] {
+    return measured({"--no-probe", "--force"}).at("devices").at(0).at("worker").at("environment");
+  };
+  const json bound = environment();
+  EXPECT_EQ(bound.value("OMP_PROC_BIND", "not set"), "close");
+  EXPECT_EQ(bound.value("OMP_PLACES", "not set"), "cores");
+  for (const char* decided : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+    const scoped_variable own(decided, "0");
+    const json kept = environment();
+    EXPECT_EQ(kept.value(decided, "not set"), "0");
+    for (const char* other : {"OMP_PROC_BIND", "OMP_PLACES"}) {
+      EXPECT_EQ(kept.contains(other), std::string(other) == decided) << "with " << decided << ": " << kept.dump();
+    }
+  }
+}
+#endif
 
 TEST_F(threads, the_table_shows_speed_up_and_efficiency) {
   const program_result result = run_prumo(bench({"--threads", "1,2,4", "--no-probe"}, "--domains 4"));

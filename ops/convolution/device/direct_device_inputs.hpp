@@ -6,6 +6,7 @@
 /// images that its items need. Elements are converted to the compute type on the way.
 
 #include "direct_device_choice.hpp"
+#include "direct_device_tile.hpp"
 #include "scratch_copies.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
@@ -15,9 +16,9 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// The pointers of `problem` are to elements of `type`, whose compute type is C. The weights of TileChannels output
-/// channels lie side by side.
-template <class C, int TileChannels>
+/// The pointers of `problem` are to elements of `type`, whose compute type is C. The weights of the output channels of
+/// a tile lie side by side.
+template <class C, convolution_tile Tile>
 class direct_device_inputs {
  protected:
   static constexpr int pack_elements = prumo::detail::device_pack_elements<C>;
@@ -28,8 +29,10 @@ class direct_device_inputs {
 
   /// What a team computes between two barriers.
   struct step {
-    std::int64_t item;
+    std::int64_t item;  ///< in a stream: the image of the first tile
     int chunk;
+    int first_tile;  ///< of its image, in a stream
+    int buffer;      ///< in a stream: the place of the first image
   };
 
   struct scratch {
@@ -93,7 +96,7 @@ class direct_device_inputs {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void copy_bias(C* to, int part, int thread) const {
-    const int channels = layout_.channel_tiles * TileChannels;
+    const int channels = layout_.channel_tiles * Tile.channels;
     const int first = part * channels;
     for (int channel = thread; channel < channels; channel += layout_.threads) {
       const bool is_there = problem_.bias != nullptr && first + channel < problem_.out_channels;
@@ -102,29 +105,30 @@ class direct_device_inputs {
   }
 
   /// Copies the filters of a chunk of input channels, so that the weights of a tile's channels are neighbours:
-  /// [tile of channels][input channel][column][row][channel of the tile]. A stretch of 32 threads takes a filter.
+  /// [tile of channels][input channel][row][column][channel of the tile]. A stretch of 32 threads takes a filter.
   KOKKOS_FORCEINLINE_FUNCTION void copy_weights(C* to, int part, int chunk, int thread) const {
     constexpr int lanes = prumo::detail::exchange_threads;
-    const int filter_rows = static_cast<int>(problem_.filter_rows);
     const int filter_columns = static_cast<int>(problem_.filter_columns);
-    const int filter = filter_rows * filter_columns;
+    const int taps = static_cast<int>(problem_.filter_rows) * filter_columns;
     const int first = chunk * layout_.chunk_channels;
     const int channels = channels_of(chunk);
-    const int filters = layout_.channel_tiles * TileChannels * channels;
+    const int filters = layout_.channel_tiles * Tile.channels * channels;
     PRUMO_KEEP_LOOP
     for (int which = thread / lanes; which < filters; which += layout_.threads / lanes) {
       const int of_part = which / channels, c = which - of_part * channels;
-      const int tile_of_part = of_part / TileChannels, m = of_part - tile_of_part * TileChannels;
-      const std::int64_t channel = std::int64_t{part} * layout_.channel_tiles * TileChannels + of_part;
+      const int tile_of_part = of_part / Tile.channels, m = of_part - tile_of_part * Tile.channels;
+      const std::int64_t channel = std::int64_t{part} * layout_.channel_tiles * Tile.channels + of_part;
       const bool is_there = channel < problem_.out_channels;
-      const std::int64_t from = channel * problem_.w.image_stride + (first + c) * problem_.w.channel_stride;
-      C* const tile_weights = to + (tile_of_part * layout_.chunk_channels + c) * filter * TileChannels + m;
+      const std::int64_t from =
+          is_there ? channel * problem_.w.image_stride + (first + c) * problem_.w.channel_stride : 0;
+      C* const filter = to + (tile_of_part * layout_.chunk_channels + c) * layout_.filter_elements() + m;
       PRUMO_KEEP_LOOP
-      for (int tap = thread % lanes; tap < filter; tap += lanes) {
+      for (int tap = thread % lanes; tap < taps; tap += lanes) {
         const int p = tap / filter_columns, q = tap - p * filter_columns;
-        tile_weights[(q * filter_rows + p) * TileChannels] =
-            is_there ? element_at(problem_.w.data, from + p * problem_.w.row_stride + q * problem_.w.column_stride)
-                     : C(0);
+        const std::int64_t index = from + p * problem_.w.row_stride + q * problem_.w.column_stride;
+        with_elements(problem_.w.data, [&](const auto* w) {
+          copy_element_to_scratch<C>(w + index, is_there, filter + p * layout_.weight_row + q * Tile.channels);
+        });
       }
     }
   }
@@ -134,18 +138,25 @@ class direct_device_inputs {
     return left < layout_.chunk_channels ? left : layout_.chunk_channels;
   }
 
-  /// Begins to copy what a step needs.
-  KOKKOS_FORCEINLINE_FUNCTION void copy_inputs(const scratch& memory, const step& which, int part, int buffer,
-                                               bool is_first, int thread) const {
-    if (layout_.chunks > 1 || is_first) copy_weights(weights_of(memory, buffer), part, which.chunk, thread);
-    C* const planes = memory.planes + buffer * layout_.planes_elements;
-    const item_place place = place_of(which.item);
-    if (layout_.staging == staging_kind::elements) {
-      copy_elements(place, which.chunk, planes, thread);
-    } else {
-      with_elements(problem_.x.data, [&](const auto* x) { copy_packs(x, place, which.chunk, planes, thread); });
+  /// Copies all filters of a part, if they do not come in chunks.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_weights_of(const scratch& memory, int part, int thread) const {
+    if (layout_.chunks == 1) copy_weights(memory.weights, part, 0, thread);
+  }
+
+  /// Begins to copy what a step needs of some images.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_inputs(const scratch& memory, const step& which, const item_place& place,
+                                               int part, int thread) const {
+    if (layout_.chunks > 1) copy_weights(weights_of(memory, which.buffer), part, which.chunk, thread);
+    C* const planes =
+        memory.planes + which.buffer * (layout_.is_stream ? layout_.image_elements : layout_.planes_elements);
+    switch (layout_.staging) {
+      case staging_kind::elements: copy_elements(place, which.chunk, planes, thread); break;
+      case staging_kind::rows:
+        with_elements(problem_.x.data, [&](const auto* x) { copy_rows(x, place, which.chunk, planes, thread); });
+        break;
+      default:
+        with_elements(problem_.x.data, [&](const auto* x) { copy_packs(x, place, which.chunk, planes, thread); });
     }
-    commit_copies();
   }
 
   /// Copies stretches of packs: whole images, or rows of planes.
@@ -174,10 +185,48 @@ class direct_device_inputs {
       }
       if (image >= place.images) break;
       const int target = image * layout_.image_elements + (is_whole_image ? 0 : channel * distance);
-      copy_pack_to_scratch<C>(
+      copy_pack_to_scratch<C, pack_elements>(
           from + image * problem_.x.image_stride + channel * problem_.x.channel_stride + at * pack_elements,
           planes + target + at * pack_elements);
       at += layout_.threads;
+    }
+  }
+
+  /// Copies rows in pairs of elements, to rows that are longer.
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* x, const item_place& place, int chunk, C* planes,
+                                             int thread) const {
+    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride);
+    const int rows_left = static_cast<int>(problem_.height) - first_row;
+    const int rows = rows_left < layout_.plane_rows ? rows_left : layout_.plane_rows;
+    const int channels = channels_of(chunk), pairs = static_cast<int>(problem_.width) / 2;
+    if (rows <= 0 || channels == 0) return;
+    const int row_step = layout_.threads / pairs, pair_step = layout_.threads - row_step * pairs;
+    int row = thread / pairs, pair = thread - row * pairs, image = 0, channel = 0;
+    const T* plane = x + place.first_image * problem_.x.image_stride +
+                     std::int64_t{chunk} * layout_.chunk_channels * problem_.x.channel_stride +
+                     first_row * problem_.x.row_stride;
+    C* to = planes;
+    while (true) {
+      while (row >= rows) {
+        row -= rows;
+        plane += problem_.x.channel_stride;
+        to += layout_.plane_elements;
+        if (++channel == channels) {
+          channel = 0;
+          if (++image == place.images) return;
+          plane += problem_.x.image_stride - channels * problem_.x.channel_stride;
+          to += layout_.image_elements - channels * layout_.plane_elements;
+        }
+      }
+      copy_pack_to_scratch<C, 2>(plane + row * static_cast<int>(problem_.x.row_stride) + 2 * pair,
+                                 to + row * layout_.pitch + 2 * pair);
+      row += row_step;
+      pair += pair_step;
+      if (pair >= pairs) {
+        pair -= pairs;
+        ++row;
+      }
     }
   }
 

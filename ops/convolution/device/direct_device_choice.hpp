@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Which layout the direct convolution takes on a device.
+
+#include "direct_device_estimate.hpp"
+#include "index_divisor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Finds a layout.
+template <class C>
+class direct_device_choice : direct_device_estimate<C> {
+  using estimate_of = direct_device_estimate<C>;
+  using estimate_of::element_bytes_;
+  using estimate_of::problem_;
+  using estimate_of::resident_teams;
+  using estimate_of::resources_;
+  using estimate_of::tile_;
+  static constexpr auto pack_elements = static_cast<std::int64_t>(prumo::detail::device_pack_elements<C>);
+
+ public:
+  using estimate_of::estimate;
+
+  /// \param element_bytes those of the arrays
+  direct_device_choice(const convolution_problem<C>& problem, std::int64_t element_bytes, convolution_tile tile,
+                       const team_resources& resources)
+      : estimate_of(problem, element_bytes, tile, resources),
+        all_tiles_((problem.out_channels + tile.channels - 1) / tile.channels) {}
+
+  /// A layout and its estimated time. If nothing fits, the time is infinite.
+  struct timed_layout {
+    direct_device_layout layout;
+    double time = std::numeric_limits<double>::infinity();
+  };
+
+  /// The layout that takes the least time by estimate.
+  timed_layout best() const {
+    timed_layout best;
+    for (std::int64_t bands = 1;; bands *= 2) {
+      const std::int64_t band_rows = (problem_.y_rows + bands - 1) / bands;
+      for (std::int64_t parts = 1;; parts *= 2) {
+        const std::int64_t most_images = bands == 1 ? std::min<std::int64_t>(8, problem_.images) : 1;
+        for (std::int64_t images = 1; images <= most_images; ++images) {
+          for (int buffers = 1; buffers <= 2; ++buffers) {
+            const direct_device_layout layout = of(images, band_rows, parts, buffers);
+            if (layout.threads == 0) continue;
+            const double time = estimate(layout);
+            if (time < best.time) best = {layout, time};
+          }
+        }
+        if (bands == 1) {
+          for (int threads = 128; threads <= resources_.threads_of_team; threads += 32) {
+            const direct_device_layout layout = stream(threads, 1, parts);
+            if (layout.threads == 0) break;
+            const double time = estimate(layout);
+            if (time < best.time) best = {layout, time};
+          }
+        }
+        if (parts >= all_tiles_) break;
+      }
+      if (band_rows <= tile_.rows || bands >= 64) break;
+    }
+    return best;
+  }
+
+  /// The layout with these cuts, and as few chunks as possible; no threads if it does not fit.
+  direct_device_layout of(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers) const {
+    for (std::int64_t chunks = 1; chunks <= std::max<std::int64_t>(1, problem_.in_channels); ++chunks) {
+      direct_device_layout layout = in_chunks(images, band_rows, parts, buffers, chunks);
+      if (layout.threads == 0) break;
+      if (fits(layout)) {
+        layout.teams = teams(layout);
+        return layout;
+      }
+    }
+    return none();
+  }
+
+  /// A stream whose threads compute `rounds` tiles between two barriers; none if it does not fit.
+  direct_device_layout stream(int threads, int rounds, std::int64_t parts) const {
+    const direct_device_layout one = in_chunks(1, problem_.y_rows, parts, 1, 1);
+    if (one.threads == 0 || one.keeps_results) return none();
+    const int tiles = one.tiles_of_image(), step = threads * rounds;
+    for (const int steps : {2, 1}) {  // that find their images in the scratch memory
+      direct_device_layout layout = in_chunks((tiles + steps * step - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
+      if (layout.threads == 0 || tiles + step >= index_divisor::most) break;
+      layout.is_stream = true;
+      layout.threads = threads;
+      layout.step_tiles = step;
+      if (!fits(layout)) continue;
+      layout.teams = teams(layout);
+      return layout;
+    }
+    return none();
+  }
+
+ private:
+  /// Indices in a team's memory have 32 bits.
+  static constexpr std::int64_t most_elements = std::int64_t{1} << 26;
+
+  static direct_device_layout none() {
+    direct_device_layout layout;
+    layout.threads = 0;
+    return layout;
+  }
+
+  /// The teams to launch: a multiple of the parts.
+  int teams(const direct_device_layout& layout) const {
+    const std::int64_t wanted = resident_teams(layout) * resources_.multiprocessors;
+    const std::int64_t items = layout.item_count(problem_.images);
+    const std::int64_t useful =
+        layout.is_stream ? (items * layout.tiles_of_image() + layout.threads - 1) / layout.threads : items;
+    const std::int64_t teams_of_part = std::min(useful, std::max<std::int64_t>(1, wanted / layout.parts));
+    return static_cast<int>(teams_of_part) * layout.parts;
+  }
+
+  bool fits(const direct_device_layout& layout) const {
+    constexpr std::int64_t for_alignment = 16;
+    return (layout.scratch_elements() + for_alignment) * static_cast<std::int64_t>(sizeof(C)) <=
+           resources_.bytes_of_team;
+  }
+
+  direct_device_layout in_chunks(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers,
+                                 std::int64_t wanted_chunks) const {
+    const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
+    const auto divided = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
+    direct_device_layout layout;
+    const bool is_whole = band_rows >= problem_.y_rows;
+    const std::int64_t convolved_rows =
+        problem_.is_pooled()
+            ? std::min(problem_.rows, (band_rows - 1) * problem_.window.row_stride + problem_.window.height)
+            : band_rows;
+    const std::int64_t row_tiles = divided(convolved_rows, tile_.rows);
+    const std::int64_t channel_tiles = divided(all_tiles_, parts), channels = channel_tiles * tile_.channels;
+    const std::int64_t chunk = divided(problem_.in_channels, wanted_chunks);
+    const std::int64_t chunks = chunk == 0 ? 1 : divided(problem_.in_channels, chunk);
+    layout.staging = staging(is_whole, chunks);
+    layout.tile_window = tile_window();
+    layout.keeps_results = (problem_.is_pooled() && layout.tile_window == 0) || has_long_activation();
+    layout.stores_packs = stores_packs(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
+    const std::int64_t needed_rows = (convolved_rows - 1) * problem_.row_stride + problem_.filter_rows;
+    const bool has_all_rows = is_whole && layout.staging != staging_kind::elements;
+    const std::int64_t plane_rows = has_all_rows ? problem_.height : needed_rows;
+    const std::int64_t needed_columns = (problem_.columns - 1) * problem_.column_stride + problem_.filter_columns;
+    const std::int64_t input_pack = tile_.input_pack(pack_elements);
+    const std::int64_t pitch =
+        divided(layout.staging == staging_kind::elements ? needed_columns : problem_.width, input_pack) * input_pack;
+    const std::int64_t plane = plane_rows * pitch;
+    const std::int64_t column_tiles = divided(problem_.columns, tile_.columns);
+    // The last tiles reach beyond the last plane.
+    const std::int64_t reached_row = (row_tiles * tile_.rows - 1) * problem_.row_stride + problem_.filter_rows - 1;
+    const std::int64_t reached_columns =
+        (column_tiles * tile_.columns - 1) * problem_.column_stride + problem_.filter_columns;
+    const std::int64_t slack = std::max<std::int64_t>(0, reached_row * pitch + reached_columns - plane);
+    const std::int64_t weight_row = tile_.weight_row_elements(problem_.filter_columns);
+    const std::int64_t filter_of_tile = problem_.filter_rows * weight_row;
+    const std::int64_t results = layout.keeps_results ? images * channels * convolved_rows * problem_.columns : 0;
+    const std::int64_t tasks = column_tiles * row_tiles * channel_tiles * images;
+    const std::int64_t extents[] = {plane_rows,
+                                    pitch,
+                                    plane,
+                                    slack,
+                                    channels,
+                                    filter_of_tile,
+                                    results,
+                                    chunk,
+                                    problem_.height,
+                                    problem_.width,
+                                    problem_.out_channels,
+                                    problem_.in_channels};
+    for (const std::int64_t each : extents) {
+      if (each > most_elements) return none();
+    }
+    if (chunk * plane > most_elements || chunk * channel_tiles > most_elements / filter_of_tile) {
+      return none();
+    }
+    if (tasks >= index_divisor::most) return none();
+    const std::int64_t rounds = divided(tasks, resources_.threads_of_team);
+    // Sums stay in registers from chunk to chunk, so each thread has one tile only.
+    if (chunks > 1 && rounds > 1) return none();
+    layout.threads = narrow(divided(divided(tasks, rounds), 32) * 32);
+    layout.images = narrow(images);
+    layout.band_rows = narrow(band_rows);
+    layout.bands = narrow(divided(problem_.y_rows, band_rows));
+    if (layout.bands > 1 && layout.item_count(problem_.images) > std::numeric_limits<int>::max()) return none();
+    layout.parts = narrow(divided(all_tiles_, channel_tiles));
+    layout.channel_tiles = narrow(channel_tiles);
+    layout.row_tiles = narrow(row_tiles);
+    layout.convolved_rows = narrow(convolved_rows);
+    layout.chunk_channels = narrow(chunk);
+    layout.chunks = narrow(chunks);
+    layout.buffers = buffers;
+    layout.pitch = narrow(pitch);
+    layout.plane_rows = narrow(plane_rows);
+    layout.plane_elements = narrow(layout.staging == staging_kind::images ? plane : layout.aligned(plane));
+    layout.image_elements = narrow(layout.aligned(chunk * layout.plane_elements));
+    layout.planes_elements = narrow(layout.aligned(images * layout.image_elements + slack));
+    layout.column_tiles = narrow(column_tiles);
+    layout.weight_row = narrow(weight_row);
+    layout.filter_rows = narrow(problem_.filter_rows);
+    layout.weights_elements = narrow(chunk * channel_tiles * filter_of_tile);
+
+    layout.bias_elements = narrow(layout.aligned(channels));
+    layout.results_elements = narrow(layout.aligned(results));
+    return layout;
+  }
+
+  /// Packs have as many elements as the compute type has in 16 bytes.
+  staging_kind staging(bool is_whole, std::int64_t chunks) const {
+    const auto& x = problem_.x;
+    // The addresses of packs of so many elements.
+    const auto are_aligned = [&](std::int64_t elements, std::initializer_list<std::int64_t> distances) {
+      return reinterpret_cast<std::uintptr_t>(x.data) % static_cast<std::uintptr_t>(elements * element_bytes_) == 0 &&
+             std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % elements == 0; });
+    };
+    const std::int64_t image_stride = problem_.images > 1 ? x.image_stride : 0;
+    const std::int64_t channel_stride = problem_.in_channels > 1 ? x.channel_stride : 0;
+    if (problem_.row_padding > 0 || problem_.column_padding > 0 || x.column_stride != 1) return staging_kind::elements;
+    const std::int64_t plane = problem_.height * problem_.width;
+    if (x.row_stride == problem_.width && problem_.width % tile_.input_pack(pack_elements) == 0) {
+      if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) &&
+          are_aligned(pack_elements, {image_stride, problem_.in_channels * plane})) {
+        return staging_kind::images;
+      }
+      if (are_aligned(pack_elements, {image_stride, channel_stride, is_whole ? plane : problem_.width})) {
+        return staging_kind::planes;
+      }
+    }
+    return are_aligned(2, {image_stride, channel_stride, x.row_stride, problem_.width}) ? staging_kind::rows
+                                                                                        : staging_kind::elements;
+  }
+
+  bool has_long_activation() const {
+    return problem_.activation != activation_function::none && problem_.activation != activation_function::relu;
+  }
+
+  /// The side of the windows, if they lie side by side and in the tiles.
+  int tile_window() const {
+    const pooling_window& window = problem_.window;
+    if (!problem_.is_pooled() || has_long_activation() || (window.height != 2 && window.height != 4) ||
+        window.width != window.height || window.row_stride != window.height || window.column_stride != window.height ||
+        window.row_padding != 0 || window.column_padding != 0) {
+      return 0;
+    }
+    const int side = static_cast<int>(window.height);
+    return tile_.holds_windows(side) ? side : 0;
+  }
+
+  /// Whether y's rows can be stored in packs of `together` neighbours.
+  bool stores_packs(std::int64_t together) const {
+    const auto& y = problem_.y;
+    const auto is_multiple = [&](std::int64_t value) { return value % together == 0; };
+    return y.column_stride == 1 &&
+           reinterpret_cast<std::uintptr_t>(y.data) % static_cast<std::uintptr_t>(together * element_bytes_) == 0 &&
+           is_multiple(y.image_stride) && is_multiple(y.channel_stride) && is_multiple(y.row_stride);
+  }
+
+  std::int64_t all_tiles_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

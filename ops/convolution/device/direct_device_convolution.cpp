@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "direct_device_kernel.hpp"
+#include <prumo/spaces.hpp>
+
+#include <array>
+#include <limits>
+#include <string>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+namespace {
+
+/// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
+template <class C>
+inline constexpr std::array<convolution_tile, 12> tiles = {convolution_tile{8, 6, 1, 0},
+                                                           {4, 8, 1, 0},
+                                                           {8, 2, 4, 3},
+                                                           {6, 1, 4, 5},
+                                                           {6, 2, 4, 5},
+                                                           {8, 1, 6, 5},
+                                                           {4, 1, 6, 5},
+                                                           {4, 2, 6, 5},
+                                                           {4, 2, 4, 7},
+                                                           {4, 4, 4, 7},
+                                                           {8, 2, 4, 7},
+                                                           {4, 1, 8, 7}};
+template <>
+inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
+
+template <class T>
+bool suits(const convolution_tile& tile, const convolution_problem<T>& problem) {
+  return tile.filter_columns == 0 || (tile.filter_columns == problem.filter_columns && problem.column_stride == 1);
+}
+
+/// Calls visit(kernel type) with the kernel whose tile is tiles<C>[which].
+template <class C, std::size_t Which = 0, class Visitor>
+void with_direct_kernel(int which, const Visitor& visit) {
+  if constexpr (Which < tiles<C>.size()) {
+    if (which > static_cast<int>(Which)) return with_direct_kernel<C, Which + 1>(which, visit);
+    visit(std::type_identity<direct_device_kernel<C, tiles<C>[Which]>> {});
+  }
+}
+
+/// What the device has for the teams of a kernel.
+template <class Exec>
+team_resources resources_of(const Exec& instance) {
+  team_resources resources;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
+    const auto value_of = [&](cudaDeviceAttr attribute) {
+      int value = 0;
+      prumo::detail::require_success(cudaDeviceGetAttribute(&value, attribute, instance.cuda_device()),
+                                     "cudaDeviceGetAttribute");
+      return value;
+    };
+    resources.multiprocessors = value_of(cudaDevAttrMultiProcessorCount);
+    resources.bytes_of_team = value_of(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    resources.bytes_of_multiprocessor = value_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    return resources;
+  }
+#endif
+  constexpr int threads_of_multiprocessor = 2048;
+  resources.multiprocessors = std::max(1, concurrency_of(instance) / threads_of_multiprocessor);
+  resources.bytes_of_team = Kokkos::TeamPolicy<Exec>::scratch_size_max(0);
+  return resources;
+}
+
+template <class Exec, class T>
+std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
+                           prepared_convolution& prepared) {
+  using C = compute_t<T>;
+  if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
+  const auto erased = direct_device_problem(problem);
+  team_resources resources = resources_of(instance);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t which = 0; which < tiles<C>.size(); ++which) {
+    if (!suits(tiles<C>[which], erased)) continue;
+    resources.threads_of_multiprocessor = tiles<C>[which].resident_teams() * resources.threads_of_team;
+    const direct_device_choice<C> choice(erased, sizeof(T), tiles<C>[which], resources);
+    if (const auto found = choice.best(); found.time < least) {
+      least = found.time;
+      prepared.layout = found.layout;
+      prepared.layout.tile = static_cast<int>(which);
+    }
+  }
+  if (least < std::numeric_limits<double>::infinity()) return {};
+  return "some rows of an image and the filters do not fit into a multiprocessor's memory";
+}
+
+template <class Exec, class T>
+void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
+  static const std::string label = "prumo::convolve::direct";
+  using C = compute_t<T>;
+  const auto erased = direct_device_problem(problem);
+  with_direct_kernel<C>(prepared.layout.tile, [&]<class Kernel>(std::type_identity<Kernel>) {
+    prumo::detail::launch_teams(ctx.instance(), label, Kernel(erased, dtype_of<T>(), prepared.layout));
+  });
+}
+
+}  // namespace
+}  // namespace PRUMO_INSTRUCTION_SET
+
+template <class Exec, class T>
+convolution_candidate<Exec, T> direct_device_candidate() {
+  if constexpr (is_host_space<Exec>) {
+    return {};
+  } else {
+    return {"direct", prepare_direct<Exec, T>, run_direct<Exec, T>};
+  }
+}
+
+#define PRUMO_INSTANTIATE_DIRECT_CONVOLUTION(Space, T) \
+  template convolution_candidate<Space, T> direct_device_candidate<Space, T>();
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_DIRECT_CONVOLUTION, float)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_DIRECT_CONVOLUTION, double)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_DIRECT_CONVOLUTION, f16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_DIRECT_CONVOLUTION, bf16)
+
+}  // namespace prumo::backend

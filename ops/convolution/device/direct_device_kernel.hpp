@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The convolution on a device, without copies of the image for each place of the filter.
+///
+/// A team keeps filters in its scratch memory and takes one item after the other: images, or bands of them, that it
+/// copies there too. A thread computes a tile of neighbouring output channels, rows and columns. It loads each element
+/// of a row of the image once for all columns of the filter, and each weight once for all places of the tile.
+/// Neighbouring threads take neighbouring tiles of a row, then of rows, of channels, and images, so that no thread of a
+/// warp is idle, however narrow an image is.
+///
+/// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
+
+#include "direct_device_results.hpp"
+#include "index_divisor.hpp"
+
+#include <cstdint>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The pointers of `problem` are to elements of `type`, whose compute type is C.
+template <class C, convolution_tile Tile>
+class direct_device_kernel : direct_device_results<C, Tile> {
+  using results = direct_device_results<C, Tile>;
+  using results::channels_of;
+  using results::copy_bias;
+  using results::copy_inputs;
+  using results::copy_weights_of;
+  using results::finish;
+  using results::keep;
+  using results::layout_;
+  using results::place_of;
+  using results::problem_;
+  using results::scratch_of;
+  using results::store;
+  using results::weights_of;
+  using typename results::item_place;
+  using typename results::pack;
+  using typename results::scratch;
+  using typename results::step;
+  using typename results::sums_type;
+  using typename results::tile_place;
+
+ public:
+  static constexpr convolution_tile tile = Tile;
+  static constexpr int most_threads = 256;
+  static constexpr int resident_teams = Tile.resident_teams();
+
+  direct_device_kernel(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
+      : results(problem, type, layout),
+        items_(layout.item_count(problem.images)),
+        by_column_tiles_(layout.column_tiles),
+        by_row_tiles_(layout.row_tiles),
+        by_channel_tiles_(layout.channel_tiles),
+        tiles_of_image_(layout.tiles_of_image()),
+        by_tiles_of_image_(tiles_of_image_) {}
+
+  std::int64_t blocks() const { return layout_.teams; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return layout_.threads; }
+  std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(layout_.scratch_elements()) * sizeof(C) + sizeof(pack);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    const scratch memory = scratch_of(member);
+    const int thread = member.team_rank();
+    share_of_team share = share_of(member);
+    step now = share.first;
+    if (!has(share, now)) return;
+    copy_bias(memory.bias, share.part, thread);
+    copy_weights_of(memory, share.part, thread);
+    bool is_copied = false;
+    sums_type sums;
+    while (true) {
+      if (!is_copied) copy(memory, share, now, now, thread);
+      wait_for_copies();
+      member.team_barrier();  // after it, nobody needs what was used before
+      const step next = after(share, now);
+      const bool has_next = has(share, next);
+      is_copied = has_next && copy(memory, share, now, next, thread);
+      compute(member, memory, share, now, sums);
+      if (!has_next) break;
+      if (!is_copied) member.team_barrier();
+      now = next;
+    }
+  }
+
+ private:
+  /// What a team computes.
+  struct share_of_team {
+    int part;
+    int teams;  ///< of its part
+    step first;
+    std::int64_t end;           ///< of the items, or of the tiles of a stream
+    std::int64_t copied_until;  ///< the image of a stream that is copied next
+  };
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION share_of_team share_of(const Member& member) const {
+    const int team = member.league_rank() / layout_.parts;
+    share_of_team share{member.league_rank() % layout_.parts, member.league_size() / layout_.parts, {}, items_, 0};
+    share.first = {team, 0, 0, 0};
+    if (layout_.is_stream) {
+      const std::int64_t tiles = items_ * tiles_of_image_, begin = tiles * team / share.teams;
+      share.end = tiles * (team + 1) / share.teams;
+      share.first.item = share.copied_until = begin / tiles_of_image_;
+      share.first.first_tile = static_cast<int>(begin - share.first.item * tiles_of_image_);
+    }
+    return share;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION bool has(const share_of_team& share, const step& which) const {
+    return (layout_.is_stream ? which.item * tiles_of_image_ + which.first_tile : which.item) < share.end;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION step after(const share_of_team& share, const step& now) const {
+    step next = now;
+    if (layout_.is_stream) {
+      const int first = now.first_tile + layout_.step_tiles, images = by_tiles_of_image_.quotient(first);
+      next.item += images;
+      next.first_tile = first - images * tiles_of_image_;
+      next.buffer += images;
+      if (next.buffer >= layout_.images) next.buffer -= layout_.images;
+      return next;
+    }
+    if (++next.chunk == layout_.chunks) {
+      next.item += share.teams;
+      next.chunk = 0;
+    }
+    if (layout_.buffers == 2) next.buffer = 1 - now.buffer;
+    return next;
+  }
+
+  /// The tiles of a step of a stream, counted from the first of its first image.
+  KOKKOS_FORCEINLINE_FUNCTION int end_of_tiles(const share_of_team& share, const step& now) const {
+    const std::int64_t left = share.end - now.item * tiles_of_image_;
+    const int end = now.first_tile + layout_.step_tiles;
+    return left < end ? static_cast<int>(left) : end;
+  }
+
+  /// Copies what a step needs, as far as this does not take the place of what another needs that is still computed.
+  /// \return whether it is all there
+  KOKKOS_FORCEINLINE_FUNCTION bool copy(const scratch& memory, share_of_team& share, const step& now, const step& which,
+                                        int thread) const {
+    if (!layout_.is_stream) {
+      const bool has_place = which.item == now.item && which.chunk == now.chunk ? true : layout_.buffers == 2;
+      if (has_place) copy_inputs(memory, which, place_of(which.item), share.part, thread);
+      return has_place;
+    }
+    const std::int64_t needed = which.item + by_tiles_of_image_.quotient(end_of_tiles(share, which) - 1) + 1;
+    const std::int64_t has_places_until = now.item + layout_.images;
+    const std::int64_t end = needed < has_places_until ? needed : has_places_until;
+    for (; share.copied_until < end; ++share.copied_until) {
+      step image = now;
+      image.item = share.copied_until;
+      image.buffer += static_cast<int>(share.copied_until - now.item);
+      if (image.buffer >= layout_.images) image.buffer -= layout_.images;
+      copy_inputs(memory, image, {image.item, 1, convolution_rows(problem_, 0, problem_.y_rows)}, share.part, thread);
+    }
+    return share.copied_until >= needed;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION tile_place tile_at(int which) const {
+    tile_place at{};
+    int rest = by_column_tiles_.quotient(which);
+    at.column = (which - rest * layout_.column_tiles) * Tile.columns;
+    int next = by_row_tiles_.quotient(rest);
+    at.row = (rest - next * layout_.row_tiles) * Tile.rows;
+    at.image = by_channel_tiles_.quotient(next);
+    at.channels = next - at.image * layout_.channel_tiles;
+    return at;
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const Member& member, const scratch& memory, const share_of_team& share,
+                                           const step& now, sums_type& sums) const {
+    const item_place place = layout_.is_stream ? item_place{now.item, 0, convolution_rows(problem_, 0, problem_.y_rows)}
+                                               : place_of(now.item);
+    const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
+    const int channels = channels_of(now.chunk);
+    const C* const weights = weights_of(memory, now.buffer);
+    for (int which = now.first_tile + member.team_rank(); which < end; which += layout_.threads) {
+      const tile_place at = tile_at(which);
+      if (now.chunk == 0) sums.clear();
+      add_products(plane_of(memory, now, at.image) + at.row * static_cast<int>(problem_.row_stride) * layout_.pitch +
+                       at.column * static_cast<int>(problem_.column_stride),
+                   weights + at.channels * layout_.chunk_channels * layout_.filter_elements(), channels, sums);
+      if (now.chunk + 1 < layout_.chunks) continue;
+      if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
+      if (problem_.activation == activation_function::relu) sums.apply_relu();  // longer ones follow in finish()
+      if (layout_.keeps_results) {
+        keep(place, at, sums, memory.results);
+      } else {
+        store(place, share.part, at, sums);
+      }
+    }
+    if (now.chunk + 1 == layout_.chunks && layout_.keeps_results) finish(member, memory.results, place, share.part);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION const C* plane_of(const scratch& memory, const step& now, int image) const {
+    if (!layout_.is_stream)
+      return memory.planes + now.buffer * layout_.planes_elements + image * layout_.image_elements;
+    const int place = now.buffer + image;
+    return memory.planes + (place < layout_.images ? place : place - layout_.images) * layout_.image_elements;
+  }
+
+  /// sums += weights * elements, for the input channels of a chunk.
+  KOKKOS_FORCEINLINE_FUNCTION void add_products(const C* plane, const C* weights, int channels, sums_type& sums) const {
+    const int pitch = layout_.pitch, filter_rows = layout_.filter_rows;
+    const int distance = static_cast<int>(problem_.row_stride) * pitch;
+    PRUMO_KEEP_LOOP
+    for (int c = 0; c < channels; ++c) {
+      const C* row = plane;
+      PRUMO_KEEP_LOOP
+      for (int p = 0; p < filter_rows; ++p) {
+        if constexpr (Tile.filter_columns > 0) {
+          sums.add_filter_row(row, distance, weights);
+        } else {
+          const int filter_columns = static_cast<int>(problem_.filter_columns);
+          PRUMO_KEEP_LOOP
+          for (int q = 0; q < filter_columns; ++q) {
+            sums.add_tap(row + q, distance, static_cast<int>(problem_.column_stride), weights + q * Tile.channels);
+          }
+        }
+        row += pitch;
+        weights += layout_.weight_row;
+      }
+      plane += layout_.plane_elements;
+    }
+  }
+
+  std::int64_t items_;
+  index_divisor by_column_tiles_;
+  index_divisor by_row_tiles_;
+  index_divisor by_channel_tiles_;
+  int tiles_of_image_;  ///< or of a band of it
+  index_divisor by_tiles_of_image_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

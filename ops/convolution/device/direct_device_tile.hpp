@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What one thread of the direct convolution on a device computes: a tile of sums, held in registers.
+
+#include "convolution_problem.hpp"
+#include "gemm_activation.hpp"
+#include "pooling_kernel.hpp"
+#include <prumo/detail/team_kernel.hpp>
+#include <prumo/math.hpp>
+
+#include <cstdint>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The output channels, rows and columns of a tile, and the filters that it is made for.
+struct convolution_tile {
+  int channels;
+  int rows;
+  int columns;
+  int filter_columns;  ///< with a column stride of 1; 0: any filter and any stride
+
+  KOKKOS_FUNCTION constexpr int sums() const { return channels * rows * columns; }
+  /// The teams of 256 threads whose registers must fit in a multiprocessor. Those of small tiles leave room for more.
+  constexpr int resident_teams() const { return sums() <= 32 ? 3 : 2; }
+  /// Neighbouring elements of a row of x that one load brings.
+  KOKKOS_FUNCTION constexpr int input_pack(int most) const {
+    if (filter_columns == 0) return 1;
+    return columns % 4 == 0 && most >= 4 ? 4 : columns % 2 == 0 && most >= 2 ? 2 : 1;
+  }
+  /// Whether windows of this side, which lie side by side, do not reach beyond a tile.
+  KOKKOS_FUNCTION constexpr bool holds_windows(int side) const { return rows % side == 0 && columns % side == 0; }
+  /// From the weights of a row of the filters to those of the next.
+  KOKKOS_FUNCTION constexpr std::int64_t weight_row_elements(std::int64_t of_filter_columns) const {
+    return (of_filter_columns * channels + 3) / 4 * 4;
+  }
+};
+
+/// Neighbouring results that one store takes, of so many in a row of a tile.
+KOKKOS_FUNCTION constexpr int results_at_once(int columns) { return columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1; }
+
+/// Loads neighbouring elements. The first is aligned for a load of Pack elements.
+template <int Count, int Pack, class C>
+KOKKOS_FORCEINLINE_FUNCTION void load_neighbours(const C* from, C* to) {
+  using pack = prumo::detail::device_pack<C, Pack>;
+  constexpr int whole = Count / Pack * Pack;
+  PRUMO_UNROLL
+  for (int at = 0; at < whole; at += Pack) {
+    const pack loaded = *reinterpret_cast<const pack*>(from + at);
+    PRUMO_UNROLL
+    for (int i = 0; i < Pack; ++i) to[at + i] = loaded.values[i];
+  }
+  if constexpr (whole < Count) load_neighbours<Count - whole, Pack / 2>(from + whole, to + whole);
+}
+
+template <class C, convolution_tile Tile>
+class convolution_sums {
+ public:
+  static constexpr int pack_elements = prumo::detail::device_pack_elements<C>;
+  static constexpr int input_pack = Tile.input_pack(pack_elements);
+
+  KOKKOS_FORCEINLINE_FUNCTION void clear() {
+    for_each([](C& sum) { sum = C(0); });
+  }
+
+  /// Adds the products with a row of the filters, whose columns are Tile.filter_columns.
+  /// \param row where the tile's first row of x begins for this row of the filters
+  /// \param distance from that to the next row of the tile
+  KOKKOS_FORCEINLINE_FUNCTION void add_filter_row(const C* row, int distance, const C* weights) {
+    constexpr int filter_columns = Tile.filter_columns, needed = Tile.columns + filter_columns - 1;
+    constexpr auto weight_elements = static_cast<int>(Tile.weight_row_elements(filter_columns));
+    C w[weight_elements];
+    load_neighbours<weight_elements, pack_elements>(weights, w);
+    PRUMO_UNROLL
+    for (int r = 0; r < Tile.rows; ++r) {
+      C x[needed];
+      load_neighbours<needed, input_pack>(row + r * distance, x);
+      PRUMO_UNROLL
+      for (int m = 0; m < Tile.channels; ++m) {
+        PRUMO_UNROLL
+        for (int q = 0; q < filter_columns; ++q) {
+          PRUMO_UNROLL
+          for (int k = 0; k < Tile.columns; ++k) {
+            sums_[m][r][k] = prumo::fma(w[q * Tile.channels + m], x[q + k], sums_[m][r][k]);
+          }
+        }
+      }
+    }
+  }
+
+  /// Adds the products with one column of a row of the filters, for any distance of columns.
+  KOKKOS_FORCEINLINE_FUNCTION void add_tap(const C* element, int distance, int column_distance, const C* weights) {
+    constexpr int weight_pack = Tile.channels % pack_elements == 0 ? pack_elements : Tile.channels % 2 == 0 ? 2 : 1;
+    C w[Tile.channels];
+    load_neighbours<Tile.channels, weight_pack>(weights, w);
+    PRUMO_UNROLL
+    for (int r = 0; r < Tile.rows; ++r) {
+      PRUMO_UNROLL
+      for (int k = 0; k < Tile.columns; ++k) {
+        const C x = element[r * distance + k * column_distance];
+        PRUMO_UNROLL
+        for (int m = 0; m < Tile.channels; ++m) sums_[m][r][k] = prumo::fma(w[m], x, sums_[m][r][k]);
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_bias(const C* bias) {
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int r = 0; r < Tile.rows; ++r) {
+        PRUMO_UNROLL
+        for (int k = 0; k < Tile.columns; ++k) sums_[m][r][k] = sums_[m][r][k] + bias[m];
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void apply_relu() {
+    for_each([](C& sum) { sum = prumo::maximum(sum, C(0)); });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION C at(int m, int r, int k) const { return sums_[m][r][k]; }
+
+  /// Pools the windows of Window x Window sums that begin at a row of the tile.
+  /// \param rows those of the convolution from this row on
+  /// \param columns those from the tile's first on
+  template <int Window>
+  KOKKOS_FORCEINLINE_FUNCTION void pool(convolution_pooling pooling, int m, int row, int rows, int columns,
+                                        C (&results)[Tile.columns / Window]) const {
+    using prumo::detail::pooling_kind;
+    PRUMO_UNROLL
+    for (int k = 0; k < Tile.columns / Window; ++k) {
+      if constexpr (Window == 1) {
+        results[k] = sums_[m][row][k];
+      } else if (pooling == convolution_pooling::maximum) {
+        results[k] = window<pooling_kind::maximum, Window>(m, row, k * Window, rows, columns - k * Window);
+      } else {
+        results[k] = window<pooling_kind::mean, Window>(m, row, k * Window, rows, columns - k * Window);
+      }
+    }
+  }
+
+ private:
+  /// The window that begins at a row and a column, of which `rows` rows and `columns` columns are there. The order is
+  /// that of pooled_window(), so that the results have the same bits.
+  template <prumo::detail::pooling_kind Kind, int Window>
+  KOKKOS_FORCEINLINE_FUNCTION C window(int m, int row, int column, int rows, int columns) const {
+    C joined(0);
+    PRUMO_UNROLL
+    for (int k = 0; k < Window; ++k) {
+      C of_column = sums_[m][row][column + k];
+      PRUMO_UNROLL
+      for (int r = 1; r < Window; ++r) {
+        const C next = prumo::detail::joined_in_window<Kind>(of_column, sums_[m][row + r][column + k]);
+        of_column = r < rows ? next : of_column;
+      }
+      const C next = k == 0 ? of_column : prumo::detail::joined_in_window<Kind>(joined, of_column);
+      joined = k < columns ? next : joined;
+    }
+    const int there = (rows < Window ? rows : Window) * (columns < Window ? columns : Window);
+    return prumo::detail::finished_window<Kind>(joined, there);
+  }
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(const Function& function) {
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int r = 0; r < Tile.rows; ++r) {
+        PRUMO_UNROLL
+        for (int k = 0; k < Tile.columns; ++k) function(sums_[m][r][k]);
+      }
+    }
+  }
+
+  C sums_[Tile.channels][Tile.rows][Tile.columns] = {};
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tensor_choice.hpp"
+
+#include <prumo/spaces.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace prumo::backend {
+namespace {
+
+constexpr std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+constexpr std::int64_t parts_of(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+
+/// Larger extents are left to others: these cannot overflow.
+constexpr std::int64_t most_extent = 1 << 15;
+/// More elements than any team's memory has.
+constexpr std::int64_t most_elements = 1 << 20;
+
+/// Whether all results of a channel in a band are one run.
+template <class T>
+bool can_have_flat_results(const convolution_problem<T>& problem) {
+  return problem.y.column_stride == 1 && problem.y.row_stride == problem.columns;
+}
+
+/// The part of a layout that follows from the filters: as many stacked rows as make the fewest products for a result.
+template <class T>
+tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
+  constexpr std::int64_t most_stacked = tensor_layout::unit_rows;
+  tensor_layout best;
+  double fewest = std::numeric_limits<double>::infinity();
+  best.segments = static_cast<int>(parts_of(problem.filter_columns, tensor_layout::line_taps));
+  for (std::int64_t stacked = 1; stacked <= std::min(most_stacked, problem.rows); ++stacked) {
+    const std::int64_t lines = problem.filter_rows + (stacked - 1) * problem.row_stride;
+    const std::int64_t steps = parts_of(problem.in_channels * lines * best.segments, tensor_form<T>::lines_of_step);
+    const std::int64_t blocks = parts_of(stacked * problem.out_channels, tensor_layout::unit_rows);
+    const bool is_flat = stacked == 1 && can_have_flat_results(problem);
+    const std::int64_t run = is_flat ? problem.rows * problem.columns : problem.columns;
+    const double places = static_cast<double>(rounded_up(run, tensor_form<T>::stretch)) / static_cast<double>(run);
+    const double products = places * static_cast<double>(blocks * steps) / static_cast<double>(stacked);
+    if (products >= 0.9 * fewest) continue;
+    fewest = products;
+    best.stacked_rows = static_cast<int>(stacked);
+    best.filter_lines = static_cast<int>(lines);
+    best.steps = static_cast<int>(steps);
+    best.row_blocks = static_cast<int>(blocks);
+  }
+  return best;
+}
+
+/// The bytes that are copied at once, if images come without padding, each in one stretch of memory; otherwise 0.
+template <class T>
+int bytes_of_packs(const convolution_problem<T>& problem) {
+  const std::int64_t plane = problem.height * problem.width;
+  const bool are_whole = problem.row_padding == 0 && problem.column_padding == 0 &&
+                         problem.width % tensor_form<T>::elements_of_word == 0 && problem.x.column_stride == 1 &&
+                         problem.x.row_stride == problem.width && problem.x.channel_stride == plane &&
+                         problem.x.image_stride >= problem.in_channels * plane;
+  if (!are_whole) return 0;
+  for (const int bytes : {16, 8, 4}) {
+    const std::int64_t pack = bytes / static_cast<int>(sizeof(T));
+    if ((problem.in_channels * plane) % pack == 0 && problem.x.image_stride % pack == 0 &&
+        reinterpret_cast<std::uintptr_t>(problem.x.data) % static_cast<std::uintptr_t>(bytes) == 0) {
+      return bytes;
+    }
+  }
+  return 0;
+}
+
+/// Sets what follows from images and bands. Returns whether an item is small enough to be computed with.
+template <class T>
+bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images, std::int64_t bands) {
+  const std::int64_t blocks = parts_of(problem.rows, layout.stacked_rows);
+  layout.images = static_cast<int>(images);
+  layout.band_blocks = static_cast<int>(parts_of(blocks, bands));
+  layout.bands = static_cast<int>(parts_of(blocks, layout.band_blocks));
+  layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
+  layout.has_whole_images = layout.pack_bytes > 0;
+  layout.buffers = layout.has_whole_images ? 2 : 1;
+  layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
+  const std::int64_t first_of_last_block =
+      std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
+  const std::int64_t needed_rows = first_of_last_block + layout.filter_lines;
+  const std::int64_t pitch = layout.has_whole_images ? problem.width
+                                                     : rounded_up(problem.width + 2 * problem.column_padding,
+                                                                  tensor_form<T>::elements_of_word);
+  const std::int64_t rows = layout.has_whole_images ? problem.height : needed_rows;
+  const std::int64_t image = problem.in_channels * rows * pitch;
+  // The taps of the last line of the last place, and the places behind the end of a row, may lie behind the images.
+  const std::int64_t columns =
+      layout.has_flat_results ? problem.columns : rounded_up(problem.columns, tensor_form<T>::stretch);
+  const std::int64_t last = (images - 1) * image + std::max<std::int64_t>(0, problem.in_channels - 1) * rows * pitch +
+                            (needed_rows - 1) * pitch + (columns - 1) * problem.column_stride +
+                            std::int64_t{layout.segments} * tensor_layout::line_taps;
+  const std::int64_t elements = rounded_up(std::max(images * image, last + 2), 64);
+  if (elements > most_elements) return false;
+  layout.pitch = static_cast<int>(pitch);
+  layout.plane_rows = static_cast<int>(rows);
+  layout.plane_elements = static_cast<int>(rows * pitch);
+  layout.image_elements = static_cast<int>(image);
+  layout.buffer_words = static_cast<int>(elements / tensor_form<T>::elements_of_word);
+  layout.copies = tensor_form<T>::elements_of_word;
+  const std::int64_t run = layout.has_flat_results ? layout.band_blocks * problem.columns : problem.columns;
+  layout.run_length = static_cast<int>(run);
+  layout.run_stretches = static_cast<int>(parts_of(run, tensor_form<T>::stretch));
+  layout.runs = layout.has_flat_results ? 1 : layout.band_blocks;
+  return true;
+}
+
+/// The time of a layout in turns of all warps of a team.
+template <class T>
+double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem, const tensor_resources& resources,
+                int teams_of_multiprocessor) {
+  const double items = static_cast<double>(layout.items(problem.images) * layout.parts);
+  const double teams = static_cast<double>(resources.multiprocessors) * teams_of_multiprocessor;
+  const double groups =
+      static_cast<double>(parts_of(layout.stretches(), tensor_form<T>::stretches_of_group) * layout.part_blocks);
+  const double turns = std::ceil(groups / tensor_layout::warps);
+  // The copies of an item take about the time of a step for each word of a thread.
+  const double copies = 3.0 * layout.images * layout.image_elements / (2.0 * tensor_layout::threads);
+  return std::ceil(items / teams) * (turns * (layout.steps * tensor_form<T>::tiles + 40.0) + copies + 20.0);
+}
+
+}  // namespace
+
+template <class T>
+tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const tensor_resources& resources) {
+  tensor_layout best;
+  const std::int64_t extents[] = {problem.width + 2 * problem.column_padding,
+                                  problem.height + 2 * problem.row_padding,
+                                  problem.in_channels * problem.filter_rows,
+                                  problem.out_channels,
+                                  problem.filter_columns,
+                                  problem.row_stride,
+                                  problem.column_stride};
+  if (std::ranges::max(extents) > most_extent || problem.in_channels == 0) return best;
+  const tensor_layout of_filters = layout_of_filters(problem);
+  const std::int64_t teams = std::int64_t{2} * resources.multiprocessors;
+  double least = std::numeric_limits<double>::infinity();
+  const std::int64_t blocks = parts_of(problem.rows, of_filters.stacked_rows);
+  const auto consider = [&](std::int64_t parts, std::int64_t images, std::int64_t bands) {
+    tensor_layout layout = of_filters;
+    layout.part_blocks = static_cast<int>(parts_of(layout.row_blocks, parts));
+    layout.parts = static_cast<int>(parts_of(layout.row_blocks, layout.part_blocks));
+    if (std::int64_t{layout.steps} * layout.part_blocks > most_extent || !cut(layout, problem, images, bands)) return;
+    const std::int64_t bytes = std::int64_t{layout.scratch_words()} * 4 + 64;
+    constexpr std::int64_t reserved = 1024;  // by the driver, for each team
+    if (layout.buffer_words <= 0 || bytes > resources.bytes_of_team) return;
+    const int resident =
+        static_cast<int>(std::min<std::int64_t>(2, resources.bytes_of_multiprocessor / (bytes + reserved)));
+    if (resident == 0) return;
+    const double turns = turns_of(layout, problem, resources, resident) * (resident == 1 ? 0.7 : 1.0);
+    if (turns < least) {
+      least = turns;
+      best = layout;
+    }
+  };
+  for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(of_filters.row_blocks, 16); ++parts) {
+    for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
+      if (images == 1 || images * teams <= problem.images) consider(parts, images, 1);
+    }
+    // Bands are for images that do not fit, and for teams that would have none.
+    if (best.images > 0 && problem.images >= teams) continue;
+    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(blocks, 1024);
+         bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
+      consider(parts, 1, bands);
+    }
+    if (blocks > 1) consider(parts, 1, blocks);
+  }
+  return best;
+}
+
+template tensor_layout best_tensor_layout(const convolution_problem<float>& problem, const tensor_resources& resources);
+template tensor_layout best_tensor_layout(const convolution_problem<f16>& problem, const tensor_resources& resources);
+template tensor_layout best_tensor_layout(const convolution_problem<bf16>& problem, const tensor_resources& resources);
+
+}  // namespace prumo::backend

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pooled_results.hpp"
+#include "tensor_choice.hpp"
+#include "tensor_kernel.hpp"
+#include <prumo/spaces.hpp>
+
+#include <string>
+
+namespace prumo::backend {
+namespace {
+
+#if defined(PRUMO_HAS_TENSOR_UNITS)
+
+tensor_resources resources_of(const Kokkos::Cuda& instance) {
+  const auto value_of = [&](cudaDeviceAttr attribute) {
+    int value = 0;
+    prumo::detail::require_success(cudaDeviceGetAttribute(&value, attribute, instance.cuda_device()),
+                                   "cudaDeviceGetAttribute");
+    return value;
+  };
+  return {value_of(cudaDevAttrMultiProcessorCount), value_of(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+          value_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor)};
+}
+
+/// The images whose results are kept until they are pooled. They should not leave the device's cache.
+template <class T>
+std::int64_t images_before_pooling(const convolution_problem<T>& problem) {
+  constexpr std::int64_t cached_bytes = std::int64_t{24} << 20;
+  const std::int64_t bytes = problem.out_channels * problem.rows * problem.columns * std::int64_t{sizeof(T)};
+  return std::clamp<std::int64_t>(cached_bytes / std::max<std::int64_t>(1, bytes), 1,
+                                  std::max<std::int64_t>(1, problem.images));
+}
+
+/// The convolution alone of some images, with results without gaps at `results`.
+template <class T>
+convolution_problem<T> without_pooling(const convolution_problem<T>& problem, T* results) {
+  convolution_problem<T> plain = problem;
+  const std::int64_t plane = problem.rows * problem.columns;
+  plain.pooling = convolution_pooling::none;
+  plain.y = {results, problem.out_channels * plane, plane, problem.columns, 1};
+  plain.y_rows = problem.rows;
+  plain.y_columns = problem.columns;
+  return plain;
+}
+
+template <class T>
+std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
+                           prepared_convolution& prepared) {
+  if constexpr (std::is_same_v<T, double>) {
+    return "it is for f16 and bf16, and for f32 in mode fast_tf32";
+  } else {
+    if (problem.mode != (sizeof(T) == 2 ? gemm_mode::strict : gemm_mode::fast_tf32)) {
+      return "it is for f16 and bf16 in mode strict, and for f32 in mode fast_tf32";
+    }
+    if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
+      return "the mean of results that were rounded to 16 bits would be rounded twice";
+    }
+    auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
+    if (problem.is_pooled()) plain.images = images_before_pooling(problem);
+    prepared.tensor = best_tensor_layout(plain, resources_of(instance));
+    if (problem.is_pooled() && prepared.tensor.stacked_rows > 1) {
+      return "with few output channels, the pass that pools takes longer than the matrix units save";
+    }
+    if (prepared.tensor.images > 0) return {};
+    return "some rows of an image and the filters do not fit into a multiprocessor's memory";
+  }
+}
+
+template <class T>
+void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout) {
+  static const std::string label = "prumo::convolve::tensor";
+  const std::int64_t most =
+      std::int64_t{resources_of(instance).multiprocessors} * tensor_kernel<T, true>::resident_teams;
+  const std::int64_t teams_of_part =
+      std::min(layout.items(problem.images), std::max<std::int64_t>(1, most / layout.parts));
+  const std::int64_t teams = teams_of_part * layout.parts;
+  if (!layout.has_flat_results && problem.column_stride == 1) {
+    prumo::detail::launch_teams(instance, label, tensor_kernel<T, true>(problem, layout, teams));
+  } else {
+    prumo::detail::launch_teams(instance, label, tensor_kernel<T, false>(problem, layout, teams));
+  }
+}
+
+template <class T>
+void run_tensor(context<Kokkos::Cuda>& ctx, const convolution_problem<T>& problem,
+                const prepared_convolution& prepared) {
+  if constexpr (!std::is_same_v<T, double>) {
+    if (!problem.is_pooled()) return launch_tensor(ctx.instance(), problem, prepared.tensor);
+    const std::int64_t at_once = images_before_pooling(problem);
+    const std::int64_t elements = at_once * problem.out_channels * problem.rows * problem.columns;
+    auto* const results = static_cast<T*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(T)));
+    for (std::int64_t first = 0; first < problem.images; first += at_once) {
+      const auto part = problem.of_images(first, std::min(at_once, problem.images - first));
+      launch_tensor(ctx.instance(), without_pooling(part, results), prepared.tensor);
+      enqueue_pooling<Kokkos::Cuda, T>(ctx.instance(), part, results);
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+
+template <class Exec, class T>
+std::optional<convolution_candidate<Exec, T>> tensor_convolution_candidate() {
+#if defined(PRUMO_HAS_TENSOR_UNITS)
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
+    return convolution_candidate<Exec, T>{"tensor", prepare_tensor<T>, run_tensor<T>};
+  }
+#endif
+  return std::nullopt;
+}
+
+#define PRUMO_INSTANTIATE_TENSOR_CONVOLUTION(Space, T) \
+  template std::optional<convolution_candidate<Space, T>> tensor_convolution_candidate<Space, T>();
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TENSOR_CONVOLUTION, float)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TENSOR_CONVOLUTION, double)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TENSOR_CONVOLUTION, f16)
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TENSOR_CONVOLUTION, bf16)
+
+}  // namespace prumo::backend

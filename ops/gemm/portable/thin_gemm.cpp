@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "openmp_threads.hpp"
+#include "thin_gemm_host.hpp"
+#include <prumo/detail/launch.hpp>
+#include <prumo/spaces.hpp>
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
+namespace prumo::backend {
+namespace {
+
+using prumo::detail::host_work;
+using prumo::detail::launch_blocks;
+
+/// What it takes a host to multiply elements of A by `columns` columns.
+template <class T>
+host_work work_of(std::int64_t elements, std::int64_t columns) {
+  constexpr double of_a_product = 0.1;
+  return host_work::repeated(elements * columns, host_work::nanoseconds_of<T> + of_a_product);
+}
+
+template <class Exec, class T>
+void add_parts(const Exec& instance, const gemm_problem<T>& problem, std::int64_t parts, const compute_t<T>* partial) {
+  if (parts == 1) return;
+  static const std::string label = "prumo::gemm::parts";
+  const thin_combination_kernel<T> kernel(problem, parts, partial);
+  launch_blocks(instance, label, kernel, work_of<compute_t<T>>(parts * problem.m, problem.n * problem.batch));
+}
+
+template <class Exec, class T>
+void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem, const host_work& work) {
+  using C = compute_t<T>;
+  static const std::string label = "prumo::gemm::columns";
+  const auto partition = thin_columns_partition::of(problem.m, problem.k);
+  const std::int64_t sums = problem.batch * problem.n * partition.parts * problem.m;
+  C* const partial =
+      partition.parts > 1 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(sums) * sizeof(C))) : nullptr;
+  if (problem.a.row_stride == 1) {
+    launch_blocks(ctx.instance(), label, thin_columns_of_a_kernel<T, true>(problem, partition, partial), work);
+  } else {
+    launch_blocks(ctx.instance(), label, thin_columns_of_a_kernel<T, false>(problem, partition, partial), work);
+  }
+  add_parts(ctx.instance(), problem, partition.parts, partial);
+}
+
+template <class Exec, class T>
+void enqueue_rows(context<Exec>& ctx, const gemm_problem<T>& problem, const host_work& work) {
+  using C = compute_t<T>;
+  static const std::string label = "prumo::gemm::rows";
+  const std::int64_t parts = thin_rows_kernel<T, true>::parts_of(problem);
+  const bool copies = !std::is_same_v<T, C> || problem.b.row_stride != 1;
+  const std::int64_t columns = problem.batch * problem.n;
+  const std::int64_t kept = copies ? columns * problem.k : 0;
+  const std::int64_t elements = kept + (parts > 1 ? columns * parts * problem.m : 0);
+  C* const memory =
+      elements > 0 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(C))) : nullptr;
+  thin_columns<C> b{memory, problem.k, problem.n * problem.k};
+  if (copies) {
+    static const std::string copy_label = "prumo::gemm::operand";
+    launch_blocks(ctx.instance(), copy_label, thin_columns_kernel<T>{problem, memory}, work_of<T>(kept, 1));
+  } else if constexpr (std::is_same_v<T, C>) {
+    b = {problem.b.data, problem.b.column_stride, problem.b.batch_stride};
+  }
+  C* const partial = parts > 1 ? memory + kept : nullptr;
+  if (problem.a.column_stride == 1 || problem.k == 1) {
+    launch_blocks(ctx.instance(), label, thin_rows_kernel<T, true>(problem, b, partial), work);
+  } else {
+    launch_blocks(ctx.instance(), label, thin_rows_kernel<T, false>(problem, b, partial), work);
+  }
+  add_parts(ctx.instance(), problem, parts, partial);
+}
+
+}  // namespace
+
+template <class Exec, class T>
+void enqueue_thin_product(context<Exec>& ctx, const gemm_problem<T>& given) {
+  const gemm_problem<T> problem = with_few_columns(given);
+  const host_work work = work_of<T>(problem.m * problem.k, problem.n * problem.batch);
+  if (takes_columns(problem)) {
+    enqueue_columns(ctx, problem, work);
+  } else {
+    enqueue_rows(ctx, problem, work);
+  }
+}
+
+#define PRUMO_INSTANTIATE_THIN_PRODUCT(Space, T) \
+  template void enqueue_thin_product<Space, T>(context<Space>&, const gemm_problem<T>&);
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_THIN_PRODUCT, float)
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_THIN_PRODUCT, double)
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_THIN_PRODUCT, f16)
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_THIN_PRODUCT, bf16)
+
+}  // namespace prumo::backend

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The product of a matrix and a few columns on host cores: of one column, it is that of a matrix and a vector. Such a
+/// product is bound by reading A, and tiles of C would be empty for the most part. So A is read in its own order: rows
+/// that lie in memory are multiplied one by one, columns are added up for a block of rows. Columns of B follow each
+/// other while a block of A is in a cache. How the work is cut follows from the extents alone, so results do not depend
+/// on the number of threads.
+
+#include "gemm_entries.hpp"
+#include "thin_gemm.hpp"
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/register_tile.hpp>
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/lanes.hpp>
+
+#include <algorithm>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Elements of A that are one iteration's work, roughly.
+inline constexpr std::int64_t thin_block_elements = 16384;
+
+constexpr std::int64_t thin_blocks_of(std::int64_t extent, std::int64_t block) { return (extent + block - 1) / block; }
+
+/// What an iteration computes: `part` of the length k for the block `rows` of the rows of C, in a column of C. The
+/// columns of a block of A follow each other.
+struct thin_share {
+  std::int64_t batch, part, rows, column;
+
+  template <class T>
+  static thin_share of(std::int64_t block, const gemm_problem<T>& problem, std::int64_t parts,
+                       std::int64_t row_blocks) {
+    thin_share share{};
+    const auto split_off = [&](std::int64_t extent) {
+      const std::int64_t place = block % extent;
+      block /= extent;
+      return place;
+    };
+    share.column = split_off(problem.n);
+    share.rows = split_off(row_blocks);
+    share.part = split_off(parts);
+    share.batch = block;
+    return share;
+  }
+};
+
+/// B in the compute type, each column without gaps.
+template <class C>
+struct thin_columns {
+  const C* data = nullptr;
+  std::int64_t column_stride = 0;
+  std::int64_t batch_stride = 0;
+
+  const C* column(const thin_share& share) const {
+    return data + share.batch * batch_stride + share.column * column_stride;
+  }
+};
+
+/// Copies B to columns without gaps in the compute type.
+template <class T>
+struct thin_columns_kernel {
+  gemm_problem<T> problem;
+  compute_t<T>* to;
+
+  static constexpr std::int64_t block_elements = 4096;
+  std::int64_t parts() const { return thin_blocks_of(problem.k, block_elements); }
+  std::int64_t blocks() const { return problem.batch * problem.n * parts(); }
+
+  void operator()(std::int64_t block) const {
+    const auto share = thin_share::of(block, problem, parts(), 1);
+    const std::int64_t begin = share.part * block_elements;
+    const std::int64_t count = std::min(problem.k - begin, block_elements);
+    const std::int64_t stride = problem.b.row_stride;
+    const T* const from =
+        problem.b.data + share.batch * problem.b.batch_stride + share.column * problem.b.column_stride + begin * stride;
+    compute_t<T>* const target = to + (share.batch * problem.n + share.column) * problem.k + begin;
+    if (stride == 1) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) target[j] = static_cast<compute_t<T>>(from[j]);
+    } else {
+      for (std::int64_t j = 0; j < count; ++j) target[j] = static_cast<compute_t<T>>(from[j * stride]);
+    }
+  }
+};
+
+/// What several parts of the length k give each, in a column of m sums for each of them. One part only: C itself.
+template <class T>
+class thin_result {
+  using C = compute_t<T>;
+
+ public:
+  thin_result(const gemm_problem<T>& problem, std::int64_t parts, C* partial)
+      : partial_(parts > 1 ? partial : nullptr),
+        parts_(parts),
+        c_(problem.c),
+        m_(problem.m),
+        n_(problem.n),
+        alpha_(problem.alpha),
+        beta_(problem.beta),
+        form_(choose_form(problem.alpha, problem.beta)) {}
+
+  /// Takes `count` sums of a part, of the rows from `first` on.
+  void put(const thin_share& share, std::int64_t first, std::int64_t count, const C* sums) const {
+    if (partial_ != nullptr) {
+      std::copy_n(sums, count, partial_ + ((share.batch * n_ + share.column) * parts_ + share.part) * m_ + first);
+    } else {
+      write(share, first, count, sums);
+    }
+  }
+
+  /// To C, whatever the number of parts is.
+  void write(const thin_share& share, std::int64_t first, std::int64_t count, const C* sums) const {
+    const std::int64_t stride = c_.row_stride;
+    T* const y = c_.data + share.batch * c_.batch_stride + share.column * c_.column_stride + first * stride;
+    with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = 0; i < count; ++i) {
+        y[i * stride] = static_cast<T>(scaled_entry<Form, T>(C(alpha_), C(beta_), sums[i], y[i * stride]));
+      }
+    });
+  }
+
+ private:
+  C* partial_;
+  std::int64_t parts_;
+  gemm_matrix<T> c_;
+  std::int64_t m_;
+  std::int64_t n_;
+  typename gemm_problem<T>::parameter_type alpha_;
+  typename gemm_problem<T>::parameter_type beta_;
+  scaled_form form_;
+};
+
+/// Adds up the parts of a block of rows, in their order.
+template <class T>
+class thin_combination_kernel {
+  using C = compute_t<T>;
+  static constexpr std::int64_t block_rows = 1024;
+
+ public:
+  thin_combination_kernel(const gemm_problem<T>& problem, std::int64_t parts, const C* partial)
+      : problem_(problem), result_(problem, 1, nullptr), partial_(partial), parts_(parts) {}
+
+  std::int64_t row_blocks() const { return thin_blocks_of(problem_.m, block_rows); }
+  std::int64_t blocks() const { return problem_.batch * problem_.n * row_blocks(); }
+
+  void operator()(std::int64_t block) const {
+    const auto share = thin_share::of(block, problem_, 1, row_blocks());
+    const std::int64_t first = share.rows * block_rows;
+    const std::int64_t count = std::min(block_rows, problem_.m - first);
+    const C* const parts = partial_ + (share.batch * problem_.n + share.column) * parts_ * problem_.m + first;
+    C sums[block_rows];
+    std::copy_n(parts, count, sums);
+    for (std::int64_t part = 1; part < parts_; ++part) {
+      const C* const own = parts + part * problem_.m;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = 0; i < count; ++i) sums[i] += own[i];
+    }
+    result_.write(share, first, count, sums);
+  }
+
+ private:
+  gemm_problem<T> problem_;
+  thin_result<T> result_;
+  const C* partial_;
+  std::int64_t parts_;
+};
+
+/// Rows of A times columns of B. An iteration takes a few rows, or a part of a long one.
+template <class T, bool Contiguous>
+class thin_rows_kernel {
+  using C = compute_t<T>;
+
+ public:
+  static std::int64_t parts_of(const gemm_problem<T>& problem) {
+    return thin_blocks_of(problem.k, thin_block_elements);
+  }
+
+  thin_rows_kernel(const gemm_problem<T>& problem, const thin_columns<C>& b, C* partial)
+      : problem_(problem), result_(problem, parts_of(problem), partial), b_(b) {
+    const std::int64_t length = std::min(problem.k, thin_block_elements);
+    block_rows_ = std::clamp<std::int64_t>(thin_block_elements / length, 1, most_rows);
+    row_blocks_ = thin_blocks_of(problem.m, block_rows_);
+  }
+
+  /// Those of one part of k follow each other, so that B stays in a cache.
+  std::int64_t blocks() const { return problem_.batch * parts_of(problem_) * row_blocks_ * problem_.n; }
+
+  void operator()(std::int64_t block) const {
+    const auto share = thin_share::of(block, problem_, parts_of(problem_), row_blocks_);
+    const std::int64_t begin = share.part * thin_block_elements;
+    const std::int64_t length = std::min(thin_block_elements, problem_.k - begin);
+    const std::int64_t first = share.rows * block_rows_;
+    const std::int64_t rows = std::min(block_rows_, problem_.m - first);
+    const gemm_matrix<const T>& a = problem_.a;
+    const T* const corner = a.data + share.batch * a.batch_stride + first * a.row_stride + begin * a.column_stride;
+    const C* const x = b_.column(share) + begin;
+    C sums[most_rows];
+    std::int64_t i = 0;
+    if (Contiguous && length >= in_registers) {
+      for (; i + rows_at_once <= rows; i += rows_at_once) {
+        multiply_rows<rows_at_once>(corner + i * a.row_stride, x, length, sums + i);
+      }
+      if constexpr (rows_at_once > 2) {
+        for (; i + 2 <= rows; i += 2) multiply_rows<2>(corner + i * a.row_stride, x, length, sums + i);
+      }
+      for (; i < rows; ++i) multiply_rows<1>(corner + i * a.row_stride, x, length, sums + i);
+    }
+    for (; i < rows; ++i) sums[i] = short_product(corner + i * a.row_stride, x, length);
+    result_.put(share, first, rows, sums);
+  }
+
+ private:
+  using vector = simd<C>;
+  static constexpr std::int64_t most_rows = 1024;
+  /// The partial sums of a row, the same number on every machine: element j goes to sum j modulo this number.
+  static constexpr int in_registers = prumo::detail::reduction_lanes<C>;
+  static constexpr int registers = in_registers / vector::lanes;
+  /// Rows that share a load of B, as far as there are registers for their sums.
+  static constexpr int rows_at_once = std::max(1, (simd_has_many_registers ? 16 : 8) / registers);
+
+  template <int Rows>
+  void multiply_rows(const T* row, const C* x, std::int64_t count, C* sums) const {
+    constexpr int lanes = vector::lanes;
+    const std::int64_t stride = problem_.a.row_stride;
+    vector held[Rows][registers];
+    prumo::detail::for_each_register<Rows, registers>([&](int i, int r)
+                                                          PRUMO_ALWAYS_INLINE { held[i][r] = vector(0); });
+    const auto add = [&](const T* from, std::int64_t step, const C* factors, int i, int r) PRUMO_ALWAYS_INLINE {
+      held[i][r] = fma(prumo::detail::load_vector(from + i * step), vector::load(factors), held[i][r]);
+    };
+    std::int64_t j = 0;
+    for (; j + in_registers <= count; j += in_registers) {
+      prumo::detail::for_each_register<Rows, registers>(
+          [&](int i, int r) PRUMO_ALWAYS_INLINE { add(row + j + r * lanes, stride, x + j + r * lanes, i, r); });
+    }
+    if (j < count) {
+      // What is left, filled up with zeros.
+      T last_of_rows[Rows * in_registers] = {};
+      C last_of_x[in_registers] = {};
+      std::copy_n(x + j, count - j, last_of_x);
+      for (int i = 0; i < Rows; ++i) std::copy_n(row + i * stride + j, count - j, last_of_rows + i * in_registers);
+      prumo::detail::for_each_register<Rows, registers>([&](int i, int r) PRUMO_ALWAYS_INLINE {
+        add(last_of_rows + r * lanes, in_registers, last_of_x + r * lanes, i, r);
+      });
+    }
+    C lane[Rows][in_registers];
+    prumo::detail::for_each_register<Rows, registers>(
+        [&](int i, int r) PRUMO_ALWAYS_INLINE { held[i][r].store(lane[i] + r * lanes); });
+    for (int i = 0; i < Rows; ++i) sums[i] = sum_of<in_registers>(lane[i]);
+  }
+
+  /// Adds up pairs whose distance is halved from step to step.
+  template <int Lanes>
+  static C sum_of(C (&lane)[Lanes]) {
+    for (int half = Lanes / 2; half > 0; half /= 2) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int which = 0; which < half; ++which) lane[which] += lane[which + half];
+    }
+    return lane[0];
+  }
+
+  C element(const T* row, std::int64_t j) const {
+    return static_cast<C>(row[Contiguous ? j : j * problem_.a.column_stride]);
+  }
+
+  C short_product(const T* row, const C* x, std::int64_t count) const {
+    constexpr int lanes = 8;
+    if (count < std::int64_t{2} * lanes) {
+      C sum = 0;
+      for (std::int64_t j = 0; j < count; ++j) sum = prumo::fma(element(row, j), x[j], sum);
+      return sum;
+    }
+    C lane[lanes] = {};
+    std::int64_t j = 0;
+    for (; j + lanes <= count; j += lanes) {
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) {
+        lane[which] = prumo::fma(element(row, j + which), x[j + which], lane[which]);
+      }
+    }
+    for (int which = 0; j + which < count; ++which) {
+      lane[which] = prumo::fma(element(row, j + which), x[j + which], lane[which]);
+    }
+    return sum_of<lanes>(lane);
+  }
+
+  gemm_problem<T> problem_;
+  thin_result<T> result_;
+  thin_columns<C> b_;
+  std::int64_t block_rows_ = 1;
+  std::int64_t row_blocks_ = 0;
+};
+
+/// How columns are shared out: blocks of rows whose sums stay in the nearest cache, and parts of the columns where
+/// there are few blocks.
+struct thin_columns_partition {
+  static constexpr std::int64_t most_rows = 1024;
+  std::int64_t block_rows = 1;
+  std::int64_t row_blocks = 0;
+  std::int64_t columns = 1;  ///< of a part
+  std::int64_t parts = 1;
+
+  static thin_columns_partition of(std::int64_t m, std::int64_t k) {
+    constexpr std::int64_t blocks_wanted = 256;
+    const std::int64_t rows = std::min(m, most_rows);
+    thin_columns_partition result{rows, thin_blocks_of(m, rows), k, 1};
+    const std::int64_t parts_wanted = thin_blocks_of(blocks_wanted, result.row_blocks);
+    result.columns = std::max(thin_blocks_of(k, parts_wanted), thin_blocks_of(thin_block_elements, result.block_rows));
+    result.parts = thin_blocks_of(k, result.columns);
+    return result;
+  }
+};
+
+/// Columns of A times entries of B, added up for a block of rows.
+template <class T, bool Contiguous>
+class thin_columns_of_a_kernel {
+  using C = compute_t<T>;
+
+ public:
+  thin_columns_of_a_kernel(const gemm_problem<T>& problem, const thin_columns_partition& partition, C* partial)
+      : problem_(problem), result_(problem, partition.parts, partial), partition_(partition) {}
+
+  std::int64_t blocks() const { return problem_.batch * partition_.parts * partition_.row_blocks * problem_.n; }
+
+  void operator()(std::int64_t block) const {
+    const auto share = thin_share::of(block, problem_, partition_.parts, partition_.row_blocks);
+    const std::int64_t first = share.rows * partition_.block_rows;
+    const std::int64_t rows = std::min(partition_.block_rows, problem_.m - first);
+    const std::int64_t end = std::min(problem_.k, (share.part + 1) * partition_.columns);
+    C sums[thin_columns_partition::most_rows];
+    std::fill_n(sums, rows, C(0));
+    std::int64_t j = share.part * partition_.columns;
+    for (; j + at_once <= end; j += at_once) add<at_once>(share, first, rows, j, sums);
+    for (; j < end; ++j) add<1>(share, first, rows, j, sums);
+    result_.put(share, first, rows, sums);
+  }
+
+ private:
+  using vector = simd<C>;
+  /// Columns between two visits of the sums.
+  static constexpr int at_once = 8;
+
+  template <int Columns>
+  void add(const thin_share& share, std::int64_t first, std::int64_t rows, std::int64_t column, C* sums) const {
+    const std::int64_t row_stride = Contiguous ? 1 : problem_.a.row_stride;
+    const T* const corner = problem_.a.data + share.batch * problem_.a.batch_stride + first * row_stride;
+    const T* const entries =
+        problem_.b.data + share.batch * problem_.b.batch_stride + share.column * problem_.b.column_stride;
+    const T* columns[Columns];
+    C factors[Columns];
+    for (int which = 0; which < Columns; ++which) {
+      columns[which] = corner + (column + which) * problem_.a.column_stride;
+      factors[which] = static_cast<C>(entries[(column + which) * problem_.b.row_stride]);
+    }
+    std::int64_t i = 0;
+    if constexpr (Contiguous) {
+      for (; i + vector::lanes <= rows; i += vector::lanes) {
+        vector sum = vector::load(sums + i);
+        PRUMO_UNROLL
+        for (int which = 0; which < Columns; ++which) {
+          sum = fma(prumo::detail::load_vector(columns[which] + i), vector(factors[which]), sum);
+        }
+        sum.store(sums + i);
+      }
+    }
+    for (; i < rows; ++i) {
+      for (int which = 0; which < Columns; ++which) {
+        sums[i] = prumo::fma(static_cast<C>(columns[which][i * row_stride]), factors[which], sums[i]);
+      }
+    }
+  }
+
+  gemm_problem<T> problem_;
+  thin_result<T> result_;
+  thin_columns_partition partition_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

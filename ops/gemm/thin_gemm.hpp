@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "gemm_problem.hpp"
+
+#include <algorithm>
+
+namespace prumo::backend {
+
+/// The same product, transposed if C has fewer rows than columns.
+template <class T>
+gemm_problem<T> with_few_columns(const gemm_problem<T>& problem) {
+  return problem.n <= problem.m ? problem : problem.transposed();
+}
+
+/// Whether columns of A are added up instead of rows multiplied: where rows lie closer together than columns, unless
+/// there are too few rows for vector registers.
+template <class T>
+bool takes_columns(const gemm_problem<T>& problem) {
+  constexpr std::int64_t fewest_rows = 16;
+  return problem.m >= fewest_rows && (problem.k == 1 || problem.a.row_stride < problem.a.column_stride);
+}
+
+/// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
+/// With 8 of them or fewer, the kernels of thin_gemm_host.hpp are faster than tiles of C in the portable kernel.
+template <class T>
+bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {
+  const std::int64_t fewest = std::min(problem.m, problem.n);
+  return fewest > 0 && fewest <= most && !problem.has_epilogue();
+}
+
+/// Whether they are faster than the host's BLAS, too: for a matrix and a vector, if the matrix lies in memory in the
+/// direction in which C is long, or sums are long enough to pay for adding up their parts.
+template <class T>
+bool is_thin_for_blas(const gemm_problem<T>& problem) {
+  if (!is_thin(problem, 1)) return false;
+  constexpr std::int64_t long_sum = 256;
+  return problem.k >= long_sum || takes_columns(with_few_columns(problem));
+}
+
+/// C = alpha A B + beta C of a thin problem on a host, in any strides.
+template <class Exec, class T>
+void enqueue_thin_product(context<Exec>& ctx, const gemm_problem<T>& problem);
+
+}  // namespace prumo::backend
