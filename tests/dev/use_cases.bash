@@ -78,7 +78,7 @@ test_exit_code_and_stdin() {
 test_build_and_run() {
     make_project
     dev 0 bench --quick 0
-    holds [ "$(cat "$scratch/out")" = 'prumo bind=close bench --quick 0' ] # stdout has nothing else
+    holds [ "$(cat "$scratch/out")" = 'prumo bind=none bench --quick 0' ] # stdout has nothing else
     err_has 'Configuring'
     err_has 'Building'
     dev 3 prumo 'two words' 3

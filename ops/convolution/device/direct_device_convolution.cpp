@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "direct_device_kernel.hpp"
+#include "recent_layouts.hpp"
 #include <prumo/spaces.hpp>
 
 #include <array>
@@ -65,12 +66,13 @@ team_resources resources_of(const Exec& instance) {
   return resources;
 }
 
+/// The layout with the least estimated time; one without threads if none fits.
 template <class Exec, class T>
-std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
-                           prepared_convolution& prepared) {
+direct_device_layout best_layout(const Exec& instance, const convolution_problem<T>& problem) {
   using C = compute_t<T>;
-  if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
   const auto erased = direct_device_problem(problem);
+  direct_device_layout best;
+  best.threads = 0;
   team_resources resources = resources_of(instance);
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t which = 0; which < tiles<C>.size(); ++which) {
@@ -79,11 +81,32 @@ std::string prepare_direct(const Exec& instance, const convolution_problem<T>& p
     const direct_device_choice<C> choice(erased, sizeof(T), tiles<C>[which], resources);
     if (const auto found = choice.best(); found.time < least) {
       least = found.time;
-      prepared.layout = found.layout;
-      prepared.layout.tile = static_cast<int>(which);
+      best = found.layout;
+      best.tile = static_cast<int>(which);
     }
   }
-  if (least < std::numeric_limits<double>::infinity()) return {};
+  return best;
+}
+
+template <class Exec>
+int device_of([[maybe_unused]] const Exec& instance) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) return instance.cuda_device();
+#endif
+#if defined(KOKKOS_ENABLE_HIP)
+  if constexpr (std::is_same_v<Exec, Kokkos::HIP>) return instance.hip_device();
+#endif
+  return 0;
+}
+
+template <class Exec, class T>
+std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
+                           prepared_convolution& prepared) {
+  if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
+  thread_local recent_layouts<direct_device_layout> layouts;
+  prepared.layout =
+      layouts.find(layout_key_of(problem, device_of(instance)), [&] { return best_layout(instance, problem); });
+  if (prepared.layout.threads > 0) return {};
   return "some rows of an image and the filters do not fit into a multiprocessor's memory";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pooled_results.hpp"
+#include "recent_layouts.hpp"
 #include "tensor_choice.hpp"
 #include "tensor_kernel.hpp"
 #include <prumo/spaces.hpp>
@@ -57,7 +58,9 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     }
     auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
     if (problem.is_pooled()) plain.images = images_before_pooling(problem);
-    prepared.tensor = best_tensor_layout(plain, resources_of(instance));
+    thread_local recent_layouts<tensor_layout> layouts;
+    prepared.tensor = layouts.find(layout_key_of(plain, instance.cuda_device()),
+                                   [&] { return best_tensor_layout(plain, resources_of(instance)); });
     if (problem.is_pooled() && prepared.tensor.stacked_rows > 1) {
       return "with few output channels, the pass that pools takes longer than the matrix units save";
     }

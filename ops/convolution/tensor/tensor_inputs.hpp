@@ -51,7 +51,8 @@ class tensor_inputs {
 
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION scratch scratch_of(const Member& member) const {
-    word* const memory = static_cast<word*>(member.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(layout_.scratch_words()) * sizeof(word) + 16, 16));
+    word* const memory = static_cast<word*>(member.team_scratch(0).get_shmem_aligned(
+        static_cast<std::size_t>(layout_.scratch_words()) * sizeof(word) + 16, 16));
     word* const lines = memory + layout_.weights_words();
     word* const images = lines + layout_.lines_words();
     word* const bias = images + layout_.images_words();

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "recent_layouts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace prumo::backend {
+namespace {
+
+TEST(recent_layouts, choose_once_for_a_problem_and_again_when_it_was_forgotten) {
+  recent_layouts<int> layouts;
+  convolution_problem<float> problem;
+  int choices = 0;
+  const auto find = [&](std::int64_t images, int device) {
+    problem.images = images;
+    return layouts.find(layout_key_of(problem, device), [&] { return ++choices; });
+  };
+  EXPECT_EQ(find(0, 0), 1);
+  EXPECT_EQ(find(1, 0), 2);
+  EXPECT_EQ(find(0, 0), 1);
+  EXPECT_EQ(find(1, 1), 3);
+  for (std::int64_t images = 2; images < 18; ++images) find(images, 0);
+  EXPECT_EQ(choices, 19);
+  EXPECT_EQ(find(17, 0), 19);
+  EXPECT_EQ(find(0, 0), 20);
+}
+
+TEST(recent_layouts, keys_tell_apart_what_a_layout_depends_on) {
+  convolution_problem<float> problem;
+  const layout_key key = layout_key_of(problem, 0);
+  const auto differs = [&](auto& field, auto value) {
+    const auto before = std::exchange(field, value);
+    const bool answer = layout_key_of(problem, 0) != key;
+    field = before;
+    return answer;
+  };
+  alignas(512) static float numbers[256];
+  EXPECT_TRUE(differs(problem.x.data, numbers + 1));
+  EXPECT_FALSE(differs(problem.x.data, numbers + 64));
+  EXPECT_TRUE(differs(problem.y.row_stride, 7));
+  EXPECT_TRUE(differs(problem.filter_rows, 3));
+  EXPECT_TRUE(differs(problem.mode, gemm_mode::fast_tf32));
+  EXPECT_TRUE(differs(problem.window.rounding, window_rounding::up));
+  EXPECT_EQ(layout_key_of(problem, 0), key);
+}
+
+}  // namespace
+}  // namespace prumo::backend
