@@ -133,7 +133,7 @@ test_source_that_cannot_be_written_is_built_in_the_cache() {
         as=(setpriv --reuid 54321 --regid 54321 --clear-groups)
     fi
     "${as[@]+"${as[@]}"}" "$scratch/source/dev" bench 0 > "$scratch/out" 2> "$scratch/err"
-    out_has 'prumo bind=close'
+    out_has 'prumo bind=none'
     holds [ -x "$(echo "$PRUMO_CACHE"/builds/source-*/openmp-*/bin/prumo)" ]
     "${as[@]+"${as[@]}"}" "$scratch/source/dev" clean > "$scratch/out" 2> "$scratch/err"
     err_has 'Removing'
@@ -147,7 +147,7 @@ test_paths_with_spaces_and_umlauts() {
     ln -s "Süße Straße" "$scratch/source"
     export PRUMO_CACHE="$scratch/ein Ort für Würze"
     dev 0 bench 0
-    out_has 'prumo bind=close bench 0'
+    out_has 'prumo bind=none bench 0'
     dev 0 test -R first
     out_has '100% tests passed'
     holds [ -d "$scratch/Süße Straße/build" ]
