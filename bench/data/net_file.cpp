@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <initializer_list>
+#include <system_error>
 #include <utility>
 
 namespace prumo::data {
@@ -221,6 +223,11 @@ net read_net(const std::string& name_or_path) {
     description known = named_net(name_or_path);
     net_facts facts = facts_of(known);
     return {std::move(known), std::move(facts)};
+  }
+  if (std::error_code ignored; name_or_path != "-" && !std::filesystem::exists(name_or_path, ignored) && !ignored) {
+    std::string names;
+    for (const std::string_view it : known_nets()) names += (names.empty() ? "" : ", ") + std::string(it);
+    bench::refuse_file(name_or_path, "is neither a file nor a net that prumo knows; these are " + names);
   }
   bench::input_limits limits;
   limits.bytes = std::size_t{1} << 20U;

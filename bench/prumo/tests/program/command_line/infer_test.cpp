@@ -157,7 +157,8 @@ TEST_F(infer_test, takes_a_net_of_ones_own_and_files_plain_or_gzip) {
 
 TEST_F(infer_test, names_what_does_not_fit) {
   const std::string net = own_net(), data = own_data(false);
-  expect_refusal(infer({"--net", "lenet6"}), 2, "lenet6");
+  expect_refusal(infer({"--net", "lenet6"}), 2,
+                 "lenet6: is neither a file nor a net that prumo knows; these are ece408-2019");
   expect_refusal(infer({"--net", net}), 2, "takes images of 3 channels, and the digits that prumo draws have one");
   expect_refusal(infer({"--net", "lenet5", "--data", data}), 2, "its images have 3 channels, 11 x 9 pixels");
   data::write_images(in("a-images-idx3-ubyte"), images(2, 1, 20, 20));
