@@ -162,6 +162,15 @@ TEST(index_divider, gives_every_quotient) {
   }
 }
 
+TEST(index_divider, gives_every_quotient_of_16_bits) {
+  for (const int divisor : {1, 2, 3, 5, 7, 17, 36, 255, 256, 257, 4095, 40000, 65535, 65536}) {
+    const detail::index_divider by(divisor);
+    for (int index = 0; index < 1 << 16; ++index) {
+      ASSERT_EQ(by.quotient(index), index / divisor) << index << " / " << divisor;
+    }
+  }
+}
+
 TEST(loop_nest, parts_have_every_element_once) {
   detail::loop_nest<2> nest;
   nest.rank = 4;

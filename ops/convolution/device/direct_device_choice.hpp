@@ -5,7 +5,6 @@
 /// Which layout the direct convolution takes on a device.
 
 #include "direct_device_estimate.hpp"
-#include "index_divisor.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -92,7 +91,7 @@ class direct_device_choice : direct_device_estimate<C> {
     const int tiles = one.tiles_of_image(), step = threads * rounds;
     for (const int steps : {2, 1}) {  // that find their images in the scratch memory
       direct_device_layout layout = in_chunks((tiles + steps * step - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
-      if (layout.threads == 0 || tiles + step >= index_divisor::most) break;
+      if (layout.threads == 0 || tiles + step >= most_tiles) break;
       layout.is_stream = true;
       layout.threads = threads;
       layout.step_tiles = step;
@@ -106,6 +105,8 @@ class direct_device_choice : direct_device_estimate<C> {
  private:
   /// Indices in a team's memory have 32 bits.
   static constexpr std::int64_t most_elements = std::int64_t{1} << 26;
+  /// Of an item: far more than a team has threads.
+  static constexpr std::int64_t most_tiles = std::int64_t{1} << 16;
 
   static direct_device_layout none() {
     direct_device_layout layout;
@@ -183,7 +184,7 @@ class direct_device_choice : direct_device_estimate<C> {
     if (chunk * plane > most_elements || chunk * channel_tiles > most_elements / filter_of_tile) {
       return none();
     }
-    if (tasks >= index_divisor::most) return none();
+    if (tasks >= most_tiles) return none();
     const std::int64_t rounds = divided(tasks, resources_.threads_of_team);
     // Sums stay in registers from chunk to chunk, so each thread has one tile only.
     if (chunks > 1 && rounds > 1) return none();

@@ -13,7 +13,7 @@
 /// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
 
 #include "direct_device_results.hpp"
-#include "index_divisor.hpp"
+#include <prumo/detail/index_divider.hpp>
 
 #include <cstdint>
 
@@ -234,11 +234,11 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   }
 
   std::int64_t items_;
-  index_divisor by_column_tiles_;
-  index_divisor by_row_tiles_;
-  index_divisor by_channel_tiles_;
+  prumo::detail::index_divider by_column_tiles_;
+  prumo::detail::index_divider by_row_tiles_;
+  prumo::detail::index_divider by_channel_tiles_;
   int tiles_of_image_;  ///< or of a band of it
-  index_divisor by_tiles_of_image_;
+  prumo::detail::index_divider by_tiles_of_image_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

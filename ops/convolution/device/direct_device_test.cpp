@@ -260,14 +260,5 @@ TEST(direct_device_kernel, converts_types_of_16_bits) {
   expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{2, 1, 4, 5}>>(5, 30, 8);
 }
 
-TEST(index_divisor, rounds_down) {
-  for (const int divisor : {1, 2, 3, 5, 7, 17, 36, 255, 256, 257, 4095, 40000, 65535, 65536}) {
-    const index_divisor by(divisor);
-    for (int index = 0; index < index_divisor::most; ++index) {
-      ASSERT_EQ(by.quotient(index), index / divisor) << index << " / " << divisor;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace prumo::backend

@@ -7,7 +7,7 @@
 
 #include "convolution_problem.hpp"
 #include "scratch_copies.hpp"
-#include <prumo/detail/loop_nest.hpp>
+#include <prumo/detail/index_divider.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
 #include <cstdint>
@@ -121,7 +121,7 @@ class tensor_inputs {
   KOKKOS_FORCEINLINE_FUNCTION void copy_images(const scratch& memory, std::int64_t item, int buffer, int thread) const {
     const item_place place = place_of(item);
     T* const to = reinterpret_cast<T*>(memory.images + buffer * layout_.buffer_words);
-    if (layout_.has_whole_images) {
+    if (layout_.has_whole_images()) {
       switch (layout_.pack_bytes) {
         case 16: return copy_whole_images<16>(place, to, thread);
         case 8: return copy_whole_images<8>(place, to, thread);
