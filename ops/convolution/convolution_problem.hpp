@@ -52,6 +52,8 @@ struct convolution_problem {
   std::int64_t y_columns = 0;
   std::size_t working_set = 0;
 
+  bool operator==(const convolution_problem&) const = default;
+
   constexpr bool is_empty() const { return images == 0 || out_channels == 0; }
   KOKKOS_FUNCTION constexpr bool is_pooled() const { return pooling != convolution_pooling::none; }
   /// The terms of one sum.

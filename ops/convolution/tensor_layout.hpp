@@ -35,8 +35,10 @@ struct tensor_layout {
   static constexpr int unit_rows = 16;
   static constexpr int threads = 256;
   static constexpr int warps = threads / 32;
+  static constexpr int resident_teams = 2;  ///< of a multiprocessor
 
   int images = 0;       ///< of an item; 0: there is no layout
+  int most_teams = 1;   ///< that run at the same time
   int bands = 1;        ///< of an image
   int band_blocks = 1;  ///< blocks of stacked rows in a band
   int stacked_rows = 1;
@@ -46,22 +48,24 @@ struct tensor_layout {
   int row_blocks = 1;             ///< tiles of 16 rows of weights
   int parts = 1;                  ///< of these
   int part_blocks = 1;            ///< tiles of a part
-  bool has_whole_images = false;  ///< images come without padding, each in one stretch
   bool has_flat_results = false;  ///< the results of a band and channel are one run, otherwise those of a row
-  int buffers = 1;                ///< for images: with two, one is filled while the other is used
   int pitch = 0;                  ///< elements from a row to the next
   int plane_rows = 0;
   int plane_elements = 0;  ///< from a channel to the next
   int image_elements = 0;
   int buffer_words = 0;
-  int pack_bytes = 0;  ///< what is copied at once, if has_whole_images
-  int copies = 1;      ///< of the images that are computed with
+  /// What is copied at once of images that come without padding, each in one stretch; 0 for others.
+  int pack_bytes = 0;
+  int copies = 1;  ///< of the images that are computed with
 
   /// A run is a stretch of results of an output channel: those of a row, or of all rows of a band.
   int run_length = 0;
   int run_stretches = 0;
   int runs = 0;  ///< of a band of an image
 
+  KOKKOS_FUNCTION bool has_whole_images() const { return pack_bytes > 0; }
+  /// For images: with two, one is filled while the other is used.
+  KOKKOS_FUNCTION int buffers() const { return has_whole_images() ? 2 : 1; }
   int stretches() const { return images * runs * run_stretches; }
   KOKKOS_FUNCTION int band_rows() const { return band_blocks * stacked_rows; }
   /// Words of the weights of a part, and of the places of the lines.
@@ -69,7 +73,7 @@ struct tensor_layout {
   KOKKOS_FUNCTION int lines_words() const { return (2 * steps + 3) / 4 * 4; }
   /// Where 16-bit images lie a second time, an element further, so that each pair of neighbours is a word of one of the
   /// copies. The words of both that a warp reads at once lie in different banks of the memory.
-  KOKKOS_FUNCTION int second_begin() const { return buffers * buffer_words + 16; }
+  KOKKOS_FUNCTION int second_begin() const { return buffers() * buffer_words + 16; }
   /// With a word that may be read behind the second copy.
   KOKKOS_FUNCTION int images_words() const { return second_begin() + (copies - 1) * buffer_words + 4; }
   KOKKOS_FUNCTION int scratch_words() const { return weights_words() + lines_words() + images_words() + bias_words(); }

@@ -22,6 +22,8 @@ struct image_array {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 1;
 
+  bool operator==(const image_array&) const = default;
+
   KOKKOS_FUNCTION T* plane(std::int64_t image, std::int64_t channel) const {
     return data + image * image_stride + channel * channel_stride;
   }

@@ -42,30 +42,6 @@ void with_direct_kernel(int which, const Visitor& visit) {
   }
 }
 
-/// What the device has for the teams of a kernel.
-template <class Exec>
-team_resources resources_of(const Exec& instance) {
-  team_resources resources;
-#if defined(KOKKOS_ENABLE_CUDA)
-  if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
-    const auto value_of = [&](cudaDeviceAttr attribute) {
-      int value = 0;
-      prumo::detail::require_success(cudaDeviceGetAttribute(&value, attribute, instance.cuda_device()),
-                                     "cudaDeviceGetAttribute");
-      return value;
-    };
-    resources.multiprocessors = value_of(cudaDevAttrMultiProcessorCount);
-    resources.bytes_of_team = value_of(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    resources.bytes_of_multiprocessor = value_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-    return resources;
-  }
-#endif
-  constexpr int threads_of_multiprocessor = 2048;
-  resources.multiprocessors = std::max(1, concurrency_of(instance) / threads_of_multiprocessor);
-  resources.bytes_of_team = Kokkos::TeamPolicy<Exec>::scratch_size_max(0);
-  return resources;
-}
-
 /// The layout with the least estimated time; one without threads if none fits.
 template <class Exec, class T>
 direct_device_layout best_layout(const Exec& instance, const convolution_problem<T>& problem) {
@@ -73,7 +49,7 @@ direct_device_layout best_layout(const Exec& instance, const convolution_problem
   const auto erased = direct_device_problem(problem);
   direct_device_layout best;
   best.threads = 0;
-  team_resources resources = resources_of(instance);
+  team_resources resources = team_resources_of(instance);
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t which = 0; which < tiles<C>.size(); ++which) {
     if (!suits(tiles<C>[which], erased)) continue;
@@ -88,24 +64,12 @@ direct_device_layout best_layout(const Exec& instance, const convolution_problem
   return best;
 }
 
-template <class Exec>
-int device_of([[maybe_unused]] const Exec& instance) {
-#if defined(KOKKOS_ENABLE_CUDA)
-  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) return instance.cuda_device();
-#endif
-#if defined(KOKKOS_ENABLE_HIP)
-  if constexpr (std::is_same_v<Exec, Kokkos::HIP>) return instance.hip_device();
-#endif
-  return 0;
-}
-
 template <class Exec, class T>
 std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
   if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
-  thread_local recent_layouts<direct_device_layout> layouts;
-  prepared.layout =
-      layouts.find(layout_key_of(problem, device_of(instance)), [&] { return best_layout(instance, problem); });
+  thread_local recent_layouts<direct_device_layout, T> layouts;
+  prepared.layout = layouts.find({problem, device_of(instance)}, [&] { return best_layout(instance, problem); });
   if (prepared.layout.threads > 0) return {};
   return "some rows of an image and the filters do not fit into a multiprocessor's memory";
 }

@@ -6,6 +6,7 @@
 
 #include "direct_device_problem.hpp"
 #include "direct_device_tile.hpp"
+#include "team_resources.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,15 +14,6 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// What a device gives to the teams of a kernel.
-struct team_resources {
-  std::int64_t multiprocessors = 1;
-  std::int64_t bytes_of_team = 48 << 10;            ///< the most scratch memory of one team
-  std::int64_t bytes_of_multiprocessor = 64 << 10;  ///< for all teams that it holds
-  int threads_of_team = 256;
-  std::int64_t threads_of_multiprocessor = 512;  ///< with the registers that the kernel's bounds allow
-};
 
 /// Tells the time of layouts with one tile.
 template <class C>

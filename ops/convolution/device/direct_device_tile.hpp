@@ -23,22 +23,23 @@ struct convolution_tile {
   int filter_columns;  ///< with a column stride of 1; 0: any filter and any stride
 
   KOKKOS_FUNCTION constexpr int sums() const { return channels * rows * columns; }
-  /// The teams of 256 threads whose registers must fit in a multiprocessor. Those of small tiles leave room for more.
+  /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles leave room for more
+  /// teams.
   constexpr int resident_teams() const { return sums() <= 32 ? 3 : 2; }
   /// Neighbouring elements of a row of x that one load brings.
   KOKKOS_FUNCTION constexpr int input_pack(int most) const {
     if (filter_columns == 0) return 1;
     return columns % 4 == 0 && most >= 4 ? 4 : columns % 2 == 0 && most >= 2 ? 2 : 1;
   }
-  /// Whether windows of this side, which lie side by side, do not reach beyond a tile.
+  /// Whether square windows of this side, which lie side by side, fill a tile exactly.
   KOKKOS_FUNCTION constexpr bool holds_windows(int side) const { return rows % side == 0 && columns % side == 0; }
-  /// From the weights of a row of the filters to those of the next.
+  /// The distance between the weights of two neighbouring rows of the filters, in elements.
   KOKKOS_FUNCTION constexpr std::int64_t weight_row_elements(std::int64_t of_filter_columns) const {
     return (of_filter_columns * channels + 3) / 4 * 4;
   }
 };
 
-/// Neighbouring results that one store takes, of so many in a row of a tile.
+/// The number of neighbouring results that one store takes, if a row of a tile has `columns` of them.
 KOKKOS_FUNCTION constexpr int results_at_once(int columns) { return columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1; }
 
 /// Loads neighbouring elements. The first is aligned for a load of Pack elements.

@@ -77,16 +77,14 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
   layout.band_blocks = static_cast<int>(parts_of(blocks, bands));
   layout.bands = static_cast<int>(parts_of(blocks, layout.band_blocks));
   layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
-  layout.has_whole_images = layout.pack_bytes > 0;
-  layout.buffers = layout.has_whole_images ? 2 : 1;
   layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
   const std::int64_t first_of_last_block =
       std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
   const std::int64_t needed_rows = first_of_last_block + layout.filter_lines;
-  const std::int64_t pitch = layout.has_whole_images ? problem.width
-                                                     : rounded_up(problem.width + 2 * problem.column_padding,
-                                                                  tensor_form<T>::elements_of_word);
-  const std::int64_t rows = layout.has_whole_images ? problem.height : needed_rows;
+  const std::int64_t pitch = layout.has_whole_images() ? problem.width
+                                                       : rounded_up(problem.width + 2 * problem.column_padding,
+                                                                    tensor_form<T>::elements_of_word);
+  const std::int64_t rows = layout.has_whole_images() ? problem.height : needed_rows;
   const std::int64_t image = problem.in_channels * rows * pitch;
   // The taps of the last line of the last place, and the places behind the end of a row, may lie behind the images.
   const std::int64_t columns =
@@ -111,7 +109,7 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
 
 /// The time of a layout in turns of all warps of a team.
 template <class T>
-double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem, const tensor_resources& resources,
+double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem, const team_resources& resources,
                 int teams_of_multiprocessor) {
   const double items = static_cast<double>(layout.items(problem.images) * layout.parts);
   const double teams = static_cast<double>(resources.multiprocessors) * teams_of_multiprocessor;
@@ -126,7 +124,7 @@ double turns_of(const tensor_layout& layout, const convolution_problem<T>& probl
 }  // namespace
 
 template <class T>
-tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const tensor_resources& resources) {
+tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const team_resources& resources) {
   tensor_layout best;
   const std::int64_t extents[] = {problem.width + 2 * problem.column_padding,
                                   problem.height + 2 * problem.row_padding,
@@ -137,21 +135,23 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
                                   problem.column_stride};
   if (std::ranges::max(extents) > most_extent || problem.in_channels == 0) return best;
   const tensor_layout of_filters = layout_of_filters(problem);
-  const std::int64_t teams = std::int64_t{2} * resources.multiprocessors;
+  const std::int64_t teams = tensor_layout::resident_teams * resources.multiprocessors;
   double least = std::numeric_limits<double>::infinity();
   const std::int64_t blocks = parts_of(problem.rows, of_filters.stacked_rows);
   const auto consider = [&](std::int64_t parts, std::int64_t images, std::int64_t bands) {
     tensor_layout layout = of_filters;
+    layout.most_teams = static_cast<int>(teams);
     layout.part_blocks = static_cast<int>(parts_of(layout.row_blocks, parts));
     layout.parts = static_cast<int>(parts_of(layout.row_blocks, layout.part_blocks));
     if (std::int64_t{layout.steps} * layout.part_blocks > most_extent || !cut(layout, problem, images, bands)) return;
     const std::int64_t bytes = std::int64_t{layout.scratch_words()} * 4 + 64;
     constexpr std::int64_t reserved = 1024;  // by the driver, for each team
     if (layout.buffer_words <= 0 || bytes > resources.bytes_of_team) return;
-    const int resident =
-        static_cast<int>(std::min<std::int64_t>(2, resources.bytes_of_multiprocessor / (bytes + reserved)));
-    if (resident == 0) return;
-    const double turns = turns_of(layout, problem, resources, resident) * (resident == 1 ? 0.7 : 1.0);
+    const int resident = static_cast<int>(std::clamp<std::int64_t>(
+        resources.bytes_of_multiprocessor / (bytes + reserved), 1, tensor_layout::resident_teams));
+    // A team that is alone on its multiprocessor takes less time for an item than one of two.
+    constexpr double alone = 0.7;
+    const double turns = turns_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
     if (turns < least) {
       least = turns;
       best = layout;
@@ -172,8 +172,8 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
   return best;
 }
 
-template tensor_layout best_tensor_layout(const convolution_problem<float>& problem, const tensor_resources& resources);
-template tensor_layout best_tensor_layout(const convolution_problem<f16>& problem, const tensor_resources& resources);
-template tensor_layout best_tensor_layout(const convolution_problem<bf16>& problem, const tensor_resources& resources);
+template tensor_layout best_tensor_layout(const convolution_problem<float>& problem, const team_resources& resources);
+template tensor_layout best_tensor_layout(const convolution_problem<f16>& problem, const team_resources& resources);
+template tensor_layout best_tensor_layout(const convolution_problem<bf16>& problem, const team_resources& resources);
 
 }  // namespace prumo::backend

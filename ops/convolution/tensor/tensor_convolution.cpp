@@ -12,17 +12,6 @@ namespace {
 
 #if defined(PRUMO_HAS_TENSOR_UNITS)
 
-tensor_resources resources_of(const Kokkos::Cuda& instance) {
-  const auto value_of = [&](cudaDeviceAttr attribute) {
-    int value = 0;
-    prumo::detail::require_success(cudaDeviceGetAttribute(&value, attribute, instance.cuda_device()),
-                                   "cudaDeviceGetAttribute");
-    return value;
-  };
-  return {value_of(cudaDevAttrMultiProcessorCount), value_of(cudaDevAttrMaxSharedMemoryPerBlockOptin),
-          value_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor)};
-}
-
 /// The images whose results are kept until they are pooled. They should not leave the device's cache.
 template <class T>
 std::int64_t images_before_pooling(const convolution_problem<T>& problem) {
@@ -58,9 +47,9 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     }
     auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
     if (problem.is_pooled()) plain.images = images_before_pooling(problem);
-    thread_local recent_layouts<tensor_layout> layouts;
-    prepared.tensor = layouts.find(layout_key_of(plain, instance.cuda_device()),
-                                   [&] { return best_tensor_layout(plain, resources_of(instance)); });
+    thread_local recent_layouts<tensor_layout, T> layouts;
+    prepared.tensor = layouts.find({plain, device_of(instance)},
+                                   [&] { return best_tensor_layout(plain, team_resources_of(instance)); });
     if (problem.is_pooled() && prepared.tensor.stacked_rows > 1) {
       return "with few output channels, the pass that pools takes longer than the matrix units save";
     }
@@ -72,10 +61,8 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
 template <class T>
 void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout) {
   static const std::string label = "prumo::convolve::tensor";
-  const std::int64_t most =
-      std::int64_t{resources_of(instance).multiprocessors} * tensor_kernel<T, true>::resident_teams;
   const std::int64_t teams_of_part =
-      std::min(layout.items(problem.images), std::max<std::int64_t>(1, most / layout.parts));
+      std::min<std::int64_t>(layout.items(problem.images), std::max(1, layout.most_teams / layout.parts));
   const std::int64_t teams = teams_of_part * layout.parts;
   if (!layout.has_flat_results && problem.column_stride == 1) {
     prumo::detail::launch_teams(instance, label, tensor_kernel<T, true>(problem, layout, teams));

@@ -25,6 +25,14 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
+/// activated() as a call, where the many copies of its formulas would take more than they give.
+#if defined(__CUDA_ARCH__)
+__noinline__
+#endif
+    KOKKOS_INLINE_FUNCTION float activated_at_length(activation_function function, float x) {
+  return activated(function, x);
+}
+
 /// T is f16, bf16, or float, whose elements the unit cuts to TF32. IsByRows if runs are rows, and the filter goes from
 /// one column to the next.
 template <class T, bool IsByRows>
@@ -48,7 +56,7 @@ class tensor_kernel : tensor_inputs<T> {
 
  public:
   static constexpr int most_threads = tensor_layout::threads;
-  static constexpr int resident_teams = 2;
+  static constexpr int resident_teams = tensor_layout::resident_teams;
 
   tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, std::int64_t teams)
       : inputs(problem, layout),
@@ -83,7 +91,7 @@ class tensor_kernel : tensor_inputs<T> {
       copy_again(memory, buffer, thread);
       member.team_barrier();
       const std::int64_t next = item + teams_of_part;
-      const bool is_prefetched = layout_.buffers == 2;
+      const bool is_prefetched = layout_.buffers() == 2;
       if (is_prefetched && next < items_) copy_images(memory, next, 1 - buffer, thread);
       if (*memory.is_unusual != 0) {
         compute_sums(memory, item, part, buffer, thread);

@@ -4,7 +4,6 @@
 /// \file
 /// A product in the matrix unit of a multiprocessor: that of NVIDIA's devices from compute capability 8.0.
 
-#include "gemm_activation.hpp"
 #include <prumo/types.hpp>
 
 #include <Kokkos_Macros.hpp>
@@ -53,14 +52,6 @@ KOKKOS_FORCEINLINE_FUNCTION void add_product([[maybe_unused]] const tensor_opera
         : "r"(left.words[0]), "r"(left.words[1]), "r"(left.words[2]), "r"(left.words[3]), "r"(upper), "r"(lower));
   }
 #endif
-}
-
-/// activated() as a call, where the many copies of its formulas would take more than they give.
-#if defined(__CUDA_ARCH__)
-__noinline__
-#endif
-    KOKKOS_INLINE_FUNCTION float activated_at_length(activation_function function, float x) {
-  return activated(function, x);
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

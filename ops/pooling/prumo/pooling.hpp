@@ -28,6 +28,8 @@ struct pooling_window {
   std::int64_t row_padding = 0;
   std::int64_t column_padding = 0;
   window_rounding rounding = window_rounding::down;
+
+  bool operator==(const pooling_window&) const = default;
 };
 
 /// The number of windows along one side of an image: (extent + 2 padding - window) / stride + 1, rounded as `rounding`
