@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #if defined(__APPLE__)
@@ -117,6 +118,16 @@ void require_memory(const std::string& what, std::int64_t needed) {
   if (needed <= usable) return;
   throw request_error(error_kind::memory, what + " needs " + std::to_string(needed) + " bytes of memory, but only " +
                                               std::to_string(usable) + " bytes are available");
+}
+
+std::int64_t bytes_product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+}
+
+std::int64_t bytes_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
 }
 
 }  // namespace prumo::protocol

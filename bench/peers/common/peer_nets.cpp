@@ -3,6 +3,7 @@
 
 #include "peer_handler.hpp"
 #include <prumo/inference/net_comparison.hpp>
+#include <prumo/inference/net_cost.hpp>
 #include <prumo/inference/net_files.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/sampling.hpp>
@@ -19,35 +20,16 @@
 namespace prumo::peers {
 namespace {
 
+using protocol::bytes_product;
+using protocol::bytes_sum;
 using protocol::error_kind;
 using protocol::request_error;
 using steady = std::chrono::steady_clock;
-
-constexpr std::int64_t beyond_any_machine = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t product(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_mul_overflow(a, b, &result) ? beyond_any_machine : result;
-}
 
 double seconds_since(steady::time_point begun) { return std::chrono::duration<double>(steady::now() - begun).count(); }
 
 [[noreturn]] void refuse(const std::string& message, error_kind kind = error_kind::usage) {
   throw request_error(kind, message);
-}
-
-/// The cost of layers [first, last) for a batch: each of their inputs, weights and outputs once.
-protocol::cost_model model_of(const data::net& net, std::size_t first, std::size_t last, std::int64_t batch,
-                              std::size_t width) {
-  const auto& layers = net.facts.layers;
-  const auto images = static_cast<double>(batch);
-  double numbers = images * static_cast<double>(layers[first].input.size() + layers[last - 1].output.size());
-  double flops = 0;
-  for (std::size_t layer = first; layer < last; ++layer) {
-    for (const nets::parameter& it : layers[layer].parameters) numbers += static_cast<double>(it.size());
-    flops += static_cast<double>(layers[layer].flops_inside);
-  }
-  return {numbers * static_cast<double>(width), flops * images, images, "vector"};
 }
 
 /// Numbers of one of the two types that nets are computed in here.
@@ -279,16 +261,17 @@ protocol::open_answer peer_nets::open(const protocol::open_request& request) {
   const auto begun = steady::now();
   const std::size_t width = bytes_of(type);
   const nets::net_facts& facts = files.net.facts;
-  const std::int64_t pixels = product(request.batch, files.net.description.input.size());
-  const std::int64_t batch_bytes = product(pixels, static_cast<std::int64_t>(width));
+  const std::int64_t pixels = bytes_product(request.batch, files.net.description.input.size());
+  const std::int64_t batch_bytes = bytes_product(pixels, static_cast<std::int64_t>(width));
   const std::int64_t all = (files.set.images.count - 1) / request.batch + 1;
   const auto cold = protocol::cold_copies(static_cast<std::size_t>(batch_bytes), cache_bytes_);
   const std::int64_t batches = std::clamp<std::int64_t>(static_cast<std::int64_t>(cold), 1, all);
   std::int64_t largest = 0;
   for (const nets::layer_facts& it : facts.layers) largest = std::max(largest, it.output.size());
-  const std::int64_t between = product(product(request.batch, 3 * largest), static_cast<std::int64_t>(width));
-  const std::int64_t inputs = product(batches, batch_bytes);
-  const std::int64_t needed = between > beyond_any_machine - inputs ? beyond_any_machine : inputs + between;
+  const std::int64_t between =
+      bytes_product(bytes_product(request.batch, 3 * largest), static_cast<std::int64_t>(width));
+  const std::int64_t inputs = bytes_product(batches, batch_bytes);
+  const std::int64_t needed = bytes_sum(inputs, between);
   protocol::require_memory(files.net.description.name + " " + request.dtype + " with batches of " +
                                std::to_string(request.batch) + " images",
                            needed);
@@ -299,10 +282,10 @@ protocol::open_answer peer_nets::open(const protocol::open_request& request) {
   answer.classes = facts.classes;
   answer.parameters = facts.parameters;
   answer.footprint_bytes = needed;
-  answer.model = model_of(files.net, 0, facts.layers.size(), request.batch, width);
+  answer.model = inference::cost_of_layers(facts, 0, facts.layers.size(), request.batch, width);
   for (std::size_t step = 0; step < facts.layers.size(); ++step) {
     const std::string& name = facts.layers[step].name;
-    answer.steps.push_back({name, {name}, model_of(files.net, step, step + 1, request.batch, width)});
+    answer.steps.push_back({name, {name}, inference::cost_of_layers(facts, step, step + 1, request.batch, width)});
   }
   answer.implementation = how;
   answer.dispatch = "single";

@@ -3,6 +3,7 @@
 #include "net_loops.hpp"
 
 #include "philox.hpp"
+#include "unusual_net.hpp"
 #include <prumo/inference/net_comparison.hpp>
 #include <prumo/nets/reference.hpp>
 
@@ -15,19 +16,6 @@ namespace prumo::peers {
 namespace {
 
 using namespace nets;
-
-/// Every kind of layer, with strides and paddings that differ between rows and columns.
-description unusual_net() {
-  return {
-      "unusual",
-      {3, 37, 29},
-      {convolution{.channels = 5, .filter = {3, 4}, .stride = {2, 1}, .padding = {1, 2}, .activate = activation::tanh},
-       pooling{.kind = pooling_kind::average, .window = {3, 2}, .stride = {2, 2}, .round = rounding::up},
-       shared_convolution{.filter = {2, 3}, .stride = {1, 2}, .activate = activation::relu},
-       pooling{.kind = pooling_kind::maximum, .window = {2, 3}, .stride = {1, 1}, .padding = {1, 1}},
-       convolution{.channels = 9, .filter = {2, 2}, .bias = false}, dense{21, false, activation::sigmoid}, dense{17},
-       softmax{}}};
-}
 
 template <class T>
 void expect_exact(const description& what, dtype type, const char* type_name) {
@@ -63,7 +51,8 @@ void expect_exact(const description& what, dtype type, const char* type_name) {
 }
 
 TEST(net_loops, every_kind_of_layer_is_exact_within_its_bounds) {
-  for (const description& net : {unusual_net(), named_net("lenet5"), named_net("mnist-2f"), named_net("ece408-2020")}) {
+  for (const description& net :
+       {tests::unusual_net(), named_net("lenet5"), named_net("mnist-2f"), named_net("ece408-2020")}) {
     expect_exact<float>(net, dtype::f32, "f32");
     expect_exact<double>(net, dtype::f64, "f64");
   }

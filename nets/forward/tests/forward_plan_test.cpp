@@ -4,6 +4,7 @@
 #include "all_scalars.hpp"
 #include "filling.hpp"
 #include "message_of.hpp"
+#include "unusual_net.hpp"
 #include <prumo/error.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/reference.hpp>
@@ -105,22 +106,9 @@ TYPED_TEST(forward_types, the_known_nets_are_exact_within_their_bounds) {
   for (const std::string_view name : known_nets()) expect_exact<TypeParam>(named_net(name), 3);
 }
 
-/// No size of the known nets, and every kind of layer.
-description unusual_net() {
-  return {
-      "unusual",
-      {3, 37, 29},
-      {convolution{.channels = 5, .filter = {3, 4}, .stride = {2, 1}, .padding = {1, 2}, .activate = activation::tanh},
-       pooling{.kind = pooling_kind::average, .window = {3, 2}, .stride = {2, 2}, .round = rounding::up},
-       shared_convolution{.filter = {2, 3}, .stride = {1, 2}, .activate = activation::relu},
-       pooling{.kind = pooling_kind::maximum, .window = {2, 3}, .stride = {1, 1}, .padding = {1, 1}},
-       convolution{.channels = 9, .filter = {2, 2}, .bias = false}, dense{21, false, activation::sigmoid}, dense{17},
-       softmax{}}};
-}
-
 TYPED_TEST(forward_types, an_unusual_net_with_channels_in_any_place) {
-  expect_exact<TypeParam>(unusual_net(), 4);
-  expect_exact<TypeParam>(unusual_net(), 2, true);
+  expect_exact<TypeParam>(tests::unusual_net(), 4);
+  expect_exact<TypeParam>(tests::unusual_net(), 2, true);
 }
 
 TYPED_TEST(forward_types, nets_that_begin_with_other_layers) {

@@ -26,4 +26,9 @@ std::int64_t memory_reserve_bytes(std::int64_t available);
 /// `what` begins the message: `add of 33554432 bytes an array`.
 void require_memory(const std::string& what, std::int64_t needed);
 
+/// a * b and a + b of sizes that a request asks for: the largest number where they overflow, which is beyond any
+/// machine.
+std::int64_t bytes_product(std::int64_t a, std::int64_t b);
+std::int64_t bytes_sum(std::int64_t a, std::int64_t b);
+
 }  // namespace prumo::protocol
