@@ -148,9 +148,7 @@ void inference_run::measure(const group& which, const inference_plan& plan) {
       ++kept_;
       continue;
     }
-    const std::string label =
-        fmt::format("{} {}, {} images, {}", inputs_.net().description.name, which.dtype, which.batch, of.id) +
-        (place.implementation ? " " + *place.implementation : "");
+    const std::string label = label_of(place);
     show(label + ": preparing");
     open_net& net = nets.emplace_back(fleet_, inputs_, place, wants_net, wants_steps, options_);
     show(label + ": verifying");
@@ -213,17 +211,21 @@ void inference_run::measure_programs(const group& which) {
   writer_.end_group();
 }
 
+std::string inference_run::label_of(const net_place& place) const {
+  const std::string& device = fleet_.devices()[place.device].id;
+  return fmt::format("{} {}, {} images, {}", inputs_.net().description.name, place.dtype, place.batch, device) +
+         (place.implementation ? " " + *place.implementation : "");
+}
+
 void inference_run::measure_program_of(const net_place& place) {
   if (has_final(place, "program")) {
     ++kept_;
     return;
   }
   json stub = net_result_stub(fleet_, inputs_, place, "program", inputs_.net().description.name);
-  const fleet_device& of = fleet_.devices()[place.device];
   const auto on_step = [&](int number) {
     throw_if_interrupted();
-    show(fmt::format("{} {}, {} images, {}: program {} of {}", inputs_.net().description.name, place.dtype, place.batch,
-                     of.id, number + 1, program_processes));
+    show(fmt::format("{}: program {} of {}", label_of(place), number + 1, program_processes));
   };
   stub["flops"]["model"] =
       static_cast<double>(inputs_.net().facts.flops_inside) * static_cast<double>(inputs_.images());

@@ -56,6 +56,8 @@ class inference_run {
   void measure_program_of(const net_place& place);
   void store(open_net& net);
   void store(nlohmann::json result, const protocol::cost_model& model, std::size_t device);
+  /// Tells which net is at work, for a person who waits.
+  [[nodiscard]] std::string label_of(const net_place& place) const;
   void show(const std::string& what);
 
   worker_fleet& fleet_;
