@@ -18,7 +18,7 @@ std::string text_at(const tensor_file& file, const std::string& key) {
   return found == file.metadata.end() ? std::string() : found->second;
 }
 
-/// A share from 0 to 1, or nothing: metadata are written for people, and may hold any text.
+/// The share, if the text is a number from 0 to 1. People write the metadata, so it may be any other text.
 std::optional<double> share_of(const std::string& text) {
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -122,7 +122,8 @@ void print_checksum(const char* what, const View& values) {
   std::printf("%s %llx\n", what, static_cast<unsigned long long>(sum));
 }
 
-/// A few long rows, whose segments threads share, and then enough rows for each thread to have some of its own.
+/// Two arrays: first a few long rows, each of which several threads share; then many short rows, so that each thread
+/// has some of its own.
 template <class T>
 void print_softmax(const char* type) {
   prumo::context<exec> ctx;

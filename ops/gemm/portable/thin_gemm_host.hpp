@@ -4,8 +4,8 @@
 /// \file
 /// The product of a matrix and a few columns on host cores: of one column, it is that of a matrix and a vector. Such a
 /// product is bound by reading A, and tiles of C would be empty for the most part. So A is read in its own order: rows
-/// that lie in memory are multiplied one by one, columns are added up for a block of rows. Columns of B follow each
-/// other while a block of A is in a cache. How the work is cut follows from the extents alone, so results do not depend
+/// that lie in memory are multiplied one by one, columns are added up for a block of rows. A block of A is multiplied
+/// by all columns of B while it is in a cache. The extents alone decide how the work is cut, so results do not depend
 /// on the number of threads.
 
 #include "gemm_entries.hpp"

@@ -12,13 +12,13 @@
 namespace prumo::backend {
 
 /// A second stream of an instance's device, on which data for later work arrive while the instance works. Two copies
-/// may be on their way, number 0 and 1. Nothing here waits on the host, unless the host's memory is not pinned: then
-/// the runtime may read it before copy() returns.
+/// may be under way, with the numbers 0 and 1. If the host's memory is pinned, no function waits. If it is not, the
+/// runtime may read it before copy() returns.
 class copy_stream {
  public:
   virtual ~copy_stream() = default;
 
-  /// Remembers this point in the instance's work.
+  /// Marks the end of the work that the instance has been given so far.
   virtual void mark_work() = 0;
   /// The copies that follow begin when the instance has passed the mark.
   virtual void wait_for_work() = 0;

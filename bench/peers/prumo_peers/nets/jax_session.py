@@ -29,7 +29,7 @@ class JaxSession(NetSession):
         self._results = [None] * len(self._offsets)
 
     def _batch_offsets(self):
-        """Each batch is an array of its own, so there are no more than hold every image once."""
+        """JAX needs an array for each batch. So there are only enough batches to hold every image once."""
         return super()._batch_offsets()[:-(-len(self.choice.images) // self.choice.batch)]
 
     def _net_calls(self):

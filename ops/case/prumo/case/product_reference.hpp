@@ -46,10 +46,10 @@ class product_reference {
   }
 
   /// The most that a unit for products of f8 can cut off of entry (i, j); 0 for other types. NVIDIA does not document
-  /// how Hopper adds. Measurements show that it aligns the running sum and 32 products to the largest of them, and
-  /// keeps the 14 highest bits of each and of their sum (DeepSeek-AI, "DeepSeek-V3 technical report", arXiv:2412.19437,
-  /// 2024, section 3.5.2). The inputs here are multiples of 2^-4 below 1, and their products are multiples of 2^-8. So
-  /// nothing is lost while running sums stay below 32.
+  /// how Hopper adds. Measurements show two steps: it aligns the running sum and 32 products to the largest of
+  /// these numbers. Then it keeps the 14 highest bits of each number, and of their sum (DeepSeek-AI, "DeepSeek-V3
+  /// technical report", arXiv:2412.19437, 2024, section 3.5.2). The inputs here are multiples of 2^-4 below 1, and
+  /// their products are multiples of 2^-8. So nothing is lost while running sums stay below 32.
   long double cut_off(std::int64_t i, std::int64_t j) const {
     return cut_off_.empty() ? 0 : static_cast<long double>(cut_off_[static_cast<std::size_t>(i * columns_ + j)]);
   }
