@@ -89,7 +89,7 @@ TEST(resume, refuses_another_host_build_of_prumo_and_environment) {
   refused("/run/conditions/host"_json_pointer, "host: elsewhere in the file, ");
   refused("/run/conditions/prumo_build"_json_pointer, "prumo_build: elsewhere in the file, ");
   refused("/run/conditions/devices/fake:0/environment/OMP_PLACES"_json_pointer,
-          "fake:0 OMP_PLACES: elsewhere in the file, ");
+          "fake:0 OMP_PLACES: elsewhere in the file, cores now");
 }
 
 TEST(resume, mixes_where_it_is_allowed_and_compare_tells_it) {
