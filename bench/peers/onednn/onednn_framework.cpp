@@ -1,43 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "onednn_framework.hpp"
 
+#include "net_primitives.hpp"
+#include "onednn_refusal.hpp"
 #include "peer_handler.hpp"
 #include "primitives.hpp"
 #include <prumo/serving/surroundings.hpp>
 
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>
-#include <string_view>
 
 namespace prumo::peers {
 namespace {
-
-std::string version() {
-  const dnnl_version_t* const told = dnnl_version();
-  return std::to_string(told->major) + "." + std::to_string(told->minor) + "." + std::to_string(told->patch);
-}
-
-/// `avx512_core_bf16`: what kernels are generated for.
-std::string instruction_set() {
-  constexpr std::string_view prefix = "cpu_isa_";
-  const std::string_view told = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
-  return std::string(told.starts_with(prefix) ? told.substr(prefix.size()) : told);
-}
-
-/// What oneDNN says of a refusal, without its advice to trace the program.
-std::string reason_of(const dnnl::error& refused) {
-  const std::string said = refused.what();
-  return "oneDNN " + version() + " with " + instruction_set() + " says: " + said.substr(0, said.find(". "));
-}
-
-protocol::request_error refusal_of(const std::string& op, const dnnl::error& refused) {
-  using protocol::error_kind;
-  const error_kind kind = refused.status == dnnl_unimplemented || refused.status == dnnl_invalid_arguments
-                              ? error_kind::unsupported
-                          : refused.status == dnnl_out_of_memory ? error_kind::memory
-                                                                 : error_kind::failed;
-  return {kind, op + ": " + reason_of(refused)};
-}
 
 /// A primitive with the arrays of one call. The C interface, because that of C++ makes a list of arguments anew each
 /// time.
@@ -74,7 +48,7 @@ protocol::worker_description onednn_framework::worker() const {
   told.name = "prumo-worker-onednn";
   told.version = protocol::prumo_version();
   told.backend = "onednn";
-  told.versions = {{"onednn", version()}, {"compiler", protocol::compiler_version()}};
+  told.versions = {{"onednn", onednn_version()}, {"compiler", protocol::compiler_version()}};
   told.build = protocol::build_description();
   told.warnings = protocol::surrounding_warnings(dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP);
   return told;
@@ -89,7 +63,8 @@ protocol::device_summary onednn_framework::device() const {
 }
 
 protocol::json onednn_framework::facts() const {
-  return {{"instruction_set", instruction_set()}, {"thread_runtime", dnnl_runtime2str(dnnl_version()->cpu_runtime)}};
+  return {{"instruction_set", onednn_instruction_set()},
+          {"thread_runtime", dnnl_runtime2str(dnnl_version()->cpu_runtime)}};
 }
 
 std::vector<implementation> onednn_framework::implementations_of(const operation& what) const {
@@ -139,6 +114,12 @@ std::vector<std::function<void()>> onednn_framework::bind(const operation& what,
     throw refusal_of(what.op, refused);
   }
   return functions;
+}
+
+std::vector<std::string> onednn_framework::net_implementations() const { return net_ways(); }
+
+std::unique_ptr<net_program> onednn_framework::open_net(const net_choice& choice, const std::string& way) {
+  return make_net_primitives(engine_, stream_, choice, way);
 }
 
 }  // namespace prumo::peers

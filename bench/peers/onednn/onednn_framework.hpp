@@ -25,6 +25,9 @@ class onednn_framework final : public framework {
   std::vector<std::function<void()>> bind(const operation& what, const implementation& how, dtype type,
                                           std::span<const call> calls) override;
   void fence() override { stream_.wait(); }
+  std::vector<std::string> net_implementations() const override;
+  std::vector<std::string> net_types() const override { return {"f32"}; }
+  std::unique_ptr<net_program> open_net(const net_choice& choice, const std::string& way) override;
 
  private:
   dnnl::engine engine_;
