@@ -5,6 +5,7 @@
 /// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
 
 #include "direct_device_layout.hpp"
+#include "gemm_activation.hpp"
 #include "pooling_problem.hpp"
 #include "tensor_layout.hpp"
 #include <prumo/backend/candidate.hpp>
@@ -56,6 +57,10 @@ struct convolution_problem {
 
   constexpr bool is_empty() const { return images == 0 || out_channels == 0; }
   KOKKOS_FUNCTION constexpr bool is_pooled() const { return pooling != convolution_pooling::none; }
+  /// Whether act may be taken of each window's maximum alone, which is one evaluation instead of one for each result.
+  KOKKOS_FUNCTION constexpr bool activates_maxima() const {
+    return pooling == convolution_pooling::maximum && is_rising(activation);
+  }
   /// The terms of one sum.
   constexpr std::int64_t taps() const { return in_channels * filter_rows * filter_columns; }
 

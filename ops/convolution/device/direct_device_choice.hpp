@@ -146,7 +146,7 @@ class direct_device_choice : direct_device_estimate<C> {
     const std::int64_t chunks = chunk == 0 ? 1 : divided(problem_.in_channels, chunk);
     layout.staging = staging(is_whole, chunks);
     layout.tile_window = tile_window();
-    layout.keeps_results = (problem_.is_pooled() && layout.tile_window == 0) || has_long_activation();
+    layout.keeps_results = problem_.is_pooled() && layout.tile_window == 0;
     layout.stores_packs = stores_packs(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
     const std::int64_t needed_rows = (convolved_rows - 1) * problem_.row_stride + problem_.filter_rows;
     const bool has_all_rows = is_whole && layout.staging != staging_kind::elements;
@@ -240,14 +240,12 @@ class direct_device_choice : direct_device_estimate<C> {
                                                                                         : staging_kind::elements;
   }
 
-  bool has_long_activation() const {
-    return problem_.activation != activation_function::none && problem_.activation != activation_function::relu;
-  }
-
-  /// The side of the windows, if they lie side by side and in the tiles.
+  /// The side of the windows, if they lie side by side and in the tiles. Long activations of all sums of a tile would
+  /// be as many calls.
   int tile_window() const {
     const pooling_window& window = problem_.window;
-    if (!problem_.is_pooled() || has_long_activation() || (window.height != 2 && window.height != 4) ||
+    const bool calls_for_all = is_long(problem_.activation) && !problem_.activates_maxima();
+    if (!problem_.is_pooled() || calls_for_all || (window.height != 2 && window.height != 4) ||
         window.width != window.height || window.row_stride != window.height || window.column_stride != window.height ||
         window.row_padding != 0 || window.column_padding != 0) {
       return 0;

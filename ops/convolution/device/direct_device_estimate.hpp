@@ -91,7 +91,9 @@ class direct_device_estimate {
             : filter_columns * (tile_.channels / pack_elements + 1.0 + 2.0 * tile_.rows);
     // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
     const double products = filter_rows * (1.2 * filter_columns * sums + 1.3 * loads + 8);
-    return products + 200 + (layout.keeps_results ? 25.0 : 3.0) * sums;
+    const double side = layout.keeps_results ? 1 : std::max(1, layout.tile_window);
+    const double activations = is_long(problem_.activation) ? 30.0 * sums / (side * side) : 0;
+    return products + 200 + (layout.keeps_results ? 25.0 : 3.0) * sums + activations;
   }
 
   /// Bytes of y that the tiles of an image store. To store parts of a sector of 32 bytes takes as long as more bytes.

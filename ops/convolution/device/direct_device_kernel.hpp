@@ -191,7 +191,8 @@ class direct_device_kernel : direct_device_results<C, Tile> {
                    weights + at.channels * layout_.chunk_channels * layout_.filter_elements(), channels, sums);
       if (now.chunk + 1 < layout_.chunks) continue;
       if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
-      if (problem_.activation == activation_function::relu) sums.apply_relu();  // longer ones follow in finish()
+      // Longer ones, and those of maxima, follow in store() or finish().
+      if (problem_.activation == activation_function::relu && !problem_.activates_maxima()) sums.apply_relu();
       if (layout_.keeps_results) {
         keep(place, at, sums, memory.results);
       } else {

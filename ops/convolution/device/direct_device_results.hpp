@@ -66,16 +66,17 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     }
   }
 
-  /// Activates the results of an item where that was not done yet, pools them, and stores them in y.
+  /// Activates the results of an item where that was not done yet, pools them, and stores the windows in y.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void finish(const Member& member, C* results, const item_place& place, int part) const {
     const int channels = layout_.channel_tiles * Tile.channels;
     member.team_barrier();
-    if (problem_.activation != activation_function::none && problem_.activation != activation_function::relu) {
+    const bool activates_maxima = problem_.activates_maxima();
+    if (is_long(problem_.activation) && !activates_maxima) {
       const int count = place.images * channels * layout_.convolved_rows * static_cast<int>(problem_.columns);
       PRUMO_KEEP_LOOP
       for (int at = member.team_rank(); at < count; at += layout_.threads) {
-        results[at] = activated(problem_.activation, results[at]);
+        results[at] = activated_at_length(problem_.activation, results[at]);
       }
       member.team_barrier();
     }
@@ -90,8 +91,9 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
       const int plane = rest / rows, row = rest - plane * rows;
       const int image = plane / channels, channel = first_channel + plane - image * channels;
       if (channel >= problem_.out_channels) continue;
-      const C result =
-          result_at(results + plane * layout_.convolved_rows * static_cast<int>(problem_.columns), place, row, column);
+      C result =
+          window_at(results + plane * layout_.convolved_rows * static_cast<int>(problem_.columns), place, row, column);
+      if (activates_maxima) result = activated_at_length(problem_.activation, result);
       with_words((place.first_image + image) * problem_.y.image_stride + channel * problem_.y.channel_stride +
                      (place.rows.first + row) * problem_.y.row_stride + column * problem_.y.column_stride,
                  [&](auto* to, const auto& word_of) { *to = word_of(result); });
@@ -99,6 +101,18 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
   }
 
  private:
+  /// Activates results, or maxima, where that was not done yet.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void activate(C (&results)[Count]) const {
+    if (is_long(problem_.activation)) {
+      PRUMO_UNROLL
+      for (int k = 0; k < Count; ++k) results[k] = activated_at_length(problem_.activation, results[k]);
+    } else if (problem_.activation == activation_function::relu && problem_.activates_maxima()) {
+      PRUMO_UNROLL
+      for (int k = 0; k < Count; ++k) results[k] = prumo::maximum(results[k], C(0));
+    }
+  }
+
   template <int Window>
   KOKKOS_FORCEINLINE_FUNCTION void store_windows(const item_place& place, int part, const tile_place& tile_at,
                                                  const sums_type& sums) const {
@@ -126,6 +140,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
           if (r >= rows) break;
           C results[width];
           sums.template pool<Window>(problem_.pooling, m, r * Window, sum_rows - r * Window, sum_columns, results);
+          activate(results);
           if (in_packs) {
             PRUMO_UNROLL
             for (int k = 0; k < width; k += together) {
@@ -161,12 +176,11 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     visit(problem_.y.data + index, [](C value) { return value; });
   }
 
-  /// The result, or the pooled window, of a channel at a place of the band.
-  KOKKOS_FORCEINLINE_FUNCTION C result_at(const C* plane, const item_place& place, int row, int column) const {
+  /// The pooled window of a channel at a place of the band.
+  KOKKOS_FORCEINLINE_FUNCTION C window_at(const C* plane, const item_place& place, int row, int column) const {
     using prumo::detail::pooled_window;
     using prumo::detail::pooling_kind;
     const int width = static_cast<int>(problem_.columns);
-    if (!problem_.is_pooled()) return plane[row * width + column];
     const pooling_window& window = problem_.window;
     window_range rows(place.rows.first + row, window.row_stride, window.row_padding, window.height, problem_.rows);
     const window_range columns(column, window.column_stride, window.column_padding, window.width, problem_.columns);

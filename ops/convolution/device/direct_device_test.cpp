@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -86,7 +88,7 @@ struct convolution_test_case {
     }
   }
 
-  double sum_at(std::int64_t n, std::int64_t m, std::int64_t row, std::int64_t column) {
+  C sum_at(std::int64_t n, std::int64_t m, std::int64_t row, std::int64_t column) {
     double sum = problem.bias != nullptr ? static_cast<double>(bias[static_cast<std::size_t>(2 * m)]) : 0;
     const window_range rows = problem.filter_rows_at(row), columns = problem.filter_columns_at(column);
     for (std::int64_t c = 0; c < problem.in_channels; ++c) {
@@ -98,28 +100,30 @@ struct convolution_test_case {
         }
       }
     }
-    return sum;
-  }
-
-  C result_at(std::int64_t n, std::int64_t m, std::int64_t row, std::int64_t column) {
-    return activated(problem.activation, static_cast<C>(sum_at(n, m, row, column)));
+    return static_cast<C>(sum);
   }
 
   C expected_at(std::int64_t n, std::int64_t m, std::int64_t i, std::int64_t j) {
-    if (!problem.is_pooled()) return result_at(n, m, i, j);
+    if (!problem.is_pooled()) return activated(problem.activation, sum_at(n, m, i, j));
+    // The kernel activates a maximum alone where the activation rises, and rounds it as often then.
+    const auto before = problem.activates_maxima() ? activation_function::none : problem.activation;
+    const auto after = problem.activates_maxima() ? problem.activation : activation_function::none;
     const pooling_window& window = problem.window;
     const window_range rows(i, window.row_stride, window.row_padding, window.height, problem.rows);
     const window_range columns(j, window.column_stride, window.column_padding, window.width, problem.columns);
     std::vector<C> plane;
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      for (std::int64_t k = columns.begin; k < columns.end; ++k) plane.push_back(result_at(n, m, r, k));
+      for (std::int64_t k = columns.begin; k < columns.end; ++k) {
+        plane.push_back(activated(before, sum_at(n, m, r, k)));
+      }
     }
     using prumo::detail::pooled_window;
     using prumo::detail::pooling_kind;
     const window_range all_rows(0, rows.length()), all_columns(0, columns.length());
-    return problem.pooling == convolution_pooling::maximum
-               ? pooled_window<pooling_kind::maximum, C>(plane.data(), columns.length(), 1, all_rows, all_columns)
-               : pooled_window<pooling_kind::mean, C>(plane.data(), columns.length(), 1, all_rows, all_columns);
+    return activated(
+        after, problem.pooling == convolution_pooling::maximum
+                   ? pooled_window<pooling_kind::maximum, C>(plane.data(), columns.length(), 1, all_rows, all_columns)
+                   : pooled_window<pooling_kind::mean, C>(plane.data(), columns.length(), 1, all_rows, all_columns));
   }
 
   /// Computes y and compares each element, and what lies between them.
@@ -140,7 +144,8 @@ struct convolution_test_case {
     }
     std::int64_t wrong = 0;
     for (std::size_t at = 0; at < expected.size(); ++at) {
-      wrong += static_cast<double>(expected[at]) == static_cast<double>(y.memory[at]) ? 0 : 1;
+      const auto wanted = static_cast<double>(expected[at]), got = static_cast<double>(y.memory[at]);
+      wrong += wanted == got || (std::isnan(wanted) && std::isnan(got)) ? 0 : 1;
     }
     EXPECT_EQ(wrong, 0) << what;
   }
@@ -170,7 +175,10 @@ convolution_problem<T> random_shape(numbers& random, int filter) {
   } while (shape.rows < 1 || shape.columns < 1);
   shape.y_rows = shape.rows;
   shape.y_columns = shape.columns;
-  shape.activation = random(0, 1) == 0 ? activation_function::none : activation_function::relu;
+  constexpr activation_function activations[] = {activation_function::none,    activation_function::relu,
+                                                 activation_function::relu,    activation_function::tanh,
+                                                 activation_function::sigmoid, activation_function::gelu};
+  shape.activation = activations[random(0, 5)];
   if (random(0, 1) == 0) return shape;
   pooling_window window;
   do {
@@ -204,6 +212,10 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
     const auto shape = random_shape<T>(random, filter);
     convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0,
                                   random(0, 1) * random(0, 5), random(0, 1) == 1, random);
+    if (random(0, 2) == 0) {  // it is the maximum of its windows, and what is made of it
+      const auto element = static_cast<std::size_t>(random(0, static_cast<std::int64_t>(test.x.memory.size()) - 1));
+      test.x.memory[element] = T(std::numeric_limits<float>::quiet_NaN());
+    }
     const auto erased = direct_device_problem(test.problem);
     team_resources resources;
     resources.multiprocessors = random(1, 3);
@@ -252,6 +264,46 @@ TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{6, 2, 4, 3}>>(3, 40, 3);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(5, 40, 4);
   expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(3, 30, 7);
+}
+
+/// Maxima of windows in a tile stay in registers, and are activated there. Means are of activated results, which wait
+/// in the scratch memory.
+TEST(direct_device_kernel, activates_maxima_in_its_tiles) {
+  numbers random(9);
+  team_resources resources;
+  resources.threads_of_team = 64;
+  for (const std::int64_t side : {2, 4}) {
+    for (const auto activation : {activation_function::relu, activation_function::sigmoid, activation_function::tanh,
+                                  activation_function::gelu}) {
+      for (const auto pooling : {convolution_pooling::maximum, convolution_pooling::mean}) {
+        convolution_problem<float> shape;
+        shape.images = 3;
+        shape.in_channels = 2;
+        shape.height = 18;
+        shape.width = 20;
+        shape.out_channels = 7;
+        shape.filter_rows = shape.filter_columns = 5;
+        shape.rows = 14;
+        shape.columns = 16;
+        shape.activation = activation;
+        shape.pooling = pooling;
+        shape.window = {side, side, side, side, 0, 0, window_rounding::up};
+        shape.y_rows = pooled_extent(14, side, side, 0, window_rounding::up);
+        shape.y_columns = 16 / side;
+        convolution_test_case<float> test(shape, 0, 0, true, random);
+        test.x.at(1, 0, 9, 9) = std::numeric_limits<float>::quiet_NaN();
+        const auto erased = direct_device_problem(test.problem);
+        constexpr convolution_tile tile{3, 4, 4, 5};
+        const direct_device_choice<float> choice(erased, sizeof(float), tile, resources);
+        const auto layout = choice.best().layout;
+        const bool is_in_tiles = activation == activation_function::relu ||
+                                 (pooling == convolution_pooling::maximum && activation != activation_function::gelu);
+        EXPECT_EQ(layout.tile_window, is_in_tiles ? side : 0);
+        EXPECT_NE(layout.keeps_results, is_in_tiles);
+        test.expect_right<direct_device_kernel<float, tile>>(layout, std::string(activation_name(activation)));
+      }
+    }
+  }
 }
 
 TEST(direct_device_kernel, converts_types_of_16_bits) {

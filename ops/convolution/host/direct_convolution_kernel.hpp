@@ -215,7 +215,7 @@ class direct_convolution_kernel {
         for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j];
       }
     }
-    activate(problem_.activation, results, convolved * columns);
+    if (!problem_.activates_maxima()) activate(problem_.activation, results, convolved * columns);
     T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
     const std::int64_t count = rows.last - rows.first;
     switch (problem_.pooling) {
@@ -224,6 +224,7 @@ class direct_convolution_kernel {
       case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, results, own.pooled); break;
       case convolution_pooling::mean: pool<pooling_kind::mean>(rows, results, own.pooled); break;
     }
+    if (problem_.activates_maxima()) activate(problem_.activation, own.pooled, count * problem_.y_columns);
     store_rows(own, own.pooled, count, target);
   }
 

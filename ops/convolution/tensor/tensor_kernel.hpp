@@ -25,14 +25,6 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// activated() as a call, where the many copies of its formulas would take more than they give.
-#if defined(__CUDA_ARCH__)
-__noinline__
-#endif
-    KOKKOS_INLINE_FUNCTION float activated_at_length(activation_function function, float x) {
-  return activated(function, x);
-}
-
 /// T is f16, bf16, or float, whose elements the unit cuts to TF32. IsByRows if runs are rows, and the filter goes from
 /// one column to the next.
 template <class T, bool IsByRows>
