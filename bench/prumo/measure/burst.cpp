@@ -18,6 +18,7 @@ bool is_no_faster(double median, double other) { return median >= (1 - burst_tol
 json measure_burst(const std::function<std::optional<protocol::sample_answer>(const burst_plan&)>& look,
                    const burst_setting& setting) {
   json state;
+  json fastest;  // of the plans that were not held down
   json tried = json::array();
   double left = setting.seconds_left;
   // What this plan has to agree with.
@@ -29,7 +30,10 @@ json measure_burst(const std::function<std::optional<protocol::sample_answer>(co
     power_state_record record;
     for (int repetition = 0; repetition < plan.repetitions; ++repetition) {
       const auto answer = look(plan);
-      if (!answer) return state;
+      if (!answer) {
+        if (!state.is_null()) state["tried"] = std::move(tried);
+        return state;
+      }
       record.add(*answer);
     }
     const bool agrees = !throttled_before && is_no_faster(record.median(), before);
@@ -43,11 +47,16 @@ json measure_burst(const std::function<std::optional<protocol::sample_answer>(co
                      {"clock_mhz", entry.at("clock_mhz")},
                      {"throttle", entry.at("throttle")}});
     state = std::move(entry);
-    state["tried"] = tried;
+    if (!record.is_throttled() && (fastest.is_null() || record.median() < fastest.at("median"))) fastest = state;
     if (state.at("settled") == true) break;
     before = record.median();
     throttled_before = record.is_throttled();
   }
+  if (!state.is_null() && state.at("settled") == true) {
+    state = std::move(fastest);
+    state["settled"] = true;
+  }
+  if (!state.is_null()) state["tried"] = std::move(tried);
   return state;
 }
 

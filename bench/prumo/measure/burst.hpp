@@ -41,7 +41,8 @@ struct burst_setting {
 ///
 /// The first plan will do if the device tells of no throttling, neither during the turns nor now, and if the case is no
 /// faster than in its turns. Otherwise the next ones are tried, until the device tells of none and the case is no
-/// faster than with the plan before. What is measured last counts, whether or not it got as far as this (`settled`).
+/// faster than with the plan before (`settled`). Then the fastest plan that was not held down counts, because a device
+/// that idles for long also takes longer to wake up. If no plan settles it, the last one counts.
 /// \param look idles and works once; absent if the worker failed
 /// \return the entry of docs/results.md; null if the worker failed with the first plan
 /// \throws what `look` throws

@@ -28,6 +28,11 @@ constexpr std::size_t steady_slices = 3;
 constexpr double steady_change = 0.005;  ///< of the medians and clocks of these slices
 constexpr double look_seconds = 1;       ///< ten steps of a GPU's energy counter
 
+/// Of cases that a power limit may hold down: its controller averages over seconds, and then the clock goes up and
+/// down.
+constexpr double limited_warming = 2;
+constexpr double limited_look_seconds = 2;
+
 void idle(double seconds) {
   pollfd asked_to_stop{interrupt_descriptor(), POLLIN, 0};
   (void)::poll(&asked_to_stop, 1, static_cast<int>(seconds * 1e3));
@@ -63,22 +68,29 @@ bool is_steady(const std::vector<double>& slices) {
   return *high - *low <= steady_change * *high;
 }
 
-json measure_sustained(live_case& which, steady_time deadline) {
+/// \param limited whether a power limit may hold the case down, by what is known so far
+json measure_sustained(live_case& which, steady_time deadline, bool limited) {
   std::vector<double> medians;
   std::vector<double> clocks;
   const auto begun = std::chrono::steady_clock::now();
   bool steady = false;
-  while (!steady && seconds_since(begun) < longest_warming && seconds_until(deadline) > look_seconds) {
+  const auto looks_for = [&] { return limited ? limited_look_seconds : look_seconds; };
+  const auto goes_on = [&] {
+    const double warmed = seconds_since(begun);
+    return (limited && warmed < limited_warming) || (!steady && warmed < longest_warming);
+  };
+  while (goes_on() && seconds_until(deadline) > looks_for()) {
     throw_if_interrupted();
     const auto answer = which.look(slice_seconds);
     if (!answer) return {};
     medians.push_back(summarize(answer->samples).median);
     clocks.push_back(answer->clock_mhz.value_or(0));
     steady = is_steady(medians) && is_steady(clocks);
+    limited = limited || !answer->throttle.empty();
   }
   const double warmed = seconds_since(begun);
   throw_if_interrupted();
-  const auto answer = which.look(look_seconds);
+  const auto answer = which.look(looks_for());
   if (!answer) return {};
   power_state_record record;
   record.add(*answer);
@@ -94,8 +106,10 @@ void measure_power_states(live_case& which, steady_time deadline) {
   // The burst comes first, before the device is warm.
   json burst = measure_burst_of(which, deadline);
   if (burst.is_null()) return;
+  const bool limited =
+      has_transfers(which.device().summary) && (burst.at("tried").size() > 1 || which.record().throttled());
   which.record().set_power_state("burst", std::move(burst));
-  json sustained = measure_sustained(which, deadline);
+  json sustained = measure_sustained(which, deadline, limited);
   if (!sustained.is_null()) which.record().set_power_state("sustained", std::move(sustained));
 }
 

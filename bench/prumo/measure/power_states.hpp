@@ -18,7 +18,7 @@ inline constexpr double power_states_seconds = burst_plans.front().seconds() + s
 ///   power limit does not hold down. Where none is, a warning says so.
 /// - Sustained: the device works at this case until neither its clock nor the median of a quarter of a second changes
 ///   any more, for five seconds at most. Then it is measured for a second, which is also long enough for the energy
-///   counters of GPUs.
+///   counters of GPUs. Where a power limit may hold the case down, both take two seconds at least.
 ///
 /// A worker that fails costs the states only: the case keeps what was measured in turns, and a warning tells it.
 /// \throws interrupted

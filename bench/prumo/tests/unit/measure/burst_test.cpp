@@ -59,6 +59,20 @@ TEST(burst, idles_longer_until_the_device_tells_of_no_limit_and_is_no_faster) {
   EXPECT_EQ(burst.at("tried").at(0).at("median"), 1.04e-3);
 }
 
+TEST(burst, waking_up_from_a_long_idling_does_not_count) {
+  const auto look = [](const burst_plan& plan) {
+    protocol::sample_answer answer;
+    answer.samples.assign(4, plan.idle_seconds < 0.4 ? 1.04e-3 : plan.idle_seconds < 0.9 ? 1e-3 : 1.02e-3);
+    answer.clock_mhz = 1980;
+    return std::optional(answer);
+  };
+  const json burst = measure_burst(look, {.turn_seconds = 1.06e-3});
+  EXPECT_EQ(tried(burst), 3u);
+  EXPECT_EQ(burst.at("settled"), true);
+  EXPECT_EQ(burst.at("median"), 1e-3);
+  EXPECT_EQ(burst.at("idle_seconds"), burst_plans[1].idle_seconds);
+}
+
 TEST(burst, a_limit_that_the_device_does_not_tell_is_found_by_the_time) {
   const json burst = burst_of({.needed_idling = 0.4, .tells = false}, {.turn_seconds = 1.06e-3});
   EXPECT_EQ(burst.at("median"), 1e-3);
