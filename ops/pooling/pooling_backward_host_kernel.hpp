@@ -195,11 +195,14 @@ class pooling_cells_host_kernel {
   /// The same of windows with two columns, one behind the other.
   void write_pairs(const stretch& of, std::int32_t place, T* to) const {
     T* const first = to + 2 * of.begin;
+    // The last window may reach beyond the image.
+    const std::int64_t pairs = std::min(of.windows, problem_.width / 2 - of.begin);
     PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t j = 0; j < of.windows; ++j) {
+    for (std::int64_t j = 0; j < pairs; ++j) {
       first[2 * j] = static_cast<T>(gradient_of(of, j, place));
       first[2 * j + 1] = static_cast<T>(gradient_of(of, j, place + 1));
     }
+    if (pairs < of.windows) first[2 * pairs] = static_cast<T>(gradient_of(of, pairs, place));
     for (std::int64_t c = 2 * (of.begin + of.windows); c < std::min(2 * of.end, problem_.width); ++c) {
       to[c] = static_cast<T>(C(0));
     }
