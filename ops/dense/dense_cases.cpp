@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The case of dense layers is a view of the product's: its arrays are A, B, C and the bias of gemm, in this order.
 
+#include "dense_backward_case.hpp"
 #include "gemm_choice.hpp"
 #include "gemm_reference.hpp"
 #include <prumo/case/product_reference.hpp>
@@ -139,7 +140,13 @@ class dense_case final : public operation_case<Exec> {
   }
 };
 
+template <class Exec>
+using dense_backward_data_case = dense_backward_case<Exec, dense_gradient::data>;
+template <class Exec>
+using dense_backward_weights_case = dense_backward_case<Exec, dense_gradient::weights>;
+
 }  // namespace
 }  // namespace prumo::cases
 
-PRUMO_REGISTER_CASES(dense, prumo::cases::dense_case)
+PRUMO_REGISTER_CASES(dense, prumo::cases::dense_case, prumo::cases::dense_backward_data_case,
+                     prumo::cases::dense_backward_weights_case)

@@ -96,5 +96,20 @@ TEST_F(heap, reductions) {
   EXPECT_EQ(surplus_of([&] { log_softmax(ctx_, a_, b_); }), 0u);
 }
 
+TEST_F(heap, training) {
+  const Kokkos::View<double*, Kokkos::HostSpace> rate("rate", 1), sums("sums", 2);
+  const Kokkos::View<std::int32_t*, Kokkos::HostSpace> labels("labels", 100);
+  const vector mean("mean", 100000), square("square", 100000), bias("bias", 100);
+  const matrix weights("weights", 100, 100);
+  EXPECT_EQ(surplus_of([&] { sgd(instance_, rate, x_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { momentum(instance_, rate, 0.9, x_, mean, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { adam(instance_, rate, rate, x_, mean, square, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { activate_backward(instance_, activation_function::tanh, x_, y_, y_); }), 0u);
+  EXPECT_EQ(surplus_of([&] { softmax_cross_entropy(ctx_, a_, labels, b_, sums); }, 2), 0u);
+  EXPECT_EQ(surplus_of([&] { sigmoid_cross_entropy(ctx_, a_, labels, b_, sums); }, 2), 0u);
+  EXPECT_EQ(surplus_of([&] { squared_error(ctx_, a_, labels, b_, sums); }, 2), 0u);
+  EXPECT_EQ(surplus_of([&] { dense_backward_weights(ctx_, a_, b_, weights, {.bias = bias}); }, 3), 0u);
+}
+
 }  // namespace
 }  // namespace prumo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prints the bits of reductions, softmaxes and products with vectors. The test runs it with one thread and with
-// several: the lines must be the same.
+// Prints the bits of reductions, softmaxes, products with vectors, losses and gradients of dense layers. The test runs
+// it with one thread and with several: the lines must be the same.
 
 #include <prumo/philox.hpp>
 #include <prumo/prumo.hpp>
@@ -172,6 +172,59 @@ void print_gemv(const char* type) {
   }
 }
 
+/// Losses of few rows and of many, of few classes and of many.
+template <class T>
+void print_losses(const char* type) {
+  prumo::context<exec> ctx;
+  for (const auto& [rows, classes] : {std::pair{60001, 10}, std::pair{7000, 3}, std::pair{90, 3001}}) {
+    const Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> scores("scores", rows, classes);
+    const Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> gradient("gradient", rows, classes);
+    const Kokkos::View<std::int32_t*, Kokkos::HostSpace> labels("labels", rows);
+    for (std::int64_t index = 0; index < std::int64_t{rows} * classes; ++index) {
+      scores.data()[index] = prumo::random::uniform<T>(20261121, 4, static_cast<std::uint64_t>(index));
+    }
+    for (std::int32_t row = 0; row < rows; ++row) labels(row) = row * 7 % classes;
+    const Kokkos::View<double*, Kokkos::HostSpace> sums("sums", 2);
+    std::printf("%s ", type);
+    prumo::softmax_cross_entropy(ctx, scores, labels, gradient, sums);
+    ctx.fence();
+    print_checksum("gradient of softmax", gradient);
+    prumo::sigmoid_cross_entropy(ctx, scores, labels, gradient, sums);
+    ctx.fence();
+    print_checksum("gradient of sigmoid", gradient);
+    prumo::squared_error(ctx, scores, labels, gradient, sums);
+    ctx.fence();
+    print_checksum("gradient of squares", gradient);
+    print_bits("sums", sums);
+  }
+}
+
+/// Layers of nets, and products that are large enough for all threads.
+template <class T>
+void print_dense_gradients(const char* type) {
+  prumo::context<exec> ctx;
+  using matrix = Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace>;
+  const auto fill = [](const auto& view, std::uint64_t stream) {
+    for (std::size_t index = 0; index < view.size(); ++index) {
+      view.data()[index] = prumo::random::uniform<T>(20261121, stream, index);
+    }
+    return view;
+  };
+  for (const auto& [n, inputs, features] :
+       {std::tuple{1, 216, 10}, {64, 400, 120}, {512, 216, 10}, {1000, 1296, 128}, {5000, 84, 10}, {700, 500, 600}}) {
+    const matrix x = fill(matrix("x", n, inputs), 5), w = fill(matrix("w", features, inputs), 6);
+    const matrix dy = fill(matrix("dy", n, features), 7), dx("dx", n, inputs), dw("dw", features, inputs);
+    const Kokkos::View<T*, Kokkos::HostSpace> bias("bias", features);
+    std::printf("%s ", type);
+    prumo::dense_backward_data(ctx, dy, w, dx);
+    prumo::dense_backward_weights(ctx, x, dy, dw, {.bias = bias});
+    ctx.fence();
+    print_checksum("gradient of x", dx);
+    print_checksum("gradient of w", dw);
+    print_checksum("gradient of the bias", bias);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -189,4 +242,10 @@ int main(int argc, char** argv) {
   print_gemv<prumo::f16>("f16");
   print_softmax<prumo::bf16>("bf16");
   print_gemv<prumo::bf16>("bf16");
+  print_losses<float>("f32");
+  print_losses<double>("f64");
+  print_losses<prumo::bf16>("bf16");
+  print_dense_gradients<float>("f32");
+  print_dense_gradients<double>("f64");
+  print_dense_gradients<prumo::f16>("f16");
 }
