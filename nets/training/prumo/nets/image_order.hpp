@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The order in which an epoch takes the images of a training set: a permutation that is a pure function of the seed and
-/// the epoch, so that every step finds its images without a table. docs/random.md specifies it.
+/// The order in which an epoch takes the images of a training set: a permutation that is a pure function of the seed
+/// and the epoch, so that every step finds its images without a table. docs/random.md specifies it.
 
 #include <prumo/philox.hpp>
 
