@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "activation_backward_formulas.hpp"
 #include "activation_formulas.hpp"
 #include <prumo/activation.hpp>
+#include <prumo/activation_backward.hpp>
 #include <prumo/case/elementwise_case.hpp>
 #include <prumo/case/registry.hpp>
 
@@ -108,8 +110,78 @@ struct gelu_case final : elementwise_case<gelu_case<Exec>, Exec, 1> {
   }
 };
 
+/// The function of a choice; gelu for a number that no derivative belongs to.
+activation_function function_of(const parameters& values) {
+  const double number = values.at("function");
+  for (const auto each : {activation_function::none, activation_function::relu, activation_function::sigmoid,
+                          activation_function::tanh}) {
+    if (number == static_cast<double>(each)) return each;
+  }
+  return activation_function::gelu;
+}
+
+template <class Exec>
+struct activate_backward_case final : elementwise_case<activate_backward_case<Exec>, Exec, 2> {
+  static flop_counts per_element(const parameters& values) {
+    flop_counts counts;
+    switch (function_of(values)) {
+      case activation_function::relu: counts[flop_kind::compare] = 1; break;
+      case activation_function::sigmoid:
+        counts[flop_kind::add] = 1;
+        counts[flop_kind::mul] = 2;
+        break;
+      case activation_function::tanh: counts[flop_kind::fma] = counts[flop_kind::mul] = 1; break;
+      default: break;
+    }
+    return counts;
+  }
+  case_info info() const override {
+    case_info result = activate_backward_case::elementwise_info("activate_backward",
+                                                                "dx = dy act'(x), from the result y (x) and dy (y)");
+    result.values = {{"function", "0 none, 1 relu, 2 sigmoid, 3 tanh", 2, nullptr, {0, 1, 3, 4}}};
+    result.in_default_sweep = false;
+    return result;
+  }
+  std::string why_invalid(const specification& choice) const override {
+    return function_of(choice.values) == activation_function::gelu ? "the derivative does not follow from the result"
+                                                                   : "";
+  }
+
+  static void call(instance_ref space, const parameters& values, const array_ref& y, const array_ref& dy,
+                   const array_ref& dx) {
+    activate_backward(space, function_of(values), y, dy, dx);
+  }
+  static flop_counts count_call(const specification& choice) {
+    const auto count = [&](const auto& formula) {
+      return activate_backward_case::template count_formula<2>(choice, formula);
+    };
+    switch (function_of(choice.values)) {
+      case activation_function::relu: return count([]<class C>(C) { return relu_backward_formula<C>{}; });
+      case activation_function::sigmoid: return count([]<class C>(C) { return sigmoid_backward_formula<C>{}; });
+      case activation_function::tanh: return count([]<class C>(C) { return tanh_backward_formula<C>{}; });
+      default: return count([]<class C>(C) { return none_backward_formula<C>{}; });
+    }
+  }
+  static long double exact(const long double* x, const specification& choice) {
+    switch (function_of(choice.values)) {
+      case activation_function::relu: return x[0] > 0 ? x[1] : 0;
+      case activation_function::sigmoid: return x[1] * x[0] * (1 - x[0]);
+      case activation_function::tanh: return x[1] * (1 - x[0] * x[0]);
+      default: return x[1];
+    }
+  }
+  /// sigmoid rounds 1 - y and two products, tanh 1 - y^2 and a product.
+  static long double bound(const long double*, const specification& choice, long double exact) {
+    const auto function = function_of(choice.values);
+    const double roundings = function == activation_function::sigmoid ? 3
+                             : function == activation_function::tanh  ? 2
+                                                                      : 0;
+    return stored_bound(choice.type, exact, gamma(compute_type(choice.type), roundings) * std::fabs(exact));
+  }
+};
+
 }  // namespace
 }  // namespace prumo::cases
 
 PRUMO_REGISTER_CASES(activation, prumo::cases::sigmoid_case, prumo::cases::tanh_case, prumo::cases::relu_case,
-                     prumo::cases::gelu_case)
+                     prumo::cases::gelu_case, prumo::cases::activate_backward_case)

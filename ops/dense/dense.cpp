@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dense_rows.hpp"
 #include <prumo/check.hpp>
 #include <prumo/dense.hpp>
-#include <prumo/detail/image_rows.hpp>
 #include <prumo/gemm.hpp>
 
 #include <string_view>
@@ -11,21 +11,13 @@ namespace {
 
 constexpr std::string_view operation = "prumo::dense";
 
-array_ref checked_rows(const array_ref& x) {
-  if (x.rank != 2 && x.rank != 4) check::throw_argument(operation, "x to have rank 2 or 4", {{"x", x}});
-  if (x.rank == 4 && !detail::are_images_dense(x)) {
-    check::throw_argument(operation, "images without gaps, or rows of a matrix", {{"x", x}});
-  }
-  return detail::as_rows(x);
-}
-
 }  // namespace
 
 void dense(context_ref ctx, const array_ref& x, const array_ref& w, const array_ref& y, const dense_options& options) {
   check::same_scalar_type(operation, {{"y", y}, {"x", x}, {"w", w}});
   check::rank(operation, {"w", w}, 2);
   check::rank(operation, {"y", y}, 2);
-  const array_ref rows = checked_rows(x);
+  const array_ref rows = detail::checked_dense_rows(operation, {"x", x});
   if (w.extents[1] != rows.extents[1])
     check::throw_shape(operation, "w with a column for each input", {{"x", x}, {"w", w}});
   if (y.extents[0] != rows.extents[0] || y.extents[1] != w.extents[0]) {

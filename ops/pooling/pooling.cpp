@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pooling_check.hpp"
 #include "pooling_kernel.hpp"
 #include <prumo/check.hpp>
 #include <prumo/detail/launch.hpp>
@@ -37,36 +38,38 @@ void check_window(std::string_view operation, const pooling_window& window) {
                        described(window.width, window.column_stride, window.column_padding));
 }
 
-namespace {
-
-void check_pooling(std::string_view operation, const instance_ref& space, const array_ref& x, const array_ref& y,
-                   const pooling_window& window) {
-  check::arrays(operation, space, {{"y", y}}, {{"x", x}});
-  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
-  check::rank(operation, {"x", x}, 4);
-  check::rank(operation, {"y", y}, 4);
+void check_pooled_extents(std::string_view operation, const named_array& x, const named_array& y,
+                          const pooling_window& window) {
+  check::rank(operation, x, 4);
+  check::rank(operation, y, 4);
   check_window(operation, window);
+  const std::int64_t* const images = x.array.extents;
+  const std::int64_t* const results = y.array.extents;
   const std::int64_t rows =
-      pooled_extent(x.extents[2], window.height, window.row_stride, window.row_padding, window.rounding);
+      pooled_extent(images[2], window.height, window.row_stride, window.row_padding, window.rounding);
   const std::int64_t columns =
-      pooled_extent(x.extents[3], window.width, window.column_stride, window.column_padding, window.rounding);
-  const bool has_pixels = x.extents[2] > 0 && x.extents[3] > 0;
-  if (has_pixels && rows > 0 && columns > 0 && y.extents[0] == x.extents[0] && y.extents[1] == x.extents[1] &&
-      y.extents[2] == rows && y.extents[3] == columns) {
+      pooled_extent(images[3], window.width, window.column_stride, window.column_padding, window.rounding);
+  const bool has_windows = images[2] > 0 && images[3] > 0 && rows > 0 && columns > 0;
+  if (has_windows && results[0] == images[0] && results[1] == images[1] && results[2] == rows &&
+      results[3] == columns) {
     return;
   }
-  const std::string expected = has_pixels && rows > 0 && columns > 0
-                                   ? "y with the images and channels of x, " + std::to_string(rows) + " rows and " +
-                                         std::to_string(columns) + " columns"
-                                   : "images that are not smaller than the window of " + std::to_string(window.height) +
-                                         " x " + std::to_string(window.width);
-  check::throw_shape(operation, expected, {{"x", x}, {"y", y}});
+  const std::string expected = has_windows ? std::string(y.name) + " with the images and channels of " +
+                                                 std::string(x.name) + ", " + std::to_string(rows) + " rows and " +
+                                                 std::to_string(columns) + " columns"
+                                           : "images that are not smaller than the window of " +
+                                                 std::to_string(window.height) + " x " + std::to_string(window.width);
+  check::throw_shape(operation, expected, {x, y});
 }
+
+namespace {
 
 template <pooling_kind Kind>
 void pool(std::string_view operation, const instance_ref& space, const array_ref& x, const array_ref& y,
           const pooling_window& window) {
-  check_pooling(operation, space, x, y, window);
+  check::arrays(operation, space, {{"y", y}}, {{"x", x}});
+  check::same_scalar_type(operation, {{"x", x}, {"y", y}});
+  check_pooled_extents(operation, {"x", x}, {"y", y}, window);
   if (y.size() == 0) return;
   with_space_and_scalar(space.space(), y.type, [&]<class Exec, class T> {
     launch_pooling<Kind>(

@@ -5,6 +5,7 @@
 /// The kernels of windows over images: on devices a thread computes one window, on hosts a block computes some rows of
 /// y. Both go through a window column by column, so their results have the same bits.
 
+#include "pooling_check.hpp"
 #include "pooling_problem.hpp"
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -280,9 +280,6 @@ class pooling_device_kernel {
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
-
-/// Throws argument_error for a window that cannot be.
-void check_window(std::string_view operation, const pooling_window& window);
 
 /// Enqueues the pooling. Defined for the compute type and T as X.
 template <pooling_kind Kind, class Exec, class X, class T>
