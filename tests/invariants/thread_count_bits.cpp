@@ -5,6 +5,7 @@
 #include <prumo/philox.hpp>
 #include <prumo/prumo.hpp>
 
+#include <array>
 #include <cstdio>
 
 namespace {
@@ -172,6 +173,38 @@ void print_gemv(const char* type) {
   }
 }
 
+/// Gradients of a convolution for many small images, which groups share, and for few images, of which several threads
+/// take a part of the output channels each.
+template <class T>
+void print_convolution_gradients(const char* type) {
+  using images = Kokkos::View<T****, Kokkos::LayoutRight, Kokkos::HostSpace>;
+  prumo::context<exec> ctx;
+  const auto filled = [](std::size_t n, std::size_t channels, std::size_t rows, std::size_t columns) {
+    const images result("images", n, channels, rows, columns);
+    for (std::size_t index = 0; index < result.size(); ++index) {
+      result.data()[index] = prumo::random::uniform<T>(20261121, n + channels, index);
+    }
+    return result;
+  };
+  for (const auto& [count, inputs, side, outputs, filter] :
+       {std::array<std::size_t, 5>{300, 6, 14, 16, 5}, {2, 3, 90, 21, 7}, {1, 1, 28, 6, 5}}) {
+    const images x = filled(count, inputs, side, side), w = filled(outputs, inputs, filter, filter),
+                 dy = filled(count, outputs, side - filter + 1, side - filter + 1);
+    const Kokkos::View<T*, Kokkos::HostSpace> bias("bias", outputs);
+    for (const char* const implementation : {"direct", "portable"}) {
+      const images dx("dx", x.layout()), dw("dw", w.layout());
+      std::printf("%s %s ", type, implementation);
+      prumo::convolve_backward_data(ctx, dy, w, dx, {.implementation = implementation});
+      prumo::convolve_backward_weights(ctx, x, dy, dw,
+                                       {.bias = prumo::array_ref(bias), .implementation = implementation});
+      ctx.fence();
+      print_checksum("gradient of images", dx);
+      print_checksum("gradient of filters", dw);
+      print_bits("gradient of bias", bias);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -183,10 +216,14 @@ int main(int argc, char** argv) {
   print_reductions<prumo::bf16>("bf16");
   print_softmax<float>("f32");
   print_gemv<float>("f32");
+  print_convolution_gradients<float>("f32");
   print_softmax<double>("f64");
   print_gemv<double>("f64");
+  print_convolution_gradients<double>("f64");
   print_softmax<prumo::f16>("f16");
   print_gemv<prumo::f16>("f16");
+  print_convolution_gradients<prumo::f16>("f16");
   print_softmax<prumo::bf16>("bf16");
   print_gemv<prumo::bf16>("bf16");
+  print_convolution_gradients<prumo::bf16>("bf16");
 }

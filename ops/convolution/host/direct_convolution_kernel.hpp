@@ -13,6 +13,7 @@
 
 #include "direct_convolution_layout.hpp"
 #include "gemm_activation.hpp"
+#include "image_rows.hpp"
 #include "pooling_kernel.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/register_tile.hpp>
@@ -125,40 +126,20 @@ class direct_convolution_kernel {
     const std::int64_t plane_rows = band.convolved_last - band.convolved_first + layout_.extra_rows;
     C* plane = own.planes;
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
-      const T* const source = problem_.x.plane(image, c);
+      const image_rows<T> source{problem_.x.plane(image, c), problem_.height, problem_.width, problem_.x.row_stride,
+                                 problem_.x.column_stride};
       for (std::int64_t row_phase = 0; row_phase < layout_.row_phases; ++row_phase) {
         for (std::int64_t column_phase = 0; column_phase < layout_.column_phases; ++column_phase) {
           for (std::int64_t i = 0; i < plane_rows; ++i) {
             const std::int64_t row =
                 (band.convolved_first + i) * problem_.row_stride + row_phase - problem_.row_padding;
-            copy_row(source, row, column_phase, plane + i * layout_.pitch);
+            source.copy(row, column_phase - problem_.column_padding, problem_.column_stride, layout_.pitch,
+                        plane + i * layout_.pitch);
           }
           plane += layout_.plane_elements;
         }
       }
     }
-  }
-
-  void copy_row(const T* plane, std::int64_t row, std::int64_t column_phase, C* to) const {
-    const std::int64_t pitch = layout_.pitch, stride = problem_.column_stride;
-    if (row < 0 || row >= problem_.height) {
-      std::fill(to, to + pitch, C(0));
-      return;
-    }
-    // The elements [begin, end) of the plane's row lie inside the image.
-    const std::int64_t origin = column_phase - problem_.column_padding;
-    const std::int64_t begin = std::min(pitch, origin < 0 ? (-origin + stride - 1) / stride : 0);
-    const std::int64_t end = std::clamp((problem_.width - origin + stride - 1) / stride, begin, pitch);
-    const std::int64_t step = stride * problem_.x.column_stride;
-    const T* const from = plane + row * problem_.x.row_stride + origin * problem_.x.column_stride;
-    std::fill(to, to + begin, C(0));
-    if (step == 1) {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = begin; j < end; ++j) to[j] = static_cast<C>(from[j]);
-    } else {
-      for (std::int64_t j = begin; j < end; ++j) to[j] = static_cast<C>(from[j * step]);
-    }
-    std::fill(to + end, to + pitch, C(0));
   }
 
   void compute_channels(const buffers& own, std::int64_t image, const row_block& rows, const C* places,
