@@ -23,10 +23,10 @@ struct loss_place {
 
   loss_place(const description& net, loss which) : last(net.layers.size() - 1) {
     for (const layer& each : net.layers) {
-      activations.push_back(std::visit(overloaded{[](const pooling&) { return activation::none; },
-                                                  [](const softmax&) { return activation::none; },
-                                                  [](const auto& it) { return it.activate; }},
-                                       each));
+      activations.push_back(std::visit(
+          overloaded{[](const pooling&) { return activation::none; }, [](const softmax&) { return activation::none; },
+                     [](const auto& it) { return it.activate; }},
+          each));
     }
     if (which == loss::squared) return;
     if (std::holds_alternative<softmax>(net.layers.back())) --last;

@@ -35,16 +35,16 @@ struct training_task {
   const training_options& options;
   std::int64_t images = 0;  ///< of the set; at least 1
 
-  array_ref pixels;  ///< u8 [images x channels x height x width]
-  array_ref labels;  ///< u8 [images], each below facts().classes
+  array_ref pixels{};  ///< u8 [images x channels x height x width]
+  array_ref labels{};  ///< u8 [images], each below facts().classes
 
-  /// Flat arrays of plan.weights_elements() numbers of the plan's type; parameter i begins at plan.parameters()[i].offset.
-  /// What lies between parameters is zero in all of them, and a way leaves it so. A way may use `gradients` as it likes
-  /// within a step.
-  array_ref weights, gradients;
+  /// Flat arrays of plan.weights_elements() numbers of the plan's type; parameter i begins at
+  /// plan.parameters()[i].offset. What lies between parameters is zero in all of them, and a way leaves it so. A way
+  /// may use `gradients` as it likes within a step.
+  array_ref weights{}, gradients{};
   /// The velocity of `momentum`, the mean of `adam`; of no element for `sgd`.
-  array_ref first_moments;
-  array_ref second_moments;  ///< the mean square of `adam`; otherwise of no element
+  array_ref first_moments{};
+  array_ref second_moments{};  ///< the mean square of `adam`; otherwise of no element
   training_counters* counters = nullptr;
 
   std::int64_t steps_per_epoch() const { return (images - 1) / options.batch + 1; }

@@ -135,9 +135,10 @@ TEST(training_reference, optimizers_do_what_their_formulas_say) {
   EXPECT_DOUBLE_EQ(after_two_steps(optimizer::sgd), 3 - 0.25 * 2 - 0.25 * 1.5);
   EXPECT_DOUBLE_EQ(after_two_steps(optimizer::momentum), 3 - 0.25 * 2 - 0.25 * (0.9 * 2 + 1.5));
   // The first step of Adam is the learning rate.
-  EXPECT_NEAR(after_two_steps(optimizer::adam), 3 - 0.25 - 0.25 * ((0.9 * 0.2 + 0.1 * 1.75) / 0.19) /
-                                                              std::sqrt((0.999 * 0.004 + 0.001 * 1.75 * 1.75) / 0.001999),
-              1e-8);
+  EXPECT_NEAR(
+      after_two_steps(optimizer::adam),
+      3 - 0.25 - 0.25 * ((0.9 * 0.2 + 0.1 * 1.75) / 0.19) / std::sqrt((0.999 * 0.004 + 0.001 * 1.75 * 1.75) / 0.001999),
+      1e-8);
 }
 
 TEST(training_reference, refuses_what_does_not_fit) {

@@ -17,8 +17,8 @@ enum class loss : std::uint8_t {
   sigmoid,  ///< cross-entropy of sigmoid(scores), summed over the classes
   squared,  ///< half the sum of squares of results minus targets, 1 for the label and 0 elsewhere
   /// The one of the authors of mnist-2f: gradients are those of `sigmoid`, summed over the batch. Those of a first
-  /// convolution are divided by the places of its filter (576 in mnist-2f), that of a shared filter's bias by the number
-  /// of its results (216).
+  /// convolution are divided by the places of its filter (576 in mnist-2f), that of a shared filter's bias by the
+  /// number of its results (216).
   original,
 };
 
@@ -39,7 +39,7 @@ struct training_options {
   nets::loss loss = nets::loss::softmax;
   nets::optimizer optimizer = nets::optimizer::sgd;
   double learning_rate = 0.1;
-  double momentum = 0.9;   ///< of the optimizer `momentum`
+  double momentum = 0.9;    ///< of the optimizer `momentum`
   std::int64_t batch = 64;  ///< images of a step; the last step of an epoch takes those that are left
   std::uint64_t seed = 1;   ///< of the initial weights and of the order of images
   bool shuffle = true;      ///< false: every epoch takes the images as they lie

@@ -34,9 +34,9 @@ struct batch_gradient {
 batch_gradient exact_gradient(const description& net, loss which, std::span<const long double> weights,
                               const labelled_images& batch);
 
-/// The derivative of the sum of the losses of a batch, if the weights move along `direction`, by dual numbers (Clifford,
-/// "Preliminary sketch of biquaternions", 1873): exact but for the rounding of double. It shares no code with
-/// exact_gradient() behind the forward pass.
+/// The derivative of the sum of the losses of a batch, if the weights move along `direction`, by dual numbers
+/// (Clifford, "Preliminary sketch of biquaternions", 1873): exact but for the rounding of double. It shares no code
+/// with exact_gradient() behind the forward pass.
 double directional_derivative(const description& net, loss which, std::span<const double> weights,
                               std::span<const double> direction, const labelled_images& batch);
 
