@@ -5,7 +5,7 @@
 /// How calls are made and timed on each kind of device, whatever they compute.
 
 #include <prumo/backend/device_clock.hpp>
-#include <prumo/machine/recorded_calls.hpp>
+#include <prumo/backend/recorded_calls.hpp>
 #include <prumo/machine/transfers.hpp>
 #include <prumo/serving/sampling.hpp>
 
@@ -61,7 +61,7 @@ class device_calls : public protocol::timed_calls {
 
   /// Recorded calls are many. So this records another one, in the same way.
   void run_once(std::size_t copy) override {
-    const auto recorded = settled_.value_or(false) ? machine::record_calls(instance_, [&] { enqueue(copy); }) : nullptr;
+    const auto recorded = settled_.value_or(false) ? backend::record_calls(instance_, [&] { enqueue(copy); }) : nullptr;
     if (recorded == nullptr) return protocol::timed_calls::run_once(copy);
     recorded->replay();
     fence();
@@ -92,7 +92,7 @@ class device_calls : public protocol::timed_calls {
     is_recorded_ = true;
     const std::uint64_t rounds = (std::min(calls, longest_recording) + copies - 1) / copies;
     recorded_calls_ = rounds * copies;
-    recording_ = machine::record_calls(instance_, [&] {
+    recording_ = backend::record_calls(instance_, [&] {
       for (std::uint64_t call = 0; call < recorded_calls_; ++call) enqueue(static_cast<std::size_t>(call % copies));
     });
     return recording_ != nullptr ? recorded_calls_ : 0;
@@ -101,7 +101,7 @@ class device_calls : public protocol::timed_calls {
   Exec instance_;
   std::unique_ptr<backend::device_clock> clock_;
   bool is_single_;
-  std::unique_ptr<machine::recorded_calls> recording_;
+  std::unique_ptr<backend::recorded_calls> recording_;
   std::uint64_t recorded_calls_ = 0;
   bool is_recorded_ = false;
   std::optional<bool> settled_;  ///< whether calls are replayed from now on

@@ -4,6 +4,7 @@
 #include <prumo/dense.hpp>
 #include <prumo/detail/image_rows.hpp>
 #include <prumo/error.hpp>
+#include <prumo/nets/detail/layer_arrays.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/overloaded.hpp>
 #include <prumo/pooling.hpp>
@@ -18,59 +19,14 @@ namespace {
 
 constexpr std::string_view operation = "prumo::nets::forward_plan";
 
-/// Arrays begin at multiples of 128 bytes, in every type.
-constexpr std::int64_t aligned_elements = 64;
-
-std::int64_t aligned(std::int64_t elements) {
-  return (elements + aligned_elements - 1) / aligned_elements * aligned_elements;
-}
-
-activation_function function_of(activation which) {
-  switch (which) {
-    case activation::none: break;
-    case activation::relu: return activation_function::relu;
-    case activation::sigmoid: return activation_function::sigmoid;
-    case activation::tanh: return activation_function::tanh;
-  }
-  return activation_function::none;
-}
-
-pooling_window window_of(const pooling& it) {
-  return {it.window.height,
-          it.window.width,
-          it.stride.height,
-          it.stride.width,
-          it.padding.height,
-          it.padding.width,
-          it.round == rounding::up ? window_rounding::up : window_rounding::down};
-}
-
-array_ref array_at(const array_ref& memory, std::int64_t offset, std::initializer_list<std::int64_t> extents) {
-  auto* const begin =
-      static_cast<std::byte*>(memory.data) + offset * static_cast<std::int64_t>(dtype_size(memory.type));
-  array_ref result(begin, memory.type, extents, {}, memory.memory);
-  result.read_only = memory.read_only;
-  return result;
-}
-
-/// The channels of images as images of one channel.
-array_ref channels_as_images(const array_ref& images) {
-  const std::int64_t plane = images.extents[2] * images.extents[3];
-  array_ref result = images;
-  result.extents[0] = images.extents[0] * images.extents[1];
-  result.extents[1] = 1;
-  result.strides[0] = result.strides[1] = plane;
-  return result;
-}
-
-array_ref as_filter(const array_ref& matrix) {
-  return {matrix.data, matrix.type, {1, 1, matrix.extents[0], matrix.extents[1]}, {}, matrix.memory};
-}
-
-/// Whether a layer makes a row of numbers of each image.
-bool is_flat(const layer& which) {
-  return std::holds_alternative<dense>(which) || std::holds_alternative<softmax>(which);
-}
+using layer_arrays::aligned;
+using layer_arrays::array_at;
+using layer_arrays::as_filter;
+using layer_arrays::channels_as_images;
+using layer_arrays::function_of;
+using layer_arrays::is_flat;
+using layer_arrays::results_at;
+using layer_arrays::window_of;
 
 }  // namespace
 
@@ -113,13 +69,7 @@ std::pair<std::size_t, std::size_t> forward_plan::step_layers(std::size_t which)
 }
 
 array_ref forward_plan::weight(const array_ref& weights, std::size_t which) const {
-  const placed_parameter& at = parameters_[which];
-  const std::vector<std::int64_t>& extents = at.what.extents;
-  switch (extents.size()) {
-    case 1: return array_at(weights, at.offset, {extents[0]});
-    case 2: return array_at(weights, at.offset, {extents[0], extents[1]});
-    default: return array_at(weights, at.offset, {extents[0], extents[1], extents[2], extents[3]});
-  }
+  return array_at(weights, parameters_[which].offset, parameters_[which].what.extents);
 }
 
 /// Neighbouring steps use different halves of the arena.
@@ -127,8 +77,7 @@ array_ref forward_plan::between(const array_ref& arena, std::size_t which, std::
   const std::size_t last = steps_[which].last - 1;
   const image_shape& shape = facts_.layers[last].output;
   const std::int64_t offset = which % 2 == 0 ? 0 : half_elements_ * images;
-  if (is_flat(net_.layers[last])) return array_at(arena, offset, {images, shape.channels});
-  return array_at(arena, offset, {images, shape.channels, shape.height, shape.width});
+  return results_at(arena, offset, net_.layers[last], shape, images);
 }
 
 void forward_plan::check_arrays(const array_ref& x, const array_ref& weights, const array_ref& arena,

@@ -3,7 +3,7 @@
 
 #include "all_reductions.hpp"
 #include "own_instance.hpp"
-#include <prumo/machine/recorded_calls.hpp>
+#include <prumo/backend/recorded_calls.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +80,7 @@ TEST(recorded_reductions, can_be_replayed_between_other_calls) {
   Kokkos::fence();
   sum(ctx, x, recorded_total);
   ctx.fence();
-  const auto recorded = machine::record_calls(instance, [&] { sum(ctx, x, recorded_total); });
+  const auto recorded = backend::record_calls(instance, [&] { sum(ctx, x, recorded_total); });
   if (recorded == nullptr) GTEST_SKIP() << "nothing can be recorded here";
   for (int round = 1; round < 10; ++round) {
     Kokkos::deep_copy(instance, x, static_cast<double>(round));

@@ -4,12 +4,12 @@
 
 #include "generated_tests.hpp"
 #include "own_instance.hpp"
+#include <prumo/backend/recorded_calls.hpp>
 #include <prumo/case/count_proof.hpp>
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/test_choices.hpp>
 #include <prumo/error.hpp>
-#include <prumo/machine/recorded_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -132,7 +132,7 @@ class recorded_test : public testing::Test {
         prepared_case<Exec> prepared(ctx, *operation_, choice, 1);
         prepared.run(0);  // workspaces and handles are made at the first call
         ctx.fence();
-        const auto recorded = machine::record_calls(instance, [&] { prepared.run(0); });
+        const auto recorded = backend::record_calls(instance, [&] { prepared.run(0); });
         ASSERT_NE(recorded, nullptr);
         expect_verified(prepared.verify(1e12, [&] { recorded->replay(); }), choice);
         if (testing::Test::HasFailure()) return;

@@ -15,7 +15,7 @@ except ImportError:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-from prumo_peers.common import array_philox, philox, random_numbers, rounding, special
+from prumo_peers.common import array_philox, philox, random_numbers, rounding, special, training_numbers
 from prumo_peers.common.case import Case
 from prumo_peers.common.comparison import Result, chosen_indices, compare
 from prumo_peers.common.contents import Constant, Indices, Uniform
@@ -141,6 +141,35 @@ class RandomNumbers(unittest.TestCase):
         self.assertLess(abs(numbers.mean()), 5 / 200000**0.5)
         self.assertLess(abs(numbers.var() - 1), 5 * (2 / 200000)**0.5)
         self.assertTrue(((lambda it: (it >= -3) & (it < -1))(random_numbers.uniform(1, 0, 0, 9999, "f16", -3, -1))).all())
+
+
+class TrainingNumbers(unittest.TestCase):
+    """The vectors were made by this code; the C++ tests hold prumo's orders against the same file."""
+
+    def test_orders_of_images(self):
+        with open(VECTORS, encoding="ascii") as stream:
+            vectors = json.load(stream)["image_orders"]
+        for it in vectors:
+            order = training_numbers.image_order(int(it["seed"], 16), it["epoch"], it["count"])
+            self.assertEqual(order[:8].tolist(), it["images"])
+            np.testing.assert_array_equal(np.sort(order), np.arange(it["count"]))
+
+    def test_every_image_comes_to_every_place_equally_often(self):
+        epochs, count = 4000, 10
+        times = np.zeros((count, count))
+        for epoch in range(epochs):
+            times[np.arange(count), training_numbers.image_order(1, epoch, count)] += 1
+        freedom = (count - 1)**2  # of chi squared, whose variance is twice that
+        chi_squared = ((times - epochs / count)**2).sum() / (epochs / count)
+        self.assertLess(abs(chi_squared - freedom), 4 * (2 * freedom)**0.5)
+
+    def test_initial_weights(self):
+        made = training_numbers.initial_weights([(25, (150, 6)), (216, (2160, 10))], "softmax", 3)
+        self.assertEqual(made.shape, (2326,))
+        self.assertLessEqual(np.abs(made[:156]).max(), 0.2)
+        self.assertEqual(made[156], 1 / np.sqrt(216) * philox.uniform(3, 2, 0, 1, "f64")[0])
+        original = training_numbers.initial_weights([(25, (150, 6))], "original", 3)
+        self.assertEqual(original[150], philox.uniform(3, 1, 0, 1, "f64")[0] / 2)
 
 
 class Bounds(unittest.TestCase):

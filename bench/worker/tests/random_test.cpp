@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/nets/image_order.hpp>
 #include <prumo/philox.hpp>
 #include <prumo/random_numbers.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -52,6 +54,20 @@ TEST(random, values_of_the_test_vectors) {
   EXPECT_GE(compare_values<f16>(all), 8);
   EXPECT_GE(compare_values<bf16>(all), 8);
   EXPECT_GE(compare_values<f8_e4m3>(all), 8);
+}
+
+TEST(random, orders_of_images_of_the_test_vectors) {
+  const nlohmann::json all = vectors().at("image_orders");
+  ASSERT_GE(all.size(), 5u);
+  for (const nlohmann::json& it : all) {
+    const auto count = it.at("count").get<std::int64_t>();
+    std::int64_t index = 0;
+    for (const nlohmann::json& image : it.at("images")) {
+      EXPECT_EQ(nets::image_of(hexadecimal(it.at("seed")), it.at("epoch").get<std::uint64_t>(), index++, count), image)
+          << it;
+    }
+    EXPECT_EQ(index, std::min<std::int64_t>(8, count));
+  }
 }
 
 /// The numbers that an operation fills an array with, of a vector's length.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/backend/recorded_calls.hpp>
 #include <prumo/detail/device/current_device.hpp>
 #include <prumo/detail/device/owned_handle.hpp>
-#include <prumo/machine/recorded_calls.hpp>
 
-namespace prumo::machine {
+namespace prumo::backend {
 namespace {
 
 using prumo::detail::owned_handle;
@@ -46,4 +46,4 @@ std::unique_ptr<recorded_calls> record_calls(const Kokkos::Cuda& instance, const
   return std::make_unique<graph_calls>(instance, enqueue);
 }
 
-}  // namespace prumo::machine
+}  // namespace prumo::backend

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/machine/recorded_calls.hpp>
+#include <prumo/backend/recorded_calls.hpp>
 
-namespace prumo::machine {
+namespace prumo::backend {
 
 #define PRUMO_DEFINE_RECORDED_CALLS(Space) \
   std::unique_ptr<recorded_calls> record_calls(const Space&, const std::function<void()>&) { return nullptr; }
@@ -10,4 +10,4 @@ PRUMO_IF_OPENMP(PRUMO_DEFINE_RECORDED_CALLS(Kokkos::OpenMP))
 PRUMO_IF_THREADS(PRUMO_DEFINE_RECORDED_CALLS(Kokkos::Threads))
 #undef PRUMO_DEFINE_RECORDED_CALLS
 
-}  // namespace prumo::machine
+}  // namespace prumo::backend

@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace prumo::machine {
+namespace prumo::backend {
 
 /// Calls that have been recorded.
 class recorded_calls {
@@ -30,4 +30,4 @@ class recorded_calls {
 PRUMO_FOR_EACH_SPACE(PRUMO_DECLARE_RECORDED_CALLS)
 #undef PRUMO_DECLARE_RECORDED_CALLS
 
-}  // namespace prumo::machine
+}  // namespace prumo::backend
