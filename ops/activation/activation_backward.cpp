@@ -12,10 +12,10 @@ void prumo::activate_backward(instance_ref space, activation_function function, 
     detail::run_elementwise(name, space, formula, named_array{"dx", dx}, named_array{"y", y}, named_array{"dy", dy});
   };
   switch (function) {
-    case activation_function::none: return run([]<class C>() { return none_backward_formula<C>{}; });
-    case activation_function::relu: return run([]<class C>() { return relu_backward_formula<C>{}; });
-    case activation_function::sigmoid: return run([]<class C>() { return sigmoid_backward_formula<C>{}; });
-    case activation_function::tanh: return run([]<class C>() { return tanh_backward_formula<C>{}; });
+    case activation_function::none: return run([&]<class C>() { return none_backward_formula<C>{}; });
+    case activation_function::relu: return run([&]<class C>() { return relu_backward_formula<C>{}; });
+    case activation_function::sigmoid: return run([&]<class C>() { return sigmoid_backward_formula<C>{}; });
+    case activation_function::tanh: return run([&]<class C>() { return tanh_backward_formula<C>{}; });
     case activation_function::gelu:
     case activation_function::gelu_by_tanh: break;
   }

@@ -198,7 +198,11 @@ class loss_host_kernel {
   std::int64_t load(const row_state& of, std::int64_t begin, std::int64_t count, C filling, C* values) const {
     const std::int64_t step = problem_.score_column_stride;
     const T* const from = of.scores + begin * step;
-    for (std::int64_t k = 0; k < count; ++k) values[k] = static_cast<C>(from[k * step]);
+    if (step == 1) {
+      for (std::int64_t k = 0; k < count; ++k) values[k] = static_cast<C>(from[k]);
+    } else {
+      for (std::int64_t k = 0; k < count; ++k) values[k] = static_cast<C>(from[k * step]);
+    }
     const std::int64_t filled = filled_up(count);
     for (std::int64_t k = count; k < filled; ++k) values[k] = filling;
     return filled;
@@ -207,7 +211,11 @@ class loss_host_kernel {
   void store(const row_state& of, std::int64_t begin, std::int64_t count, const C* values) const {
     const std::int64_t step = problem_.gradient_column_stride;
     T* const to = of.gradient + begin * step;
-    for (std::int64_t k = 0; k < count; ++k) to[k * step] = static_cast<T>(values[k]);
+    if (step == 1) {
+      for (std::int64_t k = 0; k < count; ++k) to[k] = static_cast<T>(values[k]);
+    } else {
+      for (std::int64_t k = 0; k < count; ++k) to[k * step] = static_cast<T>(values[k]);
+    }
   }
 
   /// The classes of a chunk that keep the label from being the first of the largest. A NaN does, on either side.

@@ -127,7 +127,7 @@ class pooling_backward_case final : public operation_case<Exec> {
     return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
   }
 
-  /// Of windows that are apart, each element is compared once, by three comparisons, and each mean is divided once.
+  /// Of windows that are apart, each element is compared once, by two comparisons, and each mean is divided once.
   /// Otherwise each element of each window adds, and searches its window or divides.
   flop_counts count_closed_form(const specification& choice) const override {
     const pooling_choice what(choice.shape, choice.values);
@@ -135,11 +135,11 @@ class pooling_backward_case final : public operation_case<Exec> {
     if (!what.is_valid()) return counts;
     const std::uint64_t elements = what.window_elements();
     if (prumo::detail::are_windows_apart(what.window)) {
-      if (is_maximum) counts[flop_kind::compare] = 3 * elements;
+      if (is_maximum) counts[flop_kind::compare] = 2 * elements;
       if (!is_maximum) counts[flop_kind::div] = static_cast<std::uint64_t>(what.rows * what.columns);
     } else {
       counts[flop_kind::add] = elements;
-      if (is_maximum) counts[flop_kind::compare] = 3 * what.squares_of_window_elements();
+      if (is_maximum) counts[flop_kind::compare] = 2 * what.squares_of_window_elements();
       if (!is_maximum) counts[flop_kind::div] = elements;
     }
     return counts * static_cast<std::uint64_t>(what.images * what.channels);

@@ -6,6 +6,10 @@
 
 #include "pooling_backward_kernel.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
@@ -57,12 +61,14 @@ class pooling_gather_host_kernel {
 };
 
 /// Windows that do not overlap, a stretch of a row of windows at a time: the place of the largest element of each, and
-/// then the rows of their cells.
+/// then the rows of their cells. Squares of two by two, which most nets have, go through one loop instead.
 template <pooling_kind Kind, class T>
 class pooling_cells_host_kernel {
   using C = compute_t<T>;
   using P = plain_scalar_t<C>;
   static constexpr std::int64_t most_cells = 512;
+  /// Windows that are compared side by side. Scalars that count have one, so that no filling is counted.
+  static constexpr std::int64_t lanes = std::is_floating_point_v<C> ? 16 : 1;
 
  public:
   explicit pooling_cells_host_kernel(const pooling_backward_problem<T>& problem)
@@ -70,29 +76,108 @@ class pooling_cells_host_kernel {
         cells_(cells_along(problem.width, problem.window.column_stride, problem.window.column_padding)),
         share_(rows_of_planes::of(problem.images, problem.channels,
                                   cells_along(problem.height, problem.window.row_stride, problem.window.row_padding),
-                                  problem.width * problem.window.row_stride)) {}
+                                  problem.width * problem.window.row_stride)) {
+    const pooling_window& window = problem.window;
+    first_whole_ = (window.column_padding + window.column_stride - 1) / window.column_stride;
+    const std::int64_t last_begin = problem.width + window.column_padding - window.width;
+    last_whole_ = last_begin < 0 ? 0 : std::min(problem.columns, last_begin / window.column_stride + 1);
+    const bool are_squares = window.height == 2 && window.width == 2 && window.row_stride == 2 &&
+                             window.column_stride == 2 && window.row_padding == 0 && window.column_padding == 0;
+    are_squares_ = are_squares && problem.dy.column_stride == 1 && problem.dx.column_stride == 1 &&
+                   (Kind == pooling_kind::mean || problem.x.column_stride == 1);
+  }
 
   std::int64_t blocks() const { return share_.count; }
 
   PRUMO_FLATTEN void operator()(std::int64_t block) const {
     const std::int64_t image = share_.image(block), channel = share_.channel(block);
     for (std::int64_t row = share_.first(block); row < share_.last(block); ++row) {
-      for (std::int64_t begin = 0; begin < cells_; begin += most_cells) {
-        compute(image, channel, row, begin, std::min(cells_, begin + most_cells));
+      std::int64_t begin = 0;
+      if (are_squares_ && row < problem_.rows && 2 * row + 1 < problem_.height) {
+        begin = last_whole_;
+        write_squares(image, channel, row);
+      }
+      for (; begin < cells_; begin += most_cells) {
+        write_cells(image, channel, row, begin, std::min(cells_, begin + most_cells));
       }
     }
   }
 
  private:
-  /// A stretch of a row of cells. The first `windows` of them have a window.
+  /// The whole squares of a row of windows, some at a time. Elements are copied before and after, so that the loop that
+  /// compares is vector code to its end: a processor cannot foresee which element is the largest.
+  void write_squares(std::int64_t image, std::int64_t channel, std::int64_t row) const {
+    const T* const dy = problem_.dy.plane(image, channel) + row * problem_.dy.row_stride;
+    T* const upper = problem_.dx.plane(image, channel) + 2 * row * problem_.dx.row_stride;
+    T* const lower = upper + problem_.dx.row_stride;
+    if constexpr (Kind == pooling_kind::maximum) {
+      const T* const above = problem_.x.plane(image, channel) + 2 * row * problem_.x.row_stride;
+      const T* const below = above + problem_.x.row_stride;
+      for (std::int64_t begin = 0; begin < last_whole_; begin += lanes) {
+        C values[4][lanes] = {}, gradients[lanes] = {};
+        const std::int64_t count = std::min(lanes, last_whole_ - begin);
+        for (std::int64_t j = 0; j < count; ++j) {
+          const std::int64_t place = 2 * (begin + j);
+          values[0][j] = static_cast<C>(above[place]);
+          values[1][j] = static_cast<C>(above[place + 1]);
+          values[2][j] = static_cast<C>(below[place]);
+          values[3][j] = static_cast<C>(below[place + 1]);
+          gradients[j] = static_cast<C>(dy[begin + j]);
+        }
+        share_out(values, gradients);
+        for (std::int64_t j = 0; j < count; ++j) {
+          const std::int64_t place = 2 * (begin + j);
+          upper[place] = static_cast<T>(values[0][j]);
+          upper[place + 1] = static_cast<T>(values[1][j]);
+          lower[place] = static_cast<T>(values[2][j]);
+          lower[place + 1] = static_cast<T>(values[3][j]);
+        }
+      }
+    } else {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < last_whole_; ++j) {
+        const T gradient = static_cast<T>(static_cast<C>(dy[j]) / C(P(4)));
+        upper[2 * j] = upper[2 * j + 1] = lower[2 * j] = lower[2 * j + 1] = gradient;
+      }
+    }
+  }
+
+  /// The gradient takes the place of the first of the largest values, and 0 that of the others.
+  static void share_out(C (&values)[4][lanes], const C (&gradients)[lanes]) {
+    C largest[lanes];
+    std::int32_t places[lanes];
+    for (std::int64_t j = 0; j < lanes; ++j) {
+      largest[j] = values[0][j];
+      places[j] = 0;
+    }
+    for (std::int32_t k = 0; k < 4; ++k) take_larger(values[k], lanes, k, largest, places);
+    for (std::int32_t k = 0; k < 4; ++k) {
+      for (std::int64_t j = 0; j < lanes; ++j) values[k][j] = places[j] == k ? gradients[j] : C(0);
+    }
+  }
+
+  /// The values, at this place in their windows, that are larger than those before.
+  static void take_larger(const C* values, std::int64_t count, std::int32_t place, C* largest, std::int32_t* places) {
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t j = 0; j < count; ++j) {
+      const bool takes = is_larger_or_nan(values[j], largest[j]);
+      largest[j] = takes ? values[j] : largest[j];
+      places[j] = takes ? place : places[j];
+    }
+  }
+
+  /// A stretch of a row of cells. The first `windows` of them have a window; the others have no gradient and no place.
   struct stretch {
     C gradients[most_cells];
     C largest[most_cells];
     std::int32_t places[most_cells];
     std::int64_t begin, end, windows;
+
+    std::int64_t filled() const { return (end - begin + lanes - 1) / lanes * lanes; }
   };
 
-  void compute(std::int64_t image, std::int64_t channel, std::int64_t row, std::int64_t begin, std::int64_t end) const {
+  void write_cells(std::int64_t image, std::int64_t channel, std::int64_t row, std::int64_t begin,
+                   std::int64_t end) const {
     stretch of;
     of.begin = begin;
     of.end = end;
@@ -101,6 +186,10 @@ class pooling_cells_host_kernel {
     const T* const dy = problem_.dy.plane(image, channel) + row * problem_.dy.row_stride;
     const std::int64_t step = problem_.dy.column_stride;
     for (std::int64_t j = 0; j < of.windows; ++j) of.gradients[j] = static_cast<C>(dy[(begin + j) * step]);
+    for (std::int64_t j = of.windows; j < of.filled(); ++j) {
+      of.gradients[j] = of.largest[j] = C(0);
+      of.places[j] = -1;
+    }
     if constexpr (Kind == pooling_kind::maximum) {
       find_places(problem_.x.plane(image, channel), rows, of);
     } else {
@@ -118,107 +207,84 @@ class pooling_cells_host_kernel {
     }
   }
 
-  /// The column of element k of the window, or cell, begin + j.
-  std::int64_t column_of(const stretch& of, std::int64_t j, std::int64_t k) const {
-    return (of.begin + j) * problem_.window.column_stride - problem_.window.column_padding + k;
-  }
-  /// The cells of which element k lies in the image: [begin, end), within `count` cells.
-  window_range cells_with(const stretch& of, std::int64_t k, std::int64_t count) const {
-    const std::int64_t step = problem_.window.column_stride, first = column_of(of, 0, k);
-    const std::int64_t begin = first >= 0 ? 0 : (-first + step - 1) / step;
-    const std::int64_t room = problem_.width - first;
-    const std::int64_t end = room <= 0 ? 0 : (room + step - 1) / step;
-    return {std::min(begin, count), std::max(std::min(begin, count), std::min(end, count))};
-  }
-
+  /// Whole windows side by side, and the others each by itself. A place is counted from the column where the window
+  /// begins, which may lie beside the image, and from its first row in the image.
   void find_places(const T* plane, window_range rows, stretch& of) const {
-    if (of.windows == 0) return;
-    const std::int64_t step = problem_.x.column_stride, stride = problem_.window.column_stride;
-    const T* const first_row = plane + rows.begin * problem_.x.row_stride;
-    for (std::int64_t j = 0; j < of.windows; ++j) {
-      const std::int64_t outside = std::max<std::int64_t>(0, -column_of(of, j, 0));
-      of.largest[j] = static_cast<C>(first_row[column_of(of, j, outside) * step]);
-      of.places[j] = static_cast<std::int32_t>(outside);
-    }
-    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      const T* const from = plane + r * problem_.x.row_stride;
-      for (std::int64_t k = 0; k < problem_.window.width; ++k) {
-        const window_range cells = cells_with(of, k, of.windows);
-        const auto place = static_cast<std::int32_t>((r - rows.begin) * problem_.window.width + k);
-        const T* const elements = from + column_of(of, cells.begin, k) * step;
-        if (stride * step == 2) {
-          compare<2>(elements, 2, cells, place, of);
-        } else {
-          compare<0>(elements, stride * step, cells, place, of);
+    const std::int64_t first = std::clamp<std::int64_t>(first_whole_ - of.begin, 0, of.windows);
+    const std::int64_t last = std::clamp<std::int64_t>(last_whole_ - of.begin, first, of.windows);
+    if (first < last) {
+      const std::int64_t step = problem_.x.column_stride, distance = problem_.window.column_stride * step;
+      const T* const begin = plane + column_of(of, first) * step;
+      const std::int64_t filled = (last - first + lanes - 1) / lanes * lanes;
+      C values[most_cells];
+      C* const largest = of.largest;
+      std::int32_t* const places = of.places;
+      for (std::int64_t j = 0; j < last - first; ++j) {
+        largest[j] = static_cast<C>(begin[rows.begin * problem_.x.row_stride + j * distance]);
+      }
+      for (std::int64_t j = last - first; j < filled; ++j) values[j] = largest[j] = C(0);
+      std::fill_n(places, filled, 0);
+      std::int32_t place = 0;
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        for (std::int64_t k = 0; k < problem_.window.width; ++k) {
+          const T* const elements = begin + r * problem_.x.row_stride + k * step;
+          for (std::int64_t j = 0; j < last - first; ++j) values[j] = static_cast<C>(elements[j * distance]);
+          take_larger(values, filled, place++, largest, places);
         }
       }
+      // The places of whole windows were found from the beginning of the array on.
+      std::copy_backward(places, places + (last - first), places + last);
+      std::fill(places + of.windows, places + of.filled(), -1);
     }
+    for (std::int64_t j = 0; j < first; ++j) find_place(plane, rows, j, of);
+    for (std::int64_t j = last; j < of.windows; ++j) find_place(plane, rows, j, of);
   }
 
-  /// Distance: that of the elements, or 0 if it is known at run time only.
-  template <std::int64_t Distance>
-  static void compare(const T* elements, std::int64_t distance, window_range cells, std::int32_t place, stretch& of) {
-    if constexpr (Distance != 0) distance = Distance;
-    C* const largest = of.largest + cells.begin;
-    std::int32_t* const places = of.places + cells.begin;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t j = 0; j < cells.length(); ++j) {
-      const C value = static_cast<C>(elements[j * distance]);
-      const bool takes = is_larger_or_nan(value, largest[j]);
-      largest[j] = takes ? value : largest[j];
-      places[j] = takes ? place : places[j];
-    }
+  void find_place(const T* plane, window_range rows, std::int64_t j, stretch& of) const {
+    const place_in_image place = first_of_largest<C>(plane, problem_.x.row_stride, problem_.x.column_stride, rows,
+                                                     problem_.columns_of_window(of.begin + j));
+    of.places[j] =
+        static_cast<std::int32_t>((place.row - rows.begin) * problem_.window.width + place.column - column_of(of, j));
+  }
+
+  /// Where the window, or cell, begin + j begins.
+  std::int64_t column_of(const stretch& of, std::int64_t j) const {
+    return (of.begin + j) * problem_.window.column_stride - problem_.window.column_padding;
   }
 
   /// One row of the cells. `place` is that of the row's first element in a window.
   void write_row(const stretch& of, bool has_window, std::int32_t place, T* to) const {
     const pooling_window& window = problem_.window;
     const std::int64_t step = problem_.dx.column_stride;
-    if (has_window && window.column_stride == 2 && window.width == 2 && window.column_padding == 0 && step == 1) {
-      return write_pairs(of, place, to);
-    }
+    C values[most_cells];
     for (std::int64_t k = 0; k < window.column_stride; ++k) {
-      const window_range cells = cells_with(of, k, of.end - of.begin);
-      T* const elements = to + column_of(of, 0, k) * step;
-      const std::int64_t distance = window.column_stride * step;
-      std::int64_t j = cells.begin;
-      if (has_window && k < window.width) {
-        const auto here = static_cast<std::int32_t>(place + k);
-        for (; j < std::min(cells.end, of.windows); ++j) {
-          elements[j * distance] = static_cast<T>(gradient_of(of, j, here));
-        }
+      if (k == 0 || k <= window.width)
+        values_at(of, has_window && k < window.width, static_cast<std::int32_t>(place + k), values);
+      std::int64_t column = column_of(of, 0) + k;
+      for (std::int64_t j = 0; j < of.end - of.begin; ++j, column += window.column_stride) {
+        if (column >= 0 && column < problem_.width) to[column * step] = static_cast<T>(values[j]);
       }
-      for (; j < cells.end; ++j) elements[j * distance] = static_cast<T>(C(0));
     }
   }
 
-  /// The same of windows with two columns, one behind the other.
-  void write_pairs(const stretch& of, std::int32_t place, T* to) const {
-    T* const first = to + 2 * of.begin;
-    // The last window may reach beyond the image.
-    const std::int64_t pairs = std::min(of.windows, problem_.width / 2 - of.begin);
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t j = 0; j < pairs; ++j) {
-      first[2 * j] = static_cast<T>(gradient_of(of, j, place));
-      first[2 * j + 1] = static_cast<T>(gradient_of(of, j, place + 1));
-    }
-    if (pairs < of.windows) first[2 * pairs] = static_cast<T>(gradient_of(of, pairs, place));
-    for (std::int64_t c = 2 * (of.begin + of.windows); c < std::min(2 * of.end, problem_.width); ++c) {
-      to[c] = static_cast<T>(C(0));
-    }
-  }
-
-  static C gradient_of(const stretch& of, std::int64_t j, std::int32_t place) {
-    if constexpr (Kind == pooling_kind::mean) {
-      return of.gradients[j];
+  static void values_at(const stretch& of, bool has_window, std::int32_t place, C* values) {
+    const std::int64_t filled = of.filled();
+    if (!has_window) {
+      std::fill_n(values, filled, C(0));
+    } else if constexpr (Kind == pooling_kind::mean) {
+      std::copy_n(of.gradients, filled, values);
     } else {
-      return of.places[j] == place ? of.gradients[j] : C(0);
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < filled; ++j) values[j] = of.places[j] == place ? of.gradients[j] : C(0);
     }
   }
 
   pooling_backward_problem<T> problem_;
   std::int64_t cells_;
   rows_of_planes share_;
+  std::int64_t first_whole_ = 0;  ///< the windows [first_whole_, last_whole_) lie inside the image
+  std::int64_t last_whole_ = 0;
+  bool are_squares_ = false;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -64,13 +64,14 @@ KOKKOS_FORCEINLINE_FUNCTION window_range windows_that_cover(std::int64_t place, 
   return {begin, end < windows ? end : windows};
 }
 
-/// Whether a value takes the place of the largest one before it, in the order of the window.
+/// Whether a value takes the place of the largest one before it, in the order of the window: it is larger, or the first
+/// NaN. Both comparisons are made, so that loops can be vectorised.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION bool is_larger_or_nan(C value, C before) {
-  // NOLINTNEXTLINE(misc-redundant-expression): NaN. All three are computed, so that loops can be vectorised.
-  return static_cast<bool>(static_cast<int>(value > before) |
-                           (static_cast<int>(value != value) & static_cast<int>(before == before)));
+  const bool is_no_larger = value <= before;
+  const bool is_number = before == before;  // NOLINT(misc-redundant-expression)
+  return !is_no_larger & is_number;         // NOLINT(hicpp-signed-bitwise)
 }
 
 struct place_in_image {
