@@ -4,6 +4,7 @@
 #include "device_weights_choice.hpp"
 #include "device_weights_kernel.hpp"
 #include "emulated_team.hpp"
+#include "partial_sums.hpp"
 
 #include <gtest/gtest.h>
 
@@ -112,17 +113,22 @@ struct weights_test_case {
     }
   }
 
-  /// Computes the partial sums, each of which must be written, and compares their totals, which are exact.
+  /// Computes the partial sums, each of which must be written, joins them, and compares the results, which are exact.
   template <class Kernel>
   void expect_right(const direct_weights_layout& layout, const std::string& what) const {
     const auto outputs = static_cast<std::size_t>(problem.outputs());
     std::vector<C> sums(outputs * static_cast<std::size_t>(layout.groups), std::numeric_limits<C>::quiet_NaN());
     tests::run_emulated_teams(Kernel(weights_inputs<C>(problem), dtype_of<T>(), layout, sums.data()));
+    std::vector<T> results(outputs, T(std::numeric_limits<float>::quiet_NaN()));
+    backward_weights_problem<T> joined = problem;
+    const std::int64_t filter = problem.filter_rows * problem.filter_columns;
+    joined.dw = {results.data(), problem.taps(), filter, problem.filter_columns, 1};
+    joined.bias = results.data() + problem.weights();
+    tests::run_emulated_teams(team_joining_kernel<T>(joined, sums.data(), layout.groups));
     std::int64_t wrong = 0;
     for (std::size_t output = 0; output < outputs; ++output) {
-      double total = 0;
-      for (std::size_t at = output; at < sums.size(); at += outputs) total += static_cast<double>(sums[at]);
-      wrong += total == expected[output] ? 0 : 1;
+      const auto result = static_cast<float>(T(static_cast<float>(expected[output])));
+      wrong += static_cast<float>(results[output]) == result ? 0 : 1;
     }
     EXPECT_EQ(wrong, 0) << what << ": " << layout.bands << " bands, " << layout.channel_parts << " x "
                         << layout.input_parts << " parts, " << layout.groups << " groups, " << layout.slices
