@@ -6,6 +6,7 @@
 
 #include "backward_geometry.hpp"
 #include "convolution_problem.hpp"
+#include "direct_weights_layout.hpp"
 #include <prumo/backend/candidate.hpp>
 #include <prumo/convolution_backward.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -44,8 +45,8 @@ struct backward_weights_problem : convolution_geometry {
   KOKKOS_FUNCTION constexpr std::int64_t outputs() const { return weights() + (has_bias ? out_channels : 0); }
 
   /// Stores output number `output`.
-  template <class C>
-  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK KOKKOS_FUNCTION void store(std::int64_t output, const C& value) const {
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  KOKKOS_FUNCTION void store(std::int64_t output, const compute_t<T>& value) const {
     if (output >= weights()) {
       bias[(output - weights()) * bias_stride] = static_cast<T>(value);
       return;
@@ -61,6 +62,7 @@ struct backward_weights_problem : convolution_geometry {
 
 /// What a candidate for the gradient of the filters finds out when it is asked.
 struct prepared_backward_weights {
+  direct_weights_layout layout;  ///< of `direct` on a device
   /// The most roundings, one upon the other, that a sum has: for its error bound.
   std::int64_t longest_chain = 0;
 };
@@ -83,6 +85,9 @@ backward_data_candidate<Exec, T> portable_backward_data_candidate();
 /// By tiles of sums in vector registers, on hosts.
 template <class Exec, class T>
 backward_weights_candidate<Exec, T> direct_backward_weights_candidate();
+/// By tiles of sums in the registers of threads, on devices.
+template <class Exec, class T>
+backward_weights_candidate<Exec, T> direct_device_weights_candidate();
 /// In Kokkos alone, as above. Partial sums of groups of images are joined in order.
 template <class Exec, class T>
 backward_weights_candidate<Exec, T> portable_backward_weights_candidate();

@@ -74,7 +74,11 @@ struct backward_weights_operation {
   static std::span<const backend::backward_weights_candidate<Exec, T>> candidates(const problem&) {
     static const std::vector<backend::backward_weights_candidate<Exec, T>> list = [] {
       std::vector<backend::backward_weights_candidate<Exec, T>> all;
-      if constexpr (is_host_space<Exec>) all.push_back(backend::direct_backward_weights_candidate<Exec, T>());
+      if constexpr (is_host_space<Exec>) {
+        all.push_back(backend::direct_backward_weights_candidate<Exec, T>());
+      } else {
+        all.push_back(backend::direct_device_weights_candidate<Exec, T>());
+      }
       all.push_back(backend::portable_backward_weights_candidate<Exec, T>());
       return all;
     }();

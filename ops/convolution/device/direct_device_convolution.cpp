@@ -13,7 +13,7 @@ namespace {
 
 /// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
 template <class C>
-inline constexpr std::array<convolution_tile, 12> tiles = {convolution_tile{8, 6, 1, 0},
+inline constexpr std::array<convolution_tile, 14> tiles = {convolution_tile{8, 6, 1, 0},
                                                            {4, 8, 1, 0},
                                                            {8, 2, 4, 3},
                                                            {6, 1, 4, 5},
@@ -24,12 +24,17 @@ inline constexpr std::array<convolution_tile, 12> tiles = {convolution_tile{8, 6
                                                            {4, 2, 4, 7},
                                                            {4, 4, 4, 7},
                                                            {8, 2, 4, 7},
-                                                           {4, 1, 8, 7}};
+                                                           {4, 1, 8, 7},
+                                                           {1, 2, 8, 5},
+                                                           {1, 2, 8, 7}};
 template <>
 inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
 
+/// Tiles of one channel are for results of one channel, such as gradients of grey images. Other tiles would compute
+/// channels that are not there.
 template <class T>
 bool suits(const convolution_tile& tile, const convolution_problem<T>& problem) {
+  if (tile.channels == 1 && problem.out_channels > 1) return false;
   return tile.filter_columns == 0 || (tile.filter_columns == problem.filter_columns && problem.column_stride == 1);
 }
 

@@ -263,6 +263,7 @@ TEST(direct_device_kernel, computes_any_filter_and_stride) {
 TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{6, 2, 4, 3}>>(3, 40, 3);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(5, 40, 4);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 2, 8, 5}>>(5, 20, 9);
   expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(3, 30, 7);
 }
 
