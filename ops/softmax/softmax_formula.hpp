@@ -42,6 +42,8 @@ struct softmax_formula {
   /// Kernels that hold a row keep its exponentials, not its values.
   static constexpr bool keeps_exponentials = true;
   static constexpr const char* name = "softmax";
+  /// The result of a number that is alone in its row.
+  static constexpr double of_one = 1;
 
   /// What the total of a row is turned into, once a row.
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
@@ -65,6 +67,7 @@ struct softmax_formula {
 struct log_softmax_formula {
   static constexpr bool keeps_exponentials = false;
   static constexpr const char* name = "log_softmax";
+  static constexpr double of_one = 0;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class C>

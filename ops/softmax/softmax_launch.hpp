@@ -6,6 +6,7 @@
 
 #include "softmax_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
+#include "softmax_of_one.hpp"
 #include "softmax_short_rows_kernel.hpp"
 #include "softmax_side_by_side_kernel.hpp"
 #include <prumo/check.hpp>
@@ -183,6 +184,10 @@ void run_softmax(std::string_view operation, const context_ref& ctx, const array
   check::rank(operation, {"x", x}, 2);
   check::same_extents(operation, {{"x", x}, {"y", y}});
   if (y.size() == 0) return;
+  if (x.extents[1] == 1) {
+    static const std::string label = softmax_label<Formula>("rows_of_one");
+    return enqueue_softmax_of_one(ctx, label, Formula::of_one, x, y);
+  }
   with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
     const softmax_problem<T> problem{x.as<const T>(), y.as<T>(),    x.extents[0], x.extents[1],     x.strides[0],
                                      x.strides[1],    y.strides[0], y.strides[1], ctx.working_set()};

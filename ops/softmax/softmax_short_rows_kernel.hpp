@@ -142,11 +142,7 @@ class softmax_tile_kernel {
       member.team_barrier();
       for (int first = 0; first < rows; first += rows_at_once) {
         const int row = first + thread / group_;
-        if (columns_ == 1) {
-          if (row < rows) finish_single(tile[row]);
-        } else {
-          finish_row(tile + row * columns_, row < rows ? columns_ : 0, thread & (group_ - 1));
-        }
+        finish_row(tile + row * columns_, row < rows ? columns_ : 0, thread & (group_ - 1));
       }
       member.team_barrier();
       if (same_packs_) {
@@ -160,13 +156,6 @@ class softmax_tile_kernel {
  private:
   /// Teams that keep a large device busy.
   static constexpr std::int64_t teams_wanted = 1024;
-
-  /// A row of one element: it is its own maximum, and the sum is 1, if it is a number that is not infinite.
-  KOKKOS_FORCEINLINE_FUNCTION static void finish_single(T& element) {
-    const C x = load(element);
-    const C kept = Formula::keeps_exponentials ? C(1) + (x - x) : x;
-    element = static_cast<T>(Formula::from_kept(kept, x, Formula::row_factor(C(1))));
-  }
 
   /// A group's row of the tile. All threads of a group must call.
   KOKKOS_FORCEINLINE_FUNCTION void finish_row(T* row, int count, int lane) const {

@@ -97,7 +97,7 @@ class softmax_types : public testing::Test {
 TYPED_TEST_SUITE(softmax_types, tests::all_scalars);
 
 /// Lengths that take a kernel each: short rows, tiles, one chunk, one team, segments.
-constexpr std::int64_t lengths[] = {3, 10, 64, 1000, 4096, 5000, 33000, 100000};
+constexpr std::int64_t lengths[] = {2, 3, 10, 64, 1000, 4096, 5000, 33000, 100000};
 
 TYPED_TEST(softmax_types, rows_with_infinities_and_nan) {
   using fixture = softmax_types<TypeParam>;
@@ -129,6 +129,30 @@ TYPED_TEST(softmax_types, rows_with_infinities_and_nan) {
     EXPECT_NEAR(static_cast<double>(fixture::number(found.softmax(4, last))), 1 / others, 0.01 / others);
     EXPECT_NEAR(static_cast<double>(fixture::number(found.log_softmax(4, last))), -std::log(others),
                 0.01 + 0.004 * std::log(others));
+  }
+}
+
+TYPED_TEST(softmax_types, rows_of_one_element) {
+  using fixture = softmax_types<TypeParam>;
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t rows : {6, 1000}) {
+    const auto found = fixture::of(rows, 1, [&](const auto& x) {
+      x(0, 0) = TypeParam(-60000.0f);
+      x(1, 0) = TypeParam(std::numeric_limits<float>::quiet_NaN());
+      x(2, 0) = TypeParam(infinity);
+      x(3, 0) = TypeParam(-infinity);
+      x(4, 0) = TypeParam(-0.0f);
+    });
+    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+      const float one = fixture::number(found.softmax(row, 0)), zero = fixture::number(found.log_softmax(row, 0));
+      const bool is_number = row == 0 || row > 3;
+      EXPECT_EQ(std::isnan(one), !is_number) << row;
+      EXPECT_EQ(std::isnan(zero), !is_number) << row;
+      if (!is_number) continue;
+      EXPECT_EQ(one, 1.0f) << row;
+      EXPECT_EQ(zero, 0.0f) << row;
+      EXPECT_FALSE(std::signbit(zero)) << row;
+    }
   }
 }
 
