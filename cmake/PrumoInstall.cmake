@@ -7,7 +7,7 @@ set(_prumo_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/prumo")
 
 # The components that find_package(prumo COMPONENTS ...) can name; each is a target prumo::NAME. Builds without programs lack
 # the last three. Other targets are exported because these link them.
-set(PRUMO_COMPONENTS core backends ops prumo machine cases)
+set(PRUMO_COMPONENTS core backends ops prumo nets machine cases)
 set(_prumo_libraries
   prumo_core prumo_kernel_flags prumo_backends prumo_ops prumo_prumo prumo_net_description prumo_nets prumo_machine prumo_cases
 )

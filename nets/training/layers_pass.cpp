@@ -15,6 +15,7 @@
 #include <prumo/optimizer.hpp>
 #include <prumo/pooling.hpp>
 #include <prumo/pooling_backward.hpp>
+#include <prumo/reduction.hpp>
 #include <prumo/softmax.hpp>
 
 #include <algorithm>
@@ -106,12 +107,18 @@ layers_pass::layers_pass(const training_task& task) : task_(task) {
     layers_.push_back(placed);
   }
   gradient_begin_ = next;
-  arena_elements_ = next + 2 * gradient_elements_;
+  targets_begin_ = next + 2 * gradient_elements_;
+  square_begin_ = targets_begin_ + (task.takes_numbers() ? aligned(facts.classes * batch) : 0);
+  arena_elements_ = square_begin_ + (task.takes_numbers() ? aligned(1) : 0);
 }
 
 array_ref layers_pass::input(const array_ref& arena, std::int64_t images) const {
   const image_shape& shape = net().input;
   return array_at(arena, 0, {images, shape.channels, shape.height, shape.width});
+}
+
+array_ref layers_pass::targets(const array_ref& arena, std::int64_t images) const {
+  return array_at(arena, targets_begin_, {images, task_.plan.facts().classes});
 }
 
 array_ref layers_pass::results(const array_ref& arena, std::size_t which, std::int64_t images) const {
@@ -179,6 +186,7 @@ void layers_pass::forward(context_ref ctx, const array_ref& arena, std::size_t w
 
 void layers_pass::take_loss(context_ref ctx, const array_ref& arena, const array_ref& labels,
                             std::int64_t images) const {
+  if (task_.takes_numbers()) return take_distance(ctx, arena, images);
   const array_ref scores = results(arena, last_, images), gradients = gradient(arena, last_, images);
   const array_ref sums(task_.counters->sums, dtype::f64, {2}, {}, task_.weights.memory);
   const double scale = task_.options.loss == loss::original ? 1.0 : 1.0 / static_cast<double>(images);
@@ -188,6 +196,18 @@ void layers_pass::take_loss(context_ref ctx, const array_ref& arena, const array
     case loss::original: return sigmoid_cross_entropy(ctx, scores, labels, gradients, sums, {scale});
     case loss::squared: return squared_error(ctx, scores, labels, gradients, sums, {scale});
   }
+}
+
+void layers_pass::take_distance(context_ref ctx, const array_ref& arena, std::int64_t images) const {
+  const instance_ref& instance = ctx;
+  const std::int64_t elements = images * task_.plan.facts().classes;
+  const array_ref made = array_at(arena, layers_[last_].results, {elements});
+  const array_ref difference = array_at(gradient(arena, last_, images), 0, {elements});
+  const array_ref square = array_at(arena, square_begin_, std::span<const std::int64_t>{});
+  axpby(instance, 1, made, -1, array_at(arena, targets_begin_, {elements}), difference);
+  sum_of_squares(ctx, difference, square);
+  add_half_to_loss(instance, task_, square);
+  scale(instance, 1.0 / static_cast<double>(images), difference, difference);
 }
 
 void layers_pass::backward(context_ref ctx, const array_ref& arena, std::size_t which, std::int64_t images) const {

@@ -26,9 +26,12 @@ class layers_pass {
   /// The images of a step: the first thing in the arena.
   array_ref input(const array_ref& arena, std::int64_t images) const;
 
+  /// What the net shall make of the images of a step, a row for each, where the task takes numbers.
+  array_ref targets(const array_ref& arena, std::int64_t images) const;
+
   /// Enqueues everything between the images, which are in input(), and the changed weights.
   /// \param arena of rank 1, without gaps
-  /// \param labels i32 [images]
+  /// \param labels i32 [images]; not read where the task takes numbers, which has targets()
   void run(context_ref ctx, const array_ref& arena, const array_ref& labels, std::int64_t images) const;
 
  private:
@@ -48,6 +51,7 @@ class layers_pass {
 
   void forward(context_ref ctx, const array_ref& arena, std::size_t layer, std::int64_t images) const;
   void take_loss(context_ref ctx, const array_ref& arena, const array_ref& labels, std::int64_t images) const;
+  void take_distance(context_ref ctx, const array_ref& arena, std::int64_t images) const;
   void backward(context_ref ctx, const array_ref& arena, std::size_t layer, std::int64_t images) const;
   void divide(context_ref ctx, std::size_t layer) const;
   void change_weights(context_ref ctx) const;
@@ -56,7 +60,8 @@ class layers_pass {
   std::vector<placed_layer> layers_;
   std::size_t first_trained_ = 0;  ///< no gradient is needed before the first layer with weights
   std::size_t last_ = 0;           ///< the layer that the loss is taken of
-  std::int64_t gradient_begin_ = 0, gradient_elements_ = 0, arena_elements_ = 0;
+  std::int64_t gradient_begin_ = 0, gradient_elements_ = 0;
+  std::int64_t targets_begin_ = 0, square_begin_ = 0, arena_elements_ = 0;
 };
 
 }  // namespace prumo::nets

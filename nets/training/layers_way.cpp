@@ -3,7 +3,9 @@
 #include "step_kernels.hpp"
 #include "step_way.hpp"
 #include <prumo/backend/recorded_calls.hpp>
+#include <prumo/gather.hpp>
 #include <prumo/images.hpp>
+#include <prumo/nets/detail/layer_arrays.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -76,13 +78,24 @@ class layers_way final : public step_way<Exec> {
     return {data.data(), type, {elements}, {}, prumo::detail::memory_kind_of<typename Exec::memory_space>()};
   }
 
+  /// An array without gaps as a matrix with a row for each image.
+  static array_ref rows_of(const array_ref& array) {
+    const std::int64_t images = array.extents[0];
+    return layer_arrays::array_at(array, 0, {images, images == 0 ? 0 : array.size() / images});
+  }
+
   void enqueue_step(context<Exec>& ctx, std::int64_t images) const {
     const array_ref arena = on_device(arena_, task_.plan.type(), pass_.arena_elements());
     const array_ref index = on_device(index_, dtype::i64, images), labels = on_device(labels_, dtype::i32, images);
     begin_step_of_layers(ctx, task_, index, labels);
-    image_options gather;
-    gather.index = index;
-    convert_images(instance_ref(ctx), task_.pixels, pass_.input(arena, images), gather);
+    if (task_.takes_numbers()) {
+      gather_rows(instance_ref(ctx), rows_of(task_.numbers), index, rows_of(pass_.input(arena, images)));
+      gather_rows(instance_ref(ctx), rows_of(task_.targets), index, pass_.targets(arena, images));
+    } else {
+      image_options gather;
+      gather.index = index;
+      convert_images(instance_ref(ctx), task_.pixels, pass_.input(arena, images), gather);
+    }
     pass_.run(ctx, arena, labels, images);
   }
 
@@ -100,7 +113,8 @@ step_candidate<Exec> layers_candidate() {
   return {"layers", [](const Exec&, const training_task&) { return std::string(); },
           [](context<Exec>& ctx, const training_task& task) -> std::unique_ptr<step_way<Exec>> {
             return std::make_unique<layers_way<Exec>>(ctx, task);
-          }};
+          },
+          true};
 }
 
 #define PRUMO_INSTANTIATE_LAYERS(Space) template step_candidate<Space> layers_candidate<Space>();

@@ -28,7 +28,7 @@ struct choice_kernel {
     const std::int64_t epoch = counters->epoch + (begins_epoch ? 1 : 0), step = begins_epoch ? 0 : counters->step;
     const std::int64_t image = choice(epoch, step, place);
     index[place] = image;
-    labels[place] = set_labels[image];
+    if (set_labels != nullptr) labels[place] = set_labels[image];
   }
 };
 
@@ -42,6 +42,15 @@ struct count_kernel {
     begin_step(*counters, steps_per_epoch);
     end_step(*counters);
   }
+};
+
+template <class T>
+struct half_kernel {
+  training_counters* counters;
+  const T* number;
+
+  KOKKOS_FUNCTION std::int64_t blocks() const { return 1; }
+  KOKKOS_FUNCTION void operator()(std::int64_t) const { counters->sums[0] += 0.5 * static_cast<double>(*number); }
 };
 
 template <class T>
@@ -85,6 +94,19 @@ void begin_step_of_layers(instance_ref space, const training_task& task, const a
     launch_blocks(instance, choice_label, choice, host_work::repeated(images, of_an_image));
     launch_blocks(instance, count_label, count_kernel{task.counters, task.steps_per_epoch()},
                   host_work::repeated(1, 1));
+  });
+}
+
+void add_half_to_loss(instance_ref space, const training_task& task, const array_ref& number) {
+  static const std::string label = "prumo::nets::training::loss";
+  prumo::detail::with_space(space.space(), [&]<class Exec> {
+    const Exec& instance = space.instance<Exec>();
+    const host_work work = host_work::repeated(1, 1);
+    if (number.type == dtype::f64) {
+      launch_blocks(instance, label, half_kernel<double>{task.counters, number.as<const double>()}, work);
+    } else {
+      launch_blocks(instance, label, half_kernel<float>{task.counters, number.as<const float>()}, work);
+    }
   });
 }
 

@@ -37,6 +37,11 @@ struct training_task {
 
   array_ref pixels{};  ///< u8 [images x channels x height x width]
   array_ref labels{};  ///< u8 [images], each below facts().classes
+  /// Instead of pixels and labels: numbers of the plan's type, and what the net shall make of them. Both are row-major
+  /// without gaps, and their first extent is `images`. Otherwise of rank 0.
+  array_ref numbers{};
+  array_ref targets{};
+  bool takes_numbers() const { return numbers.rank != 0; }
 
   /// Flat arrays of plan.weights_elements() numbers of the plan's type; parameter i begins at
   /// plan.parameters()[i].offset. What lies between parameters is zero in all of them, and a way leaves it so. A way
@@ -89,6 +94,7 @@ struct step_candidate {
   /// Why it cannot train this, in words that follow its name; empty if it can. The arrays' memory is not there yet.
   std::string (*why_not)(const Exec& instance, const training_task& task);
   std::unique_ptr<step_way<Exec>> (*make)(context<Exec>& ctx, const training_task& task);
+  bool takes_numbers = false;  ///< whether it can train with numbers instead of pixels and labels
 };
 
 /// The ways of a space, best first. Explicit instantiations in the sources that define them.

@@ -28,7 +28,9 @@ const step_candidate<Exec>& chosen_way(const Exec& instance, const training_task
   for (const step_candidate<Exec>& each : step_candidates<Exec>()) {
     names += (names.empty() ? "" : ", ") + std::string(each.name);
     if (!wanted.empty() && wanted != each.name) continue;
-    const std::string reason = each.why_not(instance, task);
+    const std::string reason = task.takes_numbers() && !each.takes_numbers
+                                   ? "it takes bytes and labels, and the set has numbers"
+                                   : each.why_not(instance, task);
     if (reason.empty()) return each;
     reasons += (reasons.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
   }
@@ -43,17 +45,46 @@ template <class Exec>
 struct trainer<Exec>::parts {
   parts(context<Exec>& owner, const description& net, dtype type, training_options how,
         std::span<const std::uint8_t> set_pixels, std::span<const std::uint8_t> set_labels)
-      : ctx(owner.instance()),
-        plan(net, type),
-        options(std::move(how)),
-        task{.plan = plan, .options = options, .images = checked_images(plan, options, set_pixels, set_labels)} {
-    ctx.set_working_set(owner.working_set());
-    const step_candidate<Exec>& choice = chosen_way(ctx.instance(), task);
-    name = choice.name;
+      : parts(owner, net, type, std::move(how)) {
+    task.images = checked_images(plan, options, set_pixels, set_labels);
+    choose_way();
     pixels = memory("pixels", set_pixels.size());
     labels = memory("labels", set_labels.size());
     send(pixels, std::as_bytes(set_pixels));
     send(labels, std::as_bytes(set_labels));
+    const image_shape& input = net.input;
+    task.pixels = array_ref(pixels.data(), dtype::u8, {task.images, input.channels, input.height, input.width}, {},
+                            memory_kind());
+    task.labels = array_ref(labels.data(), dtype::u8, {task.images}, {}, memory_kind());
+    make_way();
+  }
+
+  parts(context<Exec>& owner, const description& net, training_options how, const array_ref& x,
+        const array_ref& targets)
+      : parts(owner, net, x.type, std::move(how)) {
+    task.images = checked_numbers(ctx, plan, options, x, targets);
+    task.numbers = without_label(x);
+    task.targets = without_label(targets);
+    choose_way();
+    make_way();
+  }
+
+ private:
+  parts(context<Exec>& owner, const description& net, dtype type, training_options how)
+      : ctx(owner.instance()), plan(net, type), options(std::move(how)), task{.plan = plan, .options = options} {
+    ctx.set_working_set(owner.working_set());
+  }
+
+  /// Labels are read from the caller's views, which may go.
+  static array_ref without_label(array_ref array) {
+    array.read_label = nullptr;
+    array.labelled = nullptr;
+    return array;
+  }
+
+  void choose_way() { choice = &chosen_way(ctx.instance(), task); }
+
+  void make_way() {
     const std::size_t bytes = static_cast<std::size_t>(plan.weights_elements()) * dtype_size(plan.type());
     weights = zeros("weights", bytes);
     gradients = zeros("gradients", bytes);
@@ -62,19 +93,16 @@ struct trainer<Exec>::parts {
     second_moments = zeros("second moments", is_adam ? bytes : 0);
     counters = memory("counters", sizeof(training_counters));
     set_counters({}, options.learning_rate);
-    const image_shape& input = net.input;
-    task.pixels = array_ref(pixels.data(), dtype::u8, {task.images, input.channels, input.height, input.width}, {},
-                            memory_kind());
-    task.labels = array_ref(labels.data(), dtype::u8, {task.images}, {}, memory_kind());
     task.weights = flat(weights);
     task.gradients = flat(gradients);
     task.first_moments = flat(first_moments);
     task.second_moments = flat(second_moments);
     task.counters = reinterpret_cast<training_counters*>(counters.data());
-    way = choice.make(ctx, task);
+    way = choice->make(ctx, task);
     ctx.fence();
   }
 
+ public:
   static constexpr auto memory_kind() { return prumo::detail::memory_kind_of<typename Exec::memory_space>(); }
 
   device_bytes<Exec> memory(const char* label, std::size_t bytes) const {
@@ -153,7 +181,7 @@ struct trainer<Exec>::parts {
   forward_plan plan;
   training_options options;
   training_task task;
-  std::string_view name;
+  const step_candidate<Exec>* choice = nullptr;
   device_bytes<Exec> pixels, labels, weights, gradients, first_moments, second_moments, counters;
   std::unique_ptr<step_way<Exec>> way;
   std::int64_t step = 0;  ///< the steps of the epoch that have been enqueued
@@ -164,6 +192,13 @@ trainer<Exec>::trainer(context<Exec>& owner, const description& net, dtype type,
                        std::span<const std::uint8_t> pixels, std::span<const std::uint8_t> labels) {
   check_type(type);
   parts_ = std::make_unique<parts>(owner, net, type, options, pixels, labels);
+}
+
+template <class Exec>
+trainer<Exec>::trainer(context<Exec>& owner, const description& net, const training_options& options,
+                       const array_ref& x, const array_ref& targets) {
+  check_type(x.type);
+  parts_ = std::make_unique<parts>(owner, net, options, x, targets);
 }
 
 template <class Exec>
@@ -261,7 +296,7 @@ const training_options& trainer<Exec>::options() const {
 
 template <class Exec>
 std::string_view trainer<Exec>::implementation() const {
-  return parts_->name;
+  return parts_->choice->name;
 }
 
 #define PRUMO_INSTANTIATE_TRAINER(Space) template class trainer<Space>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "training_checks.hpp"
 
+#include <prumo/check.hpp>
 #include <prumo/error.hpp>
 
 #include <cmath>
@@ -68,6 +69,44 @@ std::int64_t checked_images(const forward_plan& plan, const training_options& op
                            " classes");
   }
   return images;
+}
+
+std::int64_t checked_numbers(const instance_ref& space, const forward_plan& plan, const training_options& options,
+                             const array_ref& x, const array_ref& targets) {
+  check_options(options);
+  if (options.loss != loss::squared) {
+    throw_trainer_argument("the loss of numbers is `squared`, and the options have `" +
+                           std::string(name_of(options.loss)) + "`");
+  }
+  check::arrays(trainer_name, space, {}, {{"x", x}, {"targets", targets}});
+  const image_shape& input = plan.net().input;
+  const std::int64_t results = plan.facts().classes;
+  const auto has_gaps = [](const array_ref& array) {
+    std::int64_t stride = 1;
+    for (int axis = array.rank; axis-- > 0; stride *= array.extents[axis]) {
+      if (array.extents[axis] > 1 && array.strides[axis] != stride) return true;
+    }
+    return false;
+  };
+  check::rank(trainer_name, {"x", x}, 4);
+  if (x.extents[1] != input.channels || x.extents[2] != input.height || x.extents[3] != input.width || has_gaps(x)) {
+    check::throw_shape(trainer_name,
+                       "images [n x " + std::to_string(input.channels) + " x " + std::to_string(input.height) + " x " +
+                           std::to_string(input.width) + "] in rows without gaps, as the net '" + plan.net().name +
+                           "' takes them",
+                       {{"x", x}});
+  }
+  if (targets.type != x.type)
+    check::throw_argument(trainer_name, "targets of the type of x", {{"x", x}, {"targets", targets}});
+  if (targets.rank < 1 || targets.extents[0] != x.extents[0] || targets.size() != x.extents[0] * results ||
+      has_gaps(targets)) {
+    check::throw_shape(trainer_name,
+                       "targets in rows without gaps, with " + std::to_string(results) +
+                           " numbers for each image, as many as the net makes",
+                       {{"x", x}, {"targets", targets}});
+  }
+  if (x.extents[0] == 0) throw_trainer_argument("the training set has no image");
+  return x.extents[0];
 }
 
 void check_weights(const char* what, std::size_t count, std::int64_t expected) {

@@ -52,7 +52,8 @@ TEST(learned_digits, by_lenet5_and_mnist_2f) {
   context<exec> ctx;
   const labelled_images train = generate_digits(0, 4000), test = generate_digits(usual_train_images, 1000);
   const auto learn = [&](const char* net, const nets::training_options& options, std::int64_t epochs) {
-    nets::trainer<exec> training(ctx, nets::named_net(net), dtype::f32, options, train.images.pixels, train.labels.classes);
+    nets::trainer<exec> training(ctx, nets::named_net(net), dtype::f32, options, train.images.pixels,
+                                 train.labels.classes);
     training.initialize();
     const double before = accuracy(ctx, training, test);
     EXPECT_LT(before, 0.3);

@@ -133,6 +133,74 @@ TEST(training, of_nets_that_begin_with_other_layers) {
   expect_reference({"one layer", {1, 3, 3}, {dense{2, false, activation::tanh}}}, 5, options);
 }
 
+/// The derivative of half the squared distance is the distance times what the net makes of it. So a linear net of one
+/// layer has w - rate/n sum over images of (w x - t) x^T after a step.
+TEST(training, of_numbers_instead_of_classes) {
+  constexpr std::int64_t images = 5, pixels = 6, results = 3;
+  const description net{"linear", {1, 2, 3}, {dense{results, false}}};
+  context<exec> ctx;
+  const Kokkos::View<double****, Kokkos::LayoutRight, exec> x("x", images, 1, 2, 3);
+  const Kokkos::View<double**, Kokkos::LayoutRight, exec> targets("targets", images, results);
+  tests::random_training random(3);
+  const auto fill = [&](const auto& view) {
+    const std::vector<double> values = random.numbers(static_cast<std::int64_t>(view.size()));
+    Kokkos::deep_copy(Kokkos::View<double*, exec, Kokkos::MemoryUnmanaged>(view.data(), view.size()),
+                      Kokkos::View<const double*, Kokkos::HostSpace>(values.data(), values.size()));
+    return values;
+  };
+  const std::vector<double> from = fill(x), to = fill(targets), weights = random.numbers(pixels * results);
+  trainer<exec> training(ctx, net, {.loss = loss::squared, .learning_rate = 0.25, .batch = 8}, x, targets);
+  training.set_weights(weights);
+  training.advance(1);
+  std::vector<double> expected = weights;
+  double loss_sum = 0;
+  for (std::size_t n = 0; n < images; ++n) {
+    for (std::size_t k = 0; k < results; ++k) {
+      double distance = -to[n * results + k];
+      for (std::size_t i = 0; i < pixels; ++i) distance += weights[k * pixels + i] * from[n * pixels + i];
+      for (std::size_t i = 0; i < pixels; ++i)
+        expected[k * pixels + i] -= 0.25 / images * distance * from[n * pixels + i];
+      loss_sum += distance * distance / 2;
+    }
+  }
+  const std::vector<double> found = training.weights();
+  // Sums of 6 and 5 products of numbers below 1
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 40 * 0x1p-53);
+  EXPECT_NEAR(training.progress().loss_sum, loss_sum, 40 * 0x1p-53 * loss_sum);
+  EXPECT_EQ(training.progress().correct, 0);
+
+  // A state of before the step and slices give the same bits; new elements are seen.
+  const training_state one = training.state();
+  training.advance(6);
+  const training_state seven = training.state();
+  training.restore(one);
+  for (int step = 0; step < 6; ++step) training.advance(1);
+  EXPECT_EQ(training.state(), seven);
+  Kokkos::deep_copy(targets, 0.0);
+  training.restore(one);
+  training.advance(6);
+  EXPECT_NE(training.state(), seven);
+}
+
+TEST(training, refuses_numbers_that_do_not_fit) {
+  const description net{"filter", {1, 8, 8}, {convolution{.channels = 1, .filter = {3, 3}}}};
+  context<exec> ctx;
+  const Kokkos::View<float****, Kokkos::LayoutRight, exec> x("x", 4, 1, 8, 8), targets("targets", 4, 1, 6, 6),
+      few("few", 3, 1, 6, 6);
+  const auto message = [&](const training_options& options, const auto& of_x, const auto& of_targets) {
+    return tests::message_of<error>([&] { trainer<exec>(ctx, net, options, of_x, of_targets); });
+  };
+  const training_options squared{.loss = loss::squared};
+  EXPECT_THAT(message({}, x, targets), HasSubstr("the loss of numbers is `squared`, and the options have `softmax`"));
+  EXPECT_THAT(message(squared, targets, x),
+              HasSubstr("images [n x 1 x 8 x 8] in rows without gaps, as the net 'filter' takes them"));
+  EXPECT_THAT(message(squared, x, few), HasSubstr("with 36 numbers for each image, as many as the net makes"));
+  EXPECT_THAT(message(squared, x, Kokkos::View<double****, Kokkos::LayoutRight, exec>("wide", 4, 1, 6, 6)),
+              HasSubstr("targets of the type of x"));
+  EXPECT_THAT(message(squared, Kokkos::View<float****, Kokkos::LayoutLeft, exec>("left", 4, 1, 8, 8), targets),
+              HasSubstr("in rows without gaps"));
+}
+
 TEST(training, initial_weights_follow_from_the_seed) {
   const small_set set(named_net("mnist-2f"), 4);
   context<exec> ctx;

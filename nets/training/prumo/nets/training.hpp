@@ -41,6 +41,15 @@ class trainer {
   ///         implementation, or not the one that options name, can train the net
   trainer(context<Exec>& owner, const description& net, dtype type, const training_options& options,
           std::span<const std::uint8_t> pixels, std::span<const std::uint8_t> labels);
+
+  /// For nets that learn numbers instead of classes: targets(i) is what the net shall make of x(i). The loss is
+  /// `squared`, and no answer counts as correct. The arrays are the caller's. Steps read them in the order of the
+  /// instance's work, so the caller may enqueue kernels that write new elements between calls of advance().
+  /// \param x [images x channels x height x width] of f32 or f64, in rows without gaps. Its type is that of the net
+  /// \param targets of the same type, in rows without gaps: for each image as many numbers as the last layer has
+  /// 	hrows as above; argument_error for another loss, shape_error for arrays that do not fit
+  trainer(context<Exec>& owner, const description& net, const training_options& options, const array_ref& x,
+          const array_ref& targets);
   ~trainer();
   trainer(trainer&&) noexcept;
   trainer& operator=(trainer&&) noexcept;
