@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <gtest/gtest.h>
 
