@@ -28,19 +28,21 @@ philox_block philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t coun
   return c;
 }
 
-/// An odd multiple of 2^-24 in (-1, 1).
-float uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
-  constexpr std::uint64_t lanes = 4;
-  constexpr int digits = 24;
-  const std::uint32_t word = philox(seed, stream, index / lanes)[static_cast<std::size_t>(index % lanes)];
-  const auto odd = static_cast<std::int32_t>(2 * (word >> (32U - digits)) + 1) - (1 << digits);
-  return std::ldexp(static_cast<float>(odd), -digits);
+/// An odd multiple of 2^-53 in (-1, 1).
+double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  constexpr int digits = 53;
+  const philox_block words = philox(seed, stream, index / 2);
+  const std::size_t at = index % 2 == 0 ? 0 : 2;
+  const std::uint64_t upper = (std::uint64_t{words[at + 1]} << 32U | words[at]) >> (64U - digits);
+  const auto odd = static_cast<std::int64_t>(2 * upper + 1) - (std::int64_t{1} << digits);
+  return std::ldexp(static_cast<double>(odd), -digits);
 }
 
 }  // namespace
 
-net_weights initial_weights(const nets::description& net, std::uint64_t seed, weight_range range) {
-  net_weights weights;
+std::vector<std::vector<double>> initial_weights(const nets::description& net, std::uint64_t seed,
+                                                 weight_range range) {
+  std::vector<std::vector<double>> weights;
   const nets::net_facts facts = nets::facts_of(net);
   for (std::size_t which = 0; which < facts.layers.size(); ++which) {
     const std::vector<nets::parameter>& parameters = facts.layers[which].parameters;
@@ -50,10 +52,10 @@ net_weights initial_weights(const nets::description& net, std::uint64_t seed, we
     const bool is_shared = std::holds_alternative<nets::shared_convolution>(net.layers[which]);
     const double outputs = is_shared ? 1 : static_cast<double>(factors.extents.front());
     const double terms = static_cast<double>(factors.size()) / outputs;
-    const auto end = static_cast<float>(range == weight_range::half ? 0.5 : 1 / std::sqrt(terms));
+    const double end = range == weight_range::half ? 0.5 : 1 / std::sqrt(terms);
     for (const nets::parameter& it : parameters) {
       const std::uint64_t stream = weights.size();
-      std::vector<float>& values = weights.emplace_back(static_cast<std::size_t>(it.size()));
+      std::vector<double>& values = weights.emplace_back(static_cast<std::size_t>(it.size()));
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = end * uniform(seed, stream, i);
     }
   }

@@ -79,8 +79,8 @@ class Training:
     def weights_now(self):
         """The file of weights with another first number."""
         size = struct.unpack_from("<Q", self.weights)[0]
-        number = struct.pack("<f", int(self.digest[:6], 16) / 2**24)
-        return self.weights[:8 + size] + number + self.weights[12 + size:]
+        number = struct.pack("<d", int(self.digest[:12], 16) / 2**48)
+        return self.weights[:8 + size] + number + self.weights[16 + size:]
 
     def evaluate(self):
         return {"images": self.tests, "correct": round(self.tests * self.share()), "predictions": None, "seconds": 0.001,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "training/training_inputs.hpp"
 
+#include <prumo/data/checkpoint.hpp>
 #include <prumo/data/digits.hpp>
 #include <prumo/data/fit.hpp>
 #include <prumo/data/initial_weights.hpp>
@@ -76,12 +77,12 @@ void training_inputs::take_weights(const training_choice& choice, const training
     return;
   }
   const bool half = recipe.loss == "original";
-  const data::net_weights drawn = data::initial_weights(
+  const std::vector<std::vector<double>> drawn = data::initial_weights(
       net_.description, recipe.seed, half ? data::weight_range::half : data::weight_range::by_inputs);
   const std::vector<nets::parameter> parameters = net_.facts.all_parameters();
   data::tensor_file file;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    file.tensors.push_back(data::tensor_of(parameters[i].name, parameters[i].extents, drawn[i]));
+    file.tensors.push_back(data::tensor_of_doubles(parameters[i].name, parameters[i].extents, drawn[i]));
   }
   weights_ = folder_.file("initial.safetensors");
   data::write_tensors(weights_, file);

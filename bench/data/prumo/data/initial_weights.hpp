@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <prumo/data/safetensors.hpp>
+#include <prumo/nets/shapes.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace prumo::data {
 
@@ -13,9 +14,9 @@ enum class weight_range : std::uint8_t {
   half        ///< (-1/2, 1/2)
 };
 
-/// The weights that a training begins with: element i of array number k is element i of the stream k of docs/random.md
-/// as f32, times the end of the interval, in f32. So they are the same on each machine.
-[[nodiscard]] net_weights initial_weights(const nets::description& net, std::uint64_t seed,
-                                          weight_range range = weight_range::by_inputs);
+/// The weights that a training begins with, an array for each parameter in order, as docs/random.md tells (Initial
+/// weights). So they are the same on each machine, and those of nets::trainer::initialize().
+[[nodiscard]] std::vector<std::vector<double>> initial_weights(const nets::description& net, std::uint64_t seed,
+                                                               weight_range range = weight_range::by_inputs);
 
 }  // namespace prumo::data
