@@ -40,8 +40,7 @@ double uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
 
 }  // namespace
 
-std::vector<std::vector<double>> initial_weights(const nets::description& net, std::uint64_t seed,
-                                                 weight_range range) {
+std::vector<std::vector<double>> initial_weights(const nets::description& net, std::uint64_t seed, weight_range range) {
   std::vector<std::vector<double>> weights;
   const nets::net_facts facts = nets::facts_of(net);
   for (std::size_t which = 0; which < facts.layers.size(); ++which) {

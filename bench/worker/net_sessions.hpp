@@ -35,9 +35,7 @@ class net_sessions final : public protocol::workload_handler {
   static protocol::workload_description training_description() {
     return {"training", {"f32", "f64"}, {"layers"}, {"strict"}};
   }
-  static std::vector<protocol::workload_description> descriptions() {
-    return {description(), training_description()};
-  }
+  static std::vector<protocol::workload_description> descriptions() { return {description(), training_description()}; }
 
   protocol::open_answer open(const protocol::open_request& request) override {
     if (request.workload == training_description().workload) return open_training(request);
@@ -131,8 +129,8 @@ class net_sessions final : public protocol::workload_handler {
     const auto begun = std::chrono::steady_clock::now();
     const std::int64_t bytes = training_session<Exec>::device_bytes(setup, type);
     require_device_memory(instance_,
-                          "a training of " + setup.files.net.description.name + " " + request.dtype + " with steps of " +
-                              std::to_string(request.batch) + " images",
+                          "a training of " + setup.files.net.description.name + " " + request.dtype +
+                              " with steps of " + std::to_string(request.batch) + " images",
                           bytes);
     const protocol::json build = protocol::build_description();
     const data::checkpoint::texts conditions{{"version", protocol::prumo_version()},

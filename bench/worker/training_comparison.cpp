@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "training_setup.hpp"
-
 #include <prumo/nets/training_reference.hpp>
 
 #include <algorithm>

@@ -92,11 +92,11 @@ std::vector<std::int64_t> integers_of(const data::tensor& from) {
 training_setup read_training_setup(const protocol::open_request& request) {
   const protocol::training_setup& asked = *request.training;
   training_setup setup;
-  setup.options.loss = kind_named(
-      asked.loss, "loss", std::array{nets::loss::softmax, nets::loss::sigmoid, nets::loss::squared, nets::loss::original});
-  setup.options.optimizer =
-      kind_named(asked.optimizer, "optimizer",
-                 std::array{nets::optimizer::sgd, nets::optimizer::momentum, nets::optimizer::adam});
+  setup.options.loss =
+      kind_named(asked.loss, "loss",
+                 std::array{nets::loss::softmax, nets::loss::sigmoid, nets::loss::squared, nets::loss::original});
+  setup.options.optimizer = kind_named(
+      asked.optimizer, "optimizer", std::array{nets::optimizer::sgd, nets::optimizer::momentum, nets::optimizer::adam});
   setup.options.learning_rate = asked.learning_rate;
   setup.options.momentum = asked.momentum;
   setup.options.batch = request.batch;
@@ -168,8 +168,8 @@ std::vector<data::tensor> arrays_of(const nets::training_state& state, const net
   add("optimizer.first.", state.first_moments);
   add("optimizer.second.", state.second_moments);
   const nets::training_progress& now = state.progress;
-  arrays.push_back(tensor_of_integers(
-      "state.progress", std::array{now.epoch, now.step, now.steps_done, now.images_done, now.correct}));
+  arrays.push_back(tensor_of_integers("state.progress",
+                                      std::array{now.epoch, now.step, now.steps_done, now.images_done, now.correct}));
   arrays.push_back(data::tensor_of_doubles("state.loss_sum", {1}, std::array{now.loss_sum}));
   arrays.push_back(data::tensor_of_doubles("state.learning_rate", {1}, std::array{state.learning_rate}));
   return arrays;
@@ -191,8 +191,9 @@ nets::training_state state_of(const data::checkpoint& from, const nets::net_fact
   state.first_moments = read("optimizer.first.");
   state.second_moments = read("optimizer.second.");
   const std::vector<std::int64_t> progress = integers_of(*from.find("state.progress"));
-  state.progress = {progress[0], progress[1], progress[2], progress[3],
-                    data::doubles_of(*from.find("state.loss_sum")).front(), progress[4]};
+  state.progress = {
+      progress[0], progress[1], progress[2], progress[3], data::doubles_of(*from.find("state.loss_sum")).front(),
+      progress[4]};
   state.learning_rate = data::doubles_of(*from.find("state.learning_rate")).front();
   return state;
 }

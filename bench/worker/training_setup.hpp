@@ -23,12 +23,13 @@ struct training_setup {
   data::labelled_images test;           ///< the test images
   std::vector<double> initial_weights;  ///< packed, as they are in their file
   nets::training_options options;
-  std::string type;                    ///< `f32`, `f64`
-  data::checkpoint::texts identity;    ///< of checkpoints
+  std::string type;                  ///< `f32`, `f64`
+  data::checkpoint::texts identity;  ///< of checkpoints
 };
 
 /// Reads and checks what the request names.
-/// \throws bench::file_error that names the file, the place and the remedy; request_error (usage) for an unknown loss or
+/// \throws bench::file_error that names the file, the place and the remedy; request_error (usage) for an unknown loss
+/// or
 ///         optimizer
 [[nodiscard]] training_setup read_training_setup(const protocol::open_request& request);
 
@@ -48,9 +49,9 @@ struct training_setup {
 
 /// What a step made of the weights `before`, for the comparison with the reference.
 struct computed_step {
-  std::vector<double> before;   ///< packed weights
-  nets::training_state after;   ///< of a training that began with them, after one step
-  std::vector<double> pixels;   ///< numbers of its images, in the order of the step
+  std::vector<double> before;  ///< packed weights
+  nets::training_state after;  ///< of a training that began with them, after one step
+  std::vector<double> pixels;  ///< numbers of its images, in the order of the step
   std::vector<std::uint8_t> labels;
   bool is_whole = true;  ///< whether these are all images of a step
 };
@@ -61,9 +62,9 @@ struct computed_step {
 /// The gradient of a weight is a sum over the images. Computed in any order with unit roundoff u, it is off by no more
 /// than gamma(K) = K u / (1 - K u) times the sum of the magnitudes of its terms (Higham, Accuracy and Stability of
 /// Numerical Algorithms, 2nd edition, section 4.2). K counts the operations on the longest way from a pixel to the
-/// weight's sum. The magnitudes are those of the images' own gradients, the largest in the weight's array: errors of the
-/// layers above spread within a layer, and a result so near to a kink that rounding moves it to the other side changes
-/// an image's gradient, not those of all.
+/// weight's sum. The magnitudes are those of the images' own gradients, the largest in the weight's array: errors of
+/// the layers above spread within a layer, and a result so near to a kink that rounding moves it to the other side
+/// changes an image's gradient, not those of all.
 [[nodiscard]] protocol::check_answer compare_step(const data::net& net, const nets::training_options& options,
                                                   dtype type, const computed_step& step);
 

@@ -30,7 +30,8 @@ TEST(initial_weights, of_a_filter_that_channels_share_count_its_places) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const bool is_shared = parameters[i].name.starts_with("shared");
     const double end = parameters[i].name.starts_with("conv") ? 0.2 : is_shared ? 0.25 : 1 / std::sqrt(216.0);
-    const double largest = std::fabs(*std::ranges::max_element(weights[i], {}, [](double it) { return std::fabs(it); }));
+    const double largest =
+        std::fabs(*std::ranges::max_element(weights[i], {}, [](double it) { return std::fabs(it); }));
     EXPECT_LT(largest, end) << parameters[i].name;
     if (weights[i].size() > 10) {
       EXPECT_GT(largest, 0.8 * end) << parameters[i].name;

@@ -212,11 +212,12 @@ std::string published_trainings(const json& document, const text_style& style) {
     if (text_of(field(result, "/kind")) != "training") continue;
     const auto total = number_of(field(result, "/published/figures/total_s"));
     const auto epochs = number_of(field(result, "/published/figures/epochs"));
+    const auto batch = number_of(field(result, "/published/figures/batch"));
     const std::string id = text_of(result.at("device"));
     table.add_row({{text_of(field(result, "/published/source"))},
                    {names.contains(id) && !names[id].empty() ? names[id] : id},
-                   {figure_cell(field(result, "/published/figures/batch"), 6)},
-                   {epochs ? format_significant(*epochs, 6) : std::string()},
+                   {batch ? fmt::format("{:g}", *batch) : std::string()},
+                   {epochs ? fmt::format("{:g}", *epochs) : std::string()},
                    {total && epochs ? seconds_cell(*total / *epochs, style) : std::string()},
                    {total ? format_duration(*total) : std::string()},
                    {share_cell(field(result, "/published/figures/accuracy"))}});
