@@ -4,6 +4,8 @@
 #include "device_memory.hpp"
 #include "net_session.hpp"
 #include "training_session.hpp"
+#include <prumo/error.hpp>
+#include <prumo/inference/net_cost.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/server.hpp>
 #include <prumo/serving/surroundings.hpp>

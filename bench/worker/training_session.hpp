@@ -4,6 +4,7 @@
 #include "net_calls.hpp"
 #include "net_numbers.hpp"
 #include "training_setup.hpp"
+#include <prumo/data/weights_file.hpp>
 #include <prumo/inference/net_comparison.hpp>
 #include <prumo/machine/telemetry.hpp>
 #include <prumo/nets/image_order.hpp>
