@@ -108,6 +108,8 @@ void open_training::end(const std::string& status, const std::string& reason) {
   ended_ = true;
   result_["status"] = status;
   result_["reason"] = reason;
+  // What was not trained to its end is not right, even if its first step was.
+  if (result_.at("verified") == true) result_["verified"] = nullptr;
 }
 
 void open_training::end_refused(const std::string& kind, const std::string& message) {

@@ -117,7 +117,9 @@ void training_run::store(const open_training& training, bool interrupted) {
     // The numbers come from the worker: its mistake costs this training, not the run.
     const std::string why = fmt::format("its worker gave numbers that break the format at {}: {}",
                                         violations.front().path, violations.front().message);
+    const json implementation = result.at("implementation");
     result = training_result_stub(fleet_, inputs_, plan_.recipe, training.place());
+    if (implementation.is_string()) result["implementation"] = implementation;
     result["reason"] = why;
   }
   writer_.add(std::move(result));

@@ -11,7 +11,7 @@ import numpy as np
 from prumo_peers.common import protocol, rounding
 from prumo_peers.common.protocol import RequestError, usage
 from prumo_peers.nets import description, files
-from prumo_peers.nets.training import TrainingSession, read_training
+from prumo_peers.nets.training import TrainingSession, read_setup, read_training
 
 USUAL_BUDGET = 3e7
 TRAINING_DTYPES = ("f32", "f64")
@@ -55,8 +55,9 @@ class Sessions:
     def open(self, request, device):
         framework = self._framework
         workload = protocol.text(request, "workload")
+        setup = read_setup(request)
         if workload == "training" and framework.training_implementations(device):
-            return self._open_training(request, device)
+            return self._open_training(request, device, setup)
         dtype = protocol.text(request, "dtype")
         batch = protocol.whole_number(request, "batch", 1)
         paths = {name: protocol.text(request, name) for name in ("images", "labels", "weights")}
@@ -97,7 +98,7 @@ class Sessions:
                           for it in net.layers],
                 "load_s": loaded - start, "place_s": placed - loaded}
 
-    def _open_training(self, request, device):
+    def _open_training(self, request, device, setup):
         framework, ways = self._framework, self._framework.training_implementations(device)
         for name in ("images", "labels", "weights"):
             protocol.text(request, name)
@@ -110,9 +111,11 @@ class Sessions:
                                f"{', '.join(ways)}")
         if dtype not in TRAINING_DTYPES:
             raise RequestError("unsupported", f"{framework.name} trains nets in {', '.join(TRAINING_DTYPES)}, and not in {dtype}")
+        if setup is None:
+            raise usage("the field 'training' is missing: it tells how the net is trained")
         start = time.perf_counter()
         net = _parse(request)
-        choice = read_training(request, protocol.field, _read, net,
+        choice = read_training(request, setup, _read, net,
                                {"dtype": dtype, "batch": batch, "implementation": implementation})
         loaded = time.perf_counter()
         session = framework.open_training(device, choice)
@@ -130,22 +133,25 @@ class Sessions:
                 "steps": [], "steps_per_epoch": session.steps_per_epoch, "load_s": loaded - start, "place_s": placed - loaded}
 
     def advance(self, request):
-        session = self._find_training(request)
+        number = protocol.whole_number(request, "session")
         steps = protocol.whole_number(request, "steps", 1, None)
         seconds = protocol.number(request, "seconds", None)
         if seconds is not None and not 0 <= seconds <= 3600:
             raise usage(f"the field 'seconds' should be between 0 and 3600 and is {seconds}")
-        return session.advance(steps, seconds)
+        return self._find_training(number).advance(steps, seconds)
 
     def save(self, request):
-        session = self._find_training(request)
-        return session.save(protocol.text(request, "path"), protocol.one_of(request, "content", ("checkpoint", "weights")))
+        number, path = protocol.whole_number(request, "session"), protocol.text(request, "path")
+        content = protocol.one_of(request, "content", ("checkpoint", "weights"))
+        protocol.text(request, "note", "")
+        return self._find_training(number).save(path, content)
 
     def load(self, request):
-        return self._find_training(request).load(protocol.text(request, "path"))
+        number, path = protocol.whole_number(request, "session"), protocol.text(request, "path")
+        protocol.flag(request, "allow_mixed", False)
+        return self._find_training(number).load(path)
 
-    def _find_training(self, request):
-        number = protocol.whole_number(request, "session")
+    def _find_training(self, number):
         session = self._find(number)
         if not isinstance(session, TrainingSession):
             raise usage(f"session {number} runs a net and trains none")

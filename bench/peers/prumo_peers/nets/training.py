@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from prumo_peers.common import machine, rounding
+from prumo_peers.common import machine, protocol, rounding
 from prumo_peers.common.nvml import Reading, told_between
 from prumo_peers.common.protocol import RequestError, usage
 from prumo_peers.common.training_numbers import image_order
@@ -194,23 +194,34 @@ class TrainingSession(abc.ABC):
         self.framework.fence(self.device)
 
 
-def read_training(request, document_field, read, net, default):
-    """The choice of a training, from the fields of a request. ``read`` reads a set of files, checked against the net."""
-    setup = document_field(request, "training", dict, "an object")
+def read_setup(request):
+    """The field ``training`` of a request, checked; None where it is absent."""
+    setup = protocol.field(request, "training", dict, "an object", None)
+    if setup is None:
+        return None
 
-    def text(name, known=None):
-        value = document_field(setup, name, str, "a text", inside="training.")
-        if known and value not in known:
-            raise usage(f"there is no {name} '{value}'; there are: {', '.join(known)}")
-        return value
-    rate = float(document_field(setup, "learning_rate", (int, float), "a number", inside="training."))
-    momentum = float(document_field(setup, "momentum", (int, float), "a number", 0.0, inside="training."))
-    seed = document_field(setup, "seed", int, "a whole number", 1, inside="training.")
-    shuffle = document_field(setup, "shuffle", bool, "true or false", True, inside="training.")
-    if not rate > 0 or not math.isfinite(rate):
-        raise usage(f"the field 'training.learning_rate' should be above 0 and is {rate}")
-    loss, optimizer = text("loss", LOSSES), text("optimizer", OPTIMIZERS)
+    def field(name, types, expected, *default):
+        return protocol.field(setup, name, types, expected, *default, inside="training.")
+    made = {name: field(name, str, "a text") for name in ("test_images", "test_labels", "loss", "optimizer")}
+    made["rate"] = float(field("learning_rate", (int, float), "a number"))
+    made["momentum"] = float(field("momentum", (int, float), "a number", 0.0))
+    made["seed"] = field("seed", int, "a whole number", 1)
+    made["shuffle"] = field("shuffle", bool, "true or false", True)
+    if not made["rate"] > 0 or not math.isfinite(made["rate"]):
+        raise usage(f"the field 'training.learning_rate' should be above 0 and is {made['rate']}")
+    if not 0 <= made["momentum"] <= 1:
+        raise usage(f"the field 'training.momentum' should be between 0 and 1 and is {made['momentum']}")
+    return made
+
+
+def read_training(request, setup, read, net, chosen):
+    """The choice of a training. ``read`` reads a set of files, checked against the net."""
+    for name, known in (("loss", LOSSES), ("optimizer", OPTIMIZERS)):
+        if setup[name] not in known:
+            raise usage(f"there is no {name} '{setup[name]}'; there are: {', '.join(known)}")
+    setup = dict(setup)
+    tests = setup.pop("test_images"), setup.pop("test_labels")
     images, labels, weights = read(net, request["images"], request["labels"], request["weights"])
-    test_images, test_labels, _ = read(net, text("test_images"), text("test_labels"), request["weights"])
+    test_images, test_labels, _ = read(net, *tests, request["weights"])
     return TrainingChoice(net, images=images, labels=labels, test_images=test_images, test_labels=test_labels, weights=weights,
-                          loss=loss, optimizer=optimizer, rate=rate, momentum=momentum, seed=seed, shuffle=shuffle, **default)
+                          **setup, **chosen)

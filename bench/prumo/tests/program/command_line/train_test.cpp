@@ -104,7 +104,7 @@ TEST_F(train_test, stops_at_the_accuracy_that_was_asked_for) {
   EXPECT_EQ(only_result(in("r.json")).at("epochs").size(), 3U);
   const program_result short_one = train({"--until", "98%", "--epochs", "2"});
   EXPECT_EQ(short_one.code, 1);
-  EXPECT_THAT(short_one.err, HasSubstr("98 % of the test images were not reached in 2 epochs"));
+  EXPECT_THAT(short_one.err, HasSubstr("98.0 % of the test images were not reached in 2 epochs"));
 }
 
 TEST_F(train_test, goes_on_from_its_checkpoint_to_the_same_weights) {
