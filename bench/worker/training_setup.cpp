@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
+#include <system_error>
 #include <variant>
 
 namespace prumo::worker {
@@ -37,11 +37,11 @@ std::string digest_of_text(const std::string& text) {
   return data::sha256_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-/// A number as the text that gives it back exactly.
+/// A number as the shortest text that gives it back exactly.
 std::string exact_text(double number) {
   std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.17g", number);
-  return text.data();
+  const auto [end, failure] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc() ? std::string(text.data(), end) : std::to_string(number);
 }
 
 /// The weights in the file's own precision.

@@ -188,7 +188,7 @@ class Trainings(unittest.TestCase):
         refused("seed is 3", seed=4)
         refused("shuffle is true", shuffle=False)
         refused("batch is 4", batch=5)
-        refused("optimizer is momentum", optimizer="sgd")
+        refused("momentum is 0.9 in the file", optimizer="sgd")
         if "f64" in self.training["dtypes"]:
             refused("dtype is f32", dtype="f64")
         refused("", own=session, data=content[:-5])
