@@ -35,7 +35,8 @@ class net_sessions final : public protocol::workload_handler {
     return {"inference", {"f32", "f64", "f16", "bf16"}, {"layers"}, {"strict"}};
   }
   static protocol::workload_description training_description() {
-    return {"training", {"f32", "f64"}, {"layers"}, {"strict"}};
+    const auto ways = nets::training_implementations<Exec>();
+    return {"training", {"f32", "f64"}, {ways.begin(), ways.end()}, {"strict"}};
   }
   static std::vector<protocol::workload_description> descriptions() { return {description(), training_description()}; }
 
