@@ -17,4 +17,18 @@ protocol::cost_model cost_of_layers(const nets::net_facts& facts, std::size_t fi
   return {numbers * static_cast<double>(width), flops * images, images, "vector"};
 }
 
+protocol::cost_model cost_of_step(const nets::net_facts& facts, std::int64_t batch, std::size_t width) {
+  const auto images = static_cast<double>(batch);
+  double flops = 0;
+  bool is_first = true;
+  for (const nets::layer_facts& layer : facts.layers) {
+    if (layer.parameters.empty()) continue;
+    flops += (is_first ? 2 : 3) * static_cast<double>(layer.flops_inside);
+    is_first = false;
+  }
+  const double bytes = images * static_cast<double>(facts.layers.front().input.size()) +
+                       2 * static_cast<double>(facts.parameters) * static_cast<double>(width);
+  return {bytes, flops * images, images, "vector"};
+}
+
 }  // namespace prumo::inference

@@ -228,84 +228,9 @@ void list_fields(auto& fields, is<sample_answer> auto& it) {
 
 void list_fields(auto& fields, is<release_request> auto& it) { fields.required("case", it.case_id, at_least(0)); }
 
-void list_fields(auto& fields, is<open_request> auto& it) {
-  fields.required("device", it.device);
-  fields.required("workload", it.workload);
-  fields.required("net", it.net, object());
-  fields.required("dtype", it.dtype);
-  fields.required("batch", it.batch, at_least(1));
-  fields.required("images", it.images);
-  fields.required("labels", it.labels);
-  fields.required("weights", it.weights);
-  fields.either("data", it.transferred, "resident", "transferred");
-  fields.optional("host_memory", it.host_memory, one_of({"pinned", "pageable"}));
-  fields.optional("compute_mode", it.compute_mode);
-  fields.optional("implementation", it.implementation);
-}
-
-void list_fields(auto& fields, is<step_description> auto& it) {
-  fields.required("name", it.name, filled());
-  fields.required("layers", it.layers);
-  fields.optional("model", it.model);
-}
-
-void list_fields(auto& fields, is<open_answer> auto& it) {
-  fields.required("session", it.session, at_least(0));
-  fields.required("implementation", it.implementation, filled());
-  fields.required("clock", it.clock, one_of({"wall", "device"}));
-  fields.optional("dispatch", it.dispatch, one_of({"single", "recorded"}));
-  fields.required("images", it.images, at_least(1));
-  fields.required("classes", it.classes, at_least(1));
-  fields.required("parameters", it.parameters, at_least(0));
-  fields.optional("footprint_bytes", it.footprint_bytes, at_least(0));
-  fields.optional("model", it.model);
-  fields.required("steps", it.steps);
-  fields.optional("load_s", it.load_s, at_least(0));
-  fields.optional("place_s", it.place_s, at_least(0));
-}
-
-void list_session_fields(auto& fields, auto& it) {
-  fields.required("session", it.session, at_least(0));
-  fields.either("level", it.layer, "net", "layer");
-}
-
-void list_fields(auto& fields, is<check_request> auto& it) {
-  list_session_fields(fields, it);
-  fields.optional("budget", it.budget, above(0));
-  fields.omitted("images", it.images, at_least(0));
-}
-
-void list_fields(auto& fields, is<check_answer> auto& it) {
-  fields.required("verified", it.verified);
-  fields.optional("error", it.error, at_least(0));
-  fields.optional("error_bound", it.error_bound, at_least(0));
-  fields.optional("checked", it.checked, at_least(0));
-  fields.optional("differing", it.differing, at_least(0));
-  fields.optional("undecided", it.undecided, at_least(0));
-  fields.optional("method", it.method);
-  fields.optional("message", it.message);
-  fields.optional("dispatch", it.dispatch);
-}
-
-void list_fields(auto& fields, is<time_request> auto& it) {
-  constexpr double an_hour = 3600;
-  list_session_fields(fields, it);
-  fields.omitted("step", it.step, at_least(0));
-  fields.required("seconds", it.seconds, between(0, an_hour));
-}
-
-void list_fields(auto& fields, is<evaluate_request> auto& it) { fields.required("session", it.session, at_least(0)); }
-
-void list_fields(auto& fields, is<evaluate_answer> auto& it) {
-  fields.required("images", it.images, at_least(0));
-  fields.required("correct", it.correct, at_least(0));
-  fields.optional("predictions", it.predictions, at_least(0));
-  fields.optional("seconds", it.seconds, at_least(0));
-}
-
-void list_fields(auto& fields, is<close_request> auto& it) { fields.required("session", it.session, at_least(0)); }
-
 }  // namespace prumo::protocol::detail
+
+#include "net_message_fields.hpp"
 
 /// All messages with their names in docs/protocol.schema.json.
 #define PRUMO_FOR_EACH_MESSAGE(DO)         \
@@ -331,4 +256,10 @@ void list_fields(auto& fields, is<close_request> auto& it) { fields.required("se
   DO(time_request, "time.request")         \
   DO(evaluate_request, "evaluate.request") \
   DO(evaluate_answer, "evaluate.answer")   \
+  DO(advance_request, "advance.request")   \
+  DO(advance_answer, "advance.answer")     \
+  DO(save_request, "save.request")         \
+  DO(save_answer, "save.answer")           \
+  DO(load_request, "load.request")         \
+  DO(load_answer, "load.answer")           \
   DO(close_request, "close.request")

@@ -17,6 +17,10 @@ json refusal(error_kind kind, const std::string& message) {
   return {{"ok", false}, {"error", {{"kind", error_kind_name(kind)}, {"message", message}}}};
 }
 
+[[noreturn]] void refuse_training() {
+  throw request_error(error_kind::unsupported, "this worker trains no nets, so no session can advance or be saved");
+}
+
 /// Answers a request about nets. False: it is none.
 bool answer_about_nets(workload_handler& handler, const std::string& name, const json& request, json& answer) {
   if (name == "open") {
@@ -27,6 +31,12 @@ bool answer_about_nets(workload_handler& handler, const std::string& name, const
     answer = write_message(handler.time(read_message<time_request>(request)));
   } else if (name == "evaluate") {
     answer = write_message(handler.evaluate(read_message<evaluate_request>(request)));
+  } else if (name == "advance") {
+    answer = write_message(handler.advance(read_message<advance_request>(request)));
+  } else if (name == "save") {
+    answer = write_message(handler.save(read_message<save_request>(request)));
+  } else if (name == "load") {
+    answer = write_message(handler.load(read_message<load_request>(request)));
   } else if (name == "close") {
     handler.close(read_message<close_request>(request).session);
     answer = json::object();
@@ -70,7 +80,7 @@ json dispatch(request_handler& handler, const json& request, bool& quit) {
   if (workload_handler* const workloads = handler.workloads()) {
     json answer;
     if (answer_about_nets(*workloads, name, request, answer)) return answer;
-    known += "open, check, time, evaluate, close, ";
+    for (const std::string_view it : workload_requests) known += std::string(it) + ", ";
   }
   throw request_error(error_kind::usage, "there is no request '" + name + "'; there are: " + known + "quit");
 }
@@ -93,6 +103,10 @@ json answer_request(request_handler& handler, const json& request, bool& quit) {
 }
 
 }  // namespace
+
+advance_answer workload_handler::advance(const advance_request&) { refuse_training(); }
+save_answer workload_handler::save(const save_request&) { refuse_training(); }
+load_answer workload_handler::load(const load_request&) { refuse_training(); }
 
 error_kind request_handler::kind_of(const std::exception& cause) const {
   return dynamic_cast<const std::bad_alloc*>(&cause) != nullptr ? error_kind::memory : error_kind::failed;

@@ -3,8 +3,12 @@
 
 #include "device_memory.hpp"
 #include "net_session.hpp"
+#include "training_session.hpp"
+#include <prumo/error.hpp>
+#include <prumo/inference/net_cost.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/server.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -12,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace prumo::worker {
 
@@ -19,14 +24,24 @@ namespace prumo::worker {
 template <class Exec>
 class net_sessions final : public protocol::workload_handler {
  public:
-  net_sessions(const Exec& instance, std::string device, std::size_t cache_bytes)
-      : instance_(instance), device_(std::move(device)), cache_bytes_(cache_bytes) {}
+  /// \param device_name what is called so by its maker: weights that were trained on another one may differ in bits
+  net_sessions(const Exec& instance, std::string device, std::string device_name, std::size_t cache_bytes)
+      : instance_(instance),
+        device_(std::move(device)),
+        device_name_(std::move(device_name)),
+        cache_bytes_(cache_bytes) {}
 
   static protocol::workload_description description() {
     return {"inference", {"f32", "f64", "f16", "bf16"}, {"layers"}, {"strict"}};
   }
+  static protocol::workload_description training_description() {
+    const auto ways = nets::training_implementations<Exec>();
+    return {"training", {"f32", "f64"}, {ways.begin(), ways.end()}, {"strict"}};
+  }
+  static std::vector<protocol::workload_description> descriptions() { return {description(), training_description()}; }
 
   protocol::open_answer open(const protocol::open_request& request) override {
+    if (request.workload == training_description().workload) return open_training(request);
     const dtype type = check_choice(request);
     inference::net_files files = inference::read_net_files(request);
     const auto begun = std::chrono::steady_clock::now();
@@ -56,6 +71,7 @@ class net_sessions final : public protocol::workload_handler {
   }
 
   protocol::check_answer check(const protocol::check_request& request) override {
+    if (is_training(request.session)) return find_training(request.session).check(request);
     return find(request.session).check(request);
   }
 
@@ -75,10 +91,24 @@ class net_sessions final : public protocol::workload_handler {
   }
 
   protocol::evaluate_answer evaluate(const protocol::evaluate_request& request) override {
+    if (is_training(request.session)) return find_training(request.session).evaluate();
     return find(request.session).evaluate();
   }
 
+  protocol::advance_answer advance(const protocol::advance_request& request) override {
+    return find_training(request.session).advance(request);
+  }
+
+  protocol::save_answer save(const protocol::save_request& request) override {
+    return find_training(request.session).save(request);
+  }
+
+  protocol::load_answer load(const protocol::load_request& request) override {
+    return find_training(request.session).load(request);
+  }
+
   void close(std::int64_t session) override {
+    if (trainings_.erase(session) > 0) return;
     find(session);
     open_.erase(session);
   }
@@ -88,27 +118,91 @@ class net_sessions final : public protocol::workload_handler {
     throw protocol::request_error(kind, message);
   }
 
+  protocol::open_answer open_training(const protocol::open_request& request) {
+    const protocol::workload_description known = training_description();
+    check_device_and_mode(request);
+    if (!request.training) refuse("the field 'training' is missing: it tells how the net is trained");
+    if (request.transferred) {
+      refuse("the images of a training stay on the device; leave out the field 'data'",
+             protocol::error_kind::unsupported);
+    }
+    const dtype type = type_of(request, known);
+    training_setup setup = read_training_setup(request);
+    const double loaded = setup.files.seconds;
+    const auto begun = std::chrono::steady_clock::now();
+    const std::int64_t bytes = training_session<Exec>::device_bytes(setup, type);
+    require_device_memory(instance_,
+                          "a training of " + setup.files.net.description.name + " " + request.dtype +
+                              " with steps of " + std::to_string(request.batch) + " images",
+                          bytes);
+    const protocol::json build = protocol::build_description();
+    const data::checkpoint::texts conditions{{"version", protocol::prumo_version()},
+                                             {"build", build.value("id", std::string())},
+                                             {"device", device_},
+                                             {"device_name", device_name_}};
+    std::unique_ptr<training_session<Exec>> made;
+    try {
+      made = std::make_unique<training_session<Exec>>(instance_, std::move(setup), type, conditions);
+    } catch (const argument_error& refused) {
+      refuse(refused.what());
+    }
+    protocol::open_answer answer;
+    answer.place_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    answer.load_s = loaded;
+    answer.session = ++last_id_;
+    answer.implementation = made->implementation();
+    answer.images = made->setup().files.set.images.count;
+    answer.classes = made->facts().classes;
+    answer.parameters = made->facts().parameters;
+    answer.footprint_bytes = bytes;
+    answer.model = inference::cost_of_step(made->facts(), request.batch, dtype_size(type));
+    answer.steps_per_epoch = made->steps_per_epoch();
+    trainings_.emplace(answer.session, std::move(made));
+    return answer;
+  }
+
+  void check_device_and_mode(const protocol::open_request& request) const {
+    if (request.device != device_) refuse("there is no device '" + request.device + "' here; there is: " + device_);
+    const std::string mode = request.compute_mode.value_or("strict");
+    if (mode != "strict") {
+      refuse("nets have no compute mode '" + mode + "'; there is: strict", protocol::error_kind::unsupported);
+    }
+  }
+
+  static dtype type_of(const protocol::open_request& request, const protocol::workload_description& known) {
+    std::string names;
+    for (const std::string& name : known.dtypes) {
+      for (const dtype type : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16}) {
+        if (name == request.dtype && dtype_name(type) == name) return type;
+      }
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    refuse("the workload " + known.workload + " has no type " + request.dtype + "; types are " + names,
+           protocol::error_kind::unsupported);
+  }
+
+  bool is_training(std::int64_t id) const { return trainings_.contains(id); }
+
+  training_session<Exec>& find_training(std::int64_t id) {
+    const auto found = trainings_.find(id);
+    if (found != trainings_.end()) return *found->second;
+    refuse(open_.contains(id) ? "session " + std::to_string(id) + " runs a net and trains none"
+                              : "there is no session " + std::to_string(id) + ": it was never opened, or closed");
+  }
+
   /// What does not need the files. \return the type
   dtype check_choice(const protocol::open_request& request) const {
-    if (request.device != device_) refuse("there is no device '" + request.device + "' here; there is: " + device_);
+    check_device_and_mode(request);
     const protocol::workload_description known = description();
     if (request.workload != known.workload) {
-      refuse("there is no workload '" + request.workload + "' here; there is: " + known.workload);
+      refuse("there is no workload '" + request.workload + "' here; there are: inference, training");
     }
     const std::string way = request.implementation.value_or("layers");
     if (way != known.implementations.front()) {
       refuse("nets have no implementation '" + way + "'; there is: " + known.implementations.front());
     }
-    const std::string mode = request.compute_mode.value_or("strict");
-    if (mode != known.compute_modes.front()) {
-      refuse("nets have no compute mode '" + mode + "'; there is: strict", protocol::error_kind::unsupported);
-    }
     if (request.transferred) require_transfers<Exec>();
-    for (const dtype type : {dtype::f32, dtype::f64, dtype::f16, dtype::bf16}) {
-      if (dtype_name(type) == request.dtype) return type;
-    }
-    refuse("nets are not computed in " + request.dtype + "; types are f32, f64, f16 and bf16",
-           protocol::error_kind::unsupported);
+    return type_of(request, known);
   }
 
   net_session<Exec>& find(std::int64_t id) {
@@ -118,9 +212,10 @@ class net_sessions final : public protocol::workload_handler {
   }
 
   Exec instance_;
-  std::string device_;
+  std::string device_, device_name_;
   std::size_t cache_bytes_;
   std::map<std::int64_t, std::unique_ptr<net_session<Exec>>> open_;
+  std::map<std::int64_t, std::unique_ptr<training_session<Exec>>> trainings_;
   std::int64_t last_id_ = 0;
 };
 

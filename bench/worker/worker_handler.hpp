@@ -37,7 +37,7 @@ class worker_handler final : public protocol::request_handler {
       : registry_(registry),
         program_(std::move(program)),
         facts_(machine::facts_of(instance_, machine::clock_probe::skip)),
-        nets_(instance_, facts_.id, last_level_cache_bytes()) {}
+        nets_(instance_, facts_.id, facts_.name, last_level_cache_bytes()) {}
 
   protocol::hello_answer hello() override {
     protocol::hello_answer answer;
@@ -59,7 +59,7 @@ class worker_handler final : public protocol::request_handler {
     for (const auto& operation : registry_.all()) {
       answer.cases.push_back(describe(operation->info(), array_count(*operation)));
     }
-    answer.workloads = {net_sessions<Exec>::description()};
+    answer.workloads = net_sessions<Exec>::descriptions();
     return answer;
   }
 

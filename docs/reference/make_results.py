@@ -4,7 +4,7 @@
 
 usage: make_results.py [--check] [NAME]...
 
-NAME is one of theano-2017, ece408-2019, ece408-2020, mnist-cuda, mps; without a NAME, all of them are made. The script writes NAME.json beside
+NAME is one of theano-2017, ece408-2019, ece408-2020, mnist-cuda, mnist-training, mps; without a NAME, all of them are made. The script writes NAME.json beside
 the CSV files. With --check it writes nothing, and exits with 1 if a file is not what it would write.
 
 The script derives only what follows from the printed numbers, and each result says how. Everything else is null.
@@ -222,6 +222,24 @@ def mnist_cuda():
     return devices, results
 
 
+# --- mnist-training -------------------------------------------------------------------------------------------------
+def mnist_training():
+    devices, ids, results = [], {}, []
+    for row in rows_of("mnist_training_others.csv"):
+        if not row["epochs"] and not row["batch"]:
+            continue  # no training
+        if row["device"] not in ids:
+            ids[row["device"]] = f"published:{len(ids)}"
+            devices.append(make_device(ids[row["device"]], "published", row["device"]))
+        epochs = number(row["epochs"])
+        figures = {"epochs": epochs, "batch": number(row["batch"]), "total_s": number(row["seconds"]), "accuracy": number(row["accuracy"])}
+        published = {"source": f"{row['source']}: {row['what']}", "lacks": ["a spread", "what the time includes"], "derived": [],
+                     "figures": figures}
+        results.append(make_result(published, kind="training", op="mnist-training", shape={"epochs": int(epochs)} if epochs else {},
+                                   device=ids[row["device"]], seconds=float(row["seconds"]), clock="wall"))
+    return devices, results
+
+
 # --- mps ------------------------------------------------------------------------------------------------------------
 LESSON = "Lesson on GPU, CPU and TPU in PyTorch: 100 times x @ y.T and sum of random matrices"
 
@@ -244,7 +262,8 @@ def mps():
     return devices, results
 
 
-SETS = {"theano-2017": theano_2017, "ece408-2019": ece408_2019, "ece408-2020": ece408_2020, "mnist-cuda": mnist_cuda, "mps": mps}
+SETS = {"theano-2017": theano_2017, "ece408-2019": ece408_2019, "ece408-2020": ece408_2020, "mnist-cuda": mnist_cuda,
+        "mnist-training": mnist_training, "mps": mps}
 
 
 def text_of(name):

@@ -299,7 +299,16 @@ std::string_view trainer<Exec>::implementation() const {
   return parts_->choice->name;
 }
 
-#define PRUMO_INSTANTIATE_TRAINER(Space) template class trainer<Space>;
+template <class Exec>
+std::vector<std::string_view> training_implementations() {
+  std::vector<std::string_view> names;
+  for (const step_candidate<Exec>& each : step_candidates<Exec>()) names.emplace_back(each.name);
+  return names;
+}
+
+#define PRUMO_INSTANTIATE_TRAINER(Space) \
+  template class trainer<Space>;         \
+  template std::vector<std::string_view> training_implementations<Space>();
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TRAINER)
 #undef PRUMO_INSTANTIATE_TRAINER
 

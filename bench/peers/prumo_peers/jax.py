@@ -248,6 +248,14 @@ class Jax(Framework):
         from prumo_peers.nets.jax_session import JaxSession
         return JaxSession(self, device, choice)
 
+    def training_implementations(self, device):
+        from prumo_peers.nets.jax_training import implementations_on
+        return implementations_on(device)
+
+    def open_training(self, device, choice):
+        from prumo_peers.nets.jax_training import JaxTraining
+        return JaxTraining(self, device, choice)
+
     def wait_for(self, array):
         """The next fence waits for this array, and with it for all calls before."""
         self._pending = [array]

@@ -323,6 +323,14 @@ class Torch(Framework):
         from prumo_peers.nets.torch_session import TorchSession
         return TorchSession(self, device, choice)
 
+    def training_implementations(self, device):
+        from prumo_peers.nets.torch_training import implementations_on
+        return implementations_on(device)
+
+    def open_training(self, device, choice):
+        from prumo_peers.nets.torch_training import TorchTraining
+        return TorchTraining(self, device, choice)
+
     def versions(self):
         versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "hip": torch.version.hip}
         if torch.version.cuda and torch.cuda.is_available():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <gtest/gtest.h>
 
@@ -241,6 +241,69 @@ TEST(messages, those_about_nets_are_read_as_they_were_written) {
   EXPECT_FALSE(write_message(hello).contains("workloads"));
   hello.workloads = {{"inference", {"f32"}, {"layers"}, {"strict"}}};
   expect_same_after_the_way(hello);
+}
+
+TEST(messages, those_about_trainings_are_read_as_they_were_written) {
+  open_request open;
+  open.device = "cuda:0";
+  open.workload = "training";
+  open.dtype = "f32";
+  open.batch = 64;
+  EXPECT_FALSE(write_message(open).contains("training"));
+  open.training = {"/d/ti", "/d/tl", "softmax", "momentum", 0.02, 0.9, 7, false};
+  expect_same_after_the_way(open);
+  EXPECT_EQ(write_message(open).at("training").at("shuffle"), false);
+  open_answer opened;
+  opened.implementation = "layers";
+  opened.images = opened.classes = 10;
+  EXPECT_FALSE(write_message(opened).contains("steps_per_epoch"));
+  opened.steps_per_epoch = 938;
+  expect_same_after_the_way(opened);
+  expect_same_after_the_way(advance_request{4, std::nullopt, 0.25});
+  advance_answer advanced;
+  advanced.steps = advanced.step = 12;
+  advanced.images = 768;
+  advanced.correct = 700;
+  advanced.time = advanced.wall = 0.25;
+  advanced.epoch_done = true;
+  advanced.throttle = {"power"};
+  expect_same_after_the_way(advanced);
+  EXPECT_TRUE(write_message(advanced).at("loss").is_null());
+  evaluate_answer tested{10000, 9871, {7, 2, 1}, 0.12};
+  tested.loss = 0.07;
+  tested.weights_sha256 = "00ff";
+  expect_same_after_the_way(tested);
+  save_request save{4, "/d/c", true, "what I know"};
+  expect_same_after_the_way(save);
+  EXPECT_EQ(write_message(save).at("content"), "weights");
+  expect_same_after_the_way(save_answer{"00ff"});
+  expect_same_after_the_way(load_request{4, "/d/c", true});
+  expect_same_after_the_way(load_answer{3, 12, "what I know"});
+}
+
+TEST(read_message, refuses_messages_about_trainings_that_make_no_sense) {
+  for (const char* text : {R"({"session": 1, "steps": 0})", R"({"session": 1, "seconds": -1})", R"({"steps": 1})"}) {
+    EXPECT_THROW(std::ignore = read_message<advance_request>(json::parse(text)), message_error) << text;
+  }
+  for (const char* text : {R"({"session": 1})", R"({"session": 1, "path": ""})",
+                           R"({"session": 1, "path": "p", "content": "everything"})"}) {
+    EXPECT_THROW(std::ignore = read_message<save_request>(json::parse(text)), message_error) << text;
+  }
+  const json told = json::parse(R"({"steps": 1, "epoch": 1, "step": 1, "epoch_done": false, "images": 1, "loss": null,
+                                    "correct": 0, "time": 1, "wall": 1})");
+  EXPECT_FALSE(read_message<advance_answer>(told).loss);
+  for (const char* field : {"steps", "epoch", "step", "images", "time"}) {
+    json broken = told;
+    broken[field] = 0;
+    EXPECT_THROW(std::ignore = read_message<advance_answer>(broken), message_error) << field;
+  }
+  const json open = json::parse(R"({"device": "d:0", "workload": "training", "net": {}, "dtype": "f32", "batch": 1,
+      "images": "i", "labels": "l", "weights": "w", "training": {"test_images": "i", "test_labels": "l",
+      "loss": "softmax", "optimizer": "sgd", "learning_rate": 0.1}})");
+  EXPECT_TRUE(read_message<open_request>(open).training->shuffle);
+  json broken = open;
+  broken["training"]["learning_rate"] = 0;
+  EXPECT_THROW(std::ignore = read_message<open_request>(broken), message_error);
 }
 
 TEST(read_message, refuses_requests_about_nets_that_make_no_sense) {

@@ -9,13 +9,13 @@
 namespace prumo::bench {
 namespace {
 
-/// What a worker says of itself; empty if it runs no nets.
-std::vector<std::string> known_to(const worker_fleet& fleet, const fleet_device& device) {
+/// What a worker says of itself; empty if it has no such workload.
+std::vector<std::string> known_to(const worker_fleet& fleet, const fleet_device& device, std::string_view workload) {
   if (!device.missing.empty()) return {};
   const auto& workloads = fleet.worker(device.worker).hello().workloads;
   if (!workloads) return {};
   for (const protocol::workload_description& it : *workloads) {
-    if (it.workload == "inference") return it.implementations;
+    if (it.workload == workload) return it.implementations;
   }
   return {};
 }
@@ -27,17 +27,18 @@ bool contains(std::span<const std::string> names, const std::string& name) {
 }  // namespace
 
 std::vector<std::vector<std::optional<std::string>>> net_implementations(const worker_fleet& fleet,
-                                                                         std::span<const std::string> named) {
+                                                                         std::span<const std::string> named,
+                                                                         std::string_view workload) {
   std::vector<std::vector<std::optional<std::string>>> chosen;
   std::vector<std::string> all;
   for (const fleet_device& device : fleet.devices()) {
-    const std::vector<std::string> known = known_to(fleet, device);
+    const std::vector<std::string> known = known_to(fleet, device, workload);
     auto& of_device = chosen.emplace_back();
     for (const std::string& name : known) {
       if (!contains(all, name)) all.push_back(name);
       if (contains(named, name) || contains(named, "all")) of_device.emplace_back(name);
     }
-    // A worker that runs no nets tells why when it is asked.
+    // A worker without the workload tells why when it is asked.
     if (named.empty() || known.empty()) of_device.emplace_back(std::nullopt);
   }
   for (const std::string& name : named) {

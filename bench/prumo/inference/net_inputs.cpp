@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "inference/net_inputs.hpp"
 
-#include "terminal/interrupt.hpp"
 #include "terminal/program_error.hpp"
 #include "terminal/text.hpp"
 #include <prumo/data/digits.hpp>
 #include <prumo/data/fit.hpp>
-#include <prumo/data/resize.hpp>
-#include <prumo/data/sha256.hpp>
 #include <prumo/data/weights_file.hpp>
 #include <prumo/files/file_error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <random>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -26,32 +20,6 @@ namespace prumo::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string digest_of(const std::string& text) {
-  return data::sha256_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
-
-std::string digest_of(const data::labelled_images& set) {
-  data::sha256 sum;
-  sum.update(set.images.pixels);
-  sum.update(set.labels.classes);
-  return sum.digest();
-}
-
-std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
-
-/// `t10k-labels-idx1-ubyte.gz` for `t10k-images-idx3-ubyte.gz`.
-std::string labels_beside(const std::string& images) {
-  const fs::path path(images);
-  std::string name = path.filename().string();
-  const auto replace = [&](std::string_view from, std::string_view to) {
-    if (const std::size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
-  };
-  replace("images", "labels");
-  replace("idx3", "idx1");
-  replace("idx4", "idx1");
-  return (path.parent_path() / name).string();
-}
 
 data::data_files named_files(const net_choice& choice) {
   if (fs::is_directory(choice.data)) {
@@ -74,23 +42,9 @@ data::data_files named_files(const net_choice& choice) {
 
 }  // namespace
 
-temporary_folder::temporary_folder() {
-  std::string name = (fs::temp_directory_path() / "prumo-infer-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw_system_error(name, "the folder cannot be made", errno);
-  path_ = name;
-}
-
-temporary_folder::~temporary_folder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 net_inputs::net_inputs(const net_choice& choice, std::span<const std::string> folders, progress& shown)
     : net_(data::read_net(choice.net)), net_text_(data::net_text(net_.description)), net_sha256_(digest_of(net_text_)) {
-  const nets::image_shape& input = net_.description.input;
-  taken_.push_back(fmt::format("net: {}, {} x {} x {} pixels, {} classes, {} weights, {:.4g} Mflop an image",
-                               net_.description.name, input.channels, input.height, input.width, net_.facts.classes,
-                               net_.facts.parameters, static_cast<double>(net_.facts.flops_inside) * 1e-6));
+  taken_.push_back(net_line(net_));
   take_data(choice, shown);
   take_weights(choice, folders);
 }
@@ -100,35 +54,12 @@ std::string net_inputs::temporary(const std::string& name) {
   return folder_->file(name);
 }
 
-data::labelled_images net_inputs::draw_digits(std::int64_t count, progress& shown) const {
-  const nets::image_shape& input = net_.description.input;
-  if (input.channels != 1) {
-    throw program_error(exit_code::wrong_usage,
-                        fmt::format("the net {} takes images of {} channels, and the digits that prumo draws have one; "
-                                    "name images with --data",
-                                    net_.description.name, input.channels));
-  }
-  data::digit_options options;
-  options.classes = std::min(data::most_digit_classes, net_.facts.classes);
-  shown.start(static_cast<std::size_t>(count));
-  data::labelled_images set = data::generate_digits(data::usual_train_images, count, options, [&](std::int64_t done) {
-    throw_if_interrupted();
-    shown.update("drawing digits", static_cast<std::size_t>(done));
-  });
-  if (input.height != options.height || input.width != options.width) {
-    shown.update("resizing digits", static_cast<std::size_t>(count));
-    set.images = data::resized(set.images, input.height, input.width, data::resizing::area);
-  }
-  shown.clear();
-  return set;
-}
-
 void net_inputs::take_data(const net_choice& choice, progress& shown) {
   draws_digits_ = choice.data.empty();
   data::labelled_images set;
   if (draws_digits_) {
     const std::int64_t count = choice.digits > 0 ? choice.digits : data::usual_test_images;
-    set = draw_digits(count, shown);
+    set = drawn_digits(net_, data::usual_train_images, count, shown);
     files_ = {temporary("t10k-images-idx3-ubyte"), temporary("t10k-labels-idx1-ubyte")};
     data::check_fit(set, files_, net_);
     data::write_images(files_.images, set.images);
@@ -138,7 +69,7 @@ void net_inputs::take_data(const net_choice& choice, progress& shown) {
     const data::data_files named = named_files(choice);
     set = data::read_set(named);
     data::check_fit(set, named, net_);
-    files_ = {absolute(named.images), absolute(named.labels)};
+    files_ = {absolute_path(named.images), absolute_path(named.labels)};
     taken_.push_back(fmt::format("data: {} images of {}", set.images.count, named.images));
   }
   images_ = set.images.count;
@@ -160,7 +91,7 @@ void net_inputs::take_weights(const net_choice& choice, std::span<const std::str
   }
   const data::weights_file file = data::read_weights(named);
   std::ignore = data::weights_for(net_.description, file.tensors, named);
-  weights_ = absolute(named);
+  weights_ = absolute_path(named);
   weights_sha256_ = file.sha256;
   std::string line = fmt::format("weights: {}", choice.weights.empty() ? "those that come with prumo" : named);
   if (!file.trained_on.empty()) line += fmt::format(", trained on {}", file.trained_on);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "inference/net_data.hpp"
 #include "terminal/progress.hpp"
 #include <prumo/data/data_folder.hpp>
 #include <prumo/data/net_file.hpp>
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,21 +25,6 @@ struct net_choice {
   std::string labels;          ///< the labels of a file of images; empty: by the usual name beside it
   std::int64_t digits = 0;     ///< how many are drawn; 0: the usual number
   std::uint64_t seed = 1;      ///< of random weights
-};
-
-/// A folder for files that only live as long as this object.
-class temporary_folder {
- public:
-  /// \throws file_error where the system refuses
-  temporary_folder();
-  ~temporary_folder();
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
 };
 
 /// A net with the files of its data and weights, all of which exist and fit together. Images and weights that the user
@@ -67,7 +52,6 @@ class net_inputs {
 
  private:
   void take_data(const net_choice& choice, progress& shown);
-  data::labelled_images draw_digits(std::int64_t count, progress& shown) const;
   void take_weights(const net_choice& choice, std::span<const std::string> folders);
   void write_random_weights(std::uint64_t seed);
   std::string temporary(const std::string& name);

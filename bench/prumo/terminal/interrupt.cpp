@@ -23,6 +23,7 @@ constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 constexpr std::int64_t same_request_ns = 200'000'000;
 
 std::atomic<bool> requested{false};
+std::atomic<int> delays{0};                                                     ///< how many live
 std::array<std::atomic<std::int64_t>, caught_signals.size()> first_arrivals{};  // ns; 0: none has come
 std::array<int, 2> wake_pipe{-1, -1};
 std::array<struct sigaction, caught_signals.size()> earlier_actions{};
@@ -94,10 +95,13 @@ interrupt_guard::~interrupt_guard() {
 
 bool interrupt_requested() noexcept { return requested.load(); }
 
-int interrupt_descriptor() noexcept { return wake_pipe[0]; }
+int interrupt_descriptor() noexcept { return delays.load() > 0 ? -1 : wake_pipe[0]; }
+
+interrupt_delay::interrupt_delay() noexcept { ++delays; }
+interrupt_delay::~interrupt_delay() { --delays; }
 
 void throw_if_interrupted() {
-  if (interrupt_requested()) throw interrupted();
+  if (interrupt_requested() && delays.load() == 0) throw interrupted();
 }
 
 }  // namespace prumo::bench

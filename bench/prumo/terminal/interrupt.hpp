@@ -24,11 +24,21 @@ class interrupt_guard {
   interrupt_guard& operator=(const interrupt_guard&) = delete;
 };
 
+/// While it lives, nothing throws `interrupted`: what is under way is short, and has to be finished before the program
+/// can stop in order. A second signal ends the program as always.
+class interrupt_delay {
+ public:
+  interrupt_delay() noexcept;
+  ~interrupt_delay();
+  interrupt_delay(const interrupt_delay&) = delete;
+  interrupt_delay& operator=(const interrupt_delay&) = delete;
+};
+
 /// True from the first such signal on, while the guard lives.
 [[nodiscard]] bool interrupt_requested() noexcept;
 
-/// A descriptor that becomes readable with the first such signal, for poll(); -1 without a guard. It is never read,
-/// so that every later wait ends at once too.
+/// A descriptor that becomes readable with the first such signal, for poll(); -1 without a guard or while a delay
+/// lives. It is never read, so that every later wait ends at once too.
 [[nodiscard]] int interrupt_descriptor() noexcept;
 
 /// Throws `interrupted` once the program is asked to stop.

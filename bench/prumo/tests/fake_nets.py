@@ -1,42 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The scripted worker's nets: it reads the labels, and nothing else. A call takes a microsecond an image, a quarter of it for
 each of its steps: the first layer, and all others together. It knows every class but that of the first image, which it takes
-for the next one. Nets of more than a million images a call do not fit.
+for the next one. Nets of more than a million images a call do not fit. fake_training.py trains.
 """
-import gzip
+from fake_training import NetRefusal, Training, read_labels
 
 MEMORY = 1_000_000  # images of a batch
 PER_IMAGE = 1e-6  # seconds
 COPY = 1e-7  # seconds an image, in each direction
 
 
-class NetRefusal(Exception):
-    def __init__(self, kind, message):
-        super().__init__(message)
-        self.kind = kind
-
-
-def read_labels(path):
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise NetRefusal("usage", f"{path}: {error.strerror}") from None
-    return list((gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)[8:])
-
-
 class Nets:
-    WORKLOADS = [{"workload": "inference", "dtypes": ["f32", "f64"], "implementations": ["layers", "fused"], "compute_modes": ["strict"]}]
+    WORKLOADS = [{"workload": "inference", "dtypes": ["f32", "f64"], "implementations": ["layers", "fused"], "compute_modes": ["strict"]},
+                 {"workload": "training", "dtypes": ["f32", "f64"], "implementations": ["fused", "layers"], "compute_modes": ["strict"]}]
 
     def __init__(self, host, options):
         self.host = host
         self.options = options
         self.sessions = {}
+        self.last_id = 0
 
     def requests(self):
-        return {name: getattr(self, name) for name in ("open", "check", "time", "evaluate", "close")}
+        return {name: getattr(self, name) for name in ("open", "check", "time", "evaluate", "close", "advance", "save", "load")}
 
     def open(self, request):
+        if request["workload"] == "training":
+            return self.add(Training(request, self.options))
         implementation = request.get("implementation") or "layers"
         if request["dtype"] not in self.WORKLOADS[0]["dtypes"]:
             raise NetRefusal("unsupported", f"nets are not computed in {request['dtype']}")
@@ -46,7 +35,8 @@ class Nets:
         if batch > MEMORY:
             raise NetRefusal("memory", f"needs memory for {batch} images, and has it for {MEMORY}")
         labels = read_labels(request["labels"])
-        session = len(self.sessions) + 1
+        self.last_id += 1
+        session = self.last_id
         self.sessions[session] = {"labels": labels, "batch": batch, "data": request["data"],
                                   "classes": request["net"]["layers"][-1].get("features", 10)}
         model = {"bytes": 4000.0 * batch, "flops": 1000.0 * batch, "elements": batch, "unit": "vector"}
@@ -55,6 +45,20 @@ class Nets:
                 "model": model, "load_s": 0.001, "place_s": 0.001,
                 "steps": [{"name": "first", "layers": ["conv1"], "model": model},
                           {"name": "rest", "layers": ["dense1"], "model": model}]}
+
+    def add(self, training):
+        self.last_id += 1
+        self.sessions[self.last_id] = training
+        return {"session": self.last_id, **training.opened()}
+
+    def advance(self, request):
+        return self.sessions[request["session"]].advance(request)
+
+    def save(self, request):
+        return self.sessions[request["session"]].save(request)
+
+    def load(self, request):
+        return self.sessions[request["session"]].load(request)
 
     def check(self, request):
         images = request.get("images") or range(3)
@@ -73,6 +77,8 @@ class Nets:
         return answer
 
     def evaluate(self, request):
+        if isinstance(self.sessions[request["session"]], Training):
+            return self.sessions[request["session"]].evaluate()
         labels = self.sessions[request["session"]]["labels"]
         predictions = list(labels)
         predictions[0] = (predictions[0] + 1) % 10

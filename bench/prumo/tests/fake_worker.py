@@ -5,7 +5,7 @@
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
                    [--speed FACTOR] [--no-energy] [--slow-sustained FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
-                   [--always-recorded] [--nets] [--wrong-net] [--predict N] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
+                   [--always-recorded] [--nets] [--wrong-net] [--predict N] [--most-steps N] [--nan-at-step N] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
 
 With --slow-sustained, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
 device is at its power limit then.
@@ -28,7 +28,7 @@ Without --more-probes it has the probes of the first workers alone. With them it
 in two ways of which the second is twice as fast. A softmax counts an exponential for each element, and takes a quarter longer
 than these.
 
-With --nets it runs nets, as fake_nets.py tells. With --wrong-net their results are wrong. With --predict N each image is of
+With --nets it runs and trains nets, as fake_nets.py and fake_training.py tell. With --wrong-net their results are wrong. With --predict N each image is of
 class N.
 
 fake_faults.py tells what WHERE and WHAT of a fault are. With --once, faults happen only while FILE does not exist; the first
@@ -369,6 +369,8 @@ def main():
     parser.add_argument("--nets", action="store_true", help="it runs nets")
     parser.add_argument("--wrong-net", action="store_true", help="its nets are wrong")
     parser.add_argument("--predict", type=int, help="the class of every image")
+    parser.add_argument("--most-steps", type=int, help="steps that a request about a training makes at most")
+    parser.add_argument("--nan-at-step", type=int, help="the step of a training from which on its loss is no number")
     parser.add_argument("--always-recorded", action="store_true", help="it knows no single calls")
     parser.add_argument("--device-name", default="A device that is not there",
                         type=lambda text: text.encode().decode("unicode_escape"), help="may hold \\x1b, \\u202e, ...")

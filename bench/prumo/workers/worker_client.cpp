@@ -324,6 +324,24 @@ protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double e
   return told;
 }
 
+protocol::advance_answer worker_client::advance(const protocol::advance_request& what, double expected) {
+  const json answer = request_about_nets("advance", what, patience + slack * (what.seconds.value_or(0) + expected));
+  auto told = checked<protocol::advance_answer>("advance", answer);
+  if (told.correct > told.images || told.steps > told.step) {
+    break_protocol("advance", protocol::message_error(fmt::format("{} of {} images are right, after {} of {} steps",
+                                                                  told.correct, told.images, told.steps, told.step)));
+  }
+  return told;
+}
+
+protocol::save_answer worker_client::save(const protocol::save_request& what) {
+  return checked<protocol::save_answer>("save", request_about_nets("save", what, 2 * patience));
+}
+
+protocol::load_answer worker_client::load(const protocol::load_request& what) {
+  return checked<protocol::load_answer>("load", request_about_nets("load", what, 2 * patience));
+}
+
 void worker_client::close(std::int64_t session) {
   request_about_nets("close", protocol::close_request{session}, patience);
 }

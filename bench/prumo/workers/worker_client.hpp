@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workers/worker_process.hpp"
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -115,6 +115,9 @@ class worker_client {
   protocol::check_answer check(const protocol::check_request& what, double expected);
   protocol::sample_answer time(const protocol::time_request& what, double expected);
   protocol::evaluate_answer evaluate(std::int64_t session, double expected);
+  protocol::advance_answer advance(const protocol::advance_request& what, double expected);
+  protocol::save_answer save(const protocol::save_request& what);
+  protocol::load_answer load(const protocol::load_request& what);
   void close(std::int64_t session);
 
   /// Ends the worker in order: `quit`, then by force.

@@ -10,7 +10,7 @@ import unittest
 from message_schema import MessageSchema
 
 OPTIONS = argparse.Namespace(worker=[], schema=None, counts=False, chatter=None)
-WORKLOADS = {"open", "check", "time", "evaluate", "close"}  # requests of workers that run nets
+WORKLOADS = {"open", "check", "time", "evaluate", "advance", "save", "load", "close"}  # requests of workers that run nets
 
 
 class Worker:

@@ -89,7 +89,7 @@ class Refusals(unittest.TestCase):
         with Worker() as worker:
             complete = {"device": worker.device(), "op": "add", "dtype": "f32", "shape": {"n": 10}, "seconds": 0}
             complete["case"] = worker.wants("prepare", **complete)["case"]
-            complete.update(workload="inference", net={}, batch=1, images="i", labels="l", weights="w", session=1)
+            complete.update(workload="inference", net={}, batch=1, images="i", labels="l", weights="w", session=1, path="p")
             runs_nets = "workloads" in worker.wants("hello", protocol=1)["features"]
             for request in OPTIONS.schema.requests():
                 if request == "count" and not OPTIONS.counts:

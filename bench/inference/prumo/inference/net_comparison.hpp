@@ -3,7 +3,7 @@
 
 #include <prumo/data/net_file.hpp>
 #include <prumo/nets/reference.hpp>
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <cstddef>
 #include <cstdint>

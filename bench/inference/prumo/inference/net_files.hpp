@@ -4,7 +4,7 @@
 #include <prumo/data/data_folder.hpp>
 #include <prumo/data/net_file.hpp>
 #include <prumo/data/safetensors.hpp>
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 namespace prumo::inference {
 

@@ -50,6 +50,10 @@ class Framework:
         """A prumo_peers.nets.sessions.Sessions, where the framework runs nets; else None."""
         return None
 
+    def training_implementations(self, device):
+        """The ways in which nets are trained on a device, the first one where none is named; empty where they are not."""
+        return ()
+
     def versions(self):
         """Of all that computes, by name."""
         raise NotImplementedError

@@ -16,7 +16,7 @@ LONGEST_LINE = 1 << 20
 # What a worker can do, by the names of docs/protocol.md.
 FEATURES = ("device", "resolve", "prepare", "verify", "count", "sample", "release")
 # Of a worker that runs nets, which has the feature `workloads`.
-WORKLOAD_REQUESTS = ("open", "check", "time", "evaluate", "close")
+WORKLOAD_REQUESTS = ("open", "check", "time", "evaluate", "advance", "save", "load", "close")
 REQUESTS = ("hello", *FEATURES, "quit")
 
 

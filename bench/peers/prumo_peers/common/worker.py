@@ -119,6 +119,15 @@ class Worker:
     def evaluate(self, request):
         return self._sessions.evaluate(request)
 
+    def advance(self, request):
+        return self._sessions.advance(request)
+
+    def save(self, request):
+        return self._sessions.save(request)
+
+    def load(self, request):
+        return self._sessions.load(request)
+
     def close(self, request):
         return self._sessions.close(request)
 

@@ -11,8 +11,10 @@ import numpy as np
 from prumo_peers.common import protocol, rounding
 from prumo_peers.common.protocol import RequestError, usage
 from prumo_peers.nets import description, files
+from prumo_peers.nets.training import TrainingSession, read_setup, read_training
 
 USUAL_BUDGET = 3e7
+TRAINING_DTYPES = ("f32", "f64")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,13 +44,20 @@ class Sessions:
 
     def describe(self):
         modes = dict.fromkeys(mode for it in self._devices.values() for mode in self._framework.net_modes(it))
-        return [{"workload": "inference", "dtypes": list(self._framework.dtypes),
+        told = [{"workload": "inference", "dtypes": list(self._framework.dtypes),
                  "implementations": list(self._framework.net_implementations), "compute_modes": list(modes)}]
+        ways = dict.fromkeys(way for it in self._devices.values() for way in self._framework.training_implementations(it))
+        if ways:
+            told.append({"workload": "training", "dtypes": list(TRAINING_DTYPES), "implementations": list(ways),
+                         "compute_modes": ["strict"]})
+        return told
 
     def open(self, request, device):
         framework = self._framework
         workload = protocol.text(request, "workload")
-        document = protocol.field(request, "net", dict, "the content of a net's file")
+        setup = read_setup(request)
+        if workload == "training" and framework.training_implementations(device):
+            return self._open_training(request, device, setup)
         dtype = protocol.text(request, "dtype")
         batch = protocol.whole_number(request, "batch", 1)
         paths = {name: protocol.text(request, name) for name in ("images", "labels", "weights")}
@@ -72,12 +81,7 @@ class Sessions:
         if transferred and host_memory not in device.host_memory:
             raise RequestError("unsupported", f"{framework.name} has no {host_memory} memory for {device.id}")
         start = time.perf_counter()
-        if document.get("schema") != "prumo.net/1":
-            raise usage("the field 'net' describes no net: its schema is not 'prumo.net/1'")
-        try:
-            net = description.parse(document)
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-            raise usage(f"the field 'net' describes no net: {type(wrong).__name__}: {wrong}") from None
+        net = _parse(request)
         choice = Choice(net, dtype, batch, mode, implementation, transferred, host_memory == "pinned",
                         *_read(net, **paths))
         loaded = time.perf_counter()
@@ -93,6 +97,65 @@ class Sessions:
                 "steps": [{"name": it.name, "layers": [it.name], "model": model_of((it,), it.input, batch, size)}
                           for it in net.layers],
                 "load_s": loaded - start, "place_s": placed - loaded}
+
+    def _open_training(self, request, device, setup):
+        framework, ways = self._framework, self._framework.training_implementations(device)
+        for name in ("images", "labels", "weights"):
+            protocol.text(request, name)
+        dtype, batch = protocol.text(request, "dtype"), protocol.whole_number(request, "batch", 1)
+        implementation = protocol.text(request, "implementation", ways[0])
+        if implementation not in ways:
+            known = any(implementation in framework.training_implementations(it) for it in self._devices.values())
+            raise RequestError("unsupported" if known else "usage",
+                               f"there is no implementation '{implementation}' of trainings on {device.id}; there are: "
+                               f"{', '.join(ways)}")
+        if dtype not in TRAINING_DTYPES:
+            raise RequestError("unsupported", f"{framework.name} trains nets in {', '.join(TRAINING_DTYPES)}, and not in {dtype}")
+        if setup is None:
+            raise usage("the field 'training' is missing: it tells how the net is trained")
+        start = time.perf_counter()
+        net = _parse(request)
+        choice = read_training(request, setup, _read, net,
+                               {"dtype": dtype, "batch": batch, "implementation": implementation})
+        loaded = time.perf_counter()
+        session = framework.open_training(device, choice)
+        placed = time.perf_counter()
+        self._last_id += 1
+        self._open[self._last_id] = session
+        flops = batch * sum((2 if first else 3) * flops_of(it) for first, it in
+                            _with_first(layer for layer in net.layers if layer.weights))
+        parameters = sum(math.prod(it) for it in net.weights.values())
+        return {"session": self._last_id, "implementation": implementation, "clock": session.clock,
+                "dispatch": session.dispatch, "images": len(choice.images), "classes": net.layers[-1].output[0],
+                "parameters": parameters, "footprint_bytes": session.footprint,
+                "model": {"bytes": batch * math.prod(net.input) + 2 * parameters * rounding.BYTES[dtype], "flops": flops,
+                          "elements": batch, "unit": "vector"},
+                "steps": [], "steps_per_epoch": session.steps_per_epoch, "load_s": loaded - start, "place_s": placed - loaded}
+
+    def advance(self, request):
+        number = protocol.whole_number(request, "session")
+        steps = protocol.whole_number(request, "steps", 1, None)
+        seconds = protocol.number(request, "seconds", None)
+        if seconds is not None and not 0 <= seconds <= 3600:
+            raise usage(f"the field 'seconds' should be between 0 and 3600 and is {seconds}")
+        return self._find_training(number).advance(steps, seconds)
+
+    def save(self, request):
+        number, path = protocol.whole_number(request, "session"), protocol.text(request, "path")
+        content = protocol.one_of(request, "content", ("checkpoint", "weights"))
+        protocol.text(request, "note", "")
+        return self._find_training(number).save(path, content)
+
+    def load(self, request):
+        number, path = protocol.whole_number(request, "session"), protocol.text(request, "path")
+        protocol.flag(request, "allow_mixed", False)
+        return self._find_training(number).load(path)
+
+    def _find_training(self, number):
+        session = self._find(number)
+        if not isinstance(session, TrainingSession):
+            raise usage(f"session {number} runs a net and trains none")
+        return session
 
     def check(self, request):
         session = protocol.whole_number(request, "session")
@@ -114,6 +177,8 @@ class Sessions:
         if not 0 <= seconds <= 3600:
             raise usage(f"the field 'seconds' should be between 0 and 3600 and is {seconds}")
         session = self._find(session)
+        if isinstance(session, TrainingSession):
+            raise usage("a training is not timed by 'time'; it advances")
         if level == "layer" and (step is None or step >= len(session.choice.net.layers)):
             raise usage(f"the field 'step' should be below {len(session.choice.net.layers)} for the level layer")
         if level == "net" and step is not None:
@@ -137,6 +202,22 @@ class Sessions:
         if session not in self._open:
             raise usage(f"there is no session {session}: it was never opened, or closed")
         return self._open[session]
+
+
+def _parse(request):
+    """The net that a request describes."""
+    document = protocol.field(request, "net", dict, "the content of a net's file")
+    if document.get("schema") != "prumo.net/1":
+        raise usage("the field 'net' describes no net: its schema is not 'prumo.net/1'")
+    try:
+        return description.parse(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        raise usage(f"the field 'net' describes no net: {type(wrong).__name__}: {wrong}") from None
+
+
+def _with_first(layers):
+    """Pairs of whether it is the first, and a layer."""
+    return ((number == 0, it) for number, it in enumerate(layers))
 
 
 def _read(net, images, labels, weights):

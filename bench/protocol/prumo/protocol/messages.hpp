@@ -31,7 +31,8 @@ inline constexpr std::array<std::string_view, 7> protocol_features{"device", "re
 
 /// The feature of a worker that runs nets, and the requests about them.
 inline constexpr std::string_view workloads_feature = "workloads";
-inline constexpr std::array<std::string_view, 5> workload_requests{"open", "check", "time", "evaluate", "close"};
+inline constexpr std::array<std::string_view, 8> workload_requests{"open",    "check", "time", "evaluate",
+                                                                   "advance", "save",  "load", "close"};
 
 /// Why a request was refused.
 enum class error_kind : std::uint8_t { usage, unsupported, skipped, memory, device, failed };
@@ -96,7 +97,7 @@ struct case_description {
 
 /// A kind of work with nets, and how the worker can do it.
 struct workload_description {
-  std::string workload;  ///< `inference`
+  std::string workload;  ///< `inference` or `training`
   std::vector<std::string> dtypes;
   std::vector<std::string> implementations;  ///< the first is used if none is named
   std::vector<std::string> compute_modes;    ///< the same
@@ -233,86 +234,6 @@ struct sample_answer {
   std::optional<double> power_w;   ///< mean power of the device in that time
   std::optional<double> temperature_c;
   std::vector<std::string> throttle;
-};
-
-/// A net with its data and weights, to be held by the worker.
-struct open_request {
-  std::string device;
-  std::string workload;       ///< `inference`
-  json net = json::object();  ///< the net's file, docs/net.schema.json
-  std::string dtype;
-  std::int64_t batch = 0;      ///< images of a call
-  std::string images, labels;  ///< IDX files
-  std::string weights;         ///< a safetensors file
-  bool transferred = false;
-  std::optional<std::string> host_memory;
-  std::optional<std::string> compute_mode;
-  std::optional<std::string> implementation;
-};
-
-/// A part of a net that is enqueued as a whole: a layer, or several that were fused.
-struct step_description {
-  std::string name;                 ///< `conv1+pool1`
-  std::vector<std::string> layers;  ///< names of the net's layers, in order
-  cost_model model;                 ///< of a batch
-};
-
-struct open_answer {
-  std::int64_t session = 0;
-  std::string implementation;
-  std::string clock = "wall";
-  std::optional<std::string> dispatch;  ///< `single` or `recorded`
-  std::int64_t images = 0;              ///< in the files
-  std::int64_t classes = 0;
-  std::int64_t parameters = 0;
-  std::int64_t footprint_bytes = 0;  ///< of all arrays on the device
-  cost_model model;                  ///< of the whole net and a batch
-  std::vector<step_description> steps;
-  std::optional<double> load_s;   ///< seconds for reading and checking the files
-  std::optional<double> place_s;  ///< seconds for allocating and filling arrays
-};
-
-/// What the requests about an open net have in common: the net as a whole, or one of its steps.
-struct session_request {
-  std::int64_t session = 0;
-  bool layer = false;  ///< the level: single steps instead of the whole net
-};
-
-struct check_request : session_request {
-  std::optional<double> budget;                     ///< operations that the reference may cost
-  std::optional<std::vector<std::int64_t>> images;  ///< these of the files instead of some of the first batch
-};
-
-struct check_answer {
-  bool verified = false;
-  std::optional<double> error;  ///< the largest of |result - reference| over the bound of each result
-  std::optional<double> error_bound;
-  std::optional<std::int64_t> checked;    ///< images
-  std::optional<std::int64_t> differing;  ///< of these, images of another class than the reference's, beyond the bounds
-  std::optional<std::int64_t> undecided;  ///< of these, images whose two best classes are within the bounds
-  std::string method;                     ///< `all` or `sampled`
-  std::string message;
-  std::string dispatch;  ///< as in verify_answer
-};
-
-struct time_request : session_request {
-  std::optional<std::int64_t> step;  ///< of the level `layer`
-  double seconds = 0;
-};
-
-struct evaluate_request {
-  std::int64_t session = 0;
-};
-
-struct evaluate_answer {
-  std::int64_t images = 0;
-  std::int64_t correct = 0;
-  std::vector<std::int64_t> predictions;  ///< the class of each image; empty: not told
-  std::optional<double> seconds;          ///< from bytes in the host's memory to classes there
-};
-
-struct close_request {
-  std::int64_t session = 0;
 };
 
 /// Reads a message from the fields of a line. Unknown fields are passed over, so that either end may be the newer one.

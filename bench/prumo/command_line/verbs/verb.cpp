@@ -6,8 +6,8 @@
 namespace prumo::bench {
 
 std::span<const verb* const> verbs() {
-  static constexpr std::array all{&bench_verb,    &infer_verb,     &compare_verb, &devices_verb,
-                                  &roofline_verb, &crossover_verb, &data_verb};
+  static constexpr std::array all{&bench_verb,   &infer_verb,    &train_verb,     &compare_verb,
+                                  &devices_verb, &roofline_verb, &crossover_verb, &data_verb};
   return all;
 }
 

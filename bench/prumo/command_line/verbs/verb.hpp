@@ -41,6 +41,8 @@ struct verb {
 extern const verb bench_verb;
 /// `prumo infer`: convolutional nets, layer by layer and as a whole.
 extern const verb infer_verb;
+/// `prumo train`: the training of convolutional nets.
+extern const verb train_verb;
 /// `prumo compare`: results across machines, devices or versions.
 extern const verb compare_verb;
 /// `prumo devices`: what is here and what it could do.

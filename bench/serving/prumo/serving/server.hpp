@@ -4,7 +4,7 @@
 /// \file
 /// The conversation of a worker with the program that started it: a line in, a line out.
 
-#include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <exception>
 #include <optional>
@@ -22,6 +22,10 @@ class workload_handler {
   virtual check_answer check(const check_request& request) = 0;
   virtual sample_answer time(const time_request& request) = 0;
   virtual evaluate_answer evaluate(const evaluate_request& request) = 0;
+  // A worker that trains no nets leaves these three as they are: they refuse.
+  virtual advance_answer advance(const advance_request& request);
+  virtual save_answer save(const save_request& request);
+  virtual load_answer load(const load_request& request);
   virtual void close(std::int64_t session) = 0;
 };
 

@@ -96,4 +96,8 @@ class trainer {
   std::unique_ptr<parts> parts_;
 };
 
+/// The names of the ways in which steps are taken on a space, in the order in which they are tried.
+template <class Exec>
+std::vector<std::string_view> training_implementations();
+
 }  // namespace prumo::nets

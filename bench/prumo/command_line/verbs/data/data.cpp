@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "command_line/verbs/data.hpp"
+#include "command_line/verbs/data/data.hpp"
 
 #include "command_line/verbs/verb.hpp"
 #include "terminal/units.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/options/option_values.hpp"
-#include "command_line/verbs/data.hpp"
+#include "command_line/verbs/data/data.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "reports/data_report.hpp"
 #include "terminal/standard_output.hpp"

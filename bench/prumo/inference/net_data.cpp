@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "inference/net_data.hpp"
+
+#include "terminal/interrupt.hpp"
+#include "terminal/program_error.hpp"
+#include <prumo/data/digits.hpp>
+#include <prumo/data/resize.hpp>
+#include <prumo/data/sha256.hpp>
+#include <prumo/files/file_error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace prumo::bench {
+
+namespace fs = std::filesystem;
+
+temporary_folder::temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "prumo-infer-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw_system_error(name, "the folder cannot be made", errno);
+  path_ = name;
+}
+
+temporary_folder::~temporary_folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+data::labelled_images drawn_digits(const data::net& net, std::int64_t first, std::int64_t count, progress& shown) {
+  const nets::image_shape& input = net.description.input;
+  if (input.channels != 1) {
+    throw program_error(exit_code::wrong_usage,
+                        fmt::format("the net {} takes images of {} channels, and the digits that prumo draws have one; "
+                                    "name images with --data",
+                                    net.description.name, input.channels));
+  }
+  data::digit_options options;
+  options.classes = std::min(data::most_digit_classes, net.facts.classes);
+  shown.start(static_cast<std::size_t>(count));
+  data::labelled_images set = data::generate_digits(first, count, options, [&](std::int64_t done) {
+    throw_if_interrupted();
+    shown.update("drawing digits", static_cast<std::size_t>(done));
+  });
+  if (input.height != options.height || input.width != options.width) {
+    shown.update("resizing digits", static_cast<std::size_t>(count));
+    set.images = data::resized(set.images, input.height, input.width, data::resizing::area);
+  }
+  shown.clear();
+  return set;
+}
+
+std::string digest_of(const std::string& text) {
+  return data::sha256_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+std::string digest_of(const data::labelled_images& set) {
+  data::sha256 sum;
+  sum.update(set.images.pixels);
+  sum.update(set.labels.classes);
+  return sum.digest();
+}
+
+std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+/// `t10k-labels-idx1-ubyte.gz` for `t10k-images-idx3-ubyte.gz`.
+std::string labels_beside(const std::string& images) {
+  const fs::path path(images);
+  std::string name = path.filename().string();
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    if (const std::size_t at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+  };
+  replace("images", "labels");
+  replace("idx3", "idx1");
+  replace("idx4", "idx1");
+  return (path.parent_path() / name).string();
+}
+
+std::string net_line(const data::net& net) {
+  const nets::image_shape& input = net.description.input;
+  return fmt::format("net: {}, {} x {} x {} pixels, {} classes, {} weights, {:.4g} Mflop an image",
+                     net.description.name, input.channels, input.height, input.width, net.facts.classes,
+                     net.facts.parameters, static_cast<double>(net.facts.flops_inside) * 1e-6);
+}
+
+}  // namespace prumo::bench
