@@ -7,6 +7,7 @@
 #include "softmax_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
 #include "softmax_of_one.hpp"
+#include "softmax_short_rows_choice.hpp"
 #include "softmax_short_rows_kernel.hpp"
 #include "softmax_side_by_side_kernel.hpp"
 #include <prumo/check.hpp>
@@ -77,12 +78,15 @@ void launch_softmax_tiles(context<Exec>& ctx, const softmax_problem<T>& problem)
   const auto launch = [&]<int Elements>() {
     launch_teams(ctx.instance(), label, softmax_tile_kernel<T, Formula, Elements>(problem, group));
   };
-  if (elements <= 2) return launch.template operator()<2>();
-  if constexpr (most > 4) {
-    if (elements > 6) return launch.template operator()<8>();
-    if (elements > 4) return launch.template operator()<6>();
+  // Rows that a thread takes as a whole do not come here.
+  if constexpr (softmax_short_rows_choice<T>::longest_row_of_thread < 4) {
+    if (elements <= 2) return launch.template operator()<2>();
+    if (elements <= 4) return launch.template operator()<4>();
   }
-  launch.template operator()<4>();
+  if constexpr (most > 4) {
+    if (elements <= 6) return launch.template operator()<6>();
+    launch.template operator()<8>();
+  }
 }
 
 /// Rows of any strides.
@@ -90,12 +94,15 @@ template <class Formula, class Exec, class T>
 void launch_strided_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
   static const std::string label = softmax_label<Formula>("strided_rows");
   using partition = softmax_device_partition<T>;
-  const auto launch = [&]<int Packs, int Threads>(int group) {
+  const auto launch = [&]<int Packs, int Threads, int Group = 0>(int group) {
     launch_teams(ctx.instance(), label,
-                 softmax_short_rows_kernel<T, Formula, softmax_rows::strided, Packs, Threads>(problem, group));
+                 softmax_short_rows_kernel<T, Formula, softmax_rows::strided, Packs, Threads, Group>(problem, group));
   };
   const int packs = partition::packs_for(problem.columns) == 1 ? 1 : partition::most_packs;
   const int group = partition::group_for(problem.columns, packs);
+  if constexpr (softmax_short_rows_choice<T>::longest_row_of_thread > 0) {
+    if (group == 1) return launch.template operator()<1, partition::usual_threads, 1>(group);
+  }
   if (packs == 1) return launch.template operator()<1, partition::usual_threads>(group);
   if (group <= partition::usual_threads) {
     return launch.template operator()<partition::most_packs, partition::usual_threads>(group);
@@ -138,7 +145,13 @@ void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& prob
                     : launch_long_softmax<Formula, false>(ctx, problem);
   }
   if (softmax_has_whole_packs(problem)) return launch_short_softmax<softmax_rows::whole_packs, Formula>(ctx, problem);
-  if (softmax_fits_tiles(problem)) return launch_softmax_tiles<Formula>(ctx, problem);
+  if (softmax_fits_tiles(problem)) {
+    switch (softmax_short_rows_choice<T>::of(problem.rows, problem.columns, in_packs)) {
+      case softmax_short_form::tiles: return launch_softmax_tiles<Formula>(ctx, problem);
+      case softmax_short_form::elements: return launch_strided_softmax<Formula>(ctx, problem);
+      case softmax_short_form::packs_with_ends: break;
+    }
+  }
   // Of the shortest rows hardly anything would be in packs.
   if (in_packs && problem.columns >= 2 * device_pack_elements<T>) {
     return launch_short_softmax<softmax_rows::with_ends, Formula>(ctx, problem);

@@ -6,6 +6,8 @@
 
 #include "softmax_device_share.hpp"
 
+#include <bit>
+
 namespace prumo::detail {
 
 /// How the rows of a matrix lie in memory: as packs of neighbouring elements, as neighbouring elements that begin or
@@ -20,6 +22,7 @@ enum class softmax_rows { whole_packs, with_ends, strided };
 template <class T, class Formula, softmax_rows Rows, int Packs, int Threads, int Group = 0>
 class softmax_short_rows_kernel {
   static constexpr bool in_packs = Rows != softmax_rows::strided, has_ends = Rows == softmax_rows::with_ends;
+  static constexpr int known_shift = Group > 0 ? std::countr_zero(static_cast<unsigned>(Group)) : 0;
   using C = compute_t<T>;
   using run = pack_run<T, int>;
 
@@ -27,10 +30,12 @@ class softmax_short_rows_kernel {
   static constexpr int most_threads = Threads;
   static constexpr int resident_teams = Threads > 256 ? 1 : Packs <= 2 ? 6 : 4;
 
-  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group) : problem_(problem), given_group_(group) {}
+  /// `group` is a power of two.
+  softmax_short_rows_kernel(const softmax_problem<T>& problem, int group)
+      : problem_(problem), given_group_(group), given_shift_(std::countr_zero(static_cast<unsigned>(group))) {}
 
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : problem_.rows; }
-  std::int64_t blocks_per_team() const { return Threads / group(); }
+  std::int64_t blocks_per_team() const { return Threads >> group_shift(); }
   int team_threads() const { return Threads; }
   std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(Threads); }
 
@@ -38,13 +43,13 @@ class softmax_short_rows_kernel {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     join_scratch<C> scratch;
     if constexpr (Group == 0 || Group > exchange_threads) scratch = team_join_scratch<C>(member, Threads);
-    const int groups = Threads / group();
+    const int groups = Threads >> group_shift();
     const int lane = member.team_rank() & (group() - 1);
     const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
     // All threads of a team go round equally often: they meet at barriers.
     for (std::int64_t begin = static_cast<std::int64_t>(member.league_rank()) * groups; begin < problem_.rows;
          begin += step) {
-      const std::int64_t row = begin + member.team_rank() / group();
+      const std::int64_t row = begin + (member.team_rank() >> group_shift());
       const int count = row < problem_.rows ? static_cast<int>(problem_.columns) : 0;
       const T* const source = problem_.source + row * problem_.source_row_stride;
       T* const target = problem_.target + row * problem_.target_row_stride;
@@ -77,9 +82,12 @@ class softmax_short_rows_kernel {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION constexpr int group() const { return Group > 0 ? Group : given_group_; }
+  /// Divisions by the group are shifts: a division takes some twenty instructions.
+  KOKKOS_FORCEINLINE_FUNCTION constexpr int group_shift() const { return Group > 0 ? known_shift : given_shift_; }
 
   softmax_problem<T> problem_;
   int given_group_;
+  int given_shift_;
 };
 
 /// Short rows that lie one behind the other. A team's rows together are a run, which goes through its scratch memory,

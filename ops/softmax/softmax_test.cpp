@@ -5,6 +5,7 @@
 #include "filling.hpp"
 #include "message_of.hpp"
 #include "registered_cases.hpp"
+#include "softmax_short_rows_choice.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/error.hpp>
 #include <prumo/softmax.hpp>
@@ -32,11 +33,11 @@ struct extents {
 /// Rows of one segment and of many, a team a row, tiles of short rows, rows that begin and end within packs, and rows
 /// of whole packs.
 constexpr extents shapes_of_every_kernel[] = {
-    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10}, {3001, 17},
-    {700, 130},   {300, 511},  {40, 513},   {5000, 1},    {1000, 12},   {9, 4100},   {3, 8192},
-    {2, 16388},   {2, 32768},  {70000, 2},  {17, 12289},  {64, 64},     {1, 4097},   {7001, 3},
-    {1501, 5},    {257, 31},   {129, 33},   {100, 63},    {77, 65},     {130, 127},  {33, 129},
-    {2, 50257},   {300001, 1}, {1, 1},      {1, 7},       {2, 5}};
+    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10}, {3001, 17}, {700, 130},
+    {300, 511},   {40, 513},   {5000, 1},   {1000, 12},   {9, 4100},    {3, 8192},   {2, 16388}, {2, 32768},
+    {70000, 2},   {17, 12289}, {64, 64},    {1, 4097},    {7001, 3},    {1501, 5},   {257, 31},  {129, 33},
+    {100, 63},    {77, 65},    {130, 127},  {33, 129},    {2, 50257},   {300001, 1}, {1, 1},     {1, 7},
+    {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255}};
 
 class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {};
 
@@ -97,7 +98,7 @@ class softmax_types : public testing::Test {
 TYPED_TEST_SUITE(softmax_types, tests::all_scalars);
 
 /// Lengths that take a kernel each: short rows, tiles, one chunk, one team, segments.
-constexpr std::int64_t lengths[] = {2, 3, 10, 64, 1000, 4096, 5000, 33000, 100000};
+constexpr std::int64_t lengths[] = {2, 3, 10, 33, 64, 150, 1000, 4096, 5000, 33000, 100000};
 
 TYPED_TEST(softmax_types, rows_with_infinities_and_nan) {
   using fixture = softmax_types<TypeParam>;
@@ -235,6 +236,34 @@ TYPED_TEST(softmax_types, rows_within_packs) {
       }
     }
   }
+}
+
+TEST(softmax, a_device_takes_short_rows_by_the_measured_rule) {
+  using form = detail::softmax_short_form;
+  using singles = detail::softmax_short_rows_choice<float>;
+  using halves = detail::softmax_short_rows_choice<bf16>;
+  using doubles = detail::softmax_short_rows_choice<double>;
+  for (const std::int64_t columns : {2, 3, 4}) {
+    EXPECT_EQ(singles::of(1, columns, true), form::elements) << columns;
+    EXPECT_EQ(singles::of(100'000'000, columns, false), form::elements) << columns;
+  }
+  // 2 MiB are 524,288 singles.
+  for (const std::int64_t columns : {5, 31, 33, 127, 128}) {
+    EXPECT_EQ(singles::of(524'288 / columns, columns, true), form::elements) << columns;
+    EXPECT_EQ(singles::of(524'288 / columns + 1, columns, true), form::tiles) << columns;
+  }
+  for (const std::int64_t columns : {129, 150, 255}) {
+    for (const std::int64_t rows : {1, 1'000'000}) {
+      EXPECT_EQ(singles::of(rows, columns, true), form::packs_with_ends) << columns;
+      EXPECT_EQ(singles::of(rows, columns, false), form::tiles) << columns;
+    }
+  }
+  for (const std::int64_t columns : {2, 17, 32}) EXPECT_EQ(halves::of(1, columns, true), form::tiles) << columns;
+  for (const std::int64_t columns : {33, 150, 255}) {
+    EXPECT_EQ(halves::of(1'048'576 / columns, columns, true), form::elements) << columns;
+    EXPECT_EQ(halves::of(1'048'576 / columns + 1, columns, true), form::tiles) << columns;
+  }
+  for (const std::int64_t columns : {2, 65, 127}) EXPECT_EQ(doubles::of(1, columns, true), form::tiles) << columns;
 }
 
 TEST(softmax, refuses_what_it_cannot_do) {
