@@ -2,6 +2,7 @@
 #include "optimizer_case.hpp"
 #include <prumo/case/registry.hpp>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,8 +16,8 @@ long double half_ulp(dtype type, long double value) {
 
 template <class Exec>
 struct sgd_case final : optimizer_case<sgd_case<Exec>, Exec> {
-  static constexpr const char* numbers[] = {"rate"};
-  static constexpr const char* state[] = {"weights"};
+  static constexpr std::array<const char*, 1> numbers = {"rate"};
+  static constexpr std::array<const char*, 1> state = {"weights"};
 
   case_info info() const override { return sgd_case::optimizer_info("sgd", "weights = weights - rate gradients"); }
   static flop_counts per_element() {
@@ -47,8 +48,8 @@ struct sgd_case final : optimizer_case<sgd_case<Exec>, Exec> {
 
 template <class Exec>
 struct momentum_case final : optimizer_case<momentum_case<Exec>, Exec> {
-  static constexpr const char* numbers[] = {"rate"};
-  static constexpr const char* state[] = {"velocity", "weights"};
+  static constexpr std::array<const char*, 1> numbers = {"rate"};
+  static constexpr std::array<const char*, 2> state = {"velocity", "weights"};
 
   case_info info() const override {
     case_info result = momentum_case::optimizer_info(
@@ -92,8 +93,8 @@ struct momentum_case final : optimizer_case<momentum_case<Exec>, Exec> {
 
 template <class Exec>
 struct adam_case final : optimizer_case<adam_case<Exec>, Exec> {
-  static constexpr const char* numbers[] = {"rate", "step"};
-  static constexpr const char* state[] = {"mean", "square", "weights"};
+  static constexpr std::array<const char*, 2> numbers = {"rate", "step"};
+  static constexpr std::array<const char*, 3> state = {"mean", "square", "weights"};
 
   static adam_options options_of(const specification& choice) {
     return {choice.values.at("beta1"), choice.values.at("beta2"), choice.values.at("epsilon")};
