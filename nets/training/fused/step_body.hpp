@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The parts of a training step that a team takes: images through all layers and back, and weights by their gradients.
+
+#include "dense_layers.hpp"
+#include "filter_layers.hpp"
+#include "step_data.hpp"
+
+namespace prumo::nets {
+
+/// A team's scratch memory.
+template <class C>
+struct step_scratch {
+  step_table* table;
+  double* losses;    ///< of the images at once
+  double* sums;      ///< of the group: loss, correct answers
+  int* labels;       ///< of the images at once
+  int* correct;      ///< of the images at once
+  C* sums_of_slices; ///< [step_slices][slice_sums]
+  C* copies;
+  C* gradients;
+  C* memory;  ///< of the images at once
+};
+
+/// The images of a step, and the groups of images, are summed in so many slices, which are then summed in order.
+inline constexpr int step_slices = 16;
+/// The sums that a team has at once.
+inline constexpr int slice_sums = 128;
+
+namespace detail {
+
+KOKKOS_INLINE_FUNCTION constexpr std::size_t take_scratch(std::size_t& taken, std::size_t bytes) {
+  const std::size_t begin = taken;
+  taken += (bytes + 31) / 32 * 32;
+  return begin;
+}
+
+}  // namespace detail
+
+/// Goes over the arrays of scratch memory in order: visit(pointer of the array in `of`, elements).
+template <class C, class Visit>
+KOKKOS_INLINE_FUNCTION void visit_scratch(step_scratch<C>& of, const step_table& table, const Visit& visit) {
+  visit(of.table, 1);
+  visit(of.sums_of_slices, step_slices * slice_sums);
+  visit(of.sums, 2);
+  visit(of.losses, table.images_at_once);
+  visit(of.labels, table.images_at_once);
+  visit(of.correct, table.images_at_once);
+  visit(of.copies, table.copies);
+  visit(of.gradients, table.gradients);
+  visit(of.memory, table.images_at_once * table.image_elements);
+}
+
+/// The bytes of scratch memory that a team has to have, aligned to 32 bytes.
+template <class C>
+KOKKOS_INLINE_FUNCTION std::size_t step_scratch_bytes(const step_table& table) {
+  std::size_t taken = 0;
+  step_scratch<C> arrays{};
+  visit_scratch(arrays, table, [&]<class T>(T*&, int count) {
+    detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T));
+  });
+  return taken;
+}
+
+/// The arrays in scratch memory.
+template <class C>
+KOKKOS_INLINE_FUNCTION step_scratch<C> step_scratch_in(unsigned char* memory, const step_table& table) {
+  std::size_t taken = 0;
+  step_scratch<C> arrays{};
+  visit_scratch(arrays, table, [&]<class T>(T*& array, int count) {
+    array = reinterpret_cast<T*>(memory + detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T)));
+  });
+  return arrays;
+}
+
+/// The bytes that changing the weights takes.
+template <class C>
+constexpr std::size_t update_scratch_bytes() {
+  std::size_t taken = 0;
+  detail::take_scratch(taken, sizeof(step_table));
+  detail::take_scratch(taken, step_slices * slice_sums * sizeof(C));
+  return taken;
+}
+
+/// The place of a weight of a convolution among the copies for x to y; `which` counts as in the array of parameters.
+KOKKOS_FORCEINLINE_FUNCTION int forward_place(const step_layer& it, int which) {
+  const int taps = it.filter_size();
+  const int filter = which / taps, tap = which - filter * taps;
+  const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
+  const int row = tap / it.filter_width, column = tap - row * it.filter_width;
+  return it.forward_copy + (channel * taps + column * it.filter_height + row) * it.padded_out + map;
+}
+
+/// The same for dy to dx.
+KOKKOS_FORCEINLINE_FUNCTION int backward_place(const step_layer& it, int which) {
+  const int taps = it.filter_size();
+  const int filter = which / taps, tap = which - filter * taps;
+  const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
+  const int row = it.filter_height - 1 - tap / it.filter_width, column = it.filter_width - 1 - tap % it.filter_width;
+  return it.backward_copy + (map * taps + column * it.filter_height + row) * it.padded_in + channel;
+}
+
+/// Keeps a weight in the copies of a team.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION void keep_weight(const step_layer& it, int which, C value, C* copies) {
+  if (it.forward_copy < 0) return;
+  if (it.kind != step_kind::convolution) {
+    copies[it.forward_copy + which] = value;
+    return;
+  }
+  copies[forward_place(it, which)] = value;
+  if (it.backward_copy >= 0) copies[backward_place(it, which)] = value;
+}
+
+/// A step as one team sees it.
+template <class Team, class C>
+class step_body {
+ public:
+  KOKKOS_FORCEINLINE_FUNCTION step_body(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch)
+      : team_(team), data_(data), scratch_(scratch) {}
+
+  /// The table. Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_table() const {
+    const auto* const from = reinterpret_cast<const int*>(data_.table);
+    auto* const to = reinterpret_cast<int*>(scratch_.table);
+    for (int i = team_.rank(); i < static_cast<int>(sizeof(step_table) / sizeof(int)); i += team_.size()) to[i] = from[i];
+    team_.barrier();
+  }
+
+  /// Before the first images: the table, and zeros for the edges of planes. Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void begin() const {
+    copy_table();
+    const int elements = table().images_at_once * table().image_elements;
+    for (int i = team_.rank(); i < elements; i += team_.size()) scratch_.memory[i] = 0;
+    for (int i = team_.rank(); i < table().copies; i += team_.size()) scratch_.copies[i] = 0;
+    team_.barrier();
+  }
+
+  /// Copies parameters to scratch memory. A barrier must follow.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_parameters() const {
+    for (int which = 0; which < table().layers; ++which) {
+      const step_layer& it = table().layer[which];
+      if (it.forward_copy < 0) continue;
+      for (int i = team_.rank(); i < it.weight_count(); i += team_.size()) {
+        keep_weight(it, i, data_.weights[it.weights + i], scratch_.copies);
+      }
+      for (int i = team_.rank(); i < it.bias_count(); i += team_.size()) {
+        scratch_.copies[it.bias_copy + i] = data_.weights[it.bias + i];
+      }
+    }
+  }
+
+  /// The images of a group: sums of gradients and losses, and factors, in memory. Begins and ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void run_group(int group, std::int64_t step, std::int64_t images) const {
+    const std::int64_t begin = table().group_begin(group, images), end = table().group_begin(group + 1, images);
+    for (int i = team_.rank(); i < table().gradients; i += team_.size()) scratch_.gradients[i] = 0;
+    if (team_.rank() == 0) scratch_.sums[0] = scratch_.sums[1] = 0;
+    for (std::int64_t first = begin; first < end; first += table().images_at_once) {
+      const std::int64_t left = end - first;
+      const int count = left < table().images_at_once ? static_cast<int>(left) : table().images_at_once;
+      const std::int64_t place = (step - data_.first_step) * table().batch + first;
+      gather(place, count);
+      team_.barrier();
+      run_forward(count);
+      run_loss(count, images);
+      run_backward(count, data_.factors + first * table().factors);
+    }
+    team_.barrier();
+    C* const partials = data_.partials + static_cast<std::int64_t>(group) * table().gradients;
+    for (int i = team_.rank(); i < table().gradients; i += team_.size()) partials[i] = scratch_.gradients[i];
+    if (team_.rank() < 2) data_.sums[2 * group + team_.rank()] = scratch_.sums[team_.rank()];
+    if (Team::lanes == 1) data_.sums[2 * group + 1] = scratch_.sums[1];
+    team_.barrier();
+  }
+
+  /// Images become numbers.
+  KOKKOS_FORCEINLINE_FUNCTION void gather(std::int64_t place, int count) const {
+    for (int item = team_.rank(); item < count * table().pixels; item += team_.size()) {
+      const int image = item / table().pixels;
+      put_pixel(image, item - image * table().pixels, data_.pixels[data_.order[place + image] * std::int64_t{table().pixels} +
+                                                                   (item - image * table().pixels)]);
+    }
+    for (int image = team_.rank(); image < count; image += team_.size()) {
+      scratch_.labels[image] = data_.labels[data_.order[place + image]];
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void put_pixel(int image, int pixel, std::uint8_t value) const {
+    const step_layer& it = table().layer[0];
+    const int rows = pixel / it.in_width, column = pixel - rows * it.in_width;
+    const int channel = rows / it.in_height, row = rows - channel * it.in_height;
+    scratch_.memory[image * table().image_elements + it.x.begin + channel * it.x.plane + row * it.x.pitch + column] =
+        static_cast<C>(static_cast<double>(value) * (1.0 / 255));
+  }
+
+  /// Each layer ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void run_forward(int count) const {
+    const step_images<C> images{scratch_.memory, table().image_elements, count};
+    PRUMO_KEEP_LOOP
+    for (int which = 0; which < table().layers; ++which) {
+      const step_layer& it = table().layer[which];
+      if (it.kind == step_kind::convolution) {
+        if (!it.takes_tiles) {
+          convolve_any(team_, it, images, scratch_.copies);
+        } else if (it.filter_width == 5) {
+          convolve_tiles<5>(team_, it, images, scratch_.copies);
+        } else {
+          convolve_tiles<3>(team_, it, images, scratch_.copies);
+        }
+      } else if (it.kind == step_kind::shared_convolution) {
+        convolve_shared(team_, it, images, scratch_.copies);
+      } else if (it.kind == step_kind::dense) {
+        if (it.forward_copy >= 0) {
+          multiply_dense(team_, it, images, scratch_.copies + it.forward_copy,
+                         it.bias_copy >= 0 ? scratch_.copies + it.bias_copy : nullptr);
+        } else {
+          multiply_dense(team_, it, images, data_.weights + it.weights, it.bias >= 0 ? data_.weights + it.bias : nullptr);
+        }
+      } else {
+        pool(team_, it, images);
+      }
+      team_.barrier();
+    }
+  }
+
+  /// Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
+    const step_layer& last = table().layer[table().layers - 1];
+    const C scale = table().mean_of_batch ? C(1) / static_cast<C>(images_of_step) : C(1);
+    for (int image = team_.stretch(); image < count; image += team_.stretches()) {
+      C* const scores = scratch_.memory + image * table().image_elements + last.y.begin;
+      double loss_of_image;
+      int correct;
+      differentiate_loss(team_, table().which_loss, last.activate, scores, table().classes, scratch_.labels[image],
+                         scale, loss_of_image, correct);
+      if (team_.lane() == 0) {
+        scratch_.losses[image] = loss_of_image;
+        scratch_.correct[image] = correct;
+      }
+    }
+    team_.barrier();
+    if (team_.rank() == 0) {
+      for (int image = 0; image < count; ++image) {
+        scratch_.sums[0] += scratch_.losses[image];
+        scratch_.sums[1] += scratch_.correct[image];
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void run_backward(int count, C* factors) const {
+    const step_images<C> images{scratch_.memory, table().image_elements, count};
+    PRUMO_KEEP_LOOP
+    for (int which = table().layers - 1; which >= 0; --which) {
+      const step_layer& it = table().layer[which];
+      if (it.kind == step_kind::dense) {
+        const C* const copy = scratch_.copies + it.forward_copy;
+        if (it.forward_copy >= 0) {
+          dense_backward(team_, it, images, copy, factors, table().factors);
+        } else {
+          dense_backward(team_, it, images, data_.weights + it.weights, factors, table().factors);
+        }
+      } else {
+        run_filter_backward(it, images);
+      }
+      team_.barrier();
+    }
+  }
+
+  /// Backward through any layer but a dense one; without the barrier at the end.
+  KOKKOS_FORCEINLINE_FUNCTION void run_filter_backward(const step_layer& it, const step_images<C>& images) const {
+    C* const gradients = scratch_.gradients + it.gradient;
+    if (it.kind == step_kind::convolution) {
+      if (!it.takes_tiles) {
+        add_any_gradients(team_, it, images, gradients);
+      } else if (it.filter_width == 5) {
+        add_tiled_gradients<5>(team_, it, images, gradients);
+      } else {
+        add_tiled_gradients<3>(team_, it, images, gradients);
+      }
+      if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
+      if (it.is_first) return;
+      team_.barrier();
+      if (!it.takes_tiles) {
+        convolve_any_backward(team_, it, images, scratch_.copies);
+      } else if (it.filter_width == 5) {
+        convolve_tiles_backward<5>(team_, it, images, scratch_.copies);
+      } else {
+        convolve_tiles_backward<3>(team_, it, images, scratch_.copies);
+      }
+    } else if (it.kind == step_kind::shared_convolution) {
+      add_shared_gradients(team_, it, images, gradients);
+      if (it.is_first) return;
+      team_.barrier();
+      convolve_shared_backward(team_, it, images, scratch_.copies);
+    } else if (!it.is_first) {
+      if (it.owns_windows) {
+        pool_backward_by_windows(team_, it, images);
+      } else {
+        pool_backward_by_pixels(team_, it, images);
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION const step_table& table() const { return *scratch_.table; }
+  KOKKOS_FORCEINLINE_FUNCTION const step_scratch<C>& scratch() const { return scratch_; }
+  KOKKOS_FORCEINLINE_FUNCTION const step_data<C>& data() const { return data_; }
+  KOKKOS_FORCEINLINE_FUNCTION const Team& team() const { return team_; }
+
+ private:
+  const Team& team_;
+  const step_data<C>& data_;
+  step_scratch<C> scratch_;
+};
+
+}  // namespace prumo::nets
