@@ -55,18 +55,24 @@ __global__ void __launch_bounds__(Threads, 1)
   if (is_first_thread && data.counters->step == data.steps_per_epoch) {
     data.counters->sums[0] = data.counters->sums[1] = 0;
   }
+  PRUMO_STEP_MARK(-1);
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
     body.copy_parameters();
+    PRUMO_STEP_MARK(40);
     for (int group = static_cast<int>(blockIdx.x); group < table.groups; group += static_cast<int>(gridDim.x)) {
       body.run_group(group, data.first_step + step, images);
     }
     barrier.wait();
+    PRUMO_STEP_MARK(44);
     const step_rule<C> rule(table.which_optimizer, rate, data.momentum, optimizer_step + 1 + static_cast<double>(step));
     const step_update<team_type, C> update(body, rule, images);
     for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) update.run(tile);
+    PRUMO_STEP_MARK(43);
     barrier.wait();
+    PRUMO_STEP_MARK(45);
   }
+  PRUMO_STEP_MARK(-2);
   if (is_first_thread) {
     training_counters& counters = *data.counters;
     if (counters.step == data.steps_per_epoch) {

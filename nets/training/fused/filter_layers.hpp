@@ -248,7 +248,38 @@ KOKKOS_FORCEINLINE_FUNCTION void pool(const Team& team, const step_layer& it, co
   }
 }
 
-/// dx of pooling where no pixel lies in two windows: a thread writes a window, and what lies between it and the next.
+/// dx of one window of a plane where no pixel lies in two windows, and of what lies between it and the next.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION void pool_backward_window(const step_layer& it, C* memory, int channel, int area_row,
+                                                      int area_column) {
+  C* const x = memory + it.x.begin + channel * it.x.plane;
+  C* const dx = memory + it.dx.begin + channel * it.dx.plane;
+  const window_range area_rows(area_row, it.row_stride, it.row_stride, it.row_padding, it.in_height);
+  const window_range area_columns(area_column, it.column_stride, it.column_stride, it.column_padding, it.in_width);
+  const bool has_window = area_row < it.out_height && area_column < it.out_width;
+  const window_range rows(area_row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
+  const window_range columns(area_column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
+  C dy = 0;
+  int found = -1;
+  if (has_window) {
+    dy = memory[it.dy.begin + channel * it.dy.plane + area_row * it.dy.pitch + area_column];
+    if (it.kind == step_kind::maximum) {
+      found = first_maximum(x, it.x.pitch, rows, columns);
+    } else {
+      dy /= static_cast<C>((rows.end - rows.begin) * (columns.end - columns.begin));
+    }
+  }
+  for (int row = area_rows.begin; row < area_rows.end; ++row) {
+    for (int column = area_columns.begin; column < area_columns.end; ++column) {
+      const bool inside = has_window && row < rows.end && column < columns.end;
+      const bool takes = inside && (it.kind == step_kind::average || row * it.x.pitch + column == found);
+      const C slope = slope_of(it.below, x[row * it.x.pitch + column]);
+      dx[row * it.dx.pitch + column] = takes ? dy * slope : C(0);
+    }
+  }
+}
+
+/// dx of pooling where no pixel lies in two windows: a thread for each window.
 template <class Team, class C>
 KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_windows(const Team& team, const step_layer& it,
                                                           const step_images<C>& images) {
@@ -256,32 +287,7 @@ KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_windows(const Team& team, cons
   const int areas_across = (it.in_width + it.column_padding - 1) / it.column_stride + 1;
   for (int item = team.rank(); item < images.count * it.in_channels * areas_down * areas_across; item += team.size()) {
     const plane_place at(item, it.in_channels, areas_down, areas_across);
-    C* const memory = images.image(at.image);
-    C* const x = memory + it.x.begin + at.channel * it.x.plane;
-    C* const dx = memory + it.dx.begin + at.channel * it.dx.plane;
-    const window_range area_rows(at.row, it.row_stride, it.row_stride, it.row_padding, it.in_height);
-    const window_range area_columns(at.column, it.column_stride, it.column_stride, it.column_padding, it.in_width);
-    const bool has_window = at.row < it.out_height && at.column < it.out_width;
-    const window_range rows(at.row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
-    const window_range columns(at.column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
-    C dy = 0;
-    int found = -1;
-    if (has_window) {
-      dy = memory[it.dy.begin + at.channel * it.dy.plane + at.row * it.dy.pitch + at.column];
-      if (it.kind == step_kind::maximum) {
-        found = first_maximum(x, it.x.pitch, rows, columns);
-      } else {
-        dy /= static_cast<C>((rows.end - rows.begin) * (columns.end - columns.begin));
-      }
-    }
-    for (int row = area_rows.begin; row < area_rows.end; ++row) {
-      for (int column = area_columns.begin; column < area_columns.end; ++column) {
-        const bool inside = has_window && row < rows.end && column < columns.end;
-        const bool takes = inside && (it.kind == step_kind::average || row * it.x.pitch + column == found);
-        const C slope = slope_of(it.below, x[row * it.x.pitch + column]);
-        dx[row * it.dx.pitch + column] = takes ? dy * slope : C(0);
-      }
-    }
+    pool_backward_window(it, images.image(at.image), at.channel, at.row, at.column);
   }
 }
 

@@ -109,10 +109,11 @@ KOKKOS_FORCEINLINE_FUNCTION void run_single_image_steps(const step_body<Team, C>
   const bool holds = table.pixels <= held_pixels * team.size();
   std::int32_t next = data.steps > 1 ? data.order[1] : 0;
   team.barrier();
+  PRUMO_STEP_MARK(-1);
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const bool has_next = step + 1 < data.steps;
-    std::uint8_t held[held_pixels];
+    std::uint8_t held[held_pixels] = {};
     std::uint8_t label = 0;
     std::int32_t after_next = 0;
     const std::int64_t from = std::int64_t{next} * table.pixels;
@@ -131,6 +132,7 @@ KOKKOS_FORCEINLINE_FUNCTION void run_single_image_steps(const step_body<Team, C>
       rule = step_rule<C>(table.which_optimizer, rate, data.momentum, optimizer_step + 1);
     }
     optimizer_step += 1;
+    PRUMO_STEP_MARK(40);
     body.run_forward(1);
     body.run_loss(1, 1);
     PRUMO_KEEP_LOOP
@@ -144,6 +146,7 @@ KOKKOS_FORCEINLINE_FUNCTION void run_single_image_steps(const step_body<Team, C>
         change_dense(team, it, scratch.memory, data.weights + it.weights, data, rule, scratch.copies);
       }
       team.barrier();
+      PRUMO_STEP_MARK(16 + which);
     }
     change_filters(body, rule);
     if (has_next) {
@@ -151,18 +154,18 @@ KOKKOS_FORCEINLINE_FUNCTION void run_single_image_steps(const step_body<Team, C>
         PRUMO_UNROLL
         for (int i = 0; i < held_pixels; ++i) {
           const int pixel = i * team.size() + team.rank();
-          if (pixel < table.pixels) body.put_pixel(0, pixel, held[i]);
+          if (pixel < table.pixels) put_pixel(table.layer[0], scratch.memory, pixel, held[i]);
         }
       } else {
-        for (int pixel = team.rank(); pixel < table.pixels; pixel += team.size()) {
-          body.put_pixel(0, pixel, data.pixels[from + pixel]);
-        }
+        put_image(team, table.layer[0], scratch.memory, data.pixels + from);
       }
       if (team.rank() == 0) scratch.labels[0] = label;
     }
     next = after_next;
     team.barrier();
+    PRUMO_STEP_MARK(43);
   }
+  PRUMO_STEP_MARK(-2);
   if (team.rank() == 0) {
     training_counters& counters = *data.counters;
     begin_step(counters, data.steps_per_epoch);

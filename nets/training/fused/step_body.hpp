@@ -8,6 +8,11 @@
 #include "filter_layers.hpp"
 #include "step_data.hpp"
 
+/// Where the time of a step goes can be measured by a program that defines this.
+#if !defined(PRUMO_STEP_MARK)
+#define PRUMO_STEP_MARK(which)
+#endif
+
 namespace prumo::nets {
 
 /// A team's scratch memory.
@@ -102,6 +107,15 @@ KOKKOS_FORCEINLINE_FUNCTION int backward_place(const step_layer& it, int which) 
   return it.backward_copy + (map * taps + column * it.filter_height + row) * it.padded_in + channel;
 }
 
+/// A pixel becomes a number.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION void put_pixel(const step_layer& it, C* image, int pixel, std::uint8_t value) {
+  const int rows = pixel / it.in_width, column = pixel - rows * it.in_width;
+  const int channel = rows / it.in_height, row = rows - channel * it.in_height;
+  image[it.x.begin + channel * it.x.plane + row * it.x.pitch + column] =
+      static_cast<C>(static_cast<double>(value) * (1.0 / 255));
+}
+
 /// Keeps a weight in the copies of a team.
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION void keep_weight(const step_layer& it, int which, C value, C* copies) {
@@ -112,6 +126,19 @@ KOKKOS_FORCEINLINE_FUNCTION void keep_weight(const step_layer& it, int which, C 
   }
   copies[forward_place(it, which)] = value;
   if (it.backward_copy >= 0) copies[backward_place(it, which)] = value;
+}
+
+/// Copies a convolution's weights from the array of parameters.
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void copy_filters(const Team& team, const step_layer& it, const C* weights, C* copies) {
+  for (int i = team.rank(); i < it.weight_count(); i += team.size()) keep_weight(it, i, weights[i], copies);
+}
+
+/// Pixels of one image become numbers. (A team of several threads takes them one by one, as they are loaded.)
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void put_image(const Team& team, const step_layer& it, C* image,
+                                           const std::uint8_t* pixels) {
+  for (int pixel = team.rank(); pixel < it.in_size(); pixel += team.size()) put_pixel(it, image, pixel, pixels[pixel]);
 }
 
 /// A step as one team sees it.
@@ -143,8 +170,12 @@ class step_body {
     for (int which = 0; which < table().layers; ++which) {
       const step_layer& it = table().layer[which];
       if (it.forward_copy < 0) continue;
-      for (int i = team_.rank(); i < it.weight_count(); i += team_.size()) {
-        keep_weight(it, i, data_.weights[it.weights + i], scratch_.copies);
+      if (it.kind == step_kind::convolution) {
+        copy_filters(team_, it, data_.weights + it.weights, scratch_.copies);
+      } else {
+        for (int i = team_.rank(); i < it.weight_count(); i += team_.size()) {
+          scratch_.copies[it.forward_copy + i] = data_.weights[it.weights + i];
+        }
       }
       for (int i = team_.rank(); i < it.bias_count(); i += team_.size()) {
         scratch_.copies[it.bias_copy + i] = data_.weights[it.bias + i];
@@ -163,6 +194,7 @@ class step_body {
       const std::int64_t place = (step - data_.first_step) * table().batch + first;
       gather(place, count);
       team_.barrier();
+      PRUMO_STEP_MARK(41);
       run_forward(count);
       run_loss(count, images);
       run_backward(count, data_.factors + first * table().factors);
@@ -173,26 +205,27 @@ class step_body {
     if (team_.rank() < 2) data_.sums[2 * group + team_.rank()] = scratch_.sums[team_.rank()];
     if (Team::lanes == 1) data_.sums[2 * group + 1] = scratch_.sums[1];
     team_.barrier();
+    PRUMO_STEP_MARK(46);
   }
 
   /// Images become numbers.
   KOKKOS_FORCEINLINE_FUNCTION void gather(std::int64_t place, int count) const {
-    for (int item = team_.rank(); item < count * table().pixels; item += team_.size()) {
-      const int image = item / table().pixels;
-      put_pixel(image, item - image * table().pixels, data_.pixels[data_.order[place + image] * std::int64_t{table().pixels} +
-                                                                   (item - image * table().pixels)]);
+    const step_layer& first = table().layer[0];
+    if constexpr (Team::lanes == 1) {
+      for (int image = 0; image < count; ++image) {
+        put_image(team_, first, scratch_.memory + image * table().image_elements,
+                  data_.pixels + std::int64_t{data_.order[place + image]} * table().pixels);
+      }
+    } else {
+      for (int item = team_.rank(); item < count * table().pixels; item += team_.size()) {
+        const int image = item / table().pixels, pixel = item - image * table().pixels;
+        put_pixel(first, scratch_.memory + image * table().image_elements, pixel,
+                  data_.pixels[std::int64_t{data_.order[place + image]} * table().pixels + pixel]);
+      }
     }
     for (int image = team_.rank(); image < count; image += team_.size()) {
       scratch_.labels[image] = data_.labels[data_.order[place + image]];
     }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void put_pixel(int image, int pixel, std::uint8_t value) const {
-    const step_layer& it = table().layer[0];
-    const int rows = pixel / it.in_width, column = pixel - rows * it.in_width;
-    const int channel = rows / it.in_height, row = rows - channel * it.in_height;
-    scratch_.memory[image * table().image_elements + it.x.begin + channel * it.x.plane + row * it.x.pitch + column] =
-        static_cast<C>(static_cast<double>(value) * (1.0 / 255));
   }
 
   /// Each layer ends with a barrier.
@@ -222,6 +255,7 @@ class step_body {
         pool(team_, it, images);
       }
       team_.barrier();
+      PRUMO_STEP_MARK(which);
     }
   }
 
@@ -241,6 +275,7 @@ class step_body {
       }
     }
     team_.barrier();
+    PRUMO_STEP_MARK(42);
     if (team_.rank() == 0) {
       for (int image = 0; image < count; ++image) {
         scratch_.sums[0] += scratch_.losses[image];
@@ -265,6 +300,7 @@ class step_body {
         run_filter_backward(it, images);
       }
       team_.barrier();
+      PRUMO_STEP_MARK(16 + which);
     }
   }
 
@@ -282,6 +318,7 @@ class step_body {
       if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
       if (it.is_first) return;
       team_.barrier();
+      PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
       if (!it.takes_tiles) {
         convolve_any_backward(team_, it, images, scratch_.copies);
       } else if (it.filter_width == 5) {
@@ -293,6 +330,7 @@ class step_body {
       add_shared_gradients(team_, it, images, gradients);
       if (it.is_first) return;
       team_.barrier();
+      PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
       convolve_shared_backward(team_, it, images, scratch_.copies);
     } else if (!it.is_first) {
       if (it.owns_windows) {

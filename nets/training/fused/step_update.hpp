@@ -14,6 +14,10 @@ namespace prumo::nets {
 inline constexpr int tile_columns = 32;
 inline constexpr int tile_outputs = slice_sums / tile_columns;
 
+/// The slices of a sum: a thread alone takes all of it in order.
+template <class Team>
+inline constexpr int slices_of = Team::lanes == 1 ? 1 : step_slices;
+
 /// The tiles of one dense layer. Behind the last input comes the bias, as the weight of an input that is 1.
 struct dense_tiles {
   int across, down;
@@ -47,6 +51,38 @@ KOKKOS_FORCEINLINE_FUNCTION void change_filter(const step_table& table, const st
     gradient *= static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
     data.weights[at] = rule(data.weights[at], gradient, data.first_moments, data.second_moments, at);
     return;
+  }
+}
+
+/// The partial sums of a tile of a dense layer, over the images of a step: [slices][outputs][inputs].
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void sum_dense_factors(const Team& team, const step_layer& it, const C* all, int elements,
+                                                   std::int64_t images, int first_output, int first_input, C* sums) {
+  const int inputs = it.in_size();
+  for (int slice = team.stretch(); slice < slices_of<Team>; slice += team.stretches()) {
+    for (int i = team.lane(); i < tile_columns; i += Team::lanes) {
+      const int input = first_input + i;
+      const C* const x = all + it.x_factor + (input < inputs ? input : 0);
+      const C* const dy = all + it.dy_factor;
+      int output[tile_outputs];
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) {
+        output[k] = first_output + k < it.out_channels ? first_output + k : first_output;
+      }
+      C sum[tile_outputs] = {};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+      for (std::int64_t image = slice; image < images; image += slices_of<Team>) {
+        const C value = input < inputs ? x[image * elements] : C(1);
+        PRUMO_UNROLL
+        for (int k = 0; k < tile_outputs; ++k) {
+          sum[k] = prumo::fma(dy[image * elements + output[k]], value, sum[k]);
+        }
+      }
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) sums[slice * slice_sums + k * tile_columns + i] = sum[k];
+    }
   }
 }
 
@@ -103,13 +139,13 @@ class step_update {
   KOKKOS_FORCEINLINE_FUNCTION C total_of(int which) const {
     C total = scratch_.sums_of_slices[which];
     PRUMO_UNROLL
-    for (int slice = 1; slice < step_slices; ++slice) total += scratch_.sums_of_slices[slice * slice_sums + which];
+    for (int slice = 1; slice < slices_of<Team>; ++slice) total += scratch_.sums_of_slices[slice * slice_sums + which];
     return total;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void run_filters(int first) const {
     const step_table& table = *scratch_.table;
-    for (int slice = team_.stretch(); slice < step_slices; slice += team_.stretches()) {
+    for (int slice = team_.stretch(); slice < slices_of<Team>; slice += team_.stretches()) {
       for (int i = team_.lane(); i < tile_columns; i += Team::lanes) {
         C sum = 0;
         if (first + i < table.gradients) {
@@ -117,7 +153,7 @@ class step_update {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 8
 #endif
-          for (int group = slice; group < table.groups; group += step_slices) {
+          for (int group = slice; group < table.groups; group += slices_of<Team>) {
             sum += partials[static_cast<std::int64_t>(group) * table.gradients];
           }
         }
@@ -132,34 +168,9 @@ class step_update {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void run_dense(const step_layer& it, int first_output, int first_input) const {
-    const int inputs = it.in_size(), factors = scratch_.table->factors;
-    for (int slice = team_.stretch(); slice < step_slices; slice += team_.stretches()) {
-      for (int i = team_.lane(); i < tile_columns; i += Team::lanes) {
-        const int input = first_input + i;
-        const C* x = data_.factors + it.x_factor + (input < inputs ? input : 0);
-        const C* dy = data_.factors + it.dy_factor;
-        int output[tile_outputs];
-        PRUMO_UNROLL
-        for (int k = 0; k < tile_outputs; ++k) {
-          output[k] = first_output + k < it.out_channels ? first_output + k : first_output;
-        }
-        C sum[tile_outputs] = {};
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-        for (std::int64_t image = slice; image < images_; image += step_slices) {
-          const C value = input < inputs ? x[image * factors] : C(1);
-          PRUMO_UNROLL
-          for (int k = 0; k < tile_outputs; ++k) {
-            sum[k] = prumo::fma(dy[image * factors + output[k]], value, sum[k]);
-          }
-        }
-        PRUMO_UNROLL
-        for (int k = 0; k < tile_outputs; ++k) {
-          scratch_.sums_of_slices[slice * slice_sums + k * tile_columns + i] = sum[k];
-        }
-      }
-    }
+    const int inputs = it.in_size();
+    sum_dense_factors(team_, it, data_.factors, scratch_.table->factors, images_, first_output, first_input,
+                      scratch_.sums_of_slices);
     team_.barrier();
     for (int i = team_.rank(); i < slice_sums; i += team_.size()) {
       const int output = first_output + i / tile_columns, input = first_input + i % tile_columns;
