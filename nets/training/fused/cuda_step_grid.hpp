@@ -5,7 +5,7 @@
 /// Many training steps in one launch of CUDA, whose blocks meet at barriers of the whole grid. Kokkos has no such
 /// launch.
 
-#include "single_image_steps.hpp"
+#include "step_kernels.hpp"
 
 #include <prumo/detail/launch.hpp>
 
@@ -21,7 +21,7 @@ class grid_barrier {
  public:
   __device__ __forceinline__ explicit grid_barrier(unsigned* counter) : counter_(counter) {}
 
-  __device__ __forceinline__ void wait() {
+  __device__ __forceinline__ void operator()() {
     wanted_ += gridDim.x;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -39,49 +39,17 @@ class grid_barrier {
   unsigned wanted_ = 0;
 };
 
-template <class C, int Threads>
-__global__ void __launch_bounds__(Threads, 1)
-    run_step_grid(const __grid_constant__ step_data<C> data, unsigned* const counter) {
+/// The entry function of whole steps by blocks that meet.
+template <class C>
+__global__ void __launch_bounds__(step_threads, 1)
+    run_step_grid(const __grid_constant__ step_data<C> data, const step_part part, unsigned* const counter) {
   using team_type = device_step_team<prumo::detail::cuda_team_member>;
+  prumo::detail::wait_for_kernels_before();
   const prumo::detail::cuda_team_member member;
-  const team_type team(member, Threads);
+  const team_type team(member, step_threads);
   const step_body<team_type, C> body(team, data, step_scratch_in<C>(prumo::detail::cuda_team_memory, *data.table));
-  const double rate = data.counters->rate, optimizer_step = data.counters->optimizer_step;
   grid_barrier barrier(counter);
-  body.begin();
-  const step_table& table = body.table();
-  const int tiles = update_tiles(table);
-  const bool is_first_thread = blockIdx.x == 0 && threadIdx.x == 0;
-  if (is_first_thread && data.counters->step == data.steps_per_epoch) {
-    data.counters->sums[0] = data.counters->sums[1] = 0;
-  }
-  PRUMO_STEP_MARK(-1);
-  for (std::int64_t step = 0; step < data.steps; ++step) {
-    const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
-    body.copy_parameters();
-    PRUMO_STEP_MARK(40);
-    for (int group = static_cast<int>(blockIdx.x); group < table.groups; group += static_cast<int>(gridDim.x)) {
-      body.run_group(group, data.first_step + step, images);
-    }
-    barrier.wait();
-    PRUMO_STEP_MARK(44);
-    const step_rule<C> rule(table.which_optimizer, rate, data.momentum, optimizer_step + 1 + static_cast<double>(step));
-    const step_update<team_type, C> update(body, rule, images);
-    for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) update.run(tile);
-    PRUMO_STEP_MARK(43);
-    barrier.wait();
-    PRUMO_STEP_MARK(45);
-  }
-  PRUMO_STEP_MARK(-2);
-  if (is_first_thread) {
-    training_counters& counters = *data.counters;
-    if (counters.step == data.steps_per_epoch) {
-      ++counters.epoch;
-      counters.step = 0;
-    }
-    counters.optimizer_step += static_cast<double>(data.steps);
-    counters.step += data.steps;
-  }
+  run_steps(body, part, {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)}, barrier);
 }
 
 }  // namespace prumo::nets

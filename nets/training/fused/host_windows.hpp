@@ -5,7 +5,7 @@
 /// What host_layers.hpp leaves: shared filters, pooling, pixels and new weights, as loops over rows without divisions.
 
 #include "host_layers.hpp"
-#include "single_image_steps.hpp"
+#include "step_loop.hpp"
 
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -214,12 +214,12 @@ void change_dense(const host_step_team&, const step_layer& it, C* image, const C
 }
 
 template <class C>
-void change_filters(const step_body<host_step_team, C>& body, const step_rule<C>& rule) {
-  const step_data<C>& data = body.data();
-  for (int which = 0; which < body.table().layers; ++which) {
-    const step_layer& it = body.table().layer[which];
+void change_filters(const host_step_team& team, const step_data<C>& data, const step_scratch<C>& scratch,
+                    const step_rule<C>& rule) {
+  for (int which = 0; which < scratch.table->layers; ++which) {
+    const step_layer& it = scratch.table->layer[which];
     if (!it.has_filter()) continue;
-    C* const gradients = body.scratch().gradients + it.gradient;
+    C* const gradients = scratch.gradients + it.gradient;
     const int weights = it.weight_count();
     for (int i = 0; i < weights + it.bias_count(); ++i) {
       const bool is_bias = i >= weights;
@@ -229,7 +229,7 @@ void change_filters(const step_body<host_step_team, C>& body, const step_rule<C>
       data.weights[at] = rule(data.weights[at], gradient, data.first_moments, data.second_moments, at);
     }
   }
-  body.copy_parameters();
+  step_body<host_step_team, C>(team, data, scratch).copy_parameters();
 }
 
 /// The partial sums of a tile of a dense layer, over all images of a step.

@@ -6,7 +6,8 @@
 
 #include "dense_layers.hpp"
 #include "filter_layers.hpp"
-#include "step_data.hpp"
+#include "immediate_changes.hpp"
+#include "step_scratch.hpp"
 
 /// Where the time of a step goes can be measured by a program that defines this.
 #if !defined(PRUMO_STEP_MARK)
@@ -14,119 +15,6 @@
 #endif
 
 namespace prumo::nets {
-
-/// A team's scratch memory.
-template <class C>
-struct step_scratch {
-  step_table* table;
-  double* losses;    ///< of the images at once
-  double* sums;      ///< of the group: loss, correct answers
-  int* labels;       ///< of the images at once
-  int* correct;      ///< of the images at once
-  C* sums_of_slices; ///< [step_slices][slice_sums]
-  C* copies;
-  C* gradients;
-  C* memory;  ///< of the images at once
-};
-
-/// The images of a step, and the groups of images, are summed in so many slices, which are then summed in order.
-inline constexpr int step_slices = 16;
-/// The sums that a team has at once.
-inline constexpr int slice_sums = 128;
-
-namespace detail {
-
-KOKKOS_INLINE_FUNCTION constexpr std::size_t take_scratch(std::size_t& taken, std::size_t bytes) {
-  const std::size_t begin = taken;
-  taken += (bytes + 31) / 32 * 32;
-  return begin;
-}
-
-}  // namespace detail
-
-/// Goes over the arrays of scratch memory in order: visit(pointer of the array in `of`, elements).
-template <class C, class Visit>
-KOKKOS_INLINE_FUNCTION void visit_scratch(step_scratch<C>& of, const step_table& table, const Visit& visit) {
-  visit(of.table, 1);
-  visit(of.sums_of_slices, step_slices * slice_sums);
-  visit(of.sums, 2);
-  visit(of.losses, table.images_at_once);
-  visit(of.labels, table.images_at_once);
-  visit(of.correct, table.images_at_once);
-  visit(of.copies, table.copies);
-  visit(of.gradients, table.gradients);
-  visit(of.memory, table.images_at_once * table.image_elements);
-}
-
-/// The bytes of scratch memory that a team has to have, aligned to 32 bytes.
-template <class C>
-KOKKOS_INLINE_FUNCTION std::size_t step_scratch_bytes(const step_table& table) {
-  std::size_t taken = 0;
-  step_scratch<C> arrays{};
-  visit_scratch(arrays, table, [&]<class T>(T*&, int count) {
-    detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T));
-  });
-  return taken;
-}
-
-/// The arrays in scratch memory.
-template <class C>
-KOKKOS_INLINE_FUNCTION step_scratch<C> step_scratch_in(unsigned char* memory, const step_table& table) {
-  std::size_t taken = 0;
-  step_scratch<C> arrays{};
-  visit_scratch(arrays, table, [&]<class T>(T*& array, int count) {
-    array = reinterpret_cast<T*>(memory + detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T)));
-  });
-  return arrays;
-}
-
-/// The bytes that changing the weights takes.
-template <class C>
-constexpr std::size_t update_scratch_bytes() {
-  std::size_t taken = 0;
-  detail::take_scratch(taken, sizeof(step_table));
-  detail::take_scratch(taken, step_slices * slice_sums * sizeof(C));
-  return taken;
-}
-
-/// The place of a weight of a convolution among the copies for x to y; `which` counts as in the array of parameters.
-KOKKOS_FORCEINLINE_FUNCTION int forward_place(const step_layer& it, int which) {
-  const int taps = it.filter_size();
-  const int filter = which / taps, tap = which - filter * taps;
-  const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
-  const int row = tap / it.filter_width, column = tap - row * it.filter_width;
-  return it.forward_copy + (channel * taps + column * it.filter_height + row) * it.padded_out + map;
-}
-
-/// The same for dy to dx.
-KOKKOS_FORCEINLINE_FUNCTION int backward_place(const step_layer& it, int which) {
-  const int taps = it.filter_size();
-  const int filter = which / taps, tap = which - filter * taps;
-  const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
-  const int row = it.filter_height - 1 - tap / it.filter_width, column = it.filter_width - 1 - tap % it.filter_width;
-  return it.backward_copy + (map * taps + column * it.filter_height + row) * it.padded_in + channel;
-}
-
-/// A pixel becomes a number.
-template <class C>
-KOKKOS_FORCEINLINE_FUNCTION void put_pixel(const step_layer& it, C* image, int pixel, std::uint8_t value) {
-  const int rows = pixel / it.in_width, column = pixel - rows * it.in_width;
-  const int channel = rows / it.in_height, row = rows - channel * it.in_height;
-  image[it.x.begin + channel * it.x.plane + row * it.x.pitch + column] =
-      static_cast<C>(static_cast<double>(value) * (1.0 / 255));
-}
-
-/// Keeps a weight in the copies of a team.
-template <class C>
-KOKKOS_FORCEINLINE_FUNCTION void keep_weight(const step_layer& it, int which, C value, C* copies) {
-  if (it.forward_copy < 0) return;
-  if (it.kind != step_kind::convolution) {
-    copies[it.forward_copy + which] = value;
-    return;
-  }
-  copies[forward_place(it, which)] = value;
-  if (it.backward_copy >= 0) copies[backward_place(it, which)] = value;
-}
 
 /// Copies a convolution's weights from the array of parameters.
 template <class Team, class C>
@@ -183,29 +71,29 @@ class step_body {
     }
   }
 
-  /// The images of a group: sums of gradients and losses, and factors, in memory. Begins and ends with a barrier.
-  KOKKOS_FORCEINLINE_FUNCTION void run_group(int group, std::int64_t step, std::int64_t images) const {
-    const std::int64_t begin = table().group_begin(group, images), end = table().group_begin(group + 1, images);
+  /// Before the images of a group. A barrier must follow.
+  KOKKOS_FORCEINLINE_FUNCTION void begin_group() const {
     for (int i = team_.rank(); i < table().gradients; i += team_.size()) scratch_.gradients[i] = 0;
     if (team_.rank() == 0) scratch_.sums[0] = scratch_.sums[1] = 0;
-    for (std::int64_t first = begin; first < end; first += table().images_at_once) {
-      const std::int64_t left = end - first;
-      const int count = left < table().images_at_once ? static_cast<int>(left) : table().images_at_once;
-      const std::int64_t place = (step - data_.first_step) * table().batch + first;
-      gather(place, count);
-      team_.barrier();
-      PRUMO_STEP_MARK(41);
-      run_forward(count);
-      run_loss(count, images);
-      run_backward(count, data_.factors + first * table().factors);
-    }
+  }
+
+  /// After the images of a group: its sums in memory. Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void end_group(int group) const {
     team_.barrier();
     C* const partials = data_.partials + static_cast<std::int64_t>(group) * table().gradients;
     for (int i = team_.rank(); i < table().gradients; i += team_.size()) partials[i] = scratch_.gradients[i];
-    if (team_.rank() < 2) data_.sums[2 * group + team_.rank()] = scratch_.sums[team_.rank()];
-    if (Team::lanes == 1) data_.sums[2 * group + 1] = scratch_.sums[1];
+    for (int i = team_.rank(); i < 2; i += team_.size()) data_.sums[2 * group + i] = scratch_.sums[i];
     team_.barrier();
     PRUMO_STEP_MARK(46);
+  }
+
+  /// Images in scratch memory forward and backward. With a rule the weights change at once, all but those of filters;
+  /// without one their factors go to memory. Begins behind a barrier and ends with one.
+  KOKKOS_FORCEINLINE_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors,
+                                              const step_rule<C>* rule) const {
+    run_forward(count);
+    run_loss(count, images_of_step);
+    run_backward(count, factors, rule);
   }
 
   /// Images become numbers.
@@ -284,23 +172,29 @@ class step_body {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void run_backward(int count, C* factors) const {
+  KOKKOS_FORCEINLINE_FUNCTION void run_backward(int count, C* factors, const step_rule<C>* rule) const {
     const step_images<C> images{scratch_.memory, table().image_elements, count};
     PRUMO_KEEP_LOOP
     for (int which = table().layers - 1; which >= 0; --which) {
       const step_layer& it = table().layer[which];
-      if (it.kind == step_kind::dense) {
-        const C* const copy = scratch_.copies + it.forward_copy;
-        if (it.forward_copy >= 0) {
-          dense_backward(team_, it, images, copy, factors, table().factors);
-        } else {
-          dense_backward(team_, it, images, data_.weights + it.weights, factors, table().factors);
-        }
-      } else {
+      if (it.kind != step_kind::dense) {
         run_filter_backward(it, images);
+      } else if (it.forward_copy >= 0) {
+        run_dense_backward(it, images, scratch_.copies + it.forward_copy, factors, rule);
+      } else {
+        run_dense_backward(it, images, data_.weights + it.weights, factors, rule);
       }
       team_.barrier();
       PRUMO_STEP_MARK(16 + which);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void run_dense_backward(const step_layer& it, const step_images<C>& images,
+                                                      const C* weights, C* factors, const step_rule<C>* rule) const {
+    if (rule != nullptr) {
+      change_dense(team_, it, scratch_.memory, weights, data_, *rule, scratch_.copies);
+    } else {
+      dense_backward(team_, it, images, weights, factors, table().factors);
     }
   }
 
