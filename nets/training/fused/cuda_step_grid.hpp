@@ -5,7 +5,7 @@
 /// Many training steps in one launch of CUDA, whose blocks meet at barriers of the whole grid. Kokkos has no such
 /// launch.
 
-#include "step_kernels.hpp"
+#include "team_kernels.hpp"
 
 #include <prumo/detail/launch.hpp>
 

@@ -18,89 +18,136 @@ template <class C, class Visit>
   }
 }
 
+/// Rows of windows that lie side by side, as a shared filter has them in the known nets: no pixel lies in two windows,
+/// and between windows there is none. A row of pixels then meets one row of taps, again and again.
+struct adjacent_windows {
+  static constexpr int most_columns = 256;
+
+  static bool are_those_of(const step_layer& it) {
+    return it.filter_height == it.row_stride && it.filter_width == it.column_stride && it.row_padding == 0 &&
+           it.column_padding == 0 && it.in_width + 64 <= most_columns;
+  }
+  /// Pixels of a row that lie in windows.
+  static int columns(const step_layer& it) { return it.out_width * it.filter_width; }
+
+  /// Each number `times` times. Behind them there are zeros for whole vectors.
+  template <class C>
+  static void repeat_each(const C* from, int count, int times, C* to) {
+    for (int i = 0; i < count; ++i) {
+      for (int k = 0; k < times; ++k) *to++ = from[i];
+    }
+    std::fill_n(to, simd<C>::lanes, C(0));
+  }
+  /// The numbers again and again.
+  template <class C>
+  static void repeat_all(const C* from, int count, int times, C* to) {
+    for (int k = 0; k < times; ++k) to = std::copy_n(from, count, to);
+    std::fill_n(to, simd<C>::lanes, C(0));
+  }
+};
+
 template <class C>
 void convolve_shared(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
+  using vector = simd<C>;
+  if (!adjacent_windows::are_those_of(it)) {
+    convolve_shared(single_step_team{}, it, images, copies);
+    return;
+  }
   const C* const taps = copies + it.forward_copy;
   const C bias = it.bias_copy >= 0 ? copies[it.bias_copy] : C(0);
+  const int columns = adjacent_windows::columns(it);
   for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
     for (int row = 0; row < it.out_height; ++row) {
-      const C* const x = memory + it.x.begin + channel * it.x.plane +
-                         (row * it.row_stride - it.row_padding) * it.x.pitch - it.column_padding;
-      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
-      for (int column = 0; column < it.out_width; ++column) y[column] = bias;
+      C products[adjacent_windows::most_columns] = {};
       for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
-        for (int tap_column = 0; tap_column < it.filter_width; ++tap_column) {
-          const C tap = taps[tap_row * it.filter_width + tap_column];
-          const C* const from = x + tap_row * it.x.pitch + tap_column;
-          for (int column = 0; column < it.out_width; ++column) {
-            y[column] = prumo::fma(tap, from[column * it.column_stride], y[column]);
-          }
+        C weights[adjacent_windows::most_columns];
+        adjacent_windows::repeat_all(taps + tap_row * it.filter_width, it.filter_width, it.out_width, weights);
+        const C* const x =
+            memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
+        for (int i = 0; i < columns; i += vector::lanes) {
+          prumo::fma(vector::load(weights + i), vector::load(x + i), vector::load(products + i)).store(products + i);
         }
       }
-      for (int begin = 0; begin < it.out_width; begin += simd<C>::lanes) {
-        const int count = it.out_width - begin;
-        store_lanes(activated_lanes(it.activate, load_lanes(y + begin, count)), y + begin, count);
+      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
+      for (int column = 0; column < it.out_width; ++column) {
+        C sum = bias;
+        for (int tap = 0; tap < it.filter_width; ++tap) sum += products[column * it.filter_width + tap];
+        y[column] = sum;
+      }
+    }
+    // Without edges the rows of a plane are one row.
+    const bool one_row = it.y.pitch == it.out_width;
+    const int rows = one_row ? 1 : it.out_height, count = one_row ? it.out_height * it.out_width : it.out_width;
+    for (int row = 0; row < rows; ++row) {
+      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
+      for (int i = 0; i < count; i += vector::lanes) {
+        store_lanes(activated_lanes(it.activate, load_lanes(y + i, count - i)), y + i, count - i);
       }
     }
   });
 }
 
-/// Where no pixel lies in two windows, which is what a shared filter is made for, each window writes its pixels.
 template <class C>
 void convolve_shared_backward(const host_step_team&, const step_layer& it, const step_images<C>& images,
                               const C* copies) {
-  if (it.filter_height > it.row_stride || it.filter_width > it.column_stride) {
+  using vector = simd<C>;
+  if (!adjacent_windows::are_those_of(it)) {
     convolve_shared_backward(single_step_team{}, it, images, copies);
     return;
   }
-  using vector = simd<C>;
   const C* const taps = copies + it.forward_copy;
-  const int to_x = it.x.begin - it.dx.begin;
+  const int columns = adjacent_windows::columns(it), to_x = it.x.begin - it.dx.begin;
   for_each_plane(images, it.in_channels, [&](C* memory, int channel) {
     for (int row = 0; row < it.in_height; ++row) {
       C* const dx = memory + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch;
-      const int window = (row + it.row_padding) / it.row_stride;
-      const int tap_row = row + it.row_padding - window * it.row_stride;
-      const bool inside = window < it.out_height && tap_row < it.filter_height;
-      for (int begin = 0; begin < it.in_width; begin += vector::lanes) {
-        const int count = it.in_width - begin;
-        store_lanes(inside ? slopes_of(it.below, load_lanes(dx + to_x + begin, count)) : vector(C(0)), dx + begin, count);
+      const int window = row / it.filter_height;
+      if (window >= it.out_height) {
+        std::fill_n(dx, it.in_width, C(0));
+        continue;
       }
-      if (!inside) continue;
-      const C* const dy = memory + it.dy.begin + channel * it.dy.plane + window * it.dy.pitch;
-      const C* const tap = taps + tap_row * it.filter_width;
-      for (int column = 0; column < it.out_width; ++column) {
-        const int first = column * it.column_stride - it.column_padding;
-        for (int i = 0; i < it.column_stride; ++i) {
-          if (first + i < 0 || first + i >= it.in_width) continue;
-          dx[first + i] *= i < it.filter_width ? dy[column] * tap[i] : C(0);
-        }
+      C weights[adjacent_windows::most_columns], slopes[adjacent_windows::most_columns];
+      adjacent_windows::repeat_all(taps + (row - window * it.filter_height) * it.filter_width, it.filter_width,
+                                   it.out_width, weights);
+      adjacent_windows::repeat_each(memory + it.dy.begin + channel * it.dy.plane + window * it.dy.pitch, it.out_width,
+                                    it.filter_width, slopes);
+      for (int i = 0; i < columns; i += vector::lanes) {
+        const vector below = slopes_of(it.below, vector::load(dx + to_x + i));
+        store_lanes(vector::load(weights + i) * vector::load(slopes + i) * below, dx + i, columns - i);
       }
-      // Pixels behind the last window.
-      for (int i = std::max(0, it.out_width * it.column_stride - it.column_padding); i < it.in_width; ++i) dx[i] = 0;
+      for (int i = columns; i < it.in_width; ++i) dx[i] = 0;
     }
   });
 }
 
 template <class C>
 void add_shared_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
-  for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
-    for (int row = 0; row < it.out_height; ++row) {
-      const C* const x = memory + it.x.begin + channel * it.x.plane +
-                         (row * it.row_stride - it.row_padding) * it.x.pitch - it.column_padding;
-      const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
-      for (int column = 0; column < it.out_width; ++column) {
-        const C slope = dy[column];
-        const C* const from = x + column * it.column_stride;
-        for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
-          C* const to = gradients + tap_row * it.filter_width;
-          const C* const values = from + tap_row * it.x.pitch;
-          for (int tap = 0; tap < it.filter_width; ++tap) to[tap] = prumo::fma(slope, values[tap], to[tap]);
+  using vector = simd<C>;
+  if (!adjacent_windows::are_those_of(it)) {
+    add_shared_gradients(single_step_team{}, it, images, gradients);
+    return;
+  }
+  const int columns = adjacent_windows::columns(it);
+  for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+    C products[adjacent_windows::most_columns] = {};
+    C of_bias = 0;
+    for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
+      for (int row = 0; row < it.out_height; ++row) {
+        const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
+        const C* const x =
+            memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
+        C slopes[adjacent_windows::most_columns];
+        adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
+        for (int i = 0; i < columns; i += vector::lanes) {
+          prumo::fma(vector::load(slopes + i), vector::load(x + i), vector::load(products + i)).store(products + i);
         }
-        if (it.bias >= 0) gradients[it.filter_size()] += slope;
+        if (tap_row == 0) {
+          for (int column = 0; column < it.out_width; ++column) of_bias += dy[column];
+        }
       }
-    }
-  });
+    });
+    for (int i = 0; i < columns; ++i) gradients[tap_row * it.filter_width + i % it.filter_width] += products[i];
+    if (tap_row == 0 && it.bias >= 0) gradients[it.filter_size()] += of_bias;
+  }
 }
 
 template <class C>

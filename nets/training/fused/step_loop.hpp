@@ -7,22 +7,10 @@
 /// teams that meet twice a step; and each half of a step alone.
 
 #include "../training_step.hpp"
+#include "step_loop_parts.hpp"
 #include "step_update.hpp"
 
 namespace prumo::nets {
-
-/// What a launch does.
-enum class step_part : int {
-  all,     ///< whole steps; several teams meet
-  images,  ///< the images of one step
-  update,  ///< the weights after one step
-};
-
-/// A launch's teams.
-struct step_league {
-  int rank;
-  int size;
-};
 
 /// Teams that are alone, or do not need each other.
 struct no_meeting {

@@ -6,6 +6,7 @@
 
 #include "step_data.hpp"
 #include "step_table.hpp"
+#include "update_tiles.hpp"
 
 #include <cstddef>
 
@@ -24,11 +25,6 @@ struct step_scratch {
   C* gradients;
   C* memory;  ///< of the images at once
 };
-
-/// The images of a step, and the groups of images, are summed in so many slices, which are then summed in order.
-inline constexpr int step_slices = 16;
-/// The sums that a team has at once.
-inline constexpr int slice_sums = 128;
 
 namespace detail {
 

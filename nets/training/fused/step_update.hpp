@@ -7,35 +7,13 @@
 /// the number of teams and threads.
 
 #include "step_body.hpp"
+#include "update_tiles.hpp"
 
 namespace prumo::nets {
-
-/// Parameters of a filter, or inputs of a dense layer, in a tile; and outputs of a dense layer.
-inline constexpr int tile_columns = 32;
-inline constexpr int tile_outputs = slice_sums / tile_columns;
 
 /// The slices of a sum: a thread alone takes all of it in order.
 template <class Team>
 inline constexpr int slices_of = Team::lanes == 1 ? 1 : step_slices;
-
-/// The tiles of one dense layer. Behind the last input comes the bias, as the weight of an input that is 1.
-struct dense_tiles {
-  int across, down;
-
-  KOKKOS_FORCEINLINE_FUNCTION explicit dense_tiles(const step_layer& it)
-      : across((it.in_size() + (it.bias >= 0 ? 1 : 0) + tile_columns - 1) / tile_columns),
-        down((it.out_channels + tile_outputs - 1) / tile_outputs) {}
-  KOKKOS_FORCEINLINE_FUNCTION int count() const { return across * down; }
-};
-
-/// The number of tiles of a step. The first one sums the losses.
-KOKKOS_INLINE_FUNCTION int update_tiles(const step_table& table) {
-  int tiles = 1 + (table.gradients + tile_columns - 1) / tile_columns;
-  for (int which = 0; which < table.layers; ++which) {
-    if (table.layer[which].kind == step_kind::dense) tiles += dense_tiles(table.layer[which]).count();
-  }
-  return tiles;
-}
 
 /// Changes one parameter of a filter; `which` is its place among the gradients of filters.
 template <class C>

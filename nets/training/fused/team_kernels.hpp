@@ -6,12 +6,7 @@
 
 #include "step_loop.hpp"
 
-#include <algorithm>
-
 namespace prumo::nets {
-
-/// The threads of a team.
-inline constexpr int step_threads = 512;
 
 /// The steps of a launch whose teams do not meet.
 template <class C>
@@ -37,22 +32,6 @@ struct step_kernel {
     const team_type team(member, step_threads);
     const step_body<team_type, C> body(team, data, step_scratch_in<C>(memory, *data.table));
     run_steps(body, part, {member.league_rank(), member.league_size()}, no_meeting{});
-  }
-};
-
-/// Which images the steps of a launch take.
-struct step_order_kernel {
-  image_choice choice;
-  const training_counters* counters;
-  std::int64_t steps_per_epoch;
-  std::int64_t first_step;
-  std::int64_t count;
-  std::int32_t* order;
-
-  std::int64_t blocks() const { return count; }
-  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    const std::int64_t epoch = counters->epoch + (counters->step == steps_per_epoch ? 1 : 0);
-    order[place] = static_cast<std::int32_t>(choice(epoch, first_step, place));
   }
 };
 
