@@ -8,7 +8,6 @@
 
 #include "step_table.hpp"
 #include "step_team.hpp"
-
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>
 
@@ -52,8 +51,7 @@ inline constexpr int tile_rows = 5;
 /// are given. Weights lie as step_layer::forward_copy says.
 template <int Side, int Maps, class C>
 KOKKOS_FORCEINLINE_FUNCTION void add_taps(const C* x, int plane, const int (&row_offset)[tile_rows + Side - 1],
-                                          int channels, const C* weights, int padded_maps,
-                                          C (&sum)[Maps][tile_rows]) {
+                                          int channels, const C* weights, int padded_maps, C (&sum)[Maps][tile_rows]) {
   using pack = prumo::detail::device_pack<C, Maps>;
   PRUMO_KEEP_LOOP
   for (int channel = 0; channel < channels; ++channel) {
@@ -138,7 +136,7 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it
 template <int Side, class Team, class C>
 KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, const step_images<C>& images,
                                                 const C* copies) {
-  const tiled_sum what{it.x, it.y, it.row_padding, it.column_padding, it.in_channels, it.out_channels,
+  const tiled_sum what{it.x,          it.y,         it.row_padding, it.column_padding, it.in_channels, it.out_channels,
                        it.out_height, it.out_width, it.padded_out};
   const C* const bias = it.bias_copy < 0 ? nullptr : copies + it.bias_copy;
   const activation function = it.activate;
@@ -152,8 +150,15 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles(const Team& team, const step_lay
 template <int Side, class Team, class C>
 KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles_backward(const Team& team, const step_layer& it,
                                                          const step_images<C>& images, const C* copies) {
-  const tiled_sum what{it.dy, it.dx, Side - 1 - it.row_padding, Side - 1 - it.column_padding, it.out_channels,
-                       it.in_channels, it.in_height, it.in_width, it.padded_in};
+  const tiled_sum what{it.dy,
+                       it.dx,
+                       Side - 1 - it.row_padding,
+                       Side - 1 - it.column_padding,
+                       it.out_channels,
+                       it.in_channels,
+                       it.in_height,
+                       it.in_width,
+                       it.padded_in};
   const activation function = it.below;
   const int to_x = it.x.begin - it.dx.begin;
   sum_tiles<Side>(team, what, images, copies + it.backward_copy,
@@ -180,8 +185,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_tiled_gradients(const Team& team, const ste
       const int row_group = in_image / it.out_width, out_column = in_image - row_group * it.out_width;
       const int first_row = row_group * tile_rows;
       const C* const memory = images.image(image);
-      const C* const x = memory + it.x.begin + channel * it.x.plane - it.row_padding * it.x.pitch + out_column + column -
-                         it.column_padding;
+      const C* const x = memory + it.x.begin + channel * it.x.plane - it.row_padding * it.x.pitch + out_column +
+                         column - it.column_padding;
       C values[tile_rows + Side - 1];
       PRUMO_UNROLL
       for (int i = 0; i < tile_rows + Side - 1; ++i) {

@@ -6,7 +6,6 @@
 /// launch.
 
 #include "team_kernels.hpp"
-
 #include <prumo/detail/launch.hpp>
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -15,8 +14,8 @@ namespace prumo::nets {
 
 /// The place where all blocks of a grid meet. What a block wrote before is seen by all blocks afterwards.
 ///
-/// The counter is 0 when the kernel starts. Blocks add to it and wait until all have done so. The first thread's release
-/// and acquire hold for its block, because barriers of the block stand before and behind.
+/// The counter is 0 when the kernel starts. Blocks add to it and wait until all have done so. The first thread's
+/// release and acquire hold for its block, because barriers of the block stand before and behind.
 class grid_barrier {
  public:
   __device__ __forceinline__ explicit grid_barrier(unsigned* counter) : counter_(counter) {}

@@ -57,8 +57,8 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_lay
   }
 }
 
-/// Writes x and dy of a dense layer where the gradients of its weights are made, and replaces x by dx times the slope of
-/// the activation below. A thread has a feature of a few images.
+/// Writes x and dy of a dense layer where the gradients of its weights are made, and replaces x by dx times the slope
+/// of the activation below. A thread has a feature of a few images.
 template <int Images, class Team, class C>
 KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
                                                 const C* weights, C* factors, int factor_elements) {

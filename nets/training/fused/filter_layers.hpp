@@ -83,8 +83,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_any_backward(const Team& team, const s
         const int tap_row = at.row + it.row_padding - row * it.row_stride;
         for (int column = column_begin; column < column_end; ++column) {
           const int tap_column = at.column + it.column_padding - column * it.column_stride;
-          sum = prumo::fma(taps[tap_place(it, tap_row, tap_column) * it.padded_out], dy[row * it.dy.pitch + column],
-                           sum);
+          sum =
+              prumo::fma(taps[tap_place(it, tap_row, tap_column) * it.padded_out], dy[row * it.dy.pitch + column], sum);
         }
       }
     }
@@ -94,8 +94,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_any_backward(const Team& team, const s
 
 /// Adds to the gradients of weights: a stretch of threads sums over the places of all images for one weight.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_any_gradients(const Team& team, const step_layer& it,
-                                                   const step_images<C>& images, C* gradients) {
+KOKKOS_FORCEINLINE_FUNCTION void add_any_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                   C* gradients) {
   const int places = images.count * it.out_height * it.out_width;
   for (int weight = team.stretch(); weight < it.weight_count(); weight += team.stretches()) {
     const int rows = weight / it.filter_width, tap_column = weight - rows * it.filter_width;
@@ -105,9 +105,9 @@ KOKKOS_FORCEINLINE_FUNCTION void add_any_gradients(const Team& team, const step_
     for (int place = team.lane(); place < places; place += Team::lanes) {
       const plane_place at(place, 1, it.out_height, it.out_width);
       const C* const memory = images.image(at.image);
-      const C x = memory[it.x.begin + channel * it.x.plane +
-                         (at.row * it.row_stride + tap_row - it.row_padding) * it.x.pitch +
-                         at.column * it.column_stride + tap_column - it.column_padding];
+      const C x =
+          memory[it.x.begin + channel * it.x.plane + (at.row * it.row_stride + tap_row - it.row_padding) * it.x.pitch +
+                 at.column * it.column_stride + tap_column - it.column_padding];
       sum = prumo::fma(memory[it.dy.begin + map * it.dy.plane + at.row * it.dy.pitch + at.column], x, sum);
     }
     sum = sum_of_lanes(team, sum);
@@ -291,7 +291,8 @@ KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_windows(const Team& team, cons
   }
 }
 
-/// dx of pooling where windows overlap: a thread looks at the windows of a pixel. For maxima, dx has a place of its own.
+/// dx of pooling where windows overlap: a thread looks at the windows of a pixel. For maxima, dx has a place of its
+/// own.
 template <class Team, class C>
 KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_pixels(const Team& team, const step_layer& it,
                                                          const step_images<C>& images) {

@@ -7,7 +7,6 @@
 
 #include "dense_layers.hpp"
 #include "filter_layers.hpp"
-
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
@@ -156,7 +155,7 @@ void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weight
 
 template <int Side, class C>
 void convolve_tiles(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
-  const tiled_sum what{it.x, it.y, it.row_padding, it.column_padding, it.in_channels, it.out_channels,
+  const tiled_sum what{it.x,          it.y,         it.row_padding, it.column_padding, it.in_channels, it.out_channels,
                        it.out_height, it.out_width, it.padded_out};
   const activation function = it.activate;
   sum_rows<Side>(what, images, copies + it.forward_copy, [&](C* to, int channel, simd<C> sum, int count) {
@@ -168,8 +167,15 @@ void convolve_tiles(const host_step_team&, const step_layer& it, const step_imag
 template <int Side, class C>
 void convolve_tiles_backward(const host_step_team&, const step_layer& it, const step_images<C>& images,
                              const C* copies) {
-  const tiled_sum what{it.dy, it.dx, Side - 1 - it.row_padding, Side - 1 - it.column_padding, it.out_channels,
-                       it.in_channels, it.in_height, it.in_width, it.padded_in};
+  const tiled_sum what{it.dy,
+                       it.dx,
+                       Side - 1 - it.row_padding,
+                       Side - 1 - it.column_padding,
+                       it.out_channels,
+                       it.in_channels,
+                       it.in_height,
+                       it.in_width,
+                       it.padded_in};
   const int to_x = it.x.begin - it.dx.begin;
   sum_rows<Side>(what, images, copies + it.backward_copy, [&](C* to, int, simd<C> sum, int count) {
     store_lanes(sum * slopes_of(it.below, simd<C>::load(to + to_x)), to, count);
@@ -188,8 +194,8 @@ template <int Side, int Maps, class C>
     for (int column = 0; column < Side; ++column) sum[m][column] = vector(C(0));
   }
   for (int row = 0; row < it.out_height; ++row) {
-    const C* const x = memory + it.x.begin + channel * it.x.plane + (row + tap_row - it.row_padding) * it.x.pitch -
-                       it.column_padding;
+    const C* const x =
+        memory + it.x.begin + channel * it.x.plane + (row + tap_row - it.row_padding) * it.x.pitch - it.column_padding;
     const C* const dy = memory + it.dy.begin + map * it.dy.plane + row * it.dy.pitch;
     for (int begin = 0; begin < it.out_width; begin += vector::lanes) {
       vector slopes[Maps];
@@ -269,7 +275,8 @@ void multiply_dense(const host_step_team&, const step_layer& it, const step_imag
   const int inputs = it.in_size();
   for (int output = 0; output < it.out_channels; ++output) {
     for (int image = 0; image < images.count; ++image) {
-      C sum = product_of(weights + static_cast<std::int64_t>(output) * inputs, images.image(image) + it.x.begin, inputs);
+      C sum =
+          product_of(weights + static_cast<std::int64_t>(output) * inputs, images.image(image) + it.x.begin, inputs);
       if (bias != nullptr) sum += bias[output];
       images.image(image)[it.y.begin + output] = activated(it.activate, sum);
     }

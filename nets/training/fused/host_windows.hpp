@@ -62,8 +62,7 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
       for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
         C weights[adjacent_windows::most_columns];
         adjacent_windows::repeat_all(taps + tap_row * it.filter_width, it.filter_width, it.out_width, weights);
-        const C* const x =
-            memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
+        const C* const x = memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
         for (int i = 0; i < columns; i += vector::lanes) {
           prumo::fma(vector::load(weights + i), vector::load(x + i), vector::load(products + i)).store(products + i);
         }
@@ -133,8 +132,7 @@ void add_shared_gradients(const host_step_team&, const step_layer& it, const ste
     for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
       for (int row = 0; row < it.out_height; ++row) {
         const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
-        const C* const x =
-            memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
+        const C* const x = memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
         C slopes[adjacent_windows::most_columns];
         adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
         for (int i = 0; i < columns; i += vector::lanes) {
@@ -255,8 +253,8 @@ void change_dense(const host_step_team&, const step_layer& it, C* image, const C
   }
   for (int output = 0; output < it.bias_count(); ++output) {
     const int at = it.bias + output;
-    data.weights[at] = rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments,
-                            data.second_moments, at);
+    data.weights[at] =
+        rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments, data.second_moments, at);
   }
 }
 
@@ -281,8 +279,8 @@ void change_filters(const host_step_team& team, const step_data<C>& data, const 
 
 /// The partial sums of a tile of a dense layer, over all images of a step.
 template <class C>
-void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements,
-                       std::int64_t images, int first_output, int first_input, C* sums) {
+void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements, std::int64_t images,
+                       int first_output, int first_input, C* sums) {
   using vector = simd<C>;
   const int inputs = it.in_size();
   const int count = std::min(tile_columns, inputs - first_input);

@@ -14,7 +14,8 @@ namespace prumo::nets {
 /// Weights that a thread loads before it changes the first of them.
 inline constexpr int weights_at_once = 8;
 
-/// dx of a dense layer for one image, times the slope below, and new weights: a thread for each input, and for each bias.
+/// dx of a dense layer for one image, times the slope below, and new weights: a thread for each input, and for each
+/// bias.
 template <class Team, class C>
 KOKKOS_FORCEINLINE_FUNCTION void change_dense(const Team& team, const step_layer& it, C* image, const C* from,
                                               const step_data<C>& data, const step_rule<C>& rule, C* copies) {
@@ -52,8 +53,8 @@ KOKKOS_FORCEINLINE_FUNCTION void change_dense(const Team& team, const step_layer
   // The last threads have no input, if there are any.
   for (int output = team.size() - 1 - team.rank(); output < it.bias_count(); output += team.size()) {
     const int at = it.bias + output;
-    const C changed = rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments,
-                           data.second_moments, at);
+    const C changed =
+        rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments, data.second_moments, at);
     data.weights[at] = changed;
     if (it.bias_copy >= 0) copies[it.bias_copy + output] = changed;
   }
@@ -72,9 +73,9 @@ KOKKOS_FORCEINLINE_FUNCTION void change_filters(const Team& team, const step_dat
     for (int i = team.rank(); i < weights + it.bias_count(); i += team.size()) {
       const bool is_bias = i >= weights;
       const int at = is_bias ? it.bias + i - weights : it.weights + i;
-      C* const copy = copies + (is_bias                               ? it.bias_copy + i - weights
+      C* const copy = copies + (is_bias                             ? it.bias_copy + i - weights
                                 : it.kind == step_kind::convolution ? forward_place(it, i)
-                                                                      : it.forward_copy + i);
+                                                                    : it.forward_copy + i);
       const C gradient = gradients[i] * static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
       gradients[i] = 0;
       const C changed = rule(*copy, gradient, data.first_moments, data.second_moments, at);

@@ -40,7 +40,8 @@ class step_body {
   KOKKOS_FORCEINLINE_FUNCTION void copy_table() const {
     const auto* const from = reinterpret_cast<const int*>(data_.table);
     auto* const to = reinterpret_cast<int*>(scratch_.table);
-    for (int i = team_.rank(); i < static_cast<int>(sizeof(step_table) / sizeof(int)); i += team_.size()) to[i] = from[i];
+    for (int i = team_.rank(); i < static_cast<int>(sizeof(step_table) / sizeof(int)); i += team_.size())
+      to[i] = from[i];
     team_.barrier();
   }
 
@@ -137,7 +138,8 @@ class step_body {
           multiply_dense(team_, it, images, scratch_.copies + it.forward_copy,
                          it.bias_copy >= 0 ? scratch_.copies + it.bias_copy : nullptr);
         } else {
-          multiply_dense(team_, it, images, data_.weights + it.weights, it.bias >= 0 ? data_.weights + it.bias : nullptr);
+          multiply_dense(team_, it, images, data_.weights + it.weights,
+                         it.bias >= 0 ? data_.weights + it.bias : nullptr);
         }
       } else {
         pool(team_, it, images);

@@ -6,7 +6,6 @@
 
 #include "../step_way.hpp"
 #include "step_table.hpp"
-
 #include <prumo/math.hpp>
 
 #include <cstdint>
@@ -24,9 +23,9 @@ struct step_data {
   C* first_moments;
   C* second_moments;
   training_counters* counters;
-  C* partials;   ///< [groups][table.gradients]
-  C* factors;    ///< [images of a step][table.factors]
-  double* sums;  ///< [groups][2], losses and correct answers
+  C* partials;          ///< [groups][table.gradients]
+  C* factors;           ///< [images of a step][table.factors]
+  double* sums;         ///< [groups][2], losses and correct answers
   std::int64_t images;  ///< of the set
   std::int64_t steps_per_epoch;
   std::int64_t first_step;  ///< of this launch, in the epoch

@@ -7,7 +7,6 @@
 
 #include "step_data.hpp"
 #include "step_loop_parts.hpp"
-
 #include <prumo/spaces.hpp>
 
 #include <cstddef>

@@ -6,9 +6,8 @@
 
 #include "cuda_step_grid.hpp"
 #include "host_windows.hpp"
-#include "team_kernels.hpp"
 #include "step_launches.hpp"
-
+#include "team_kernels.hpp"
 #include <prumo/detail/launch.hpp>
 
 #include <string>
@@ -30,9 +29,9 @@ void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& dat
     prumo::detail::require_success(status, label_of(launch.part) + ": " + call);
   };
   const auto* const entry = reinterpret_cast<const void*>(&run_step_grid<C>);
-  require(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(launch.scratch_bytes)),
-          "cudaFuncSetAttribute");
+  require(
+      cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.scratch_bytes)),
+      "cudaFuncSetAttribute");
   require(cudaMemsetAsync(launch.meeting, 0, sizeof(unsigned), instance.cuda_stream()), "cudaMemsetAsync");
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeCooperative;
@@ -93,10 +92,10 @@ std::size_t scratch_bytes_of_update() {
 
 #define PRUMO_INSTANTIATE_LAUNCHES(Space, C) \
   template void launch_steps<Space, C>(const Space&, const step_data<C>&, const step_launch&);
-#define PRUMO_INSTANTIATE_STEPS(C)                                                                    \
-  PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)                                                 \
-  template void run_host_steps<C>(const step_data<C>&, step_part, step_league, unsigned char*);      \
-  template std::size_t scratch_bytes_of_images<C>(const step_table&);                                \
+#define PRUMO_INSTANTIATE_STEPS(C)                                                              \
+  PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)                                           \
+  template void run_host_steps<C>(const step_data<C>&, step_part, step_league, unsigned char*); \
+  template std::size_t scratch_bytes_of_images<C>(const step_table&);                           \
   template std::size_t scratch_bytes_of_update<C>();
 
 }  // namespace prumo::nets

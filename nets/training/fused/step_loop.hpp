@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// The steps of a launch, as each of its teams takes them. One function serves all ways, so that the layers are compiled
-/// once for a type: one image a step by one team, with the next image under way meanwhile; groups of images by several
-/// teams that meet twice a step; and each half of a step alone.
+/// The steps of a launch, as each of its teams takes them. One function serves all ways, so that the layers are
+/// compiled once for a type: one image a step by one team, with the next image under way meanwhile; groups of images by
+/// several teams that meet twice a step; and each half of a step alone.
 
 #include "../training_step.hpp"
 #include "step_loop_parts.hpp"
@@ -117,8 +117,7 @@ KOKKOS_FORCEINLINE_FUNCTION void run_steps(const step_body<Team, C>& body, step_
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
-    const step_rule<C> rule =
-        rule_after(table, data, rate, latest, part == step_part::update ? step : step + 1);
+    const step_rule<C> rule = rule_after(table, data, rate, latest, part == step_part::update ? step : step + 1);
     if (part != step_part::update) {
       if (at_once) {
         ahead.load(step);

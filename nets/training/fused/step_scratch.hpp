@@ -16,11 +16,11 @@ namespace prumo::nets {
 template <class C>
 struct step_scratch {
   step_table* table;
-  double* losses;    ///< of the images at once
-  double* sums;      ///< of the group: loss, correct answers
-  int* labels;       ///< of the images at once
-  int* correct;      ///< of the images at once
-  C* sums_of_slices; ///< [step_slices][slice_sums]
+  double* losses;     ///< of the images at once
+  double* sums;       ///< of the group: loss, correct answers
+  int* labels;        ///< of the images at once
+  int* correct;       ///< of the images at once
+  C* sums_of_slices;  ///< [step_slices][slice_sums]
   C* copies;
   C* gradients;
   C* memory;  ///< of the images at once

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "step_table.hpp"
+
 #include <prumo/nets/overloaded.hpp>
 
-#include <algorithm>
 #include <climits>
+
+#include <algorithm>
 
 namespace prumo::nets {
 namespace {
@@ -220,12 +222,14 @@ class table_maker {
 
   const step_request& request_;
   step_table& table_;
-  std::int64_t taken_ = 0;   ///< elements of an image's scratch memory
+  std::int64_t taken_ = 0;  ///< elements of an image's scratch memory
   std::int64_t copies_ = 0;
 };
 
 }  // namespace
 
-std::string make_step_table(const step_request& request, step_table& table) { return table_maker(request, table).run(); }
+std::string make_step_table(const step_request& request, step_table& table) {
+  return table_maker(request, table).run();
+}
 
 }  // namespace prumo::nets

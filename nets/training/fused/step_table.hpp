@@ -5,10 +5,11 @@
 /// A net as a table that a team of threads follows, layer by layer, through one training step. All arrays between the
 /// layers lie in the team's scratch memory. The gradient of an array takes the array's own place where it can.
 
-#include <Kokkos_Macros.hpp>
 #include <prumo/nets/description.hpp>
 #include <prumo/nets/shapes.hpp>
 #include <prumo/nets/training_types.hpp>
+
+#include <Kokkos_Macros.hpp>
 
 #include <cstdint>
 #include <span>
@@ -33,7 +34,7 @@ struct step_layer {
   activation below = activation::none;     ///< of the layer that makes x
   bool is_first = false;                   ///< x is an image and needs no gradient
   bool takes_tiles = false;                ///< a convolution by convolution_tiles.hpp, forward and backward
-  bool owns_windows = false;               ///< pooling: no pixel lies in two windows, so each window writes its own pixels
+  bool owns_windows = false;  ///< pooling: no pixel lies in two windows, so each window writes its own pixels
   int in_channels = 1, in_height = 1, in_width = 1;
   int out_channels = 1, out_height = 1, out_width = 1;
   int filter_height = 1, filter_width = 1;
@@ -47,7 +48,8 @@ struct step_layer {
 
   /// Places of copies in the team's scratch memory; -1: none. A convolution's weights lie there as [in][tap][out], the
   /// taps of a column behind each other, for x to y; and turned around as [out][tap][in] for dy to dx. `out` and `in`
-  /// are rounded up to a multiple of 4. Those of a shared filter and of a dense layer lie as in the array of parameters.
+  /// are rounded up to a multiple of 4. Those of a shared filter and of a dense layer lie as in the array of
+  /// parameters.
   int forward_copy = -1, backward_copy = -1, bias_copy = -1;
   int padded_out = 0, padded_in = 0;
 

@@ -67,8 +67,7 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_dense_factors(const Team& team, const step_
 template <class Team, class C>
 class step_update {
  public:
-  KOKKOS_FORCEINLINE_FUNCTION step_update(const step_body<Team, C>& body, const step_rule<C>& rule,
-                                          std::int64_t images)
+  KOKKOS_FORCEINLINE_FUNCTION step_update(const step_body<Team, C>& body, const step_rule<C>& rule, std::int64_t images)
       : team_(body.team()), data_(body.data()), scratch_(body.scratch()), rule_(rule), images_(images) {}
 
   /// Ends with a barrier, except for the first tile.

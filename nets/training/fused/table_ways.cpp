@@ -6,12 +6,12 @@
 #include "step_order.hpp"
 #include "step_table.hpp"
 #include "update_tiles.hpp"
-
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/launch.hpp>
 
-#include <algorithm>
 #include <climits>
+
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -78,7 +78,9 @@ std::string table_for(const Exec& instance, const training_task& task, step_tabl
                                         .element_bytes = element_bytes,
                                         .scratch_bytes = scratch_bytes_of(instance) - fixed,
                                         .most_images_at_once = on_host ? 1 : 8,
-                                        .most_dense_copies = on_host ? 0 : task.options.batch == 1 ? 12000 : 4096},
+                                        .most_dense_copies = on_host                   ? 0
+                                                             : task.options.batch == 1 ? 12000
+                                                                                       : 4096},
                                        table);
   if (!reason.empty()) return reason;
   for (int i = 0; i < table.layers; ++i) {
@@ -118,8 +120,9 @@ class table_way final : public step_way<Exec> {
     const std::size_t images = static_cast<std::size_t>(std::min(task.options.batch, task.images));
     scratch_bytes_ = scratch_bytes_of_images<C>(table_);
     order_ = memory(instance, "order", static_cast<std::size_t>(task.images) * sizeof(std::int32_t));
-    partials_ = memory(instance, "partials",
-                       static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C));
+    partials_ =
+        memory(instance, "partials",
+               static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C));
     factors_ = memory(instance, "factors", images * static_cast<std::size_t>(table_.factors) * sizeof(C));
     sums_ = memory(instance, "sums", static_cast<std::size_t>(table_.groups) * 2 * sizeof(double));
     if constexpr (on_host) {
@@ -152,9 +155,9 @@ class table_way final : public step_way<Exec> {
   }
 
   static bytes_view memory(const Exec& instance, const char* label, std::size_t bytes) {
-    return bytes_view(Kokkos::view_alloc(instance, std::string("prumo::nets::trainer::") + label,
-                                         Kokkos::WithoutInitializing),
-                      bytes);
+    return bytes_view(
+        Kokkos::view_alloc(instance, std::string("prumo::nets::trainer::") + label, Kokkos::WithoutInitializing),
+        bytes);
   }
 
   /// A launch of many steps takes a tenth of a second, roughly, so that a program can stop between launches.
@@ -162,8 +165,7 @@ class table_way final : public step_way<Exec> {
     if (!whole_) return LLONG_MAX;
     const double images = static_cast<double>((table_.batch - 1) / table_.groups + 1);
     constexpr double seconds_of_a_step = 3e-6, seconds_of_a_flop = 2e-11;
-    const double step =
-        seconds_of_a_step + seconds_of_a_flop * images * static_cast<double>(task_.plan.facts().flops);
+    const double step = seconds_of_a_step + seconds_of_a_flop * images * static_cast<double>(task_.plan.facts().flops);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.1 / step));
   }
 
@@ -192,7 +194,11 @@ class table_way final : public step_way<Exec> {
   void enqueue_slice(const Exec& instance, std::int64_t first, std::int64_t steps) const {
     const std::int64_t batch = task_.options.batch;
     const std::int64_t count = std::min(task_.images - first * batch, steps * batch);
-    const step_order_kernel order{image_choice(task_),     task_.counters, task_.steps_per_epoch(), first, count,
+    const step_order_kernel order{image_choice(task_),
+                                  task_.counters,
+                                  task_.steps_per_epoch(),
+                                  first,
+                                  count,
                                   reinterpret_cast<std::int32_t*>(order_.data())};
     constexpr double nanoseconds_of_a_choice = 60;
     prumo::detail::launch_blocks(instance, "prumo::nets::training::order", order,
@@ -215,9 +221,9 @@ class table_way final : public step_way<Exec> {
       run_host_steps(data, step_part::all, {0, 1}, host_scratch());
     } else {
       const int teams = table_.batch == 1 ? 1 : std::min(table_.groups, meeting_teams(instance));
-      launch_steps(instance, data,
-                   {step_part::all, teams, scratch_bytes_,
-                    teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
+      launch_steps(
+          instance, data,
+          {step_part::all, teams, scratch_bytes_, teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
     }
   }
 
@@ -231,12 +237,10 @@ class table_way final : public step_way<Exec> {
       const double work = is_update ? static_cast<double>(task_.plan.weights_elements()) * images * 0.1
                                     : static_cast<double>(task_.plan.facts().flops) * images * 0.15;
       prumo::detail::launch_blocks(
-          instance, label,
-          host_step_kernel<C>{&data, part, std::min(threads_, pieces), host_scratch(), scratch_bytes_},
+          instance, label, host_step_kernel<C>{&data, part, std::min(threads_, pieces), host_scratch(), scratch_bytes_},
           prumo::detail::host_work{work});
     } else {
-      launch_steps(instance, data,
-                   {part, pieces, is_update ? scratch_bytes_of_update<C>() : scratch_bytes_, nullptr});
+      launch_steps(instance, data, {part, pieces, is_update ? scratch_bytes_of_update<C>() : scratch_bytes_, nullptr});
     }
   }
 
@@ -293,7 +297,7 @@ step_candidate<Exec> persistent_candidate() {
           [](context<Exec>& ctx, const training_task& task) { return made_way(ctx, task, true); }};
 }
 
-#define PRUMO_INSTANTIATE_TABLE_WAYS(Space)                  \
+#define PRUMO_INSTANTIATE_TABLE_WAYS(Space)                \
   template step_candidate<Space> fused_candidate<Space>(); \
   template step_candidate<Space> persistent_candidate<Space>();
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TABLE_WAYS)

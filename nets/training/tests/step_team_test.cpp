@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of a device's team, with threads of the host that exchange values as lanes do.
 
-#include "../fused/team_kernels.hpp"
 #include "../fused/step_launches.hpp"
+#include "../fused/team_kernels.hpp"
 #include "small_training.hpp"
 #include "unusual_net.hpp"
 #include <prumo/nets/forward_plan.hpp>
 
 #include <gtest/gtest.h>
 
-#include <ucontext.h>
-
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <ucontext.h>
 #include <vector>
 
 namespace prumo::nets {
@@ -26,8 +25,8 @@ using tests::small_set;
 /// Lanes that a stretch of an emulated team has: fewer than on a device, so that tests are quick.
 constexpr int emulated_lanes = 8;
 
-/// The threads of a team as coroutines of this thread, so that a barrier takes no time of the system. Each runs until it
-/// has to wait, and the next one then goes on.
+/// The threads of a team as coroutines of this thread, so that a barrier takes no time of the system. Each runs until
+/// it has to wait, and the next one then goes on.
 class emulated_threads {
  public:
   template <class Function>
@@ -215,10 +214,22 @@ struct plain_training {
 
   step_data<double> data(std::int64_t steps) {
     const std::int64_t images = set.images;
-    return {&table,          set.pixels.data(),     set.labels.data(), order.data(),
-            weights.data(),  first.data(),          second.data(),     &counters,
-            partials.data(), factors.data(),        sums.data(),       images,
-            (images - 1) / options.batch + 1, 0, steps, options.momentum};
+    return {&table,
+            set.pixels.data(),
+            set.labels.data(),
+            order.data(),
+            weights.data(),
+            first.data(),
+            second.data(),
+            &counters,
+            partials.data(),
+            factors.data(),
+            sums.data(),
+            images,
+            (images - 1) / options.batch + 1,
+            0,
+            steps,
+            options.momentum};
   }
 };
 
@@ -234,8 +245,8 @@ std::vector<double> after_steps(plain_training training, int size) {
   auto* const memory = scratch[0].bytes;
   const auto run = [&](const auto& team) {
     using team_type = std::decay_t<decltype(team)>;
-    run_steps(step_body<team_type, double>(team, data, step_scratch_in<double>(memory, training.table)),
-              step_part::all, {0, 1}, no_meeting{});
+    run_steps(step_body<team_type, double>(team, data, step_scratch_in<double>(memory, training.table)), step_part::all,
+              {0, 1}, no_meeting{});
   };
   if (size == 1) {
     run(single_step_team{});

@@ -51,8 +51,8 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return largest;
 }
 
-/// After one step, gradients are sums of at most some ten thousand products of order 1, in another order. So they differ
-/// by less than 1e4 units of roundoff. The bound is that of the document that asks for it.
+/// After one step, gradients are sums of at most some ten thousand products of order 1, in another order. So they
+/// differ by less than 1e4 units of roundoff. The bound is that of the document that asks for it.
 TEST(table_ways, agree_with_layers_after_one_step) {
   for (const auto& net : {narrow_net(), named_net("mnist-2f"), named_net("lenet5")}) {
     const small_set set(net, 7);

@@ -89,9 +89,9 @@ void expect_reference_of(const small_set& set, const training_options& options) 
   const double roundings = roundings_of(net, set.facts, std::min(options.batch, images));
   for (const auto& [type, roundoff] : {std::pair{dtype::f64, 0x1p-53}, {dtype::f32, 0x1p-24}}) {
     for (const std::int64_t steps : {1, 10}) {
-      const std::string place = options.implementation + ", " + net.name + ", " + std::string(name_of(options.loss)) + ", " +
-                                std::string(name_of(options.optimizer)) + ", " + std::string(dtype_name(type)) + ", " +
-                                std::to_string(steps) + " steps";
+      const std::string place = options.implementation + ", " + net.name + ", " + std::string(name_of(options.loss)) +
+                                ", " + std::string(name_of(options.optimizer)) + ", " + std::string(dtype_name(type)) +
+                                ", " + std::to_string(steps) + " steps";
       const auto count = static_cast<double>(steps);
       const double of_a_gradient = roundoff * roundings;
       const comparison found = compare(set, options, type, steps);
