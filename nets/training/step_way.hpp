@@ -99,6 +99,10 @@ struct step_candidate {
 
 /// The ways of a space, best first. Explicit instantiations in the sources that define them.
 template <class Exec>
+step_candidate<Exec> persistent_candidate();
+template <class Exec>
+step_candidate<Exec> fused_candidate();
+template <class Exec>
 step_candidate<Exec> layers_candidate();
 
 /// All of them, in the order in which they are asked (step_ways.cpp).

@@ -7,7 +7,8 @@ namespace prumo::nets {
 
 template <class Exec>
 std::span<const step_candidate<Exec>> step_candidates() {
-  static const std::vector<step_candidate<Exec>> all = {layers_candidate<Exec>()};
+  static const std::vector<step_candidate<Exec>> all = {persistent_candidate<Exec>(), fused_candidate<Exec>(),
+                                                        layers_candidate<Exec>()};
   return all;
 }
 

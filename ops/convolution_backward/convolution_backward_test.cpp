@@ -8,6 +8,7 @@
 #include <prumo/convolution_backward.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <string>
 
@@ -253,6 +254,54 @@ TEST(convolution_backward, takes_no_memory_when_it_is_called_again) {
   };
   const std::size_t bytes = both();
   EXPECT_EQ(both(), bytes);
+}
+
+/// Kernels multiply what lies between their copies of rows by zeros. It must not be what somebody else has left there.
+TEST(convolution_backward, what_a_workspace_held_before_does_not_matter) {
+  context<exec> ctx;
+  const Kokkos::View<std::byte*, exec> memory("workspace", std::size_t{16} << 20);
+  constexpr std::uintptr_t alignment = 256;
+  const std::uintptr_t rest = reinterpret_cast<std::uintptr_t>(memory.data()) % alignment;
+  ctx.adopt_workspace(memory.data() + alignment - rest, memory.size() - alignment);
+  const auto size = [](auto value) { return static_cast<std::size_t>(value); };
+  for (const auto& [count, inputs, height, width, outputs, filter, stride] : {std::array{3, 2, 17, 20, 5, 3, 1},
+                                                                              {2, 1, 9, 11, 7, 4, 3},
+                                                                              {1, 3, 70, 301, 21, 5, 1},
+                                                                              {20, 6, 14, 14, 16, 5, 2}}) {
+    const images<float> x("x", size(count), size(inputs), size(height), size(width)), dx("dx", x.layout()),
+        w("w", size(outputs), size(inputs), size(filter), size(filter)), dw("dw", w.layout()),
+        dy("dy", size(count), size(outputs), size(convolved_extent(height, filter, stride, 1)),
+           size(convolved_extent(width, filter, stride, 1)));
+    set_uniform(x, 1);
+    set_uniform(w, 2);
+    set_uniform(dy, 3);
+    const auto expect_numbers = [&](const images<float>& results, const std::string& what) {
+      ctx.fence();
+      std::int64_t missing = 0;
+      for_each_index(results,
+                     [&, copy = host_copy(results)](auto... at) { missing += std::isnan(copy(at...)) ? 1 : 0; });
+      EXPECT_EQ(missing, 0) << what << ", filter " << filter;
+    };
+    options_type options{stride, stride, 1, 1};
+    const space_kind space = instance_ref(ctx.instance()).space();
+    const auto fill = [&] { Kokkos::deep_copy(ctx.instance(), memory, std::byte{0xff}); };  // NaN
+    for_each_implementation(
+        convolution_backward_data_implementations(space, dtype::f32),
+        [&](std::string_view name) {
+          options.implementation = name;
+          fill();
+          convolve_backward_data(ctx, dy, w, dx, options);
+        },
+        [&](const std::string& name) { expect_numbers(dx, "data, " + name); });
+    for_each_implementation(
+        convolution_backward_weights_implementations(space, dtype::f32),
+        [&](std::string_view name) {
+          options.implementation = name;
+          fill();
+          convolve_backward_weights(ctx, x, dy, dw, options);
+        },
+        [&](const std::string& name) { expect_numbers(dw, "weights, " + name); });
+  }
 }
 
 TEST(convolution_backward, sums_over_no_image_are_zero) {

@@ -133,7 +133,7 @@ class loss_case final : public operation_case<Exec> {
   /// The operations of one row by hand, as the host's kernel does them.
   static flop_counts count_of_row(std::uint64_t n) {
     flop_counts counts;
-    counts[flop_kind::compare] = n - 1;
+    counts[flop_kind::compare] = n;
     if (Kind == loss_kind::softmax) {
       const std::uint64_t exponentials = n > prumo::detail::loss_chunk ? 2 * n : n;
       counts[flop_kind::minmax] = n;

@@ -114,7 +114,7 @@ class loss_host_kernel {
     std::int64_t beaten = 0;
     for_each_chunk([&](std::int64_t begin, std::int64_t count) {
       const std::int64_t filled = load(of, begin, count, C(lowest), values);
-      beaten += count_beaten(of, begin, count, values);
+      beaten += count_beaten(of, begin, filled, values);
       for (std::int64_t k = 0; k < filled; k += lanes) {
         for (std::int64_t l = 0; l < lanes; ++l) maxima[l] = prumo::maximum(maxima[l], values[k + l]);
       }
@@ -161,7 +161,7 @@ class loss_host_kernel {
     std::int64_t beaten = 0;
     for_each_chunk([&](std::int64_t begin, std::int64_t count) {
       const std::int64_t filled = load(of, begin, count, C(filling), values);
-      beaten += count_beaten(of, begin, count, values);
+      beaten += count_beaten(of, begin, Kind == loss_kind::sigmoid ? filled : count, values);
       const std::int64_t place = of.label - begin;
       const bool has_label = place >= 0 && place < count;
       if (has_label) values[place] = Kind == loss_kind::sigmoid ? -values[place] : values[place] - C(1);
@@ -218,19 +218,16 @@ class loss_host_kernel {
     }
   }
 
-  /// The classes of a chunk that keep the label from being the first of the largest. A NaN does, on either side.
+  /// The scores of a chunk that keep the label from being the first of the largest. A NaN does, on either side. The
+  /// loop does not end at the label, because a processor cannot foresee where that is.
   static std::int64_t count_beaten(const row_state& of, std::int64_t begin, std::int64_t count, const C* values) {
-    const std::int64_t before = std::clamp<std::int64_t>(of.label - begin, 0, count);
-    const std::int64_t after = std::clamp<std::int64_t>(of.label - begin + 1, 0, count);
-    std::int64_t beaten = 0;
-    for (std::int64_t k = 0; k < before; ++k) beaten += values[k] < of.of_label ? 0 : 1;
-    for (std::int64_t k = after; k < count; ++k) beaten += values[k] <= of.of_label ? 0 : 1;
-    return beaten + (problem_has_nan(of) ? 1 : 0);
-  }
-  /// A single class has nothing to compare with.
-  static bool problem_has_nan(const row_state& of) {
-    const double label = plain_number(of.of_label);
-    return label != label;  // NOLINT(misc-redundant-expression)
+    const auto label = static_cast<std::int32_t>(std::clamp<std::int64_t>(of.label - begin, 0, loss_chunk));
+    std::int32_t beaten = 0;
+    for (std::int32_t k = 0; k < static_cast<std::int32_t>(count); ++k) {
+      const bool is_less = k < label ? values[k] < of.of_label : values[k] <= of.of_label;
+      beaten += is_less ? 0 : 1;
+    }
+    return beaten;
   }
 
   template <class Join>

@@ -2,6 +2,7 @@
 #include "optimizer_case.hpp"
 #include <prumo/case/registry.hpp>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,8 +16,8 @@ long double half_ulp(dtype type, long double value) {
 
 template <class Exec>
 struct sgd_case final : optimizer_case<sgd_case<Exec>, Exec> {
-  static constexpr const char* numbers[] = {"rate"};
-  static constexpr const char* state[] = {"weights"};
+  static constexpr std::array<const char*, 1> numbers = {"rate"};
+  static constexpr std::array<const char*, 1> state = {"weights"};
 
   case_info info() const override { return sgd_case::optimizer_info("sgd", "weights = weights - rate gradients"); }
   static flop_counts per_element() {
@@ -47,8 +48,8 @@ struct sgd_case final : optimizer_case<sgd_case<Exec>, Exec> {
 
 template <class Exec>
 struct momentum_case final : optimizer_case<momentum_case<Exec>, Exec> {
-  static constexpr const char* numbers[] = {"rate"};
-  static constexpr const char* state[] = {"velocity", "weights"};
+  static constexpr std::array<const char*, 1> numbers = {"rate"};
+  static constexpr std::array<const char*, 2> state = {"velocity", "weights"};
 
   case_info info() const override {
     case_info result = momentum_case::optimizer_info(
@@ -92,8 +93,8 @@ struct momentum_case final : optimizer_case<momentum_case<Exec>, Exec> {
 
 template <class Exec>
 struct adam_case final : optimizer_case<adam_case<Exec>, Exec> {
-  static constexpr const char* numbers[] = {"rate", "step"};
-  static constexpr const char* state[] = {"mean", "square", "weights"};
+  static constexpr std::array<const char*, 2> numbers = {"rate", "step"};
+  static constexpr std::array<const char*, 3> state = {"mean", "square", "weights"};
 
   static adam_options options_of(const specification& choice) {
     return {choice.values.at("beta1"), choice.values.at("beta2"), choice.values.at("epsilon")};
@@ -133,13 +134,12 @@ struct adam_case final : optimizer_case<adam_case<Exec>, Exec> {
   ///
   /// - The mean rounds a product and the multiply-add.
   /// - The square rounds two products and the multiply-add: 3 u at most, because all terms are positive.
-  /// - Its root halves that and rounds: 2.5 u. The denominator has that, the rounding of the factor and its own:
-  ///   4.5 u, and what the factor is off.
+  /// - Its root halves that and rounds: 2.5 u. The denominator has that, its own rounding, and what the factor is off.
   /// - The quotient has the mean's error over the denominator, and u of its own; the step size is rounded, too.
   /// - 1 - beta^step in f64, of unit roundoff v: log(beta) and its product with step round once each, the exponential
   ///   has two units in the last place, 4 v, and the difference rounds. So its relative error is
-  ///   (beta^step (2 v |step log(beta)| + 4 v)) / (1 - beta^step) + v, and the factor has no more of it, and 3 v of its
-  ///   own division and root.
+  ///   (beta^step (2 v |step log(beta)| + 4 v)) / (1 - beta^step) + v. In the compute type it is rounded. The step size
+  ///   rounds the rate and the quotient, too, and the factor the root and the quotient: 3 u each.
   struct exact_step {
     long double beta1, rest1, beta2, rest2, epsilon, step_size, root_factor;
     long double of_step_size, of_root_factor;  ///< relative errors
@@ -158,18 +158,18 @@ struct adam_case final : optimizer_case<adam_case<Exec>, Exec> {
       const auto [left1, error1] = left_of(options.beta1, step);
       const auto [left2, error2] = left_of(options.beta2, step);
       step_size = rate / left1;
-      of_step_size = error1 + u;
+      of_step_size = (error1 + 3 * u) * (1 + 8 * (error1 + u));
       root_factor = 1 / std::sqrt(left2);
-      of_root_factor = error2 + u;
+      of_root_factor = (error2 + 3 * u) * (1 + 8 * (error2 + u));
     }
 
-    /// 1 - beta^step, and the relative error of what is computed of it and then divided.
+    /// 1 - beta^step, and the relative error of what is computed of it.
     static std::pair<long double, long double> left_of(double beta, long double step) {
       const long double v = unit_roundoff(dtype::f64);
-      if (beta == 0) return {1.0L, 4 * v};
+      if (beta == 0) return {1.0L, v};
       const long double exponent = step * std::log(static_cast<long double>(beta));
       const long double left = -std::expm1(exponent);
-      return {left, std::exp(exponent) * v * (2 * std::fabs(exponent) + 4) / left + 4 * v};
+      return {left, std::exp(exponent) * v * (2 * std::fabs(exponent) + 4) / left + v};
     }
 
     auto results(const long double* x) const {

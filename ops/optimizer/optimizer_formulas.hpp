@@ -92,13 +92,14 @@ struct adam_constants {
   }
 };
 
-/// The formula of a step. C is float or double.
+/// The formula of a step. C is float or double. What cancels is computed in double and the rest in C, because many
+/// devices have few units for double, and each of their threads computes it.
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION adam_formula<C> adam_formula_of(const adam_constants& known, double rate, double step) {
-  const double left1 = 1 - prumo::exp(step * known.log_beta1);
-  const double left2 = 1 - prumo::exp(step * known.log_beta2);
+  const C left1 = static_cast<C>(1 - prumo::exp(step * known.log_beta1));
+  const C left2 = static_cast<C>(1 - prumo::exp(step * known.log_beta2));
   return {static_cast<C>(known.beta1),     static_cast<C>(1 - known.beta1), static_cast<C>(known.beta2),
-          static_cast<C>(1 - known.beta2), static_cast<C>(rate / left1),    static_cast<C>(1 / prumo::sqrt(left2)),
+          static_cast<C>(1 - known.beta2), static_cast<C>(rate) / left1,    C(1) / prumo::sqrt(left2),
           static_cast<C>(known.epsilon)};
 }
 

@@ -25,6 +25,7 @@ from prumo_peers.common.comparison import Result  # noqa: E402
 from prumo_peers.common.contents import Constant  # noqa: E402
 from prumo_peers.common.framework import Device, Framework  # noqa: E402
 from prumo_peers.common.images import places  # noqa: E402
+from prumo_peers.common.protocol import RequestError  # noqa: E402
 
 _TYPES = {"f32": jnp.float32, "f64": jnp.float64, "f16": jnp.float16, "bf16": jnp.bfloat16,
           "i64": jnp.int64}
@@ -79,12 +80,16 @@ _ACTIVATIONS = (lambda x: x, jax.nn.relu, jax.nn.sigmoid, jnp.tanh, functools.pa
                 jax.nn.gelu)
 
 
+def _convolved(x, w, it):
+    stride, padding = int(it["stride"]), int(it["padding"])
+    return jax.lax.conv_general_dilated(x, w, (stride, stride), [(padding, padding)] * 2,
+                                        dimension_numbers=("NCHW", "OIHW", "NCHW"),
+                                        precision=jax.lax.Precision.HIGHEST)
+
+
 def _convolution(x, w, *rest):
     *bias, y, it = rest
-    stride, padding = int(it["stride"]), int(it["padding"])
-    result = jax.lax.conv_general_dilated(_wide(x), _wide(w), (stride, stride), [(padding, padding)] * 2,
-                                          dimension_numbers=("NCHW", "OIHW", "NCHW"),
-                                          precision=jax.lax.Precision.HIGHEST)
+    result = _convolved(_wide(x), _wide(w), it)
     if bias:
         result = result + _wide(bias[0])[:, None, None]
     result = _ACTIVATIONS[int(it["activation"])](result)
@@ -92,6 +97,18 @@ def _convolution(x, w, *rest):
         return result
     pool = _max_pool if it["pooling"] == 1 else _average_pool
     return pool(result, y, {**it, "stride": it["window"], "padding": 0})
+
+
+def _convolution_backward_data(dy, w, dx, it):
+    x = jnp.zeros(dx.shape, _wide(dx).dtype)
+    return jax.vjp(lambda x: _convolved(x, _wide(w), it), x)[1](_wide(dy))[0]
+
+
+def _convolution_backward_weights(x, dy, dw, it):
+    if it["bias"]:
+        raise RequestError("unsupported", "the gradients of filters and bias would be arrays of their own")
+    w = jnp.zeros(dw.shape, _wide(dw).dtype)
+    return jax.vjp(lambda w: _convolved(_wide(x), w, it), w)[1](_wide(dy))[0]
 
 
 def _dense(x, w, *rest):
@@ -200,6 +217,8 @@ class Jax(Framework):
         "gather_rows": lambda x, index, y, _: jnp.take(x, index, axis=0, mode="clip"),
         "gemm": _gemm,
         "convolution": _convolution,
+        "convolution_backward_data": _convolution_backward_data,
+        "convolution_backward_weights": _convolution_backward_weights,
         "dense": _dense,
         "max_pool": _max_pool,
         "average_pool": _average_pool,

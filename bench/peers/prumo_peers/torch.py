@@ -99,6 +99,15 @@ def _convolution(x, w, *rest):
     return pool(result, y, {**it, "stride": it["window"], "padding": 0})
 
 
+def _convolution_gradient(dy, x, w, it, which):
+    """One of the gradients; of the images x only the extents are read where theirs is asked for, and of w likewise."""
+    if it.get("bias"):
+        raise RequestError("unsupported", "the gradients of filters and bias would be arrays of their own")
+    stride, padding = ([int(it[name])] * 2 for name in ("stride", "padding"))
+    wanted = [at == which for at in range(3)]
+    return torch.ops.aten.convolution_backward(dy, x, w, None, stride, padding, [1, 1], False, [0, 0], 1, wanted)[which]
+
+
 def _dense(x, w, *rest):
     *bias, y, it = rest
     return _ACTIVATIONS[int(it["activation"])](torch.nn.functional.linear(x, w, *bias))
@@ -247,7 +256,8 @@ class Torch(Framework):
     name = "torch"
     dtypes = rounding.DTYPES
     # On the host: the logarithm of the sum; a square root, of which a quotient is made; alpha x and beta.
-    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2, "convolution": 2, "dense": 2}
+    storage_roundings = {"log_softmax": 1, "rsqrt": 2, "axpby": 2, "convolution": 2,
+                         "convolution_backward_data": 2, "convolution_backward_weights": 2, "dense": 2}
     calls = {
         "add": lambda x, y, z, _: torch.add(x, y, out=z),
         "mul": lambda x, y, z, _: torch.mul(x, y, out=z),
@@ -286,12 +296,15 @@ class Torch(Framework):
         "gather_rows": lambda x, index, y, _: torch.index_select(x, 0, index, out=y),
         "gemm": _gemm,
         "convolution": _convolution,
+        "convolution_backward_data": lambda dy, w, dx, it: _convolution_gradient(dy, dx, w, it, 0),
+        "convolution_backward_weights": lambda x, dy, dw, it: _convolution_gradient(dy, x, dw, it, 1),
         "dense": _dense,
         "max_pool": _max_pool,
         "average_pool": _average_pool,
     }
     # PyTorch cannot write the result of these into an array that is there.
-    returning = ("convolution", "dense", "max_pool", "average_pool")
+    returning = ("convolution", "convolution_backward_data", "convolution_backward_weights", "dense", "max_pool",
+                 "average_pool")
 
     def __init__(self):
         torch.set_grad_enabled(False)

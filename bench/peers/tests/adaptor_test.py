@@ -111,11 +111,14 @@ class Adaptor(unittest.TestCase):
     def test_other_parameters_of_images(self):
         images = {"images": 2, "channels": 3, "height": 9, "width": 8}
         filters = {"in_channels": 3, "out_channels": 5, "filter_rows": 3, "filter_columns": 2}
-        shapes = {"convolution": {it: value for it, value in {**images, **filters}.items() if it != "channels"},
+        convolved = {it: value for it, value in {**images, **filters}.items() if it != "channels"}
+        gradients = ("convolution_backward_data", "convolution_backward_weights")
+        shapes = {"convolution": convolved, **dict.fromkeys(gradients, convolved),
                   "dense": {"images": 7, "inputs": 33, "features": 5}, "max_pool": images, "average_pool": images}
         pooled = ({"window": 3, "padding": 1}, {"stride": 1}, {"window": 3, "stride": 2, "round_up": 1},
                   {"window": 2, "stride": 3, "padding": 1, "round_up": 1})
         others = {"dense": ({"bias": 0}, *({"activation": it} for it in range(6))), "max_pool": pooled, "average_pool": pooled,
+                  **dict.fromkeys(gradients, ({"stride": 2, "padding": 1}, {"padding": 1}, {"stride": 3})),
                   "convolution": ({"stride": 2, "padding": 1}, {"bias": 1, "activation": 2},
                                   *({"activation": it} for it in (1, 3, 4, 5)),
                                   {"bias": 1, "activation": 1, "pooling": 1}, {"pooling": 2, "window": 3, "round_up": 1})}

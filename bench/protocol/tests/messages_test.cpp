@@ -249,6 +249,7 @@ TEST(messages, those_about_trainings_are_read_as_they_were_written) {
   open.workload = "training";
   open.dtype = "f32";
   open.batch = 64;
+  open.images = open.labels = open.weights = "/d/f";
   EXPECT_FALSE(write_message(open).contains("training"));
   open.training = {"/d/ti", "/d/tl", "softmax", "momentum", 0.02, 0.9, 7, false};
   expect_same_after_the_way(open);

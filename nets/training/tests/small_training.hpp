@@ -6,6 +6,7 @@
 
 #include "random_training.hpp"
 #include <prumo/context.hpp>
+#include <prumo/error.hpp>
 #include <prumo/nets/image_order.hpp>
 #include <prumo/nets/training.hpp>
 #include <prumo/nets/training_reference.hpp>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace prumo::tests {
@@ -39,6 +41,22 @@ struct small_set {
     nets::trainer<Exec> made(ctx, net, type, options, pixels, labels);
     made.set_weights(weights);
     return made;
+  }
+
+  /// The implementations that can train the net with these options.
+  template <class Exec>
+  std::vector<std::string> implementations(context<Exec>& ctx, nets::training_options options,
+                                           dtype type = dtype::f64) const {
+    std::vector<std::string> able;
+    for (const char* const each : {"layers", "fused", "persistent"}) {
+      options.implementation = each;
+      try {
+        (void)nets::trainer<Exec>(ctx, net, type, options, pixels, labels);
+        able.emplace_back(each);
+      } catch (const unsupported_error&) {
+      }
+    }
+    return able;
   }
 
   /// The images of a step of an epoch, and their labels.

@@ -29,15 +29,27 @@ struct setting {
   dtype type;
 };
 std::vector<setting> settings() {
-  return {{small_set(named_net("mnist-2f"), 11), {.loss = loss::original, .batch = 1}, dtype::f32},
-          {small_set(named_net("mnist-2f"), 50),
-           {.loss = loss::sigmoid, .optimizer = optimizer::adam, .batch = 8},
-           dtype::f32},
-          {small_set(named_net("lenet5"), 90), {.optimizer = optimizer::momentum, .batch = 32}, dtype::f32},
-          {small_set(tests::unusual_net(), 9), {.loss = loss::squared, .batch = 4}, dtype::f64}};
+  const std::vector<setting> all = {
+      {small_set(named_net("mnist-2f"), 11), {.loss = loss::original, .batch = 1}, dtype::f32},
+      {small_set(named_net("mnist-2f"), 50),
+       {.loss = loss::sigmoid, .optimizer = optimizer::adam, .batch = 8},
+       dtype::f32},
+      {small_set(named_net("lenet5"), 90), {.optimizer = optimizer::momentum, .batch = 32}, dtype::f32},
+      {small_set(tests::unusual_net(), 9), {.loss = loss::squared, .batch = 4}, dtype::f64}};
+  std::vector<setting> result;
+  context<exec> ctx;
+  for (const setting& of : all) {
+    for (const std::string& implementation : of.set.implementations(ctx, of.options, of.type)) {
+      result.push_back(of);
+      result.back().options.implementation = implementation;
+    }
+  }
+  return result;
 }
 
-std::string name(const setting& of) { return of.set.net.name + ", " + std::string(name_of(of.options.loss)); }
+std::string name(const setting& of) {
+  return of.options.implementation + ", " + of.set.net.name + ", " + std::string(name_of(of.options.loss));
+}
 
 /// The state after the steps in slices of a size.
 template <class Exec>

@@ -83,14 +83,15 @@ comparison compare(const small_set& set, const training_options& options, dtype 
 /// Adam divides the mean m of gradients by the root of their mean square v and 1e-8. After t steps the root is at least
 /// the smallest gradient over the root of t, so an error e of a gradient g moves the quotient by 2 sqrt(t) e / (g +
 /// 1e-8) at most, and never by more than 2.
-void expect_reference(const description& net, std::int64_t images, const training_options& options) {
-  const small_set set(net, images);
+void expect_reference_of(const small_set& set, const training_options& options) {
+  const description& net = set.net;
+  const std::int64_t images = set.images;
   const double roundings = roundings_of(net, set.facts, std::min(options.batch, images));
   for (const auto& [type, roundoff] : {std::pair{dtype::f64, 0x1p-53}, {dtype::f32, 0x1p-24}}) {
     for (const std::int64_t steps : {1, 10}) {
-      const std::string place = net.name + ", " + std::string(name_of(options.loss)) + ", " +
-                                std::string(name_of(options.optimizer)) + ", " + std::string(dtype_name(type)) + ", " +
-                                std::to_string(steps) + " steps";
+      const std::string place = options.implementation + ", " + net.name + ", " + std::string(name_of(options.loss)) +
+                                ", " + std::string(name_of(options.optimizer)) + ", " + std::string(dtype_name(type)) +
+                                ", " + std::to_string(steps) + " steps";
       const auto count = static_cast<double>(steps);
       const double of_a_gradient = roundoff * roundings;
       const comparison found = compare(set, options, type, steps);
@@ -105,6 +106,16 @@ void expect_reference(const description& net, std::int64_t images, const trainin
       EXPECT_LE(found.loss, count * of_a_gradient) << place;
       EXPECT_TRUE(found.counts_agree) << place;
     }
+  }
+}
+
+/// The same of every implementation.
+void expect_reference(const description& net, std::int64_t images, training_options options) {
+  const small_set set(net, images);
+  context<exec> ctx;
+  for (const std::string& implementation : set.implementations(ctx, options)) {
+    options.implementation = implementation;
+    expect_reference_of(set, options);
   }
 }
 

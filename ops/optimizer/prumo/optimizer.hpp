@@ -68,8 +68,8 @@ struct adam_options {
 ///     square  = beta2 square + (1 - beta2) gradients^2
 ///     weights = weights - rate / (1 - beta1^step) mean / (sqrt(square) / sqrt(1 - beta2^step) + epsilon)
 ///
-/// The factors that are the same for all elements are computed in f64 and rounded to the compute type. Of the 16-bit
-/// types, weights change by the mean and the square before these are rounded.
+/// 1 - beta^step is computed in f64 and rounded to the compute type. Of the 16-bit types, weights change by the mean
+/// and the square before these are rounded.
 ///
 /// \param rate f64 [1]
 /// \param step f64 [1]: the number of this step, from 1 on

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from prumo_peers.common import philox, rounding
+from prumo_peers.common.convolution_gradients import ConvolutionBackwardData, ConvolutionBackwardWeights
 from prumo_peers.common.dense import Dense
 from prumo_peers.common.elementwise import Axpby, Cast, Gelu, Operation, parameter
 from prumo_peers.common.images import Convolution, Pooling
@@ -326,6 +327,8 @@ OPERATIONS = {it.op: it for it in (
     GatherRows("gather_rows", "y(i, :) = x(index(i), :)", 2, 0, default=False),
     LogSoftmax("log_softmax", "the logarithm of the softmax of each row of x", 1, 5, default=False),
     Convolution(),
+    ConvolutionBackwardData(),
+    ConvolutionBackwardWeights(),
     Dense(),
     Pooling("max_pool", "the largest value of each window", "maximum"),
     Pooling("average_pool", "the mean of each window", "mean"),

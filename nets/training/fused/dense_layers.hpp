@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Dense layers and the losses of a step.
+
+#include "convolution_tiles.hpp"
+
+namespace prumo::nets {
+
+/// Images whose sums a thread has in registers at once: they share each weight that it loads.
+inline constexpr int dense_images = 4;
+
+/// y of a dense layer: a stretch of threads for each output and a few images.
+template <int Images, class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                const C* weights, const C* bias) {
+  const int inputs = it.in_size(), outputs = it.out_channels;
+  const int blocks = (images.count + Images - 1) / Images;
+  for (int task = team.stretch(); task < outputs * blocks; task += team.stretches()) {
+    const int block = task / outputs, output = task - block * outputs;
+    const C* x[Images];
+    PRUMO_UNROLL
+    for (int i = 0; i < Images; ++i) {
+      const int image = block * Images + i;
+      x[i] = images.image(image < images.count ? image : 0) + it.x.begin;
+    }
+    const C* const row = weights + static_cast<std::int64_t>(output) * inputs;
+    C sum[Images] = {};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+    for (int input = team.lane(); input < inputs; input += Team::lanes) {
+      const C weight = row[input];
+      PRUMO_UNROLL
+      for (int i = 0; i < Images; ++i) sum[i] = prumo::fma(weight, x[i][input], sum[i]);
+    }
+    PRUMO_UNROLL
+    for (int i = 0; i < Images; ++i) {
+      const C total = sum_of_lanes(team, sum[i]);
+      const int image = block * Images + i;
+      if (team.lane() == i % Team::lanes && image < images.count) {
+        images.image(image)[it.y.begin + output] =
+            activated(it.activate, bias == nullptr ? total : total + bias[output]);
+      }
+    }
+  }
+}
+
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                const C* weights, const C* bias) {
+  if (images.count == 1) {
+    multiply_dense<1>(team, it, images, weights, bias);
+  } else {
+    multiply_dense<dense_images>(team, it, images, weights, bias);
+  }
+}
+
+/// Writes x and dy of a dense layer where the gradients of its weights are made, and replaces x by dx times the slope
+/// of the activation below. A thread has a feature of a few images.
+template <int Images, class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                const C* weights, C* factors, int factor_elements) {
+  const int inputs = it.in_size(), outputs = it.out_channels;
+  const int blocks = (images.count + Images - 1) / Images;
+  for (int item = team.rank(); item < images.count * outputs; item += team.size()) {
+    const int image = item / outputs, output = item - image * outputs;
+    factors[static_cast<std::int64_t>(image) * factor_elements + it.dy_factor + output] =
+        images.image(image)[it.dy.begin + output];
+  }
+  for (int item = team.rank(); item < inputs * blocks; item += team.size()) {
+    const int block = item / inputs, input = item - block * inputs;
+    const C* dy[Images];
+    PRUMO_UNROLL
+    for (int i = 0; i < Images; ++i) {
+      const int image = block * Images + i;
+      dy[i] = images.image(image < images.count ? image : 0) + it.dy.begin;
+    }
+    C sum[Images] = {};
+    if (!it.is_first) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 8
+#endif
+      for (int output = 0; output < outputs; ++output) {
+        const C weight = weights[static_cast<std::int64_t>(output) * inputs + input];
+        PRUMO_UNROLL
+        for (int i = 0; i < Images; ++i) sum[i] = prumo::fma(weight, dy[i][output], sum[i]);
+      }
+    }
+    PRUMO_UNROLL
+    for (int i = 0; i < Images; ++i) {
+      const int image = block * Images + i;
+      if (image < images.count) {
+        C* const x = images.image(image) + it.x.begin + input;
+        factors[static_cast<std::int64_t>(image) * factor_elements + it.x_factor + input] = *x;
+        if (!it.is_first) images.image(image)[it.dx.begin + input] = sum[i] * slope_of(it.below, *x);
+      }
+    }
+  }
+}
+
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                const C* weights, C* factors, int factor_elements) {
+  if (images.count == 1) {
+    dense_backward<1>(team, it, images, weights, factors, factor_elements);
+  } else {
+    dense_backward<dense_images>(team, it, images, weights, factors, factor_elements);
+  }
+}
+
+/// The loss of an image, and whether its largest score, the first one, is at the label. Scores (for `squared`: results)
+/// become their gradients, times `scale`. The lanes of one stretch call it.
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void differentiate_loss(const Team& team, loss which, activation function, C* scores,
+                                                    int classes, int label, C scale, double& loss_of_image,
+                                                    int& correct) {
+  const C at_label = scores[label];
+  int better = 0;
+  C largest = at_label;
+  for (int i = team.lane(); i < classes; i += Team::lanes) {
+    const C score = scores[i];
+    if (i < label ? !(score < at_label) : !(score <= at_label)) ++better;
+    largest = prumo::maximum(largest, score);
+  }
+  correct = sum_of_lanes(team, better) == 0 ? 1 : 0;
+  C sum = 0;
+  if (which == loss::softmax) {
+    largest = largest_of_lanes(team, largest);
+    for (int i = team.lane(); i < classes; i += Team::lanes) sum += prumo::exp(scores[i] - largest);
+    const C total = sum_of_lanes(team, sum);
+    const C factor = scale / total;
+    for (int i = team.lane(); i < classes; i += Team::lanes) {
+      const C share = prumo::exp(scores[i] - largest) * factor;
+      scores[i] = i == label ? share - scale : share;
+    }
+    loss_of_image = static_cast<double>(prumo::log(total) - (at_label - largest));
+    return;
+  }
+  for (int i = team.lane(); i < classes; i += Team::lanes) {
+    const C score = scores[i], target = i == label ? C(1) : C(0);
+    if (which == loss::squared) {
+      const C difference = score - target;
+      sum = prumo::fma(difference, C(0.5) * difference, sum);
+      scores[i] = difference * slope_of(function, score) * scale;
+    } else {
+      // log(1 + e^z) - t z, where the exponential does not overflow.
+      const C positive = prumo::maximum(score, C(0));
+      sum += positive + prumo::log(C(1) + prumo::exp(-prumo::abs(score))) - target * score;
+      scores[i] = (prumo::sigmoid(score) - target) * scale;
+    }
+  }
+  loss_of_image = static_cast<double>(sum_of_lanes(team, sum));
+}
+
+}  // namespace prumo::nets

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The layers in which a step spends its time, on a thread of a host with vectors. They replace the functions of the
+/// same names for any team.
+
+#include "dense_layers.hpp"
+#include "filter_layers.hpp"
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/instruction_set.hpp>
+
+#include <algorithm>
+
+namespace prumo::nets {
+
+/// A thread of a host, which reads with vectors, and may do so a vector beyond the end of a row.
+struct host_step_team : single_step_team {};
+
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The activation of whole vectors.
+template <class C>
+[[gnu::always_inline]] inline simd<C> activated_lanes(activation function, simd<C> x) {
+  switch (function) {
+    case activation::relu: return prumo::maximum(x, simd<C>(C(0)));
+    case activation::sigmoid: return prumo::sigmoid(x);
+    case activation::tanh: return prumo::tanh(x);
+    default: return x;
+  }
+}
+
+template <class C>
+[[gnu::always_inline]] inline simd<C> slopes_of(activation function, simd<C> y) {
+  switch (function) {
+    case activation::relu: return prumo::select(y > simd<C>(C(0)), simd<C>(C(1)), simd<C>(C(0)));
+    case activation::sigmoid: return y * (simd<C>(C(1)) - y);
+    case activation::tanh: return prumo::fma(-y, y, simd<C>(C(1)));
+    default: return simd<C>(C(1));
+  }
+}
+
+/// Stores the first `count` lanes.
+template <class C>
+[[gnu::always_inline]] inline void store_lanes(simd<C> value, C* to, int count) {
+  if (count >= simd<C>::lanes) {
+    value.store(to);
+    return;
+  }
+  C lanes[simd<C>::lanes];
+  value.store(lanes);
+  for (int i = 0; i < count; ++i) to[i] = lanes[i];
+}
+
+/// The first `count` lanes of the numbers at `from`, and zeros.
+template <class C>
+[[gnu::always_inline]] inline simd<C> load_lanes(const C* from, int count) {
+  if (count >= simd<C>::lanes) return simd<C>::load(from);
+  C lanes[simd<C>::lanes] = {};
+  for (int i = 0; i < count; ++i) lanes[i] = from[i];
+  return simd<C>::load(lanes);
+}
+
+template <class C>
+[[gnu::always_inline]] inline C sum_of(simd<C> value) {
+  C lanes[simd<C>::lanes];
+  value.store(lanes);
+  for (int half = simd<C>::lanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+/// The sums of Maps channels at Vectors vectors of one row.
+template <int Side, int Maps, int Vectors, class C, class Write>
+[[gnu::always_inline]] inline void sum_row(const tiled_sum& it, C* memory, const C* weights, int map, int row,
+                                           int column, const Write& write) {
+  using vector = simd<C>;
+  vector sum[Maps][Vectors];
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; ++m) {
+    PRUMO_UNROLL
+    for (int v = 0; v < Vectors; ++v) sum[m][v] = vector(C(0));
+  }
+  const C* x = memory + it.from.begin + (row - it.row_edge) * it.from.pitch + column - it.column_edge;
+  const C* taps = weights + map;
+  for (int channel = 0; channel < it.from_channels; ++channel) {
+    for (int tap_column = 0; tap_column < Side; ++tap_column) {
+      PRUMO_UNROLL
+      for (int tap_row = 0; tap_row < Side; ++tap_row) {
+        vector values[Vectors];
+        PRUMO_UNROLL
+        for (int v = 0; v < Vectors; ++v) {
+          values[v] = vector::load(x + tap_row * it.from.pitch + tap_column + v * vector::lanes);
+        }
+        PRUMO_UNROLL
+        for (int m = 0; m < Maps; ++m) {
+          const vector tap(taps[m]);
+          PRUMO_UNROLL
+          for (int v = 0; v < Vectors; ++v) sum[m][v] = prumo::fma(tap, values[v], sum[m][v]);
+        }
+        taps += it.padded_maps;
+      }
+    }
+    x += it.from.plane;
+  }
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; ++m) {
+    PRUMO_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      const int begin = column + v * vector::lanes;
+      C* const to = memory + it.to.begin + (map + m) * it.to.plane + row * it.to.pitch + begin;
+      write(to, map + m, sum[m][v], it.to_width - begin);
+    }
+  }
+}
+
+template <int Side, int Maps, class C, class Write>
+void sum_maps(const tiled_sum& it, C* memory, const C* weights, int map, const Write& write) {
+  constexpr int lanes = simd<C>::lanes;
+  for (int row = 0; row < it.to_height; ++row) {
+    int column = 0;
+    for (; column + 2 * lanes < it.to_width; column += 3 * lanes) {
+      sum_row<Side, Maps, 3>(it, memory, weights, map, row, column, write);
+    }
+    if (column + lanes < it.to_width) {
+      sum_row<Side, Maps, 2>(it, memory, weights, map, row, column, write);
+    } else if (column < it.to_width) {
+      sum_row<Side, Maps, 1>(it, memory, weights, map, row, column, write);
+    }
+  }
+}
+
+/// write(to, channel, sums, lanes that lie in the row) for all elements of all images.
+template <int Side, class C, class Write>
+void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weights, const Write& write) {
+  for (int image = 0; image < images.count; ++image) {
+    C* const memory = images.image(image);
+    int map = 0;
+    while (map < it.to_channels) {
+      const int left = it.to_channels - map;
+      if (left == 4 || left > 6) {
+        sum_maps<Side, 4>(it, memory, weights, map, write);
+        map += 4;
+      } else if (left >= 3) {
+        sum_maps<Side, 3>(it, memory, weights, map, write);
+        map += 3;
+      } else {
+        sum_maps<Side, 1>(it, memory, weights, map, write);
+        ++map;
+      }
+    }
+  }
+}
+
+template <int Side, class C>
+void convolve_tiles(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
+  const tiled_sum what{it.x,          it.y,         it.row_padding, it.column_padding, it.in_channels, it.out_channels,
+                       it.out_height, it.out_width, it.padded_out};
+  const activation function = it.activate;
+  sum_rows<Side>(what, images, copies + it.forward_copy, [&](C* to, int channel, simd<C> sum, int count) {
+    if (it.bias_copy >= 0) sum += simd<C>(copies[it.bias_copy + channel]);
+    store_lanes(activated_lanes(function, sum), to, count);
+  });
+}
+
+template <int Side, class C>
+void convolve_tiles_backward(const host_step_team&, const step_layer& it, const step_images<C>& images,
+                             const C* copies) {
+  const tiled_sum what{it.dy,
+                       it.dx,
+                       Side - 1 - it.row_padding,
+                       Side - 1 - it.column_padding,
+                       it.out_channels,
+                       it.in_channels,
+                       it.in_height,
+                       it.in_width,
+                       it.padded_in};
+  const int to_x = it.x.begin - it.dx.begin;
+  sum_rows<Side>(what, images, copies + it.backward_copy, [&](C* to, int, simd<C> sum, int count) {
+    store_lanes(sum * slopes_of(it.below, simd<C>::load(to + to_x)), to, count);
+  });
+}
+
+/// Adds the products of a row of filter taps with Maps output channels, summed over the places of an image.
+template <int Side, int Maps, class C>
+[[gnu::always_inline]] inline void add_row_gradients(const step_layer& it, const C* memory, int map, int channel,
+                                                     int tap_row, C* gradients) {
+  using vector = simd<C>;
+  vector sum[Maps][Side];
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; ++m) {
+    PRUMO_UNROLL
+    for (int column = 0; column < Side; ++column) sum[m][column] = vector(C(0));
+  }
+  for (int row = 0; row < it.out_height; ++row) {
+    const C* const x =
+        memory + it.x.begin + channel * it.x.plane + (row + tap_row - it.row_padding) * it.x.pitch - it.column_padding;
+    const C* const dy = memory + it.dy.begin + map * it.dy.plane + row * it.dy.pitch;
+    for (int begin = 0; begin < it.out_width; begin += vector::lanes) {
+      vector slopes[Maps];
+      PRUMO_UNROLL
+      for (int m = 0; m < Maps; ++m) slopes[m] = load_lanes(dy + m * it.dy.plane + begin, it.out_width - begin);
+      PRUMO_UNROLL
+      for (int column = 0; column < Side; ++column) {
+        const vector values = vector::load(x + begin + column);
+        PRUMO_UNROLL
+        for (int m = 0; m < Maps; ++m) sum[m][column] = prumo::fma(slopes[m], values, sum[m][column]);
+      }
+    }
+  }
+  for (int m = 0; m < Maps; ++m) {
+    for (int column = 0; column < Side; ++column) {
+      gradients[((map + m) * it.in_channels + channel) * (Side * Side) + tap_row * Side + column] +=
+          sum_of(sum[m][column]);
+    }
+  }
+}
+
+template <int Side, class C>
+void add_tiled_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
+  for (int image = 0; image < images.count; ++image) {
+    const C* const memory = images.image(image);
+    for (int map = 0; map < it.out_channels; map += 2) {
+      for (int channel = 0; channel < it.in_channels; ++channel) {
+        for (int tap_row = 0; tap_row < Side; ++tap_row) {
+          if (map + 1 < it.out_channels) {
+            add_row_gradients<Side, 2>(it, memory, map, channel, tap_row, gradients);
+          } else {
+            add_row_gradients<Side, 1>(it, memory, map, channel, tap_row, gradients);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class C>
+void add_bias_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
+  for (int image = 0; image < images.count; ++image) {
+    for (int map = 0; map < it.out_channels; ++map) {
+      simd<C> sum(C(0));
+      for (int row = 0; row < it.out_height; ++row) {
+        const C* const dy = images.image(image) + it.dy.begin + map * it.dy.plane + row * it.dy.pitch;
+        for (int begin = 0; begin < it.out_width; begin += simd<C>::lanes) {
+          sum += load_lanes(dy + begin, it.out_width - begin);
+        }
+      }
+      gradients[map] += sum_of(sum);
+    }
+  }
+}
+
+/// The sum of products of two rows.
+template <class C>
+[[gnu::always_inline]] inline C product_of(const C* a, const C* b, int count) {
+  using vector = simd<C>;
+  vector sum[4] = {vector(C(0)), vector(C(0)), vector(C(0)), vector(C(0))};
+  int i = 0;
+  for (; i + 4 * vector::lanes <= count; i += 4 * vector::lanes) {
+    PRUMO_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      sum[k] = prumo::fma(vector::load(a + i + k * vector::lanes), vector::load(b + i + k * vector::lanes), sum[k]);
+    }
+  }
+  for (; i < count; i += vector::lanes) {
+    sum[0] = prumo::fma(load_lanes(a + i, count - i), load_lanes(b + i, count - i), sum[0]);
+  }
+  return sum_of((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+template <class C>
+void multiply_dense(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* weights,
+                    const C* bias) {
+  const int inputs = it.in_size();
+  for (int output = 0; output < it.out_channels; ++output) {
+    for (int image = 0; image < images.count; ++image) {
+      C sum =
+          product_of(weights + static_cast<std::int64_t>(output) * inputs, images.image(image) + it.x.begin, inputs);
+      if (bias != nullptr) sum += bias[output];
+      images.image(image)[it.y.begin + output] = activated(it.activate, sum);
+    }
+  }
+}
+
+/// dx of a dense layer for neighbouring inputs of one image, from the rows of its weights.
+template <int Vectors, class C>
+[[gnu::always_inline]] inline void multiply_transposed(const step_layer& it, C* image, const C* weights, int input,
+                                                       int count) {
+  using vector = simd<C>;
+  const int inputs = it.in_size();
+  const C* const dy = image + it.dy.begin;
+  vector sum[Vectors];
+  PRUMO_UNROLL
+  for (int v = 0; v < Vectors; ++v) sum[v] = vector(C(0));
+  for (int output = 0; output < it.out_channels; ++output) {
+    const vector slope(dy[output]);
+    const C* const row = weights + static_cast<std::int64_t>(output) * inputs + input;
+    PRUMO_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      sum[v] = prumo::fma(load_lanes(row + v * vector::lanes, count - v * vector::lanes), slope, sum[v]);
+    }
+  }
+  PRUMO_UNROLL
+  for (int v = 0; v < Vectors; ++v) {
+    const int at = input + v * vector::lanes;
+    const vector x = load_lanes(image + it.x.begin + at, inputs - at);
+    store_lanes(sum[v] * slopes_of(it.below, x), image + it.dx.begin + at, inputs - at);
+  }
+}
+
+template <class C>
+void multiply_transposed(const step_layer& it, C* image, const C* weights) {
+  constexpr int block = 4 * simd<C>::lanes;
+  const int inputs = it.in_size();
+  int input = 0;
+  for (; input + block <= inputs; input += block) multiply_transposed<4>(it, image, weights, input, block);
+  for (; input < inputs; input += simd<C>::lanes) {
+    multiply_transposed<1>(it, image, weights, input, std::min(inputs - input, simd<C>::lanes));
+  }
+}
+
+template <class C>
+void dense_backward(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* weights,
+                    C* factors, int factor_elements) {
+  for (int image = 0; image < images.count; ++image) {
+    C* const memory = images.image(image);
+    C* const to = factors + static_cast<std::int64_t>(image) * factor_elements;
+    std::copy_n(memory + it.dy.begin, it.out_channels, to + it.dy_factor);
+    std::copy_n(memory + it.x.begin, it.in_size(), to + it.x_factor);
+    if (!it.is_first) multiply_transposed(it, memory, weights);
+  }
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::nets

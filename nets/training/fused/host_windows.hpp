@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What host_layers.hpp leaves: shared filters, pooling, pixels and new weights, as loops over rows without divisions.
+
+#include "host_layers.hpp"
+#include "step_loop.hpp"
+
+namespace prumo::nets {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// visit(image, channel) for all planes.
+template <class C, class Visit>
+[[gnu::always_inline]] inline void for_each_plane(const step_images<C>& images, int channels, const Visit& visit) {
+  for (int image = 0; image < images.count; ++image) {
+    for (int channel = 0; channel < channels; ++channel) visit(images.image(image), channel);
+  }
+}
+
+/// Rows of windows that lie side by side, as a shared filter has them in the known nets: no pixel lies in two windows,
+/// and between windows there is none. A row of pixels then meets one row of taps, again and again.
+struct adjacent_windows {
+  static constexpr int most_columns = 256;
+
+  static bool are_those_of(const step_layer& it) {
+    return it.filter_height == it.row_stride && it.filter_width == it.column_stride && it.row_padding == 0 &&
+           it.column_padding == 0 && it.in_width + 64 <= most_columns;
+  }
+  /// Pixels of a row that lie in windows.
+  static int columns(const step_layer& it) { return it.out_width * it.filter_width; }
+
+  /// Each number `times` times. Behind them there are zeros for whole vectors.
+  template <class C>
+  static void repeat_each(const C* from, int count, int times, C* to) {
+    for (int i = 0; i < count; ++i) {
+      for (int k = 0; k < times; ++k) *to++ = from[i];
+    }
+    std::fill_n(to, simd<C>::lanes, C(0));
+  }
+  /// The numbers again and again.
+  template <class C>
+  static void repeat_all(const C* from, int count, int times, C* to) {
+    for (int k = 0; k < times; ++k) to = std::copy_n(from, count, to);
+    std::fill_n(to, simd<C>::lanes, C(0));
+  }
+};
+
+template <class C>
+void convolve_shared(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
+  using vector = simd<C>;
+  if (!adjacent_windows::are_those_of(it)) {
+    convolve_shared(single_step_team{}, it, images, copies);
+    return;
+  }
+  const C* const taps = copies + it.forward_copy;
+  const C bias = it.bias_copy >= 0 ? copies[it.bias_copy] : C(0);
+  const int columns = adjacent_windows::columns(it);
+  for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
+    for (int row = 0; row < it.out_height; ++row) {
+      C products[adjacent_windows::most_columns] = {};
+      for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+        C weights[adjacent_windows::most_columns];
+        adjacent_windows::repeat_all(taps + tap_row * it.filter_width, it.filter_width, it.out_width, weights);
+        const C* const x = memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
+        for (int i = 0; i < columns; i += vector::lanes) {
+          prumo::fma(vector::load(weights + i), vector::load(x + i), vector::load(products + i)).store(products + i);
+        }
+      }
+      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
+      for (int column = 0; column < it.out_width; ++column) {
+        C sum = bias;
+        for (int tap = 0; tap < it.filter_width; ++tap) sum += products[column * it.filter_width + tap];
+        y[column] = sum;
+      }
+    }
+    // Without edges the rows of a plane are one row.
+    const bool one_row = it.y.pitch == it.out_width;
+    const int rows = one_row ? 1 : it.out_height, count = one_row ? it.out_height * it.out_width : it.out_width;
+    for (int row = 0; row < rows; ++row) {
+      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
+      for (int i = 0; i < count; i += vector::lanes) {
+        store_lanes(activated_lanes(it.activate, load_lanes(y + i, count - i)), y + i, count - i);
+      }
+    }
+  });
+}
+
+template <class C>
+void convolve_shared_backward(const host_step_team&, const step_layer& it, const step_images<C>& images,
+                              const C* copies) {
+  using vector = simd<C>;
+  if (!adjacent_windows::are_those_of(it)) {
+    convolve_shared_backward(single_step_team{}, it, images, copies);
+    return;
+  }
+  const C* const taps = copies + it.forward_copy;
+  const int columns = adjacent_windows::columns(it), to_x = it.x.begin - it.dx.begin;
+  for_each_plane(images, it.in_channels, [&](C* memory, int channel) {
+    for (int row = 0; row < it.in_height; ++row) {
+      C* const dx = memory + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch;
+      const int window = row / it.filter_height;
+      if (window >= it.out_height) {
+        std::fill_n(dx, it.in_width, C(0));
+        continue;
+      }
+      C weights[adjacent_windows::most_columns], slopes[adjacent_windows::most_columns];
+      adjacent_windows::repeat_all(taps + (row - window * it.filter_height) * it.filter_width, it.filter_width,
+                                   it.out_width, weights);
+      adjacent_windows::repeat_each(memory + it.dy.begin + channel * it.dy.plane + window * it.dy.pitch, it.out_width,
+                                    it.filter_width, slopes);
+      for (int i = 0; i < columns; i += vector::lanes) {
+        const vector below = slopes_of(it.below, vector::load(dx + to_x + i));
+        store_lanes(vector::load(weights + i) * vector::load(slopes + i) * below, dx + i, columns - i);
+      }
+      for (int i = columns; i < it.in_width; ++i) dx[i] = 0;
+    }
+  });
+}
+
+template <class C>
+void add_shared_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
+  using vector = simd<C>;
+  if (!adjacent_windows::are_those_of(it)) {
+    add_shared_gradients(single_step_team{}, it, images, gradients);
+    return;
+  }
+  const int columns = adjacent_windows::columns(it);
+  for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+    C products[adjacent_windows::most_columns] = {};
+    C of_bias = 0;
+    for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
+      for (int row = 0; row < it.out_height; ++row) {
+        const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
+        const C* const x = memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
+        C slopes[adjacent_windows::most_columns];
+        adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
+        for (int i = 0; i < columns; i += vector::lanes) {
+          prumo::fma(vector::load(slopes + i), vector::load(x + i), vector::load(products + i)).store(products + i);
+        }
+        if (tap_row == 0) {
+          for (int column = 0; column < it.out_width; ++column) of_bias += dy[column];
+        }
+      }
+    });
+    for (int i = 0; i < columns; ++i) gradients[tap_row * it.filter_width + i % it.filter_width] += products[i];
+    if (tap_row == 0 && it.bias >= 0) gradients[it.filter_size()] += of_bias;
+  }
+}
+
+template <class C>
+void pool(const host_step_team&, const step_layer& it, const step_images<C>& images) {
+  for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
+    const C* const x = memory + it.x.begin + channel * it.x.plane;
+    for (int row = 0; row < it.out_height; ++row) {
+      const window_range rows(row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
+      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
+      for (int column = 0; column < it.out_width; ++column) {
+        const window_range columns(column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
+        C result = x[rows.begin * it.x.pitch + columns.begin];
+        if (it.kind == step_kind::average) result = 0;
+        for (int i = rows.begin; i < rows.end; ++i) {
+          for (int k = columns.begin; k < columns.end; ++k) {
+            const C value = x[i * it.x.pitch + k];
+            result = it.kind == step_kind::average ? result + value : prumo::maximum(result, value);
+          }
+        }
+        if (it.kind == step_kind::average) {
+          result /= static_cast<C>((rows.end - rows.begin) * (columns.end - columns.begin));
+        }
+        y[column] = result;
+      }
+    }
+  });
+}
+
+template <class C>
+void pool_backward_by_windows(const host_step_team&, const step_layer& it, const step_images<C>& images) {
+  const int areas_down = (it.in_height + it.row_padding - 1) / it.row_stride + 1;
+  const int areas_across = (it.in_width + it.column_padding - 1) / it.column_stride + 1;
+  for_each_plane(images, it.in_channels, [&](C* memory, int channel) {
+    for (int row = 0; row < areas_down; ++row) {
+      for (int column = 0; column < areas_across; ++column) pool_backward_window(it, memory, channel, row, column);
+    }
+  });
+}
+
+/// Pixels of one image become numbers.
+template <class C>
+void put_image(const host_step_team&, const step_layer& it, C* image, const std::uint8_t* pixels) {
+  for (int channel = 0; channel < it.in_channels; ++channel) {
+    for (int row = 0; row < it.in_height; ++row) {
+      C* const to = image + it.x.begin + channel * it.x.plane + row * it.x.pitch;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int column = 0; column < it.in_width; ++column) {
+        to[column] = static_cast<C>(static_cast<double>(pixels[column]) * (1.0 / 255));
+      }
+      pixels += it.in_width;
+    }
+  }
+}
+
+/// Copies a convolution's weights from the array of parameters.
+template <class C>
+void copy_filters(const host_step_team&, const step_layer& it, const C* weights, C* copies) {
+  const int height = it.filter_height, width = it.filter_width, taps = height * width;
+  for (int map = 0; map < it.out_channels; ++map) {
+    for (int channel = 0; channel < it.in_channels; ++channel) {
+      C* const forward = copies + it.forward_copy + channel * taps * it.padded_out + map;
+      C* const backward = copies + it.backward_copy + map * taps * it.padded_in + channel;
+      for (int row = 0; row < height; ++row) {
+        for (int column = 0; column < width; ++column) {
+          const C value = *weights++;
+          forward[(column * height + row) * it.padded_out] = value;
+          if (it.backward_copy >= 0) {
+            backward[((width - 1 - column) * height + height - 1 - row) * it.padded_in] = value;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// New weights by gradients factor * x[i].
+template <class C>
+[[gnu::always_inline]] inline void change_row(const step_rule<C>& rule, C* weights, const C* x, C factor, C* first,
+                                              C* second, int count) {
+  if (rule.which == optimizer::sgd) {
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (int i = 0; i < count; ++i) weights[i] = prumo::fma(-rule.rate, factor * x[i], weights[i]);
+    return;
+  }
+  PRUMO_INDEPENDENT_ITERATIONS
+  for (int i = 0; i < count; ++i) weights[i] = rule(weights[i], factor * x[i], first, second, i);
+}
+
+template <class C>
+void change_dense(const host_step_team&, const step_layer& it, C* image, const C*, const step_data<C>& data,
+                  const step_rule<C>& rule, C*) {
+  const int inputs = it.in_size();
+  const C* const dy = image + it.dy.begin;
+  const bool has_moments = rule.which != optimizer::sgd;
+  C* const weights = data.weights + it.weights;
+  // The gradient of x takes the place of x, so the weights come after it, from a copy of x.
+  C* const x = data.factors + it.x_factor;
+  std::copy_n(image + it.x.begin, inputs, x);
+  if (!it.is_first) multiply_transposed(it, image, weights);
+  for (int output = 0; output < it.out_channels; ++output) {
+    const std::int64_t at = it.weights + static_cast<std::int64_t>(output) * inputs;
+    change_row(rule, data.weights + at, x, dy[output] * static_cast<C>(it.weight_scale),
+               has_moments ? data.first_moments + at : nullptr,
+               rule.which == optimizer::adam ? data.second_moments + at : nullptr, inputs);
+  }
+  for (int output = 0; output < it.bias_count(); ++output) {
+    const int at = it.bias + output;
+    data.weights[at] =
+        rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments, data.second_moments, at);
+  }
+}
+
+template <class C>
+void change_filters(const host_step_team& team, const step_data<C>& data, const step_scratch<C>& scratch,
+                    const step_rule<C>& rule) {
+  for (int which = 0; which < scratch.table->layers; ++which) {
+    const step_layer& it = scratch.table->layer[which];
+    if (!it.has_filter()) continue;
+    C* const gradients = scratch.gradients + it.gradient;
+    const int weights = it.weight_count();
+    for (int i = 0; i < weights + it.bias_count(); ++i) {
+      const bool is_bias = i >= weights;
+      const int at = is_bias ? it.bias + i - weights : it.weights + i;
+      const C gradient = gradients[i] * static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
+      gradients[i] = 0;
+      data.weights[at] = rule(data.weights[at], gradient, data.first_moments, data.second_moments, at);
+    }
+  }
+  step_body<host_step_team, C>(team, data, scratch).copy_parameters();
+}
+
+/// The partial sums of a tile of a dense layer, over all images of a step.
+template <class C>
+void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements, std::int64_t images,
+                       int first_output, int first_input, C* sums) {
+  using vector = simd<C>;
+  const int inputs = it.in_size();
+  const int count = std::min(tile_columns, inputs - first_input);
+  const int outputs = std::min(tile_outputs, it.out_channels - first_output);
+  for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
+    vector sum[tile_outputs][2];
+    for (auto& row : sum) row[0] = row[1] = vector(C(0));
+    const int left = count - begin;
+    for (std::int64_t image = 0; image < images; ++image) {
+      const C* const x = factors + image * elements + it.x_factor + first_input + begin;
+      const C* const dy = factors + image * elements + it.dy_factor + first_output;
+      const vector low = load_lanes(x, left), high = load_lanes(x + vector::lanes, left - vector::lanes);
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) {
+        const vector slope(dy[k < outputs ? k : 0]);
+        sum[k][0] = prumo::fma(low, slope, sum[k][0]);
+        sum[k][1] = prumo::fma(high, slope, sum[k][1]);
+      }
+    }
+    for (int k = 0; k < tile_outputs; ++k) {
+      store_lanes(sum[k][0], sums + k * tile_columns + begin, left);
+      store_lanes(sum[k][1], sums + k * tile_columns + begin + vector::lanes, left - vector::lanes);
+    }
+  }
+  if (first_input + tile_columns <= inputs || it.bias < 0) return;
+  for (int k = 0; k < outputs; ++k) {
+    C sum = 0;
+    for (std::int64_t image = 0; image < images; ++image) {
+      sum += factors[image * elements + it.dy_factor + first_output + k];
+    }
+    sums[k * tile_columns + inputs - first_input] = sum;
+  }
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::nets

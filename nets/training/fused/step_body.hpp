@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The parts of a training step that a team takes: images through all layers and back, and weights by their gradients.
+
+#include "dense_layers.hpp"
+#include "filter_layers.hpp"
+#include "immediate_changes.hpp"
+#include "step_scratch.hpp"
+
+/// Where the time of a step goes can be measured by a program that defines this.
+#if !defined(PRUMO_STEP_MARK)
+#define PRUMO_STEP_MARK(which)
+#endif
+
+namespace prumo::nets {
+
+/// Copies a convolution's weights from the array of parameters.
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void copy_filters(const Team& team, const step_layer& it, const C* weights, C* copies) {
+  for (int i = team.rank(); i < it.weight_count(); i += team.size()) keep_weight(it, i, weights[i], copies);
+}
+
+/// Pixels of one image become numbers. (A team of several threads takes them one by one, as they are loaded.)
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void put_image(const Team& team, const step_layer& it, C* image,
+                                           const std::uint8_t* pixels) {
+  for (int pixel = team.rank(); pixel < it.in_size(); pixel += team.size()) put_pixel(it, image, pixel, pixels[pixel]);
+}
+
+/// A step as one team sees it.
+template <class Team, class C>
+class step_body {
+ public:
+  KOKKOS_FORCEINLINE_FUNCTION step_body(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch)
+      : team_(team), data_(data), scratch_(scratch) {}
+
+  /// The table. Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_table() const {
+    const auto* const from = reinterpret_cast<const int*>(data_.table);
+    auto* const to = reinterpret_cast<int*>(scratch_.table);
+    for (int i = team_.rank(); i < static_cast<int>(sizeof(step_table) / sizeof(int)); i += team_.size())
+      to[i] = from[i];
+    team_.barrier();
+  }
+
+  /// Before the first images: the table, and zeros for the edges of planes. Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void begin() const {
+    copy_table();
+    const int elements = table().images_at_once * table().image_elements;
+    for (int i = team_.rank(); i < elements; i += team_.size()) scratch_.memory[i] = 0;
+    for (int i = team_.rank(); i < table().copies; i += team_.size()) scratch_.copies[i] = 0;
+    team_.barrier();
+  }
+
+  /// Copies parameters to scratch memory. A barrier must follow.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_parameters() const {
+    for (int which = 0; which < table().layers; ++which) {
+      const step_layer& it = table().layer[which];
+      if (it.forward_copy < 0) continue;
+      if (it.kind == step_kind::convolution) {
+        copy_filters(team_, it, data_.weights + it.weights, scratch_.copies);
+      } else {
+        for (int i = team_.rank(); i < it.weight_count(); i += team_.size()) {
+          scratch_.copies[it.forward_copy + i] = data_.weights[it.weights + i];
+        }
+      }
+      for (int i = team_.rank(); i < it.bias_count(); i += team_.size()) {
+        scratch_.copies[it.bias_copy + i] = data_.weights[it.bias + i];
+      }
+    }
+  }
+
+  /// Before the images of a group. A barrier must follow.
+  KOKKOS_FORCEINLINE_FUNCTION void begin_group() const {
+    for (int i = team_.rank(); i < table().gradients; i += team_.size()) scratch_.gradients[i] = 0;
+    if (team_.rank() == 0) scratch_.sums[0] = scratch_.sums[1] = 0;
+  }
+
+  /// After the images of a group: its sums in memory. Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void end_group(int group) const {
+    team_.barrier();
+    C* const partials = data_.partials + static_cast<std::int64_t>(group) * table().gradients;
+    for (int i = team_.rank(); i < table().gradients; i += team_.size()) partials[i] = scratch_.gradients[i];
+    for (int i = team_.rank(); i < 2; i += team_.size()) data_.sums[2 * group + i] = scratch_.sums[i];
+    team_.barrier();
+    PRUMO_STEP_MARK(46);
+  }
+
+  /// Images in scratch memory forward and backward. With a rule the weights change at once, all but those of filters;
+  /// without one their factors go to memory. Begins behind a barrier and ends with one.
+  KOKKOS_FORCEINLINE_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors,
+                                              const step_rule<C>* rule) const {
+    run_forward(count);
+    run_loss(count, images_of_step);
+    run_backward(count, factors, rule);
+  }
+
+  /// Images become numbers.
+  KOKKOS_FORCEINLINE_FUNCTION void gather(std::int64_t place, int count) const {
+    const step_layer& first = table().layer[0];
+    if constexpr (Team::lanes == 1) {
+      for (int image = 0; image < count; ++image) {
+        put_image(team_, first, scratch_.memory + image * table().image_elements,
+                  data_.pixels + std::int64_t{data_.order[place + image]} * table().pixels);
+      }
+    } else {
+      for (int item = team_.rank(); item < count * table().pixels; item += team_.size()) {
+        const int image = item / table().pixels, pixel = item - image * table().pixels;
+        put_pixel(first, scratch_.memory + image * table().image_elements, pixel,
+                  data_.pixels[std::int64_t{data_.order[place + image]} * table().pixels + pixel]);
+      }
+    }
+    for (int image = team_.rank(); image < count; image += team_.size()) {
+      scratch_.labels[image] = data_.labels[data_.order[place + image]];
+    }
+  }
+
+  /// Each layer ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void run_forward(int count) const {
+    const step_images<C> images{scratch_.memory, table().image_elements, count};
+    PRUMO_KEEP_LOOP
+    for (int which = 0; which < table().layers; ++which) {
+      const step_layer& it = table().layer[which];
+      if (it.kind == step_kind::convolution) {
+        if (!it.takes_tiles) {
+          convolve_any(team_, it, images, scratch_.copies);
+        } else if (it.filter_width == 5) {
+          convolve_tiles<5>(team_, it, images, scratch_.copies);
+        } else {
+          convolve_tiles<3>(team_, it, images, scratch_.copies);
+        }
+      } else if (it.kind == step_kind::shared_convolution) {
+        convolve_shared(team_, it, images, scratch_.copies);
+      } else if (it.kind == step_kind::dense) {
+        if (it.forward_copy >= 0) {
+          multiply_dense(team_, it, images, scratch_.copies + it.forward_copy,
+                         it.bias_copy >= 0 ? scratch_.copies + it.bias_copy : nullptr);
+        } else {
+          multiply_dense(team_, it, images, data_.weights + it.weights,
+                         it.bias >= 0 ? data_.weights + it.bias : nullptr);
+        }
+      } else {
+        pool(team_, it, images);
+      }
+      team_.barrier();
+      PRUMO_STEP_MARK(which);
+    }
+  }
+
+  /// Ends with a barrier.
+  KOKKOS_FORCEINLINE_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
+    const step_layer& last = table().layer[table().layers - 1];
+    const C scale = table().mean_of_batch ? C(1) / static_cast<C>(images_of_step) : C(1);
+    for (int image = team_.stretch(); image < count; image += team_.stretches()) {
+      C* const scores = scratch_.memory + image * table().image_elements + last.y.begin;
+      double loss_of_image;
+      int correct;
+      differentiate_loss(team_, table().which_loss, last.activate, scores, table().classes, scratch_.labels[image],
+                         scale, loss_of_image, correct);
+      if (team_.lane() == 0) {
+        scratch_.losses[image] = loss_of_image;
+        scratch_.correct[image] = correct;
+      }
+    }
+    team_.barrier();
+    PRUMO_STEP_MARK(42);
+    if (team_.rank() == 0) {
+      for (int image = 0; image < count; ++image) {
+        scratch_.sums[0] += scratch_.losses[image];
+        scratch_.sums[1] += scratch_.correct[image];
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void run_backward(int count, C* factors, const step_rule<C>* rule) const {
+    const step_images<C> images{scratch_.memory, table().image_elements, count};
+    PRUMO_KEEP_LOOP
+    for (int which = table().layers - 1; which >= 0; --which) {
+      const step_layer& it = table().layer[which];
+      if (it.kind != step_kind::dense) {
+        run_filter_backward(it, images);
+      } else if (it.forward_copy >= 0) {
+        run_dense_backward(it, images, scratch_.copies + it.forward_copy, factors, rule);
+      } else {
+        run_dense_backward(it, images, data_.weights + it.weights, factors, rule);
+      }
+      team_.barrier();
+      PRUMO_STEP_MARK(16 + which);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void run_dense_backward(const step_layer& it, const step_images<C>& images,
+                                                      const C* weights, C* factors, const step_rule<C>* rule) const {
+    if (rule != nullptr) {
+      change_dense(team_, it, scratch_.memory, weights, data_, *rule, scratch_.copies);
+    } else {
+      dense_backward(team_, it, images, weights, factors, table().factors);
+    }
+  }
+
+  /// Backward through any layer but a dense one; without the barrier at the end.
+  KOKKOS_FORCEINLINE_FUNCTION void run_filter_backward(const step_layer& it, const step_images<C>& images) const {
+    C* const gradients = scratch_.gradients + it.gradient;
+    if (it.kind == step_kind::convolution) {
+      if (!it.takes_tiles) {
+        add_any_gradients(team_, it, images, gradients);
+      } else if (it.filter_width == 5) {
+        add_tiled_gradients<5>(team_, it, images, gradients);
+      } else {
+        add_tiled_gradients<3>(team_, it, images, gradients);
+      }
+      if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
+      if (it.is_first) return;
+      team_.barrier();
+      PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
+      if (!it.takes_tiles) {
+        convolve_any_backward(team_, it, images, scratch_.copies);
+      } else if (it.filter_width == 5) {
+        convolve_tiles_backward<5>(team_, it, images, scratch_.copies);
+      } else {
+        convolve_tiles_backward<3>(team_, it, images, scratch_.copies);
+      }
+    } else if (it.kind == step_kind::shared_convolution) {
+      add_shared_gradients(team_, it, images, gradients);
+      if (it.is_first) return;
+      team_.barrier();
+      PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
+      convolve_shared_backward(team_, it, images, scratch_.copies);
+    } else if (!it.is_first) {
+      if (it.owns_windows) {
+        pool_backward_by_windows(team_, it, images);
+      } else {
+        pool_backward_by_pixels(team_, it, images);
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION const step_table& table() const { return *scratch_.table; }
+  KOKKOS_FORCEINLINE_FUNCTION const step_scratch<C>& scratch() const { return scratch_; }
+  KOKKOS_FORCEINLINE_FUNCTION const step_data<C>& data() const { return data_; }
+  KOKKOS_FORCEINLINE_FUNCTION const Team& team() const { return team_; }
+
+ private:
+  const Team& team_;
+  const step_data<C>& data_;
+  step_scratch<C> scratch_;
+};
+
+}  // namespace prumo::nets

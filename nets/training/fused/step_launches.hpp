@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Launches of steps that follow a table. Each type of numbers has a source of its own, because the kernel holds all
+/// layers and takes long to compile.
+
+#include "step_data.hpp"
+#include "step_loop_parts.hpp"
+#include <prumo/spaces.hpp>
+
+#include <cstddef>
+
+namespace prumo::nets {
+
+/// How steps are launched.
+struct step_launch {
+  step_part part = step_part::all;
+  int teams = 1;
+  std::size_t scratch_bytes = 0;
+  /// Where the teams of a launch of whole steps meet. Null if there is one team.
+  unsigned* meeting = nullptr;
+};
+
+/// Enqueues steps on a device. Teams can meet on CUDA only.
+template <class Exec, class C>
+void launch_steps(const Exec& instance, const step_data<C>& data, const step_launch& launch);
+
+/// Runs what one thread of a host has in a launch.
+/// \param scratch aligned to 32 bytes; behind what the table needs there are host_scratch_slack bytes of zeros
+template <class C>
+void run_host_steps(const step_data<C>& data, step_part part, step_league league, unsigned char* scratch);
+
+/// Vectors may be read beyond the end of a row.
+inline constexpr std::size_t host_scratch_slack = 512;
+
+/// The bytes of scratch memory that whole steps, or their images, and the changes of weights alone take.
+template <class C>
+std::size_t scratch_bytes_of_images(const step_table& table);
+template <class C>
+std::size_t scratch_bytes_of_update();
+
+}  // namespace prumo::nets

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The definitions of step_launches.hpp, for the sources that instantiate them for a type of numbers.
+
+#include "cuda_step_grid.hpp"
+#include "host_windows.hpp"
+#include "step_launches.hpp"
+#include "team_kernels.hpp"
+#include <prumo/detail/launch.hpp>
+
+#include <string>
+
+namespace prumo::nets {
+
+inline const std::string& label_of(step_part part) {
+  static const std::string labels[] = {"prumo::nets::training::steps", "prumo::nets::training::images",
+                                       "prumo::nets::training::update"};
+  return labels[static_cast<int>(part)];
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// Launches whole steps by blocks that meet, so all of them must run at once.
+template <class C>
+void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& data, const step_launch& launch) {
+  const prumo::detail::current_device<Kokkos::Cuda> device(instance);
+  const auto require = [&](cudaError_t status, const char* call) {
+    prumo::detail::require_success(status, label_of(launch.part) + ": " + call);
+  };
+  const auto* const entry = reinterpret_cast<const void*>(&run_step_grid<C>);
+  require(
+      cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.scratch_bytes)),
+      "cudaFuncSetAttribute");
+  require(cudaMemsetAsync(launch.meeting, 0, sizeof(unsigned), instance.cuda_stream()), "cudaMemsetAsync");
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(launch.teams));
+  configuration.blockDim = dim3(static_cast<unsigned>(step_threads));
+  configuration.dynamicSmemBytes = launch.scratch_bytes;
+  configuration.stream = instance.cuda_stream();
+  configuration.attrs = &attribute;
+  configuration.numAttrs = 1;
+  step_data<C> values = data;
+  step_part part = launch.part;
+  unsigned* meeting = launch.meeting;
+  void* arguments[] = {&values, &part, &meeting};
+  const prumo::detail::announced_kernel announced(instance, label_of(launch.part));
+  require(cudaLaunchKernelExC(&configuration, entry, arguments), "cudaLaunchKernelExC");
+}
+#endif
+
+template <class Exec, class C>
+void launch_steps(const Exec& instance, const step_data<C>& data, const step_launch& launch) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (is_cuda_space<Exec>) {
+    if (launch.meeting != nullptr) {
+      launch_meeting_blocks(instance, data, launch);
+      return;
+    }
+    if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
+      prumo::detail::launch_entry(instance, label_of(launch.part), {launch.teams, step_threads, launch.scratch_bytes},
+                                  run_step_grid<C>, data, launch.part, launch.meeting);
+      return;
+    }
+  }
+#endif
+  if constexpr (!is_host_space<Exec> && !prumo::detail::launches_by_cuda_runtime<Exec>) {
+    prumo::detail::launch_teams(instance, label_of(launch.part),
+                                step_kernel<C>{data, launch.part, launch.teams, launch.scratch_bytes});
+  }
+}
+
+template <class C>
+void run_host_steps(const step_data<C>& data, step_part part, step_league league, unsigned char* scratch) {
+  const host_step_team team;
+  run_steps(step_body<host_step_team, C>(team, data, step_scratch_in<C>(scratch, *data.table)), part, league,
+            no_meeting{});
+}
+
+template <class C>
+std::size_t scratch_bytes_of_images(const step_table& table) {
+  return step_scratch_bytes<C>(table);
+}
+
+template <class C>
+std::size_t scratch_bytes_of_update() {
+  return update_scratch_bytes<C>();
+}
+
+#define PRUMO_INSTANTIATE_LAUNCHES(Space, C) \
+  template void launch_steps<Space, C>(const Space&, const step_data<C>&, const step_launch&);
+#define PRUMO_INSTANTIATE_STEPS(C)                                                              \
+  PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)                                           \
+  template void run_host_steps<C>(const step_data<C>&, step_part, step_league, unsigned char*); \
+  template std::size_t scratch_bytes_of_images<C>(const step_table&);                           \
+  template std::size_t scratch_bytes_of_update<C>();
+
+}  // namespace prumo::nets

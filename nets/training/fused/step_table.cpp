@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "step_table.hpp"
+
+#include <prumo/nets/overloaded.hpp>
+
+#include <climits>
+
+#include <algorithm>
+
+namespace prumo::nets {
+namespace {
+
+/// Edges of zeros around a plane: rows above and below, columns left and right.
+struct edges {
+  std::int64_t rows = 0, columns = 0;
+};
+
+std::int64_t padded(std::int64_t elements) { return (elements + 3) / 4 * 4; }
+
+class table_maker {
+ public:
+  table_maker(const step_request& request, step_table& table) : request_(request), table_(table) {}
+
+  std::string run() {
+    if (std::string reason = read_layers(); !reason.empty()) return reason;
+    choose_losses();
+    place_arrays();
+    place_copies();
+    place_gradients();
+    return choose_images();
+  }
+
+ private:
+  /// The layers without their places.
+  std::string read_layers() {
+    const std::vector<layer>& layers = request_.net.layers;
+    table_ = {};
+    std::size_t count = layers.size();
+    if (count > 0 && std::holds_alternative<softmax>(layers[count - 1])) {
+      --count;
+      if (request_.options.loss == loss::squared) return "does not train a softmax layer with squared errors";
+    }
+    if (count > most_step_layers) {
+      return "takes nets of up to " + std::to_string(most_step_layers) + " layers, and this one has " +
+             std::to_string(count);
+    }
+    if (count == 0 || !std::holds_alternative<dense>(layers[count - 1])) return "needs a dense layer at the end";
+    if (request_.parameter_elements > INT_MAX / 4) return "takes nets of up to 2^29 parameters";
+    std::size_t parameter = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const layer_facts& facts = request_.facts.layers[i];
+      if (std::max(facts.input.size(), facts.output.size()) > largest_array) {
+        return "takes layers of up to " + std::to_string(largest_array) + " numbers an image";
+      }
+      step_layer& to = table_.layer[i];
+      to.is_first = i == 0;
+      to.below = i == 0 ? activation::none : table_.layer[i - 1].activate;
+      set_shapes(facts, to);
+      std::visit(overloaded{[&](const convolution& it) { read(it, step_kind::convolution, to); },
+                            [&](const shared_convolution& it) { read(it, step_kind::shared_convolution, to); },
+                            [&](const pooling& it) { read(it, to); }, [&](const dense& it) { read(it, to); },
+                            [](const softmax&) {}},
+                 layers[i]);
+      if (!facts.parameters.empty()) to.weights = static_cast<int>(request_.offsets[parameter]);
+      if (facts.parameters.size() > 1) to.bias = static_cast<int>(request_.offsets[parameter + 1]);
+      parameter += facts.parameters.size();
+    }
+    table_.layers = static_cast<int>(count);
+    table_.pixels = static_cast<int>(request_.net.input.size());
+    table_.classes = table_.layer[count - 1].out_channels;
+    table_.batch = request_.options.batch;
+    return {};
+  }
+
+  static void set_shapes(const layer_facts& facts, step_layer& to) {
+    to.in_channels = static_cast<int>(facts.input.channels);
+    to.in_height = static_cast<int>(facts.input.height);
+    to.in_width = static_cast<int>(facts.input.width);
+    to.out_channels = static_cast<int>(facts.output.channels);
+    to.out_height = static_cast<int>(facts.output.height);
+    to.out_width = static_cast<int>(facts.output.width);
+  }
+
+  static void set_windows(extent2 filter, extent2 stride, extent2 padding, step_layer& to) {
+    to.filter_height = static_cast<int>(filter.height);
+    to.filter_width = static_cast<int>(filter.width);
+    to.row_stride = static_cast<int>(stride.height);
+    to.column_stride = static_cast<int>(stride.width);
+    to.row_padding = static_cast<int>(padding.height);
+    to.column_padding = static_cast<int>(padding.width);
+  }
+
+  template <class Convolution>
+  static void read(const Convolution& it, step_kind kind, step_layer& to) {
+    to.kind = kind;
+    to.activate = it.activate;
+    set_windows(it.filter, it.stride, it.padding, to);
+  }
+  static void read(const pooling& it, step_layer& to) {
+    to.kind = it.kind == pooling_kind::maximum ? step_kind::maximum : step_kind::average;
+    set_windows(it.window, it.stride, it.padding, to);
+    to.owns_windows = it.window.height <= it.stride.height && it.window.width <= it.stride.width;
+  }
+  static void read(const dense& it, step_layer& to) {
+    to.kind = step_kind::dense;
+    to.activate = it.activate;
+  }
+
+  void choose_losses() {
+    table_.which_loss = request_.options.loss;
+    table_.which_optimizer = request_.options.optimizer;
+    table_.mean_of_batch = request_.options.loss != loss::original;
+    if (request_.options.loss != loss::squared) table_.layer[table_.layers - 1].activate = activation::none;
+  }
+
+  /// The edge that the layers on both sides of an array want.
+  [[nodiscard]] edges edges_of(int after) const {
+    edges result;
+    if (after < table_.layers && table_.layer[after].has_filter()) {
+      result = {table_.layer[after].row_padding, table_.layer[after].column_padding};
+    }
+    if (after > 0 && table_.layer[after - 1].takes_tiles && !table_.layer[after - 1].is_first) {
+      const step_layer& before = table_.layer[after - 1];
+      result.rows = std::max<std::int64_t>(result.rows, before.filter_height - 1 - before.row_padding);
+      result.columns = std::max<std::int64_t>(result.columns, before.filter_width - 1 - before.column_padding);
+    }
+    return result;
+  }
+
+  step_planes take(const step_layer& of, bool input, edges around) {
+    const std::int64_t channels = input ? of.in_channels : of.out_channels;
+    const std::int64_t height = input ? of.in_height : of.out_height, width = input ? of.in_width : of.out_width;
+    const std::int64_t pitch = width + 2 * around.columns, plane = (height + 2 * around.rows) * pitch;
+    const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
+                             static_cast<int>(plane)};
+    taken_ += padded(channels * plane);
+    return result;
+  }
+
+  /// Arrays between the layers.
+  void place_arrays() {
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      const int side = it.filter_height;
+      const bool has_tile = it.filter_width == side && (side == 3 || side == 5);
+      // A dense layer takes its input without gaps, so there is no edge before it.
+      const bool has_edge = it.is_first || (i + 1 < table_.layers && table_.layer[i + 1].kind != step_kind::dense);
+      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge &&
+                       it.row_stride == 1 && it.column_stride == 1;
+    }
+    table_.layer[0].x = take(table_.layer[0], true, edges_of(0));
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      if (i > 0) it.x = table_.layer[i - 1].y;
+      it.y = take(it, false, edges_of(i + 1));
+    }
+    for (int i = table_.layers - 1; i >= 0; --i) {
+      step_layer& it = table_.layer[i];
+      it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
+      it.dx = it.x;
+      if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
+    }
+  }
+
+  void place_copies() {
+    const auto take_copy = [&](std::int64_t elements) {
+      const std::int64_t place = copies_;
+      copies_ += padded(elements);
+      return static_cast<int>(place);
+    };
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      it.padded_out = static_cast<int>(padded(it.out_channels));
+      it.padded_in = static_cast<int>(padded(it.in_channels));
+      const bool is_dense = it.kind == step_kind::dense;
+      if (it.weights < 0 || (is_dense && it.weight_count() > request_.most_dense_copies)) continue;
+      if (it.kind == step_kind::convolution) {
+        it.forward_copy = take_copy(std::int64_t{it.in_channels} * it.filter_size() * it.padded_out);
+        if (!it.is_first) it.backward_copy = take_copy(std::int64_t{it.out_channels} * it.filter_size() * it.padded_in);
+      } else {
+        it.forward_copy = take_copy(it.weight_count());
+      }
+      if (it.bias >= 0) it.bias_copy = take_copy(it.bias_count());
+    }
+  }
+
+  void place_gradients() {
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      if (it.has_filter()) {
+        it.gradient = table_.gradients;
+        table_.gradients += it.weight_count() + it.bias_count();
+      } else if (it.kind == step_kind::dense) {
+        it.x_factor = table_.factors;
+        it.dy_factor = it.x_factor + static_cast<int>(padded(it.in_size()));
+        table_.factors = it.dy_factor + static_cast<int>(padded(it.out_channels));
+      }
+    }
+  }
+
+  std::string choose_images() {
+    const auto fixed = copies_ + padded(table_.gradients);
+    const std::int64_t room = request_.scratch_bytes / request_.element_bytes - fixed;
+    const std::int64_t fit = room / std::max<std::int64_t>(1, taken_);
+    if (room < 0 || fit < 1) {
+      return "needs " + std::to_string((fixed + taken_) * request_.element_bytes) +
+             " bytes of scratch memory for an image and its filters, and a team has " +
+             std::to_string(request_.scratch_bytes);
+    }
+    table_.copies = static_cast<int>(copies_);
+    table_.image_elements = static_cast<int>(taken_);
+    table_.groups = static_cast<int>(std::min<std::int64_t>(table_.batch, most_step_groups));
+    const std::int64_t of_a_group = (table_.batch - 1) / table_.groups + 1;
+    const std::int64_t most = std::min<std::int64_t>({fit, of_a_group, request_.most_images_at_once});
+    // As few rounds as the room allows, of equal length.
+    const std::int64_t rounds = (of_a_group - 1) / most + 1;
+    table_.images_at_once = static_cast<int>((of_a_group - 1) / rounds + 1);
+    return {};
+  }
+
+  static constexpr std::int64_t largest_array = std::int64_t{1} << 24U;
+
+  const step_request& request_;
+  step_table& table_;
+  std::int64_t taken_ = 0;  ///< elements of an image's scratch memory
+  std::int64_t copies_ = 0;
+};
+
+}  // namespace
+
+std::string make_step_table(const step_request& request, step_table& table) {
+  return table_maker(request, table).run();
+}
+
+}  // namespace prumo::nets

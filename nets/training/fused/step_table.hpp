@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A net as a table that a team of threads follows, layer by layer, through one training step. All arrays between the
+/// layers lie in the team's scratch memory. The gradient of an array takes the array's own place where it can.
+
+#include <prumo/nets/description.hpp>
+#include <prumo/nets/shapes.hpp>
+#include <prumo/nets/training_types.hpp>
+
+#include <Kokkos_Macros.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace prumo::nets {
+
+enum class step_kind : int { convolution, shared_convolution, maximum, average, dense };
+
+/// Planes in the scratch memory of an image. Around each plane there may be an edge of zeros: whoever reads with
+/// padding reads these, and no index is checked.
+struct step_planes {
+  int begin = 0;  ///< the place of channel 0, row 0, column 0
+  int pitch = 0;  ///< elements from a row to the next
+  int plane = 0;  ///< elements from a channel to the next
+};
+
+/// A layer in a step.
+struct step_layer {
+  step_kind kind = step_kind::dense;
+  activation activate = activation::none;  ///< none where the loss takes the scores before the activation
+  activation below = activation::none;     ///< of the layer that makes x
+  bool is_first = false;                   ///< x is an image and needs no gradient
+  bool takes_tiles = false;                ///< a convolution by convolution_tiles.hpp, forward and backward
+  bool owns_windows = false;  ///< pooling: no pixel lies in two windows, so each window writes its own pixels
+  int in_channels = 1, in_height = 1, in_width = 1;
+  int out_channels = 1, out_height = 1, out_width = 1;
+  int filter_height = 1, filter_width = 1;
+  int row_stride = 1, column_stride = 1;
+  int row_padding = 0, column_padding = 0;
+  step_planes x, y, dy, dx;  ///< dy and dx lie at y and x, except where dx depends on all of x
+
+  int weights = -1;  ///< the place in the flat array of parameters; -1: none
+  int bias = -1;
+  double weight_scale = 1, bias_scale = 1;  ///< factors of gradients, beside the mean over the batch
+
+  /// Places of copies in the team's scratch memory; -1: none. A convolution's weights lie there as [in][tap][out], the
+  /// taps of a column behind each other, for x to y; and turned around as [out][tap][in] for dy to dx. `out` and `in`
+  /// are rounded up to a multiple of 4. Those of a shared filter and of a dense layer lie as in the array of
+  /// parameters.
+  int forward_copy = -1, backward_copy = -1, bias_copy = -1;
+  int padded_out = 0, padded_in = 0;
+
+  /// Convolutions: the place of the gradients of weights and bias, one behind the other, among those that a team sums.
+  int gradient = 0;
+  /// Dense layers: the places of x and dy among an image's factors, of which the gradients are products.
+  int x_factor = 0, dy_factor = 0;
+
+  KOKKOS_FUNCTION int in_size() const { return in_channels * in_height * in_width; }
+  KOKKOS_FUNCTION int out_size() const { return out_channels * out_height * out_width; }
+  KOKKOS_FUNCTION int filter_size() const { return filter_height * filter_width; }
+  KOKKOS_FUNCTION bool has_filter() const {
+    return kind == step_kind::convolution || kind == step_kind::shared_convolution;
+  }
+  KOKKOS_FUNCTION int weight_count() const {
+    switch (kind) {
+      case step_kind::convolution: return out_channels * in_channels * filter_size();
+      case step_kind::shared_convolution: return filter_size();
+      case step_kind::dense: return out_channels * in_size();
+      default: return 0;
+    }
+  }
+  KOKKOS_FUNCTION int bias_count() const {
+    if (bias < 0) return 0;
+    return kind == step_kind::shared_convolution ? 1 : out_channels;
+  }
+};
+
+inline constexpr int most_step_layers = 16;
+
+/// A training step of a net. Counts are elements of the type in which the net is computed.
+struct step_table {
+  int layers = 0;
+  loss which_loss = loss::softmax;
+  optimizer which_optimizer = optimizer::sgd;
+  bool mean_of_batch = true;  ///< false: gradients are sums over the batch
+  int classes = 0;
+  int pixels = 0;          ///< of an image, all channels
+  int copies = 0;          ///< copies of parameters in a team's scratch memory
+  int gradients = 0;       ///< gradients of filters and their biases, which a team sums
+  int factors = 0;         ///< of an image
+  int image_elements = 0;  ///< of an image's scratch memory, a multiple of 4
+  int images_at_once = 1;  ///< how many images a team has in its scratch memory
+  int groups = 1;          ///< how many groups the images of a step make; follows from the batch alone
+  std::int64_t batch = 1;
+  step_layer layer[most_step_layers];
+
+  /// The images that group `which` takes of a step with `images` of them: [first, end).
+  KOKKOS_FUNCTION std::int64_t group_begin(int which, std::int64_t images) const {
+    const std::int64_t each = images / groups, more = images % groups;
+    return which * each + (which < more ? which : more);
+  }
+};
+
+/// What a table needs to know beside the net.
+struct step_request {
+  const description& net;
+  const net_facts& facts;
+  std::span<const std::int64_t> offsets;  ///< of each parameter in the flat array, in the order of all_parameters()
+  std::int64_t parameter_elements = 0;
+  training_options options;
+  std::int64_t element_bytes = 4;
+  std::int64_t scratch_bytes = 0;  ///< that a team may have
+  /// Most images that a team has in its scratch memory at once.
+  int most_images_at_once = 8;
+  /// Parameters of dense layers are copied to scratch memory if there is room and a layer has at most so many.
+  std::int64_t most_dense_copies = 0;
+  /// Whether teams keep dy with edges of zeros, for convolution_tiles.hpp.
+  bool wants_edges = true;
+};
+
+/// Fills the table.
+/// \return why the net cannot be trained in scratch memory, in words that follow the name of a way; empty if it can
+std::string make_step_table(const step_request& request, step_table& table);
+
+/// The largest number of groups of images in a step. It is no property of a device, so that all devices sum in one
+/// order. The GPUs at hand have 132 multiprocessors, and a group needs one.
+inline constexpr int most_step_groups = 128;
+
+}  // namespace prumo::nets

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The threads that take a training step together, as its functions see them. A team has
+/// - `rank()` and `size()`, `barrier()`;
+/// - `lanes`, the number of neighbouring threads that read each other's registers; `lane()`, `stretch()` and
+///   `stretches()`, the place of a thread in such a stretch, and the stretch's place in the team;
+/// - `across(value, distance)`, the value of the lane whose number differs in the bit `distance`.
+
+#include <prumo/detail/team_kernel.hpp>
+#include <prumo/math.hpp>
+
+namespace prumo::nets {
+
+/// The threads of a device's kernel.
+template <class Member>
+class device_step_team {
+ public:
+  static constexpr int lanes = prumo::detail::exchange_threads;
+
+  KOKKOS_FORCEINLINE_FUNCTION device_step_team(const Member& member, int size)
+      : member_(member), rank_(member.team_rank()), size_(size) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION int rank() const { return rank_; }
+  KOKKOS_FORCEINLINE_FUNCTION int size() const { return size_; }
+  KOKKOS_FORCEINLINE_FUNCTION void barrier() const { member_.team_barrier(); }
+  KOKKOS_FORCEINLINE_FUNCTION int lane() const { return rank_ & (lanes - 1); }
+  KOKKOS_FORCEINLINE_FUNCTION int stretch() const { return rank_ / lanes; }
+  KOKKOS_FORCEINLINE_FUNCTION int stretches() const { return size_ / lanes; }
+  template <class C>
+  KOKKOS_FORCEINLINE_FUNCTION C across(C value, int distance) const {
+    return prumo::detail::value_across(value, distance);
+  }
+
+ private:
+  const Member& member_;
+  int rank_;
+  int size_;
+};
+
+/// One thread.
+struct single_step_team {
+  static constexpr int lanes = 1;
+
+  KOKKOS_FORCEINLINE_FUNCTION static int rank() { return 0; }
+  KOKKOS_FORCEINLINE_FUNCTION static int size() { return 1; }
+  KOKKOS_FORCEINLINE_FUNCTION static void barrier() {}
+  KOKKOS_FORCEINLINE_FUNCTION static int lane() { return 0; }
+  KOKKOS_FORCEINLINE_FUNCTION static int stretch() { return 0; }
+  KOKKOS_FORCEINLINE_FUNCTION static int stretches() { return 1; }
+  template <class C>
+  KOKKOS_FORCEINLINE_FUNCTION static C across(C value, int) {
+    return value;
+  }
+};
+
+/// The sum of the values of all lanes, the same in each. All lanes must call.
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION C sum_of_lanes(const Team& team, C value) {
+  PRUMO_UNROLL
+  for (int distance = 1; distance < Team::lanes; distance *= 2) value += team.across(value, distance);
+  return value;
+}
+
+/// The larger of two numbers, the first one if one of them is a NaN.
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION C largest_of_lanes(const Team& team, C value) {
+  PRUMO_UNROLL
+  for (int distance = 1; distance < Team::lanes; distance *= 2) {
+    value = prumo::maximum(value, team.across(value, distance));
+  }
+  return value;
+}
+
+/// Which of several sums a lane has got; -1: none.
+struct owned_sum {
+  int first = 0;
+  int length = 0;
+};
+
+namespace detail {
+
+template <int Count, int Distance, class Team, class C, int Size>
+KOKKOS_FORCEINLINE_FUNCTION void scatter_sums(const Team& team, C (&values)[Size], owned_sum& owned) {
+  if constexpr (Distance > 0) {
+    const bool upper = (team.lane() & Distance) != 0;
+    constexpr int half = (Count + 1) / 2;
+    if constexpr (Count > 1) {
+      PRUMO_UNROLL
+      for (int i = 0; i < half; ++i) {
+        const C high = i + half < Count ? values[i + half < Size ? i + half : 0] : C(0);
+        const C kept = upper ? high : values[i];
+        values[i] = kept + team.across(upper ? values[i] : high, Distance);
+      }
+      if (upper) {
+        owned.first += half;
+        owned.length -= half;
+      } else if (owned.length > half) {
+        owned.length = half;
+      }
+    } else {
+      values[0] += team.across(values[0], Distance);
+      if (upper) owned.length = 0;  // the other lane writes it
+    }
+    scatter_sums<half, Distance / 2>(team, values, owned);
+  }
+}
+
+}  // namespace detail
+
+/// Sums each of `Count` values over all lanes and leaves the sums with different lanes: this lane then has those from
+/// owned.first on, owned.length of them (none, if that is not positive), at the beginning of `values`. It takes about
+/// Count exchanges instead of Count log2(lanes). All lanes must call.
+template <int Count, class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION owned_sum scatter_sums(const Team& team, C (&values)[Count]) {
+  owned_sum owned{0, Count};
+  detail::scatter_sums<Count, Team::lanes / 2>(team, values, owned);
+  return owned;
+}
+
+}  // namespace prumo::nets

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What follows the images of a step: gradients from the partial sums and factors of all groups, and new weights. The
+/// work lies in tiles that any team can take. A tile sums in slices whose number is fixed, so results do not depend on
+/// the number of teams and threads.
+
+#include "step_body.hpp"
+#include "update_tiles.hpp"
+
+namespace prumo::nets {
+
+/// The slices of a sum: a thread alone takes all of it in order.
+template <class Team>
+inline constexpr int slices_of = Team::lanes == 1 ? 1 : step_slices;
+
+/// Changes one parameter of a filter; `which` is its place among the gradients of filters.
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION void change_filter(const step_table& table, const step_data<C>& data,
+                                               const step_rule<C>& rule, int which, C gradient) {
+  for (int i = 0; i < table.layers; ++i) {
+    const step_layer& it = table.layer[i];
+    if (!it.has_filter()) continue;
+    const int place = which - it.gradient, weights = it.weight_count();
+    if (place < 0 || place >= weights + it.bias_count()) continue;
+    const bool is_bias = place >= weights;
+    const int at = is_bias ? it.bias + place - weights : it.weights + place;
+    gradient *= static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
+    data.weights[at] = rule(data.weights[at], gradient, data.first_moments, data.second_moments, at);
+    return;
+  }
+}
+
+/// The partial sums of a tile of a dense layer, over the images of a step: [slices][outputs][inputs].
+template <class Team, class C>
+KOKKOS_FORCEINLINE_FUNCTION void sum_dense_factors(const Team& team, const step_layer& it, const C* all, int elements,
+                                                   std::int64_t images, int first_output, int first_input, C* sums) {
+  const int inputs = it.in_size();
+  for (int slice = team.stretch(); slice < slices_of<Team>; slice += team.stretches()) {
+    for (int i = team.lane(); i < tile_columns; i += Team::lanes) {
+      const int input = first_input + i;
+      const C* const x = all + it.x_factor + (input < inputs ? input : 0);
+      const C* const dy = all + it.dy_factor;
+      int output[tile_outputs];
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) {
+        output[k] = first_output + k < it.out_channels ? first_output + k : first_output;
+      }
+      C sum[tile_outputs] = {};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+      for (std::int64_t image = slice; image < images; image += slices_of<Team>) {
+        const C value = input < inputs ? x[image * elements] : C(1);
+        PRUMO_UNROLL
+        for (int k = 0; k < tile_outputs; ++k) {
+          sum[k] = prumo::fma(dy[image * elements + output[k]], value, sum[k]);
+        }
+      }
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) sums[slice * slice_sums + k * tile_columns + i] = sum[k];
+    }
+  }
+}
+
+template <class Team, class C>
+class step_update {
+ public:
+  KOKKOS_FORCEINLINE_FUNCTION step_update(const step_body<Team, C>& body, const step_rule<C>& rule, std::int64_t images)
+      : team_(body.team()), data_(body.data()), scratch_(body.scratch()), rule_(rule), images_(images) {}
+
+  /// Ends with a barrier, except for the first tile.
+  KOKKOS_FORCEINLINE_FUNCTION void run(int tile) const {
+    const step_table& table = *scratch_.table;
+    if (tile == 0) {
+      add_losses();
+      return;
+    }
+    --tile;
+    const int filters = (table.gradients + tile_columns - 1) / tile_columns;
+    if (tile < filters) {
+      run_filters(tile * tile_columns);
+      return;
+    }
+    tile -= filters;
+    for (int which = 0; which < table.layers; ++which) {
+      const step_layer& it = table.layer[which];
+      if (it.kind != step_kind::dense) continue;
+      const dense_tiles tiles(it);
+      if (tile < tiles.count()) {
+        run_dense(it, tile / tiles.across * tile_outputs, tile % tiles.across * tile_columns);
+        return;
+      }
+      tile -= tiles.count();
+    }
+  }
+
+ private:
+  /// Adds the losses and correct answers of all groups to the counters.
+  KOKKOS_FORCEINLINE_FUNCTION void add_losses() const {
+    if (team_.stretch() != 0) return;
+    double sums[2] = {0, 0};
+    for (int group = team_.lane(); group < scratch_.table->groups; group += Team::lanes) {
+      sums[0] += data_.sums[2 * group];
+      sums[1] += data_.sums[2 * group + 1];
+    }
+    sums[0] = sum_of_lanes(team_, sums[0]);
+    sums[1] = sum_of_lanes(team_, sums[1]);
+    if (team_.lane() == 0) {
+      data_.counters->sums[0] += sums[0];
+      data_.counters->sums[1] += sums[1];
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION C total_of(int which) const {
+    C total = scratch_.sums_of_slices[which];
+    PRUMO_UNROLL
+    for (int slice = 1; slice < slices_of<Team>; ++slice) total += scratch_.sums_of_slices[slice * slice_sums + which];
+    return total;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void run_filters(int first) const {
+    const step_table& table = *scratch_.table;
+    for (int slice = team_.stretch(); slice < slices_of<Team>; slice += team_.stretches()) {
+      for (int i = team_.lane(); i < tile_columns; i += Team::lanes) {
+        C sum = 0;
+        if (first + i < table.gradients) {
+          const C* const partials = data_.partials + first + i;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 8
+#endif
+          for (int group = slice; group < table.groups; group += slices_of<Team>) {
+            sum += partials[static_cast<std::int64_t>(group) * table.gradients];
+          }
+        }
+        scratch_.sums_of_slices[slice * slice_sums + i] = sum;
+      }
+    }
+    team_.barrier();
+    for (int i = team_.rank(); i < tile_columns; i += team_.size()) {
+      if (first + i < table.gradients) change_filter(table, data_, rule_, first + i, total_of(i));
+    }
+    team_.barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void run_dense(const step_layer& it, int first_output, int first_input) const {
+    const int inputs = it.in_size();
+    sum_dense_factors(team_, it, data_.factors, scratch_.table->factors, images_, first_output, first_input,
+                      scratch_.sums_of_slices);
+    team_.barrier();
+    for (int i = team_.rank(); i < slice_sums; i += team_.size()) {
+      const int output = first_output + i / tile_columns, input = first_input + i % tile_columns;
+      if (output >= it.out_channels || input > inputs || (input == inputs && it.bias < 0)) continue;
+      const bool is_bias = input == inputs;
+      const std::int64_t at =
+          is_bias ? std::int64_t{it.bias} + output : it.weights + static_cast<std::int64_t>(output) * inputs + input;
+      const C gradient = total_of(i) * static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
+      data_.weights[at] = rule_(data_.weights[at], gradient, data_.first_moments, data_.second_moments, at);
+    }
+    team_.barrier();
+  }
+
+  const Team& team_;
+  const step_data<C>& data_;
+  const step_scratch<C>& scratch_;
+  step_rule<C> rule_;
+  std::int64_t images_;
+};
+
+}  // namespace prumo::nets

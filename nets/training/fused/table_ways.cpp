@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ways `fused` and `persistent`: steps in the scratch memory of teams.
+
+#include "../step_way.hpp"
+#include "step_launches.hpp"
+#include "step_order.hpp"
+#include "step_table.hpp"
+#include "update_tiles.hpp"
+#include <prumo/detail/host/host_work.hpp>
+#include <prumo/detail/launch.hpp>
+
+#include <climits>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prumo::nets {
+namespace {
+
+/// Most scratch memory that a thread of a host takes. Nets that need more do not fit into its caches.
+constexpr std::int64_t host_scratch_bytes = std::int64_t{4} << 20U;
+
+/// The scratch memory of a team.
+template <class Exec>
+std::int64_t scratch_bytes_of([[maybe_unused]] const Exec& instance) {
+  if constexpr (is_host_space<Exec>) {
+    return host_scratch_bytes;
+  } else {
+#if defined(KOKKOS_ENABLE_CUDA)
+    if constexpr (is_cuda_space<Exec>) {
+      int bytes = 0;
+      prumo::detail::require_success(
+          cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, instance.cuda_device()),
+          "cudaDeviceGetAttribute");
+      return bytes;
+    }
+#endif
+    return Kokkos::TeamPolicy<Exec>::scratch_size_max(0);
+  }
+}
+
+/// Blocks that can meet on a device: one for each multiprocessor.
+template <class Exec>
+int meeting_teams([[maybe_unused]] const Exec& instance) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (is_cuda_space<Exec>) {
+    int multiprocessors = 1, cooperative = 0;
+    prumo::detail::require_success(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, instance.cuda_device()),
+        "cudaDeviceGetAttribute");
+    prumo::detail::require_success(
+        cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, instance.cuda_device()),
+        "cudaDeviceGetAttribute");
+    return cooperative != 0 ? multiprocessors : 0;
+  }
+#endif
+  return 0;
+}
+
+/// Fills the table for a way.
+template <class Exec>
+std::string table_for(const Exec& instance, const training_task& task, step_table& table) {
+  if (task.images > INT32_MAX) return "takes sets of fewer than 2^31 images";
+  std::vector<std::int64_t> offsets;
+  for (const placed_parameter& each : task.plan.parameters()) offsets.push_back(each.offset);
+  const auto element_bytes = static_cast<std::int64_t>(dtype_size(task.plan.type()));
+  // The fixed arrays of step_scratch: the table, partial sums, losses and labels; and gaps for alignment.
+  const std::int64_t fixed = static_cast<std::int64_t>(sizeof(step_table)) + 16 * 128 * element_bytes + 1024;
+  constexpr bool on_host = is_host_space<Exec>;
+  std::string reason = make_step_table({.net = task.plan.net(),
+                                        .facts = task.plan.facts(),
+                                        .offsets = offsets,
+                                        .parameter_elements = task.plan.weights_elements(),
+                                        .options = task.options,
+                                        .element_bytes = element_bytes,
+                                        .scratch_bytes = scratch_bytes_of(instance) - fixed,
+                                        .most_images_at_once = on_host ? 1 : 8,
+                                        .most_dense_copies = on_host                   ? 0
+                                                             : task.options.batch == 1 ? 12000
+                                                                                       : 4096},
+                                       table);
+  if (!reason.empty()) return reason;
+  for (int i = 0; i < table.layers; ++i) {
+    const gradient_divisors divisors = divisors_of(task, static_cast<std::size_t>(i));
+    table.layer[i].weight_scale = 1.0 / static_cast<double>(divisors.weights);
+    table.layer[i].bias_scale = 1.0 / static_cast<double>(divisors.bias);
+  }
+  return {};
+}
+
+/// What the threads of a host do in one part of a step: each a share of the groups or tiles.
+template <class C>
+struct host_step_kernel {
+  const step_data<C>* data;
+  step_part part;
+  int threads;
+  unsigned char* scratch;
+  std::size_t scratch_bytes;
+
+  std::int64_t blocks() const { return threads; }
+  void operator()(std::int64_t thread) const {
+    run_host_steps(*data, part, {static_cast<int>(thread), threads},
+                   scratch + static_cast<std::size_t>(thread) * scratch_bytes);
+  }
+};
+
+/// Steps of numbers of C.
+template <class Exec, class C>
+class table_way final : public step_way<Exec> {
+ public:
+  /// \param whole whether a launch takes whole steps, as many as there are
+  table_way(context<Exec>& ctx, const training_task& task, bool whole)
+      : task_(task), whole_(whole), table_(made_table(ctx.instance(), task)) {
+    const Exec& instance = ctx.instance();
+    constexpr bool on_host = is_host_space<Exec>;
+    threads_ = on_host ? concurrency_of(instance) : 1;
+    const std::size_t images = static_cast<std::size_t>(std::min(task.options.batch, task.images));
+    scratch_bytes_ = scratch_bytes_of_images<C>(table_);
+    order_ = memory(instance, "order", static_cast<std::size_t>(task.images) * sizeof(std::int32_t));
+    partials_ =
+        memory(instance, "partials",
+               static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C));
+    factors_ = memory(instance, "factors", images * static_cast<std::size_t>(table_.factors) * sizeof(C));
+    sums_ = memory(instance, "sums", static_cast<std::size_t>(table_.groups) * 2 * sizeof(double));
+    if constexpr (on_host) {
+      scratch_bytes_ = (scratch_bytes_ + host_scratch_slack + 63) / 64 * 64;
+      scratch_ = memory(instance, "scratch", static_cast<std::size_t>(threads_) * scratch_bytes_ + 64);
+      Kokkos::deep_copy(instance, scratch_, std::byte{0});
+    } else {
+      on_device_ = memory(instance, "table", sizeof(step_table));
+      meeting_ = memory(instance, "meeting", sizeof(unsigned));
+      Kokkos::deep_copy(instance, on_device_,
+                        Kokkos::View<const std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                            reinterpret_cast<const std::byte*>(&table_), sizeof(step_table)));
+    }
+  }
+
+  void enqueue(context<Exec>& ctx, std::int64_t first, std::int64_t steps) override {
+    const std::int64_t most = steps_of_a_launch();
+    for (std::int64_t done = 0; done < steps; done += most) {
+      enqueue_slice(ctx.instance(), first + done, std::min(most, steps - done));
+    }
+  }
+
+ private:
+  using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
+
+  static step_table made_table(const Exec& instance, const training_task& task) {
+    step_table table;
+    (void)table_for(instance, task, table);  // the trainer has asked why it would not do
+    return table;
+  }
+
+  static bytes_view memory(const Exec& instance, const char* label, std::size_t bytes) {
+    return bytes_view(
+        Kokkos::view_alloc(instance, std::string("prumo::nets::trainer::") + label, Kokkos::WithoutInitializing),
+        bytes);
+  }
+
+  /// A launch of many steps takes a tenth of a second, roughly, so that a program can stop between launches.
+  std::int64_t steps_of_a_launch() const {
+    if (!whole_) return LLONG_MAX;
+    const double images = static_cast<double>((table_.batch - 1) / table_.groups + 1);
+    constexpr double seconds_of_a_step = 3e-6, seconds_of_a_flop = 2e-11;
+    const double step = seconds_of_a_step + seconds_of_a_flop * images * static_cast<double>(task_.plan.facts().flops);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.1 / step));
+  }
+
+  step_data<C> data_of(std::int64_t first, std::int64_t steps) const {
+    const bool has_moments = task_.first_moments.extents[0] > 0, has_squares = task_.second_moments.extents[0] > 0;
+    step_data<C> data{};
+    data.table = is_host_space<Exec> ? &table_ : reinterpret_cast<const step_table*>(on_device_.data());
+    data.pixels = static_cast<const std::uint8_t*>(task_.pixels.data);
+    data.labels = static_cast<const std::uint8_t*>(task_.labels.data);
+    data.order = reinterpret_cast<const std::int32_t*>(order_.data());
+    data.weights = static_cast<C*>(task_.weights.data);
+    data.first_moments = has_moments ? static_cast<C*>(task_.first_moments.data) : nullptr;
+    data.second_moments = has_squares ? static_cast<C*>(task_.second_moments.data) : nullptr;
+    data.counters = task_.counters;
+    data.partials = reinterpret_cast<C*>(partials_.data());
+    data.factors = reinterpret_cast<C*>(factors_.data());
+    data.sums = reinterpret_cast<double*>(sums_.data());
+    data.images = task_.images;
+    data.steps_per_epoch = task_.steps_per_epoch();
+    data.first_step = first;
+    data.steps = steps;
+    data.momentum = task_.options.momentum;
+    return data;
+  }
+
+  void enqueue_slice(const Exec& instance, std::int64_t first, std::int64_t steps) const {
+    const std::int64_t batch = task_.options.batch;
+    const std::int64_t count = std::min(task_.images - first * batch, steps * batch);
+    const step_order_kernel order{image_choice(task_),
+                                  task_.counters,
+                                  task_.steps_per_epoch(),
+                                  first,
+                                  count,
+                                  reinterpret_cast<std::int32_t*>(order_.data())};
+    constexpr double nanoseconds_of_a_choice = 60;
+    prumo::detail::launch_blocks(instance, "prumo::nets::training::order", order,
+                                 prumo::detail::host_work::repeated(count, nanoseconds_of_a_choice));
+    if (whole_) {
+      enqueue_whole(instance, data_of(first, steps));
+      return;
+    }
+    for (std::int64_t step = 0; step < steps; ++step) {
+      step_data<C> data = data_of(first + step, 1);
+      data.order += step * batch;
+      enqueue_part(instance, data, step_part::images);
+      enqueue_part(instance, data, step_part::update);
+    }
+  }
+
+  void enqueue_whole(const Exec& instance, const step_data<C>& data) const {
+    if constexpr (is_host_space<Exec>) {
+      const prumo::detail::announced_kernel announced(instance, "prumo::nets::training::steps");
+      run_host_steps(data, step_part::all, {0, 1}, host_scratch());
+    } else {
+      const int teams = table_.batch == 1 ? 1 : std::min(table_.groups, meeting_teams(instance));
+      launch_steps(
+          instance, data,
+          {step_part::all, teams, scratch_bytes_, teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
+    }
+  }
+
+  void enqueue_part(const Exec& instance, const step_data<C>& data, step_part part) const {
+    const bool is_update = part == step_part::update;
+    const int pieces = is_update ? update_tiles(table_) : table_.groups;
+    if constexpr (is_host_space<Exec>) {
+      const std::string& label = is_update ? update_label() : images_label();
+      // Of the flops of a forward pass a step has three times as many, and the weights change once.
+      const double images = static_cast<double>(data.images_of_step(data.first_step, table_.batch));
+      const double work = is_update ? static_cast<double>(task_.plan.weights_elements()) * images * 0.1
+                                    : static_cast<double>(task_.plan.facts().flops) * images * 0.15;
+      prumo::detail::launch_blocks(
+          instance, label, host_step_kernel<C>{&data, part, std::min(threads_, pieces), host_scratch(), scratch_bytes_},
+          prumo::detail::host_work{work});
+    } else {
+      launch_steps(instance, data, {part, pieces, is_update ? scratch_bytes_of_update<C>() : scratch_bytes_, nullptr});
+    }
+  }
+
+  unsigned char* host_scratch() const {
+    auto* const begin = reinterpret_cast<unsigned char*>(scratch_.data());
+    return begin + (64 - reinterpret_cast<std::uintptr_t>(begin) % 64) % 64;
+  }
+
+  static const std::string& images_label() {
+    static const std::string label = "prumo::nets::training::images";
+    return label;
+  }
+  static const std::string& update_label() {
+    static const std::string label = "prumo::nets::training::update";
+    return label;
+  }
+
+  const training_task task_;
+  const bool whole_;
+  const step_table table_;
+  int threads_ = 1;
+  std::size_t scratch_bytes_ = 0;
+  bytes_view order_, partials_, factors_, sums_, scratch_, on_device_, meeting_;
+};
+
+template <class Exec>
+std::unique_ptr<step_way<Exec>> made_way(context<Exec>& ctx, const training_task& task, bool whole) {
+  if (task.plan.type() == dtype::f32) return std::make_unique<table_way<Exec, float>>(ctx, task, whole);
+  return std::make_unique<table_way<Exec, double>>(ctx, task, whole);
+}
+
+}  // namespace
+
+template <class Exec>
+step_candidate<Exec> fused_candidate() {
+  return {"fused",
+          [](const Exec& instance, const training_task& task) {
+            step_table table;
+            return table_for(instance, task, table);
+          },
+          [](context<Exec>& ctx, const training_task& task) { return made_way(ctx, task, false); }};
+}
+
+template <class Exec>
+step_candidate<Exec> persistent_candidate() {
+  return {"persistent",
+          [](const Exec& instance, const training_task& task) {
+            if (task.options.batch > 1 && meeting_teams(instance) == 0) {
+              return std::string("takes steps of one image, because teams cannot meet within a launch here");
+            }
+            step_table table;
+            return table_for(instance, task, table);
+          },
+          [](context<Exec>& ctx, const training_task& task) { return made_way(ctx, task, true); }};
+}
+
+#define PRUMO_INSTANTIATE_TABLE_WAYS(Space)                \
+  template step_candidate<Space> fused_candidate<Space>(); \
+  template step_candidate<Space> persistent_candidate<Space>();
+PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_TABLE_WAYS)
+#undef PRUMO_INSTANTIATE_TABLE_WAYS
+
+}  // namespace prumo::nets

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The functions of a device's team, with threads of the host that exchange values as lanes do.
+
+#include "../fused/step_launches.hpp"
+#include "../fused/team_kernels.hpp"
+#include "small_training.hpp"
+#include "unusual_net.hpp"
+#include <prumo/nets/forward_plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <ucontext.h>
+#include <vector>
+
+namespace prumo::nets {
+namespace {
+
+using tests::small_set;
+
+/// Lanes that a stretch of an emulated team has: fewer than on a device, so that tests are quick.
+constexpr int emulated_lanes = 8;
+
+/// The threads of a team as coroutines of this thread, so that a barrier takes no time of the system. Each runs until
+/// it has to wait, and the next one then goes on.
+class emulated_threads {
+ public:
+  template <class Function>
+  void run(int count, const Function& function) {
+    static constexpr std::size_t stack_bytes = 1 << 20;
+    body_ = [&](int rank) { function(rank); };
+    running_ = std::vector<emulated_thread>(static_cast<std::size_t>(count));
+    current_of_all = this;
+    for (emulated_thread& each : running_) {
+      each.stack = std::make_unique<char[]>(stack_bytes);
+      getcontext(&each.place);
+      each.place.uc_stack.ss_sp = each.stack.get();
+      each.place.uc_stack.ss_size = stack_bytes;
+      each.place.uc_link = &scheduler_;
+      makecontext(&each.place, &emulated_threads::begin, 0);
+    }
+    for (int left = count; left > 0;) {
+      for (current_ = 0; current_ < running_.size(); ++current_) {
+        emulated_thread& next = running_[current_];
+        if (next.is_done) continue;
+        swapcontext(&scheduler_, &next.place);
+        if (next.is_done) --left;
+      }
+    }
+  }
+
+  /// Lets the others run.
+  void yield() { swapcontext(&running_[current_].place, &scheduler_); }
+
+ private:
+  struct emulated_thread {
+    ucontext_t place{};
+    std::unique_ptr<char[]> stack;
+    bool is_done = false;
+  };
+
+  static void begin() {
+    emulated_threads& all = *current_of_all;
+    all.body_(static_cast<int>(all.current_));
+    all.running_[all.current_].is_done = true;
+  }
+
+  static inline emulated_threads* current_of_all = nullptr;
+  std::function<void(int)> body_;
+  std::vector<emulated_thread> running_;
+  ucontext_t scheduler_{};
+  std::size_t current_ = 0;
+};
+
+class emulated_barrier {
+ public:
+  emulated_barrier(emulated_threads& threads, int count) : threads_(&threads), count_(count) {}
+
+  void arrive_and_wait() {
+    const int round = round_;
+    if (++arrived_ == count_) {
+      arrived_ = 0;
+      ++round_;
+    }
+    while (round == round_) threads_->yield();
+  }
+
+ private:
+  emulated_threads* threads_;
+  int count_;
+  int arrived_ = 0;
+  int round_ = 0;
+};
+
+/// What the threads of a stretch share.
+struct emulated_stretch {
+  emulated_barrier barrier;
+  double values[emulated_lanes] = {};
+};
+
+class emulated_step_team {
+ public:
+  static constexpr int lanes = emulated_lanes;
+
+  emulated_step_team(int rank, int size, emulated_barrier& all, emulated_stretch& stretch)
+      : rank_(rank), size_(size), all_(all), stretch_(stretch) {}
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  void barrier() const { all_.arrive_and_wait(); }
+  int lane() const { return rank_ % lanes; }
+  int stretch() const { return rank_ / lanes; }
+  int stretches() const { return size_ / lanes; }
+  template <class T>
+  T across(T value, int distance) const {
+    stretch_.values[lane()] = static_cast<double>(value);
+    stretch_.barrier.arrive_and_wait();
+    const auto result = static_cast<T>(stretch_.values[lane() ^ distance]);
+    stretch_.barrier.arrive_and_wait();
+    return result;
+  }
+
+ private:
+  int rank_, size_;
+  emulated_barrier& all_;
+  emulated_stretch& stretch_;
+};
+
+/// Runs function(team) with all threads of a team.
+template <class Function>
+void with_team(int size, const Function& function) {
+  emulated_threads threads;
+  emulated_barrier all(threads, size);
+  std::vector<emulated_stretch> stretches(static_cast<std::size_t>(size / emulated_lanes),
+                                          {emulated_barrier(threads, emulated_lanes)});
+  threads.run(size, [&](int rank) {
+    function(emulated_step_team(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
+  });
+}
+
+template <int Count>
+void expect_scattered() {
+  std::vector<double> sums(Count, 0.0);
+  std::vector<int> owners(Count, 0);
+  with_team(emulated_lanes, [&](const emulated_step_team& team) {
+    double values[Count];
+    for (int i = 0; i < Count; ++i) values[i] = 100 * i + team.lane();
+    const owned_sum owned = scatter_sums(team, values);
+    for (int i = 0; i < owned.length; ++i) {
+      sums[static_cast<std::size_t>(owned.first + i)] = values[i];
+      ++owners[static_cast<std::size_t>(owned.first + i)];
+    }
+  });
+  for (int i = 0; i < Count; ++i) {
+    EXPECT_EQ(owners[static_cast<std::size_t>(i)], 1) << i << " of " << Count;
+    EXPECT_EQ(sums[static_cast<std::size_t>(i)], 100.0 * i * emulated_lanes + 28) << i << " of " << Count;
+  }
+}
+
+TEST(step_team, scatters_every_sum_to_one_lane) {
+  expect_scattered<1>();
+  expect_scattered<2>();
+  expect_scattered<3>();
+  expect_scattered<6>();
+  expect_scattered<10>();
+  expect_scattered<12>();
+  expect_scattered<20>();
+}
+
+/// A small training in plain memory.
+struct plain_training {
+  small_set set;
+  forward_plan plan;
+  training_options options;
+  step_table table;
+  std::vector<double> weights, first, second, partials, factors, sums;
+  std::vector<std::int32_t> order;
+  training_counters counters;
+
+  plain_training(const description& net, std::int64_t images, const training_options& how)
+      : set(net, images), plan(net, dtype::f64), options(how) {
+    std::vector<std::int64_t> offsets;
+    for (const placed_parameter& each : plan.parameters()) offsets.push_back(each.offset);
+    const std::string reason = make_step_table({.net = plan.net(),
+                                                .facts = plan.facts(),
+                                                .offsets = offsets,
+                                                .parameter_elements = plan.weights_elements(),
+                                                .options = options,
+                                                .element_bytes = 8,
+                                                .scratch_bytes = 1 << 20,
+                                                .most_images_at_once = 2,
+                                                .most_dense_copies = 500},
+                                               table);
+    EXPECT_EQ(reason, "");
+    const auto elements = static_cast<std::size_t>(plan.weights_elements());
+    weights.assign(elements, 0);
+    first = second = weights;
+    std::size_t packed = 0;
+    for (const placed_parameter& each : plan.parameters()) {
+      for (std::int64_t i = 0; i < each.what.size(); ++i) {
+        weights[static_cast<std::size_t>(each.offset + i)] = set.weights[packed++];
+      }
+    }
+    partials.assign(static_cast<std::size_t>(table.groups * table.gradients), std::nan(""));
+    factors.assign(static_cast<std::size_t>(images * table.factors), std::nan(""));
+    sums.assign(static_cast<std::size_t>(2 * table.groups), std::nan(""));
+    for (std::int64_t i = 0; i < images; ++i) order.push_back(static_cast<std::int32_t>(images - 1 - i));
+    counters.rate = 0.1;
+  }
+
+  step_data<double> data(std::int64_t steps) {
+    const std::int64_t images = set.images;
+    return {&table,
+            set.pixels.data(),
+            set.labels.data(),
+            order.data(),
+            weights.data(),
+            first.data(),
+            second.data(),
+            &counters,
+            partials.data(),
+            factors.data(),
+            sums.data(),
+            images,
+            (images - 1) / options.batch + 1,
+            0,
+            steps,
+            options.momentum};
+  }
+};
+
+struct alignas(32) scratch_line {
+  unsigned char bytes[32];
+};
+
+/// The weights and sums after steps by one team of this size.
+std::vector<double> after_steps(plain_training training, int size) {
+  const step_data<double> data = training.data(training.options.batch == 1 ? training.set.images : 2);
+  std::vector<scratch_line> scratch(step_scratch_bytes<double>(training.table) / 32 + 1);
+  std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
+  auto* const memory = scratch[0].bytes;
+  const auto run = [&](const auto& team) {
+    using team_type = std::decay_t<decltype(team)>;
+    run_steps(step_body<team_type, double>(team, data, step_scratch_in<double>(memory, training.table)), step_part::all,
+              {0, 1}, no_meeting{});
+  };
+  if (size == 1) {
+    run(single_step_team{});
+  } else {
+    with_team(size, run);
+  }
+  std::vector<double> result = training.weights;
+  result.insert(result.end(), training.first.begin(), training.first.end());
+  result.push_back(training.counters.sums[0]);
+  result.push_back(training.counters.sums[1]);
+  result.push_back(static_cast<double>(training.counters.step));
+  return result;
+}
+
+/// Teams of several threads differ from one thread in the order of sums alone: of at most some thousand products of
+/// order 1, and of the losses of a few images.
+void expect_same_steps(const description& net, const training_options& options) {
+  const plain_training training(net, 5, options);
+  const std::vector<double> alone = after_steps(training, 1);
+  for (const int size : {emulated_lanes, 3 * emulated_lanes}) {
+    const std::vector<double> together = after_steps(training, size);
+    EXPECT_EQ(together, after_steps(training, size)) << net.name << " again, " << size << " threads";
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << net.name << ", number " << i;
+    }
+  }
+}
+
+TEST(step_team, takes_the_steps_of_one_thread) {
+  description small{"small",
+                    {1, 12, 10},
+                    {convolution{.channels = 4, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                     pooling{.window = {2, 2}, .stride = {2, 2}},
+                     convolution{.channels = 6, .filter = {3, 3}, .activate = activation::tanh},
+                     pooling{.window = {2, 2}, .stride = {1, 1}}, dense{9, true, activation::sigmoid}, dense{4}}};
+  expect_same_steps(small, {.batch = 1});
+  expect_same_steps(small, {.optimizer = optimizer::momentum, .batch = 3});
+  description unusual = tests::unusual_net();
+  unusual.input = {3, 17, 15};
+  expect_same_steps(unusual, {.loss = loss::sigmoid, .optimizer = optimizer::adam, .batch = 1});
+  expect_same_steps(unusual, {.loss = loss::softmax, .batch = 4});
+}
+
+}  // namespace
+}  // namespace prumo::nets

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ways `fused` and `persistent` beside `layers`, and what they decline.
+
+#include "message_of.hpp"
+#include "small_training.hpp"
+#include "unusual_net.hpp"
+#include <prumo/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace prumo::nets {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using tests::small_set;
+using exec = Kokkos::DefaultExecutionSpace;
+
+/// Convolutions of all filters that have tiles, windows that overlap and windows with gaps, rows of all lengths.
+description narrow_net() {
+  return {"narrow",
+          {2, 13, 11},
+          {convolution{.channels = 6, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::tanh},
+           pooling{.kind = pooling_kind::maximum, .window = {2, 2}, .stride = {3, 2}},
+           convolution{.channels = 7, .filter = {5, 5}, .padding = {4, 4}, .bias = false, .activate = activation::relu},
+           pooling{.kind = pooling_kind::average, .window = {2, 2}, .stride = {2, 2}, .round = rounding::up},
+           convolution{.channels = 4, .filter = {3, 3}, .activate = activation::sigmoid},
+           shared_convolution{.filter = {2, 2}, .stride = {2, 3}, .padding = {0, 1}, .activate = activation::tanh},
+           dense{33, true, activation::tanh}, dense{5, false, activation::sigmoid}}};
+}
+
+/// Weights after some steps in f64.
+std::vector<double> trained(const small_set& set, training_options options, const std::string& implementation,
+                            std::int64_t steps) {
+  context<exec> ctx;
+  options.implementation = implementation;
+  auto training = set.trainer(ctx, options);
+  training.advance(steps);
+  return training.weights();
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
+  return largest;
+}
+
+/// After one step, gradients are sums of at most some ten thousand products of order 1, in another order. So they
+/// differ by less than 1e4 units of roundoff. The bound is that of the document that asks for it.
+TEST(table_ways, agree_with_layers_after_one_step) {
+  for (const auto& net : {narrow_net(), named_net("mnist-2f"), named_net("lenet5")}) {
+    const small_set set(net, 7);
+    context<exec> ctx;
+    for (const loss which : tests::all_losses) {
+      for (const std::int64_t batch : {1, 5, 300}) {
+        training_options options{.loss = which, .learning_rate = 0.1, .batch = batch};
+        const std::vector<double> expected = trained(set, options, "layers", 1);
+        for (const std::string& implementation : set.implementations(ctx, options)) {
+          EXPECT_LT(largest_difference(trained(set, options, implementation, 1), expected), 1e-12)
+              << implementation << ", " << net.name << ", " << name_of(which) << ", batch " << batch;
+        }
+      }
+    }
+  }
+}
+
+/// More images than groups, in several rounds of a team, with an epoch that ends with fewer images than groups.
+TEST(table_ways, take_batches_of_many_images) {
+  const small_set set(named_net("mnist-2f"), 450);
+  const training_options options{.learning_rate = 0.1, .batch = 400};
+  context<exec> ctx;
+  for (const std::string& implementation : set.implementations(ctx, options)) {
+    EXPECT_LT(largest_difference(trained(set, options, implementation, 3), trained(set, options, "layers", 3)), 1e-11)
+        << implementation;
+  }
+}
+
+TEST(table_ways, take_the_nets_that_they_are_made_for) {
+  context<exec> ctx;
+  for (const char* const name : {"mnist-2f", "lenet5", "ece408-2019"}) {
+    const small_set set(named_net(name), 3);
+    EXPECT_THAT(set.implementations(ctx, {.batch = 1}, dtype::f32), testing::Contains("persistent")) << name;
+    EXPECT_THAT(set.implementations(ctx, {.batch = 64}, dtype::f32), testing::Contains("fused")) << name;
+  }
+}
+
+TEST(table_ways, decline_with_a_reason) {
+  context<exec> ctx;
+  const auto reason = [&](const description& net, const training_options& options) {
+    const small_set set(net, 2);
+    return tests::message_of<unsupported_error>([&] { (void)set.trainer(ctx, options); });
+  };
+  const description wide{"wide", {1, 1200, 1200}, {pooling{.window = {9, 9}, .stride = {9, 9}}, dense{3}}};
+  EXPECT_THAT(reason(wide, {.implementation = "fused"}),
+              AllOf(HasSubstr("fused: needs "), HasSubstr("bytes of scratch memory for an image and its filters")));
+  EXPECT_THAT(reason(tests::unusual_net(), {.loss = loss::squared, .batch = 1, .implementation = "persistent"}),
+              HasSubstr("persistent: does not train a softmax layer with squared errors"));
+  description deep{"deep", {1, 2, 2}, std::vector<layer>(17, dense{3})};
+  EXPECT_THAT(reason(deep, {.implementation = "fused"}),
+              HasSubstr("fused: takes nets of up to 16 layers, and this one has 17"));
+  if constexpr (is_host_space<exec>) {
+    EXPECT_THAT(reason(named_net("mnist-2f"), {.batch = 2, .implementation = "persistent"}),
+                HasSubstr("persistent: takes steps of one image, because teams cannot meet within a launch here"));
+  }
+}
+
+}  // namespace
+}  // namespace prumo::nets
