@@ -97,16 +97,16 @@ inline int alignment_of(const void* address) {
 }
 
 /// Whether libraries that propose algorithms may compute the epilogue of a problem with a row-major C together with the
-/// product. Their bias has a value for each row of a column-major C, without gaps; these rows are our columns. They
-/// round a 16-bit product before they add a bias to it, so for a 16-bit C they may only compute relu. (On an H200,
-/// cuBLASLt of CUDA 13.0 had an error of 17 times the bound of one rounding.) Their gelu is neither of the two here.
+/// product. Their bias has a value for each row of a column-major C, without gaps; these rows are our columns. For a
+/// 16-bit C they compute nothing that follows: they round the product before they add a bias to it (on an H200,
+/// cuBLASLt of CUDA 13.0 had an error of 17 times the bound of one rounding), and their relu makes 0 of a NaN there,
+/// which would hide it. Their gelu is neither of the two here.
 /// Its accuracy is not documented, and NVIDIA's instruction for tanh has an error of up to 2^-11 (PTX ISA,
 /// tanh.approx.f32).
 template <class T>
 constexpr bool can_fuse_epilogue(const gemm_problem<T>& problem) {
   if (!problem.has_epilogue()) return false;
-  constexpr bool is_narrow = sizeof(product_result_t<T>) == 2;
-  if (is_narrow && (problem.beta != 0 || problem.has_bias)) return false;
+  if constexpr (sizeof(product_result_t<T>) == 2) return false;
   if (problem.has_bias && (problem.bias.row_stride != 0 || problem.bias.column_stride != 1)) return false;
   return problem.activation == activation_function::none || problem.activation == activation_function::relu;
 }

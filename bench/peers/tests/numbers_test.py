@@ -15,12 +15,13 @@ except ImportError:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-from prumo_peers.common import array_philox, philox, random_numbers, rounding, special, training_numbers
+from prumo_peers.common import array_philox, philox, random_numbers, rounding, special
 from prumo_peers.common.case import Case
 from prumo_peers.common.comparison import Result, chosen_indices, compare
 from prumo_peers.common.contents import Constant, Indices, Uniform
 from prumo_peers.common.operations import OPERATIONS
 from prumo_peers.common.products import cut_off
+from prumo_peers.nets import training_numbers
 
 VECTORS = sys.argv.pop()
 

@@ -25,7 +25,7 @@ except SystemExit as missing:
 import numpy as np  # noqa: E402
 
 from prumo_peers.common.protocol import RequestError  # noqa: E402
-from prumo_peers.common.training_numbers import image_order  # noqa: E402
+from prumo_peers.nets.training_numbers import image_order  # noqa: E402
 from prumo_peers.common.worker import Worker  # noqa: E402
 from prumo_peers.nets import description, files  # noqa: E402
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ways `fused` and `persistent`: steps in the scratch memory of teams.
 
-#include "../step_way.hpp"
 #include "step_launches.hpp"
 #include "step_order.hpp"
 #include "step_table.hpp"
+#include "step_way.hpp"
 #include "update_tiles.hpp"
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/launch.hpp>

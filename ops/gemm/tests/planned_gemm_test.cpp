@@ -323,16 +323,12 @@ TEST_F(planned_gemm_with_epilogue, is_not_fused_where_the_library_means_somethin
   gelu.activation = activation_function::gelu_by_tanh;
   EXPECT_FALSE(can_fuse_epilogue(gelu));  // f32: the library's tanh is too coarse
   gemm_problem<f16> narrow;
-  narrow.activation = activation_function::gelu_by_tanh;
-  EXPECT_FALSE(can_fuse_epilogue(narrow));
   narrow.activation = activation_function::relu;
-  EXPECT_TRUE(can_fuse_epilogue(narrow));
+  EXPECT_FALSE(can_fuse_epilogue(narrow));  // the library's relu makes 0 of a NaN in 16 bits
+  narrow.activation = activation_function::none;
   narrow.has_bias = true;
   narrow.bias = {nullptr, 0, 1, 0};
   EXPECT_FALSE(can_fuse_epilogue(narrow));  // libraries round the product before they add the bias
-  narrow.has_bias = false;
-  narrow.beta = 1;
-  EXPECT_FALSE(can_fuse_epilogue(narrow));  // it could be rounded before beta C is added
 }
 
 TEST_F(planned_gemm, nothing_is_measured_while_calls_are_captured) {

@@ -12,7 +12,7 @@ import numpy as np
 from prumo_peers.common import machine, protocol, rounding
 from prumo_peers.common.nvml import Reading, told_between
 from prumo_peers.common.protocol import RequestError, usage
-from prumo_peers.common.training_numbers import image_order
+from prumo_peers.nets.training_numbers import image_order
 from prumo_peers.nets import files
 
 LOSSES = ("softmax", "sigmoid", "squared", "original")
