@@ -20,12 +20,12 @@ struct step_images {
   int elements;  ///< of an image
   int count;
 
-  KOKKOS_FORCEINLINE_FUNCTION C* image(int which) const { return memory + which * elements; }
+  PRUMO_STEP_FUNCTION C* image(int which) const { return memory + which * elements; }
 };
 
 /// f'(x) from y = f(x).
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION C slope_of(activation function, C y) {
+PRUMO_STEP_FUNCTION C slope_of(activation function, C y) {
   switch (function) {
     case activation::relu: return y > C(0) ? C(1) : C(0);
     case activation::sigmoid: return y * (C(1) - y);
@@ -35,7 +35,7 @@ KOKKOS_FORCEINLINE_FUNCTION C slope_of(activation function, C y) {
 }
 
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION C activated(activation function, C x) {
+PRUMO_STEP_FUNCTION C activated(activation function, C x) {
   switch (function) {
     case activation::relu: return prumo::maximum(x, C(0));
     case activation::sigmoid: return prumo::sigmoid(x);
@@ -50,8 +50,8 @@ inline constexpr int tile_rows = 5;
 /// sum[m][row] += sum over channels and taps of weights * x, for Maps neighbouring outputs and the rows whose offsets
 /// are given. Weights lie as step_layer::forward_copy says.
 template <int Side, int Maps, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_taps(const C* x, int plane, const int (&row_offset)[tile_rows + Side - 1],
-                                          int channels, const C* weights, int padded_maps, C (&sum)[Maps][tile_rows]) {
+PRUMO_STEP_FUNCTION void add_taps(const C* x, int plane, const int (&row_offset)[tile_rows + Side - 1], int channels,
+                                  const C* weights, int padded_maps, C (&sum)[Maps][tile_rows]) {
   using pack = prumo::detail::device_pack<C, Maps>;
   PRUMO_KEEP_LOOP
   for (int channel = 0; channel < channels; ++channel) {
@@ -86,8 +86,8 @@ struct tiled_sum {
 
 /// write(to, channel, sum) for all elements of all images; `to` is the element's place.
 template <int Side, int Maps, class Team, class C, class Write>
-KOKKOS_FORCEINLINE_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
-                                           const C* weights, const Write& write) {
+PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
+                                   const C* weights, const Write& write) {
   const int row_groups = (it.to_height + tile_rows - 1) / tile_rows;
   const int map_groups = (it.to_channels + Maps - 1) / Maps;
   const int of_an_image = map_groups * row_groups * it.to_width;
@@ -122,8 +122,8 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it
 
 /// Chooses tiles of four channels if there are enough for all threads, or else of two. The sums are the same.
 template <int Side, class Team, class C, class Write>
-KOKKOS_FORCEINLINE_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
-                                           const C* weights, const Write& write) {
+PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
+                                   const C* weights, const Write& write) {
   const int tiles = images.count * ((it.to_height + tile_rows - 1) / tile_rows) * it.to_width;
   if (it.to_channels % 4 == 0 && tiles * (it.to_channels / 4) >= team.size()) {
     sum_tiles<Side, 4>(team, it, images, weights, write);
@@ -134,8 +134,8 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it
 
 /// y of a convolution.
 template <int Side, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                const C* copies) {
+PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, const step_images<C>& images,
+                                        const C* copies) {
   const tiled_sum what{it.x,          it.y,         it.row_padding, it.column_padding, it.in_channels, it.out_channels,
                        it.out_height, it.out_width, it.padded_out};
   const C* const bias = it.bias_copy < 0 ? nullptr : copies + it.bias_copy;
@@ -148,8 +148,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles(const Team& team, const step_lay
 
 /// dx of a convolution, times the slope of the activation that made x. It may take the place of x.
 template <int Side, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles_backward(const Team& team, const step_layer& it,
-                                                         const step_images<C>& images, const C* copies) {
+PRUMO_STEP_FUNCTION void convolve_tiles_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                 const C* copies) {
   const tiled_sum what{it.dy,
                        it.dx,
                        Side - 1 - it.row_padding,
@@ -168,8 +168,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_tiles_backward(const Team& team, const
 /// Adds to the gradients of the weights, [out][in][taps], and of the bias. A stretch of threads sums over the places of
 /// all images for Maps output channels, an input channel and a filter column.
 template <int Side, int Maps, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it,
-                                                     const step_images<C>& images, C* gradients) {
+PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                             C* gradients) {
   const int row_groups = (it.out_height + tile_rows - 1) / tile_rows;
   const int of_an_image = row_groups * it.out_width;
   const int places = images.count * of_an_image;
@@ -219,8 +219,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_tiled_gradients(const Team& team, const ste
 }
 
 template <int Side, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it,
-                                                     const step_images<C>& images, C* gradients) {
+PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                             C* gradients) {
   if (it.out_channels % 4 == 0) {
     add_tiled_gradients<Side, 4>(team, it, images, gradients);
   } else {

@@ -13,8 +13,8 @@ inline constexpr int dense_images = 4;
 
 /// y of a dense layer: a stretch of threads for each output and a few images.
 template <int Images, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                const C* weights, const C* bias) {
+PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
+                                        const C* weights, const C* bias) {
   const int inputs = it.in_size(), outputs = it.out_channels;
   const int blocks = (images.count + Images - 1) / Images;
   for (int task = team.stretch(); task < outputs * blocks; task += team.stretches()) {
@@ -48,8 +48,8 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_lay
 }
 
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                const C* weights, const C* bias) {
+PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
+                                        const C* weights, const C* bias) {
   if (images.count == 1) {
     multiply_dense<1>(team, it, images, weights, bias);
   } else {
@@ -60,8 +60,8 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_dense(const Team& team, const step_lay
 /// Writes x and dy of a dense layer where the gradients of its weights are made, and replaces x by dx times the slope
 /// of the activation below. A thread has a feature of a few images.
 template <int Images, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                const C* weights, C* factors, int factor_elements) {
+PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                        const C* weights, C* factors, int factor_elements) {
   const int inputs = it.in_size(), outputs = it.out_channels;
   const int blocks = (images.count + Images - 1) / Images;
   for (int item = team.rank(); item < images.count * outputs; item += team.size()) {
@@ -101,8 +101,8 @@ KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_lay
 }
 
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                const C* weights, C* factors, int factor_elements) {
+PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                        const C* weights, C* factors, int factor_elements) {
   if (images.count == 1) {
     dense_backward<1>(team, it, images, weights, factors, factor_elements);
   } else {
@@ -113,9 +113,8 @@ KOKKOS_FORCEINLINE_FUNCTION void dense_backward(const Team& team, const step_lay
 /// The loss of an image, and whether its largest score, the first one, is at the label. Scores (for `squared`: results)
 /// become their gradients, times `scale`. The lanes of one stretch call it.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void differentiate_loss(const Team& team, loss which, activation function, C* scores,
-                                                    int classes, int label, C scale, double& loss_of_image,
-                                                    int& correct) {
+PRUMO_STEP_FUNCTION void differentiate_loss(const Team& team, loss which, activation function, C* scores, int classes,
+                                            int label, C scale, double& loss_of_image, int& correct) {
   const C at_label = scores[label];
   int better = 0;
   C largest = at_label;

@@ -9,11 +9,11 @@
 namespace prumo::nets {
 
 /// The windows along one axis that a pixel lies in, and those pixels of a window that lie inside.
-KOKKOS_FORCEINLINE_FUNCTION int first_window(int pixel, int window, int stride, int padding) {
+PRUMO_STEP_FUNCTION int first_window(int pixel, int window, int stride, int padding) {
   const int begin = pixel + padding - window + 1;
   return begin <= 0 ? 0 : (begin + stride - 1) / stride;
 }
-KOKKOS_FORCEINLINE_FUNCTION int end_window(int pixel, int stride, int padding, int windows) {
+PRUMO_STEP_FUNCTION int end_window(int pixel, int stride, int padding, int windows) {
   const int end = (pixel + padding) / stride + 1;
   return end < windows ? end : windows;
 }
@@ -22,7 +22,7 @@ KOKKOS_FORCEINLINE_FUNCTION int end_window(int pixel, int stride, int padding, i
 struct plane_place {
   int image, channel, row, column;
 
-  KOKKOS_FORCEINLINE_FUNCTION plane_place(int item, int channels, int height, int width) {
+  PRUMO_STEP_FUNCTION plane_place(int item, int channels, int height, int width) {
     const int rows = item / width;
     column = item - rows * width;
     const int planes = rows / height;
@@ -31,20 +31,18 @@ struct plane_place {
     channel = planes - image * channels;
   }
   template <class C>
-  KOKKOS_FORCEINLINE_FUNCTION C* in(const step_images<C>& images, const step_planes& planes) const {
+  PRUMO_STEP_FUNCTION C* in(const step_images<C>& images, const step_planes& planes) const {
     return images.image(image) + planes.begin + channel * planes.plane + row * planes.pitch + column;
   }
 };
 
 /// The place of a tap's copy (step_layer::forward_copy).
-KOKKOS_FORCEINLINE_FUNCTION int tap_place(const step_layer& it, int row, int column) {
-  return column * it.filter_height + row;
-}
+PRUMO_STEP_FUNCTION int tap_place(const step_layer& it, int row, int column) { return column * it.filter_height + row; }
 
 /// y of a convolution of any shape.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void convolve_any(const Team& team, const step_layer& it, const step_images<C>& images,
-                                              const C* copies) {
+PRUMO_STEP_FUNCTION void convolve_any(const Team& team, const step_layer& it, const step_images<C>& images,
+                                      const C* copies) {
   for (int item = team.rank(); item < images.count * it.out_size(); item += team.size()) {
     const plane_place at(item, it.out_channels, it.out_height, it.out_width);
     const C* const x = images.image(at.image) + it.x.begin + (at.row * it.row_stride - it.row_padding) * it.x.pitch +
@@ -66,8 +64,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_any(const Team& team, const step_layer
 
 /// dx of a convolution of any shape, times the slope below. It may take the place of x.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void convolve_any_backward(const Team& team, const step_layer& it,
-                                                       const step_images<C>& images, const C* copies) {
+PRUMO_STEP_FUNCTION void convolve_any_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                               const C* copies) {
   for (int item = team.rank(); item < images.count * it.in_size(); item += team.size()) {
     const plane_place at(item, it.in_channels, it.in_height, it.in_width);
     const int row_begin = first_window(at.row, it.filter_height, it.row_stride, it.row_padding);
@@ -94,8 +92,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_any_backward(const Team& team, const s
 
 /// Adds to the gradients of weights: a stretch of threads sums over the places of all images for one weight.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_any_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                   C* gradients) {
+PRUMO_STEP_FUNCTION void add_any_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                           C* gradients) {
   const int places = images.count * it.out_height * it.out_width;
   for (int weight = team.stretch(); weight < it.weight_count(); weight += team.stretches()) {
     const int rows = weight / it.filter_width, tap_column = weight - rows * it.filter_width;
@@ -117,8 +115,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_any_gradients(const Team& team, const step_
 
 /// Adds the sums of dy to the gradients of a convolution's bias.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_bias_gradients(const Team& team, const step_layer& it,
-                                                    const step_images<C>& images, C* gradients) {
+PRUMO_STEP_FUNCTION void add_bias_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                            C* gradients) {
   const int places = images.count * it.out_height * it.out_width;
   // The last stretches begin: those of the weights' gradients begin with the first.
   for (int map = team.stretches() - 1 - team.stretch(); map < it.out_channels; map += team.stretches()) {
@@ -134,8 +132,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_bias_gradients(const Team& team, const step
 
 /// y of a filter that all maps share.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void convolve_shared(const Team& team, const step_layer& it, const step_images<C>& images,
-                                                 const C* copies) {
+PRUMO_STEP_FUNCTION void convolve_shared(const Team& team, const step_layer& it, const step_images<C>& images,
+                                         const C* copies) {
   const C* const taps = copies + it.forward_copy;
   for (int item = team.rank(); item < images.count * it.out_size(); item += team.size()) {
     const plane_place at(item, it.out_channels, it.out_height, it.out_width);
@@ -153,8 +151,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_shared(const Team& team, const step_la
 }
 
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void convolve_shared_backward(const Team& team, const step_layer& it,
-                                                          const step_images<C>& images, const C* copies) {
+PRUMO_STEP_FUNCTION void convolve_shared_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+                                                  const C* copies) {
   const C* const taps = copies + it.forward_copy;
   for (int item = team.rank(); item < images.count * it.in_size(); item += team.size()) {
     const plane_place at(item, it.in_channels, it.in_height, it.in_width);
@@ -177,8 +175,8 @@ KOKKOS_FORCEINLINE_FUNCTION void convolve_shared_backward(const Team& team, cons
 
 /// Adds to the gradients of a shared filter's taps, and of its bias behind them.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void add_shared_gradients(const Team& team, const step_layer& it,
-                                                      const step_images<C>& images, C* gradients) {
+PRUMO_STEP_FUNCTION void add_shared_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                              C* gradients) {
   const int taps = it.filter_size(), places = images.count * it.out_size();
   for (int tap = team.stretch(); tap < taps + it.bias_count(); tap += team.stretches()) {
     const int tap_row = tap / it.filter_width, tap_column = tap - tap_row * it.filter_width;
@@ -202,7 +200,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_shared_gradients(const Team& team, const st
 struct window_range {
   int begin, end;
 
-  KOKKOS_FORCEINLINE_FUNCTION window_range(int which, int window, int stride, int padding, int extent) {
+  PRUMO_STEP_FUNCTION window_range(int which, int window, int stride, int padding, int extent) {
     begin = which * stride - padding;
     end = begin + window < extent ? begin + window : extent;
     if (begin < 0) begin = 0;
@@ -211,8 +209,8 @@ struct window_range {
 
 /// The first maximum of a window in row-major order, where a NaN counts as the maximum: its place in the plane.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION int first_maximum(const C* plane, int pitch, const window_range& rows,
-                                              const window_range& columns) {
+PRUMO_STEP_FUNCTION int first_maximum(const C* plane, int pitch, const window_range& rows,
+                                      const window_range& columns) {
   int found = rows.begin * pitch + columns.begin;
   C largest = plane[found];
   for (int row = rows.begin; row < rows.end; ++row) {
@@ -228,7 +226,7 @@ KOKKOS_FORCEINLINE_FUNCTION int first_maximum(const C* plane, int pitch, const w
 }
 
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void pool(const Team& team, const step_layer& it, const step_images<C>& images) {
+PRUMO_STEP_FUNCTION void pool(const Team& team, const step_layer& it, const step_images<C>& images) {
   for (int item = team.rank(); item < images.count * it.out_size(); item += team.size()) {
     const plane_place at(item, it.out_channels, it.out_height, it.out_width);
     const C* const x = images.image(at.image) + it.x.begin + at.channel * it.x.plane;
@@ -250,8 +248,8 @@ KOKKOS_FORCEINLINE_FUNCTION void pool(const Team& team, const step_layer& it, co
 
 /// dx of one window of a plane where no pixel lies in two windows, and of what lies between it and the next.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION void pool_backward_window(const step_layer& it, C* memory, int channel, int area_row,
-                                                      int area_column) {
+PRUMO_STEP_FUNCTION void pool_backward_window(const step_layer& it, C* memory, int channel, int area_row,
+                                              int area_column) {
   C* const x = memory + it.x.begin + channel * it.x.plane;
   C* const dx = memory + it.dx.begin + channel * it.dx.plane;
   const window_range area_rows(area_row, it.row_stride, it.row_stride, it.row_padding, it.in_height);
@@ -281,8 +279,8 @@ KOKKOS_FORCEINLINE_FUNCTION void pool_backward_window(const step_layer& it, C* m
 
 /// dx of pooling where no pixel lies in two windows: a thread for each window.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_windows(const Team& team, const step_layer& it,
-                                                          const step_images<C>& images) {
+PRUMO_STEP_FUNCTION void pool_backward_by_windows(const Team& team, const step_layer& it,
+                                                  const step_images<C>& images) {
   const int areas_down = (it.in_height + it.row_padding - 1) / it.row_stride + 1;
   const int areas_across = (it.in_width + it.column_padding - 1) / it.column_stride + 1;
   for (int item = team.rank(); item < images.count * it.in_channels * areas_down * areas_across; item += team.size()) {
@@ -294,8 +292,7 @@ KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_windows(const Team& team, cons
 /// dx of pooling where windows overlap: a thread looks at the windows of a pixel. For maxima, dx has a place of its
 /// own.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void pool_backward_by_pixels(const Team& team, const step_layer& it,
-                                                         const step_images<C>& images) {
+PRUMO_STEP_FUNCTION void pool_backward_by_pixels(const Team& team, const step_layer& it, const step_images<C>& images) {
   for (int item = team.rank(); item < images.count * it.in_size(); item += team.size()) {
     const plane_place at(item, it.in_channels, it.in_height, it.in_width);
     C* const memory = images.image(at.image);

@@ -17,8 +17,8 @@ inline constexpr int weights_at_once = 8;
 /// dx of a dense layer for one image, times the slope below, and new weights: a thread for each input, and for each
 /// bias.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void change_dense(const Team& team, const step_layer& it, C* image, const C* from,
-                                              const step_data<C>& data, const step_rule<C>& rule, C* copies) {
+PRUMO_STEP_FUNCTION void change_dense(const Team& team, const step_layer& it, C* image, const C* from,
+                                      const step_data<C>& data, const step_rule<C>& rule, C* copies) {
   const int inputs = it.in_size(), outputs = it.out_channels;
   const C* const dy = image + it.dy.begin;
   const C weight_scale = static_cast<C>(it.weight_scale);
@@ -62,8 +62,8 @@ KOKKOS_FORCEINLINE_FUNCTION void change_dense(const Team& team, const step_layer
 
 /// Changes the parameters of all filters, and sets their gradients back to 0.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void change_filters(const Team& team, const step_data<C>& data,
-                                                const step_scratch<C>& scratch, const step_rule<C>& rule) {
+PRUMO_STEP_FUNCTION void change_filters(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch,
+                                        const step_rule<C>& rule) {
   C* const copies = scratch.copies;
   for (int which = 0; which < scratch.table->layers; ++which) {
     const step_layer& it = scratch.table->layer[which];

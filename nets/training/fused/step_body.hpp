@@ -18,14 +18,13 @@ namespace prumo::nets {
 
 /// Copies a convolution's weights from the array of parameters.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void copy_filters(const Team& team, const step_layer& it, const C* weights, C* copies) {
+PRUMO_STEP_FUNCTION void copy_filters(const Team& team, const step_layer& it, const C* weights, C* copies) {
   for (int i = team.rank(); i < it.weight_count(); i += team.size()) keep_weight(it, i, weights[i], copies);
 }
 
 /// Pixels of one image become numbers. (A team of several threads takes them one by one, as they are loaded.)
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void put_image(const Team& team, const step_layer& it, C* image,
-                                           const std::uint8_t* pixels) {
+PRUMO_STEP_FUNCTION void put_image(const Team& team, const step_layer& it, C* image, const std::uint8_t* pixels) {
   for (int pixel = team.rank(); pixel < it.in_size(); pixel += team.size()) put_pixel(it, image, pixel, pixels[pixel]);
 }
 
@@ -33,11 +32,11 @@ KOKKOS_FORCEINLINE_FUNCTION void put_image(const Team& team, const step_layer& i
 template <class Team, class C>
 class step_body {
  public:
-  KOKKOS_FORCEINLINE_FUNCTION step_body(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch)
+  PRUMO_STEP_FUNCTION step_body(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch)
       : team_(team), data_(data), scratch_(scratch) {}
 
   /// The table. Ends with a barrier.
-  KOKKOS_FORCEINLINE_FUNCTION void copy_table() const {
+  PRUMO_STEP_FUNCTION void copy_table() const {
     const auto* const from = reinterpret_cast<const int*>(data_.table);
     auto* const to = reinterpret_cast<int*>(scratch_.table);
     for (int i = team_.rank(); i < static_cast<int>(sizeof(step_table) / sizeof(int)); i += team_.size())
@@ -46,7 +45,7 @@ class step_body {
   }
 
   /// Before the first images: the table, and zeros for the edges of planes. Ends with a barrier.
-  KOKKOS_FORCEINLINE_FUNCTION void begin() const {
+  PRUMO_STEP_FUNCTION void begin() const {
     copy_table();
     const int elements = table().images_at_once * table().image_elements;
     for (int i = team_.rank(); i < elements; i += team_.size()) scratch_.memory[i] = 0;
@@ -55,7 +54,7 @@ class step_body {
   }
 
   /// Copies parameters to scratch memory. A barrier must follow.
-  KOKKOS_FORCEINLINE_FUNCTION void copy_parameters() const {
+  PRUMO_STEP_FUNCTION void copy_parameters() const {
     for (int which = 0; which < table().layers; ++which) {
       const step_layer& it = table().layer[which];
       if (it.forward_copy < 0) continue;
@@ -73,13 +72,13 @@ class step_body {
   }
 
   /// Before the images of a group. A barrier must follow.
-  KOKKOS_FORCEINLINE_FUNCTION void begin_group() const {
+  PRUMO_STEP_FUNCTION void begin_group() const {
     for (int i = team_.rank(); i < table().gradients; i += team_.size()) scratch_.gradients[i] = 0;
     if (team_.rank() == 0) scratch_.sums[0] = scratch_.sums[1] = 0;
   }
 
   /// After the images of a group: its sums in memory. Ends with a barrier.
-  KOKKOS_FORCEINLINE_FUNCTION void end_group(int group) const {
+  PRUMO_STEP_FUNCTION void end_group(int group) const {
     team_.barrier();
     C* const partials = data_.partials + static_cast<std::int64_t>(group) * table().gradients;
     for (int i = team_.rank(); i < table().gradients; i += team_.size()) partials[i] = scratch_.gradients[i];
@@ -90,15 +89,15 @@ class step_body {
 
   /// Images in scratch memory forward and backward. With a rule the weights change at once, all but those of filters;
   /// without one their factors go to memory. Begins behind a barrier and ends with one.
-  KOKKOS_FORCEINLINE_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors,
-                                              const step_rule<C>* rule) const {
+  PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors,
+                                      const step_rule<C>* rule) const {
     run_forward(count);
     run_loss(count, images_of_step);
     run_backward(count, factors, rule);
   }
 
   /// Images become numbers.
-  KOKKOS_FORCEINLINE_FUNCTION void gather(std::int64_t place, int count) const {
+  PRUMO_STEP_FUNCTION void gather(std::int64_t place, int count) const {
     const step_layer& first = table().layer[0];
     if constexpr (Team::lanes == 1) {
       for (int image = 0; image < count; ++image) {
@@ -118,7 +117,7 @@ class step_body {
   }
 
   /// Each layer ends with a barrier.
-  KOKKOS_FORCEINLINE_FUNCTION void run_forward(int count) const {
+  PRUMO_STEP_FUNCTION void run_forward(int count) const {
     const step_images<C> images{scratch_.memory, table().image_elements, count};
     PRUMO_KEEP_LOOP
     for (int which = 0; which < table().layers; ++which) {
@@ -150,7 +149,7 @@ class step_body {
   }
 
   /// Ends with a barrier.
-  KOKKOS_FORCEINLINE_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
+  PRUMO_STEP_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
     const step_layer& last = table().layer[table().layers - 1];
     const C scale = table().mean_of_batch ? C(1) / static_cast<C>(images_of_step) : C(1);
     for (int image = team_.stretch(); image < count; image += team_.stretches()) {
@@ -174,7 +173,7 @@ class step_body {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void run_backward(int count, C* factors, const step_rule<C>* rule) const {
+  PRUMO_STEP_FUNCTION void run_backward(int count, C* factors, const step_rule<C>* rule) const {
     const step_images<C> images{scratch_.memory, table().image_elements, count};
     PRUMO_KEEP_LOOP
     for (int which = table().layers - 1; which >= 0; --which) {
@@ -191,8 +190,8 @@ class step_body {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void run_dense_backward(const step_layer& it, const step_images<C>& images,
-                                                      const C* weights, C* factors, const step_rule<C>* rule) const {
+  PRUMO_STEP_FUNCTION void run_dense_backward(const step_layer& it, const step_images<C>& images, const C* weights,
+                                              C* factors, const step_rule<C>* rule) const {
     if (rule != nullptr) {
       change_dense(team_, it, scratch_.memory, weights, data_, *rule, scratch_.copies);
     } else {
@@ -201,7 +200,7 @@ class step_body {
   }
 
   /// Backward through any layer but a dense one; without the barrier at the end.
-  KOKKOS_FORCEINLINE_FUNCTION void run_filter_backward(const step_layer& it, const step_images<C>& images) const {
+  PRUMO_STEP_FUNCTION void run_filter_backward(const step_layer& it, const step_images<C>& images) const {
     C* const gradients = scratch_.gradients + it.gradient;
     if (it.kind == step_kind::convolution) {
       if (!it.takes_tiles) {
@@ -237,10 +236,10 @@ class step_body {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION const step_table& table() const { return *scratch_.table; }
-  KOKKOS_FORCEINLINE_FUNCTION const step_scratch<C>& scratch() const { return scratch_; }
-  KOKKOS_FORCEINLINE_FUNCTION const step_data<C>& data() const { return data_; }
-  KOKKOS_FORCEINLINE_FUNCTION const Team& team() const { return team_; }
+  PRUMO_STEP_FUNCTION const step_table& table() const { return *scratch_.table; }
+  PRUMO_STEP_FUNCTION const step_scratch<C>& scratch() const { return scratch_; }
+  PRUMO_STEP_FUNCTION const step_data<C>& data() const { return data_; }
+  PRUMO_STEP_FUNCTION const Team& team() const { return team_; }
 
  private:
   const Team& team_;

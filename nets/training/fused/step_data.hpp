@@ -54,7 +54,7 @@ struct step_rule {
   }
 
   /// The new weight. `place` is the parameter's place in the arrays of moments.
-  KOKKOS_FORCEINLINE_FUNCTION C operator()(C weight, C gradient, C* first, C* second, std::int64_t place) const {
+  PRUMO_STEP_FUNCTION C operator()(C weight, C gradient, C* first, C* second, std::int64_t place) const {
     if (which == optimizer::sgd) return prumo::fma(-rate, gradient, weight);
     if (which == optimizer::momentum) {
       const C velocity = prumo::fma(momentum, first[place], gradient);

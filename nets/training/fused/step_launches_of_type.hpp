@@ -5,7 +5,6 @@
 /// The definitions of step_launches.hpp, for the sources that instantiate them for a type of numbers.
 
 #include "cuda_step_grid.hpp"
-#include "host_windows.hpp"
 #include "step_launches.hpp"
 #include "team_kernels.hpp"
 #include <prumo/detail/launch.hpp>
@@ -74,13 +73,6 @@ void launch_steps(const Exec& instance, const step_data<C>& data, const step_lau
 }
 
 template <class C>
-void run_host_steps(const step_data<C>& data, step_part part, step_league league, unsigned char* scratch) {
-  const host_step_team team;
-  run_steps(step_body<host_step_team, C>(team, data, step_scratch_in<C>(scratch, *data.table)), part, league,
-            no_meeting{});
-}
-
-template <class C>
 std::size_t scratch_bytes_of_images(const step_table& table) {
   return step_scratch_bytes<C>(table);
 }
@@ -92,10 +84,9 @@ std::size_t scratch_bytes_of_update() {
 
 #define PRUMO_INSTANTIATE_LAUNCHES(Space, C) \
   template void launch_steps<Space, C>(const Space&, const step_data<C>&, const step_launch&);
-#define PRUMO_INSTANTIATE_STEPS(C)                                                              \
-  PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)                                           \
-  template void run_host_steps<C>(const step_data<C>&, step_part, step_league, unsigned char*); \
-  template std::size_t scratch_bytes_of_images<C>(const step_table&);                           \
+#define PRUMO_INSTANTIATE_STEPS(C)                                    \
+  PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)                 \
+  template std::size_t scratch_bytes_of_images<C>(const step_table&); \
   template std::size_t scratch_bytes_of_update<C>();
 
 }  // namespace prumo::nets

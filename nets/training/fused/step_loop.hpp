@@ -14,7 +14,7 @@ namespace prumo::nets {
 
 /// Teams that are alone, or do not need each other.
 struct no_meeting {
-  KOKKOS_FORCEINLINE_FUNCTION void operator()() const {}
+  PRUMO_STEP_FUNCTION void operator()() const {}
 };
 
 /// Bytes of the next image that a thread holds in registers; larger images are loaded when they are needed.
@@ -24,13 +24,13 @@ inline constexpr int held_pixels = 8;
 template <class Team, class C>
 class image_ahead {
  public:
-  KOKKOS_FORCEINLINE_FUNCTION image_ahead(const step_body<Team, C>& body)
+  PRUMO_STEP_FUNCTION image_ahead(const step_body<Team, C>& body)
       : body_(body), holds_(body.table().pixels <= held_pixels * body.team().size()) {
     if (body.data().steps > 1) next_ = body.data().order[1];
   }
 
   /// Begins to load the image of the step after `step`.
-  KOKKOS_FORCEINLINE_FUNCTION void load(std::int64_t step) {
+  PRUMO_STEP_FUNCTION void load(std::int64_t step) {
     const step_data<C>& data = body_.data();
     has_next_ = step + 1 < data.steps;
     if (!has_next_) return;
@@ -46,7 +46,7 @@ class image_ahead {
   }
 
   /// Puts it into scratch memory.
-  KOKKOS_FORCEINLINE_FUNCTION void put() const {
+  PRUMO_STEP_FUNCTION void put() const {
     if (!has_next_) return;
     const step_layer& first = body_.table().layer[0];
     if (holds_) {
@@ -73,8 +73,8 @@ class image_ahead {
 
 /// The rule of the step that is `later` steps after the latest one that the counters know.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION step_rule<C> rule_after(const step_table& table, const step_data<C>& data, double rate,
-                                                    double latest, std::int64_t later) {
+PRUMO_STEP_FUNCTION step_rule<C> rule_after(const step_table& table, const step_data<C>& data, double rate,
+                                            double latest, std::int64_t later) {
   return step_rule<C>(table.which_optimizer, rate, data.momentum, latest + static_cast<double>(later));
 }
 
@@ -83,8 +83,7 @@ KOKKOS_FORCEINLINE_FUNCTION step_rule<C> rule_after(const step_table& table, con
 ///        team
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class Team, class C, class Meet>
-KOKKOS_FORCEINLINE_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league,
-                                           Meet&& meet) {
+PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league, Meet&& meet) {
   const Team& team = body.team();
   const step_data<C>& data = body.data();
   const step_scratch<C>& scratch = body.scratch();

@@ -82,7 +82,7 @@ constexpr std::size_t update_scratch_bytes() {
 }
 
 /// The place of a weight of a convolution among the copies for x to y; `which` counts as in the array of parameters.
-KOKKOS_FORCEINLINE_FUNCTION int forward_place(const step_layer& it, int which) {
+PRUMO_STEP_FUNCTION int forward_place(const step_layer& it, int which) {
   const int taps = it.filter_size();
   const int filter = which / taps, tap = which - filter * taps;
   const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
@@ -91,7 +91,7 @@ KOKKOS_FORCEINLINE_FUNCTION int forward_place(const step_layer& it, int which) {
 }
 
 /// The same for dy to dx.
-KOKKOS_FORCEINLINE_FUNCTION int backward_place(const step_layer& it, int which) {
+PRUMO_STEP_FUNCTION int backward_place(const step_layer& it, int which) {
   const int taps = it.filter_size();
   const int filter = which / taps, tap = which - filter * taps;
   const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
@@ -101,7 +101,7 @@ KOKKOS_FORCEINLINE_FUNCTION int backward_place(const step_layer& it, int which) 
 
 /// A pixel becomes a number.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION void put_pixel(const step_layer& it, C* image, int pixel, std::uint8_t value) {
+PRUMO_STEP_FUNCTION void put_pixel(const step_layer& it, C* image, int pixel, std::uint8_t value) {
   const int rows = pixel / it.in_width, column = pixel - rows * it.in_width;
   const int channel = rows / it.in_height, row = rows - channel * it.in_height;
   image[it.x.begin + channel * it.x.plane + row * it.x.pitch + column] =
@@ -110,7 +110,7 @@ KOKKOS_FORCEINLINE_FUNCTION void put_pixel(const step_layer& it, C* image, int p
 
 /// Keeps a weight in the copies of a team.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION void keep_weight(const step_layer& it, int which, C value, C* copies) {
+PRUMO_STEP_FUNCTION void keep_weight(const step_layer& it, int which, C value, C* copies) {
   if (it.forward_copy < 0) return;
   if (it.kind != step_kind::convolution) {
     copies[it.forward_copy + which] = value;

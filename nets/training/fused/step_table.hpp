@@ -15,6 +15,12 @@
 #include <span>
 #include <string>
 
+/// Before the functions of a step. A source that runs them on threads of the host alone defines it as `inline`: they
+/// then call functions with vectors, and nvcc would compile those for the device, too.
+#if !defined(PRUMO_STEP_FUNCTION)
+#define PRUMO_STEP_FUNCTION KOKKOS_FORCEINLINE_FUNCTION
+#endif
+
 namespace prumo::nets {
 
 enum class step_kind : int { convolution, shared_convolution, maximum, average, dense };

@@ -19,17 +19,17 @@ class device_step_team {
  public:
   static constexpr int lanes = prumo::detail::exchange_threads;
 
-  KOKKOS_FORCEINLINE_FUNCTION device_step_team(const Member& member, int size)
+  PRUMO_STEP_FUNCTION device_step_team(const Member& member, int size)
       : member_(member), rank_(member.team_rank()), size_(size) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION int rank() const { return rank_; }
-  KOKKOS_FORCEINLINE_FUNCTION int size() const { return size_; }
-  KOKKOS_FORCEINLINE_FUNCTION void barrier() const { member_.team_barrier(); }
-  KOKKOS_FORCEINLINE_FUNCTION int lane() const { return rank_ & (lanes - 1); }
-  KOKKOS_FORCEINLINE_FUNCTION int stretch() const { return rank_ / lanes; }
-  KOKKOS_FORCEINLINE_FUNCTION int stretches() const { return size_ / lanes; }
+  PRUMO_STEP_FUNCTION int rank() const { return rank_; }
+  PRUMO_STEP_FUNCTION int size() const { return size_; }
+  PRUMO_STEP_FUNCTION void barrier() const { member_.team_barrier(); }
+  PRUMO_STEP_FUNCTION int lane() const { return rank_ & (lanes - 1); }
+  PRUMO_STEP_FUNCTION int stretch() const { return rank_ / lanes; }
+  PRUMO_STEP_FUNCTION int stretches() const { return size_ / lanes; }
   template <class C>
-  KOKKOS_FORCEINLINE_FUNCTION C across(C value, int distance) const {
+  PRUMO_STEP_FUNCTION C across(C value, int distance) const {
     return prumo::detail::value_across(value, distance);
   }
 
@@ -43,21 +43,21 @@ class device_step_team {
 struct single_step_team {
   static constexpr int lanes = 1;
 
-  KOKKOS_FORCEINLINE_FUNCTION static int rank() { return 0; }
-  KOKKOS_FORCEINLINE_FUNCTION static int size() { return 1; }
-  KOKKOS_FORCEINLINE_FUNCTION static void barrier() {}
-  KOKKOS_FORCEINLINE_FUNCTION static int lane() { return 0; }
-  KOKKOS_FORCEINLINE_FUNCTION static int stretch() { return 0; }
-  KOKKOS_FORCEINLINE_FUNCTION static int stretches() { return 1; }
+  PRUMO_STEP_FUNCTION static int rank() { return 0; }
+  PRUMO_STEP_FUNCTION static int size() { return 1; }
+  PRUMO_STEP_FUNCTION static void barrier() {}
+  PRUMO_STEP_FUNCTION static int lane() { return 0; }
+  PRUMO_STEP_FUNCTION static int stretch() { return 0; }
+  PRUMO_STEP_FUNCTION static int stretches() { return 1; }
   template <class C>
-  KOKKOS_FORCEINLINE_FUNCTION static C across(C value, int) {
+  PRUMO_STEP_FUNCTION static C across(C value, int) {
     return value;
   }
 };
 
 /// The sum of the values of all lanes, the same in each. All lanes must call.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION C sum_of_lanes(const Team& team, C value) {
+PRUMO_STEP_FUNCTION C sum_of_lanes(const Team& team, C value) {
   PRUMO_UNROLL
   for (int distance = 1; distance < Team::lanes; distance *= 2) value += team.across(value, distance);
   return value;
@@ -65,7 +65,7 @@ KOKKOS_FORCEINLINE_FUNCTION C sum_of_lanes(const Team& team, C value) {
 
 /// The larger of two numbers, the first one if one of them is a NaN.
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION C largest_of_lanes(const Team& team, C value) {
+PRUMO_STEP_FUNCTION C largest_of_lanes(const Team& team, C value) {
   PRUMO_UNROLL
   for (int distance = 1; distance < Team::lanes; distance *= 2) {
     value = prumo::maximum(value, team.across(value, distance));
@@ -82,7 +82,7 @@ struct owned_sum {
 namespace detail {
 
 template <int Count, int Distance, class Team, class C, int Size>
-KOKKOS_FORCEINLINE_FUNCTION void scatter_sums(const Team& team, C (&values)[Size], owned_sum& owned) {
+PRUMO_STEP_FUNCTION void scatter_sums(const Team& team, C (&values)[Size], owned_sum& owned) {
   if constexpr (Distance > 0) {
     const bool upper = (team.lane() & Distance) != 0;
     constexpr int half = (Count + 1) / 2;
@@ -113,7 +113,7 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter_sums(const Team& team, C (&values)[Size
 /// owned.first on, owned.length of them (none, if that is not positive), at the beginning of `values`. It takes about
 /// Count exchanges instead of Count log2(lanes). All lanes must call.
 template <int Count, class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION owned_sum scatter_sums(const Team& team, C (&values)[Count]) {
+PRUMO_STEP_FUNCTION owned_sum scatter_sums(const Team& team, C (&values)[Count]) {
   owned_sum owned{0, Count};
   detail::scatter_sums<Count, Team::lanes / 2>(team, values, owned);
   return owned;

@@ -17,8 +17,8 @@ inline constexpr int slices_of = Team::lanes == 1 ? 1 : step_slices;
 
 /// Changes one parameter of a filter; `which` is its place among the gradients of filters.
 template <class C>
-KOKKOS_FORCEINLINE_FUNCTION void change_filter(const step_table& table, const step_data<C>& data,
-                                               const step_rule<C>& rule, int which, C gradient) {
+PRUMO_STEP_FUNCTION void change_filter(const step_table& table, const step_data<C>& data, const step_rule<C>& rule,
+                                       int which, C gradient) {
   for (int i = 0; i < table.layers; ++i) {
     const step_layer& it = table.layer[i];
     if (!it.has_filter()) continue;
@@ -34,8 +34,8 @@ KOKKOS_FORCEINLINE_FUNCTION void change_filter(const step_table& table, const st
 
 /// The partial sums of a tile of a dense layer, over the images of a step: [slices][outputs][inputs].
 template <class Team, class C>
-KOKKOS_FORCEINLINE_FUNCTION void sum_dense_factors(const Team& team, const step_layer& it, const C* all, int elements,
-                                                   std::int64_t images, int first_output, int first_input, C* sums) {
+PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& it, const C* all, int elements,
+                                           std::int64_t images, int first_output, int first_input, C* sums) {
   const int inputs = it.in_size();
   for (int slice = team.stretch(); slice < slices_of<Team>; slice += team.stretches()) {
     for (int i = team.lane(); i < tile_columns; i += Team::lanes) {
@@ -67,11 +67,11 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_dense_factors(const Team& team, const step_
 template <class Team, class C>
 class step_update {
  public:
-  KOKKOS_FORCEINLINE_FUNCTION step_update(const step_body<Team, C>& body, const step_rule<C>& rule, std::int64_t images)
+  PRUMO_STEP_FUNCTION step_update(const step_body<Team, C>& body, const step_rule<C>& rule, std::int64_t images)
       : team_(body.team()), data_(body.data()), scratch_(body.scratch()), rule_(rule), images_(images) {}
 
   /// Ends with a barrier, except for the first tile.
-  KOKKOS_FORCEINLINE_FUNCTION void run(int tile) const {
+  PRUMO_STEP_FUNCTION void run(int tile) const {
     const step_table& table = *scratch_.table;
     if (tile == 0) {
       add_losses();
@@ -98,7 +98,7 @@ class step_update {
 
  private:
   /// Adds the losses and correct answers of all groups to the counters.
-  KOKKOS_FORCEINLINE_FUNCTION void add_losses() const {
+  PRUMO_STEP_FUNCTION void add_losses() const {
     if (team_.stretch() != 0) return;
     double sums[2] = {0, 0};
     for (int group = team_.lane(); group < scratch_.table->groups; group += Team::lanes) {
@@ -113,14 +113,14 @@ class step_update {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION C total_of(int which) const {
+  PRUMO_STEP_FUNCTION C total_of(int which) const {
     C total = scratch_.sums_of_slices[which];
     PRUMO_UNROLL
     for (int slice = 1; slice < slices_of<Team>; ++slice) total += scratch_.sums_of_slices[slice * slice_sums + which];
     return total;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void run_filters(int first) const {
+  PRUMO_STEP_FUNCTION void run_filters(int first) const {
     const step_table& table = *scratch_.table;
     for (int slice = team_.stretch(); slice < slices_of<Team>; slice += team_.stretches()) {
       for (int i = team_.lane(); i < tile_columns; i += Team::lanes) {
@@ -144,7 +144,7 @@ class step_update {
     team_.barrier();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void run_dense(const step_layer& it, int first_output, int first_input) const {
+  PRUMO_STEP_FUNCTION void run_dense(const step_layer& it, int first_output, int first_input) const {
     const int inputs = it.in_size();
     sum_dense_factors(team_, it, data_.factors, scratch_.table->factors, images_, first_output, first_input,
                       scratch_.sums_of_slices);

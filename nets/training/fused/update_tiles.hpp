@@ -21,14 +21,14 @@ inline constexpr int tile_outputs = slice_sums / tile_columns;
 struct dense_tiles {
   int across, down;
 
-  KOKKOS_FORCEINLINE_FUNCTION explicit dense_tiles(const step_layer& it)
+  PRUMO_STEP_FUNCTION explicit dense_tiles(const step_layer& it)
       : across((it.in_size() + (it.bias >= 0 ? 1 : 0) + tile_columns - 1) / tile_columns),
         down((it.out_channels + tile_outputs - 1) / tile_outputs) {}
-  KOKKOS_FORCEINLINE_FUNCTION int count() const { return across * down; }
+  PRUMO_STEP_FUNCTION int count() const { return across * down; }
 };
 
 /// The number of tiles of a step. The first one sums the losses.
-KOKKOS_INLINE_FUNCTION int update_tiles(const step_table& table) {
+PRUMO_STEP_FUNCTION int update_tiles(const step_table& table) {
   int tiles = 1 + (table.gradients + tile_columns - 1) / tile_columns;
   for (int which = 0; which < table.layers; ++which) {
     if (table.layer[which].kind == step_kind::dense) tiles += dense_tiles(table.layer[which]).count();

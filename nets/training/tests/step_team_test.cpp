@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of a device's team, with threads of the host that exchange values as lanes do.
 
-#include "../fused/step_launches.hpp"
-#include "../fused/team_kernels.hpp"
+#define PRUMO_STEP_FUNCTION inline  // the teams of this file are threads of the host
+#include "../fused/step_loop.hpp"
 #include "small_training.hpp"
 #include "unusual_net.hpp"
 #include <prumo/nets/forward_plan.hpp>

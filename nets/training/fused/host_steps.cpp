@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compilers of device code do not see this, because nvcc refuses vectors in functions that are for the device, too.
+#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
+#define PRUMO_STEP_FUNCTION inline
+#include "host_windows.hpp"
+#include "step_launches.hpp"
+
+namespace prumo::nets {
+
+template <class C>
+void run_host_steps(const step_data<C>& data, step_part part, step_league league, unsigned char* scratch) {
+  const host_step_team team;
+  run_steps(step_body<host_step_team, C>(team, data, step_scratch_in<C>(scratch, *data.table)), part, league,
+            no_meeting{});
+}
+
+template void run_host_steps<float>(const step_data<float>&, step_part, step_league, unsigned char*);
+template void run_host_steps<double>(const step_data<double>&, step_part, step_league, unsigned char*);
+
+}  // namespace prumo::nets
+
+#endif
