@@ -9,6 +9,7 @@
 #include "team_kernels.hpp"
 #include <prumo/detail/launch.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace prumo::nets {
@@ -28,9 +29,9 @@ void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& dat
     prumo::detail::require_success(status, label_of(launch.part) + ": " + call);
   };
   const auto* const entry = reinterpret_cast<const void*>(&run_step_grid<C>);
-  require(
-      cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.scratch_bytes)),
-      "cudaFuncSetAttribute");
+  // Other launches of the function may need more than this one, and rely on the usual limit.
+  const auto limit = static_cast<int>(std::max(prumo::detail::usual_shared_bytes, launch.scratch_bytes));
+  require(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), "cudaFuncSetAttribute");
   require(cudaMemsetAsync(launch.meeting, 0, sizeof(unsigned), instance.cuda_stream()), "cudaMemsetAsync");
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeCooperative;

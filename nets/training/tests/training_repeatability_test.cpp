@@ -28,6 +28,8 @@ struct setting {
   training_options options;
   dtype type;
 };
+/// Trainings in every way that a space has for them.
+template <class Exec = exec>
 std::vector<setting> settings() {
   const std::vector<setting> all = {
       {small_set(named_net("mnist-2f"), 11), {.loss = loss::original, .batch = 1}, dtype::f32},
@@ -37,7 +39,7 @@ std::vector<setting> settings() {
       {small_set(named_net("lenet5"), 90), {.optimizer = optimizer::momentum, .batch = 32}, dtype::f32},
       {small_set(tests::unusual_net(), 9), {.loss = loss::squared, .batch = 4}, dtype::f64}};
   std::vector<setting> result;
-  context<exec> ctx;
+  context<Exec> ctx;
   for (const setting& of : all) {
     for (const std::string& implementation : of.set.implementations(ctx, of.options, of.type)) {
       result.push_back(of);
@@ -60,7 +62,7 @@ training_state after_slices(context<Exec>& ctx, const setting& of, std::int64_t 
 }
 
 TEST(training_repeatability, slices_and_reruns) {
-  for (const setting& of : settings()) {
+  for (const setting& of : settings<>()) {
     context<exec> ctx;
     const training_state expected = after_slices(ctx, of, steps);
     for (const std::int64_t slice : {std::int64_t{1}, std::int64_t{7}, steps}) {
@@ -71,7 +73,7 @@ TEST(training_repeatability, slices_and_reruns) {
 }
 
 TEST(training_repeatability, other_work_on_the_context_between_steps) {
-  for (const setting& of : settings()) {
+  for (const setting& of : settings<>()) {
     context<exec> ctx;
     auto training = of.set.trainer(ctx, of.options, of.type);
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -86,7 +88,7 @@ TEST(training_repeatability, other_work_on_the_context_between_steps) {
 }
 
 TEST(training_repeatability, a_restored_state_goes_on_as_if_nothing_had_been) {
-  for (const setting& of : settings()) {
+  for (const setting& of : settings<>()) {
     context<exec> ctx;
     const training_state expected = after_slices(ctx, of, steps);
     for (const std::int64_t before : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}, steps - 1}) {
@@ -109,7 +111,7 @@ TEST(training_repeatability, a_restored_state_goes_on_as_if_nothing_had_been) {
 
 #if defined(KOKKOS_ENABLE_OPENMP)
 TEST(training_repeatability, any_number_of_threads) {
-  for (const setting& of : settings()) {
+  for (const setting& of : settings<Kokkos::OpenMP>()) {
     std::vector<training_state> states;
     for (const int threads : {1, 2, 3, 4}) {
       context<Kokkos::OpenMP> ctx(Kokkos::OpenMP{threads});

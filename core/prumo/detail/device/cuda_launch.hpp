@@ -83,6 +83,9 @@ struct cuda_grid {
   std::size_t shared_bytes;
 };
 
+/// The shared memory that a block may have without asking for more.
+inline constexpr std::size_t usual_shared_bytes = 48 * 1024;
+
 /// Enqueues an entry function. The caller's current device stays as it is.
 ///
 /// If CUDA refuses the launch, throws like require_success(), with the label and the grid.
@@ -99,7 +102,6 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
   if (grid.blocks > INT_MAX) require(cudaErrorInvalidConfiguration, "cudaLaunchKernelExC");
   const current_device<Kokkos::Cuda> device(instance);
   const auto* const address = reinterpret_cast<const void*>(entry);
-  constexpr std::size_t usual_shared_bytes = 48 * 1024;  // more must be asked for
   if (grid.shared_bytes > usual_shared_bytes) {
     require(
         cudaFuncSetAttribute(address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
