@@ -95,6 +95,8 @@ struct step_candidate {
   std::string (*why_not)(const Exec& instance, const training_task& task);
   std::unique_ptr<step_way<Exec>> (*make)(context<Exec>& ctx, const training_task& task);
   bool takes_numbers = false;  ///< whether it can train with numbers instead of pixels and labels
+  /// Whether a way behind it is faster. Then it is taken only if it is named, or if no other one can train this.
+  bool (*is_slower)(const training_task& task) = [](const training_task&) { return false; };
 };
 
 /// The ways of a space, best first. Explicit instantiations in the sources that define them.

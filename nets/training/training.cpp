@@ -20,20 +20,26 @@ template <class Exec>
 using device_bytes = Kokkos::View<std::byte*, typename Exec::memory_space>;
 using host_bytes = Kokkos::View<const std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// The way that the options name, or the first one that can take the steps.
+/// The way that the options name, or the first one that can take the steps and is not slower than one behind it.
 template <class Exec>
 const step_candidate<Exec>& chosen_way(const Exec& instance, const training_task& task) {
   const std::string& wanted = task.options.implementation;
   std::string reasons, names;
+  const step_candidate<Exec>* slower = nullptr;
   for (const step_candidate<Exec>& each : step_candidates<Exec>()) {
     names += (names.empty() ? "" : ", ") + std::string(each.name);
     if (!wanted.empty() && wanted != each.name) continue;
     const std::string reason = task.takes_numbers() && !each.takes_numbers
                                    ? "it takes bytes and labels, and the set has numbers"
                                    : each.why_not(instance, task);
-    if (reason.empty()) return each;
+    if (reason.empty() && (!wanted.empty() || !each.is_slower(task))) return each;
+    if (reason.empty()) {
+      if (slower == nullptr) slower = &each;
+      continue;
+    }
     reasons += (reasons.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
   }
+  if (slower != nullptr) return *slower;
   if (reasons.empty()) throw_trainer_argument("there is no implementation '" + wanted + "'; there are " + names);
   throw unsupported_error(std::string(trainer_name) + ": no step can be taken of the net '" + task.plan.net().name +
                           "'; " + reasons);

@@ -110,5 +110,22 @@ TEST(table_ways, decline_with_a_reason) {
   }
 }
 
+TEST(table_ways, are_taken_where_they_are_faster) {
+  context<exec> ctx;
+  const auto taken = [&](const char* net, std::int64_t batch) {
+    const small_set set(named_net(net), 4);
+    return std::string(set.trainer(ctx, {.batch = batch}).implementation());
+  };
+  constexpr bool on_host = is_host_space<exec>;
+  EXPECT_EQ(taken("mnist-2f", 1), "persistent");
+  EXPECT_EQ(taken("lenet5", 1), on_host ? "layers" : "persistent");
+  if constexpr (on_host) {
+    EXPECT_EQ(taken("mnist-2f", 4), "fused");
+    EXPECT_EQ(taken("lenet5", 4), "layers");
+  } else {
+    EXPECT_NE(taken("lenet5", 4), "layers");
+  }
+}
+
 }  // namespace
 }  // namespace prumo::nets
