@@ -80,8 +80,8 @@ TEST(published, an_unknown_set_is_refused_before_anything_is_measured) {
   const temporary_folder folder;
   const program_result result = bench({"--with", "theano"}, "--log " + folder.file("log"));
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("unknown reference 'theano'"), HasSubstr("ece408-2019, ece408-2020, mnist-cuda, mps")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("unknown reference 'theano'"),
+                                HasSubstr("ece408-2019, ece408-2020, mnist-cuda, mnist-training, mps")));
   EXPECT_EQ(read_file(folder.file("log")), "");
 }
 
