@@ -26,7 +26,7 @@ foreach(file IN LISTS package_files)
 endforeach()
 file(GLOB folders RELATIVE "${made}/include/prumo" LIST_DIRECTORIES true "${made}/include/prumo/*")
 list(FILTER folders EXCLUDE REGEX "[.]hpp$")
-if(NOT folders STREQUAL "backend;case;detail;machine")
+if(NOT folders STREQUAL "backend;case;detail;machine;nets")
   message(FATAL_ERROR "the README tells of other folders in include/prumo than those installed: ${folders}")
 endif()
 foreach(header IN ITEMS prumo.hpp version.hpp context.hpp transform.hpp softmax.hpp gemm.hpp case/registry.hpp
