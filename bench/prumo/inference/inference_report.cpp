@@ -74,22 +74,6 @@ std::string flop_rate(const json& result) {
   return seconds && flops && *flops > 0 ? format_rate(*flops / *seconds, "FLOP/s") : std::string();
 }
 
-text_table::cell check_cell(const json& result, footnotes& notes) {
-  const json& verified = field(result, "/verified");
-  text_table::cell cell;
-  if (verified == true) cell = {"ok", emphasis::good};
-  if (verified == false) cell = {"WRONG", emphasis::bad};
-  if (text_of(field(result, "/status")) == "failed") {
-    if (cell.text.empty()) cell = {"failed", emphasis::bad};
-    cell.text += ' ' + notes.add(text_of(field(result, "/reason")));
-  }
-  for (const json& warning : field(result, "/warnings")) {
-    cell.text += (cell.text.empty() ? "" : " ") + notes.add(text_of(warning));
-    cell.how = emphasis::bad;
-  }
-  return cell;
-}
-
 std::string times_table(const std::vector<const json*>& rows, footnotes& notes, const text_style& style) {
   text_table table({{"part", align::left},
                     {"device", align::left, role::axis},

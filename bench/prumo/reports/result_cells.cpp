@@ -123,4 +123,21 @@ std::string kernel_cell(const json& result, const text_style& style) {
   return kernel > 0 ? seconds_cell(json(kernel), style) : std::string();
 }
 
+text_table::cell check_cell(const json& result, footnotes& notes) {
+  const json& verified = field(result, "/verified");
+  text_table::cell cell;
+  if (verified == true) cell = {"ok", emphasis::good};
+  if (verified == false) cell = {"WRONG", emphasis::bad};
+  if (text_of(field(result, "/status")) == "failed") {
+    if (cell.text.empty()) cell = {"failed", emphasis::bad};
+    cell.text += ' ' + notes.add(text_of(field(result, "/reason")));
+    cell.how = emphasis::bad;
+  }
+  for (const json& warning : field(result, "/warnings")) {
+    cell.text += (cell.text.empty() ? "" : " ") + notes.add(text_of(warning));
+    cell.how = emphasis::bad;
+  }
+  return cell;
+}
+
 }  // namespace prumo::bench

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "results/result_fields.hpp"
+#include "terminal/footnotes.hpp"
 #include "terminal/text.hpp"
+#include "terminal/text_table.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -51,5 +53,8 @@ namespace prumo::bench {
 /// The time of a call with transfers, less that of its copies; empty if these overlap with the kernel, or if there are
 /// none.
 [[nodiscard]] std::string kernel_cell(const nlohmann::json& result, const text_style& style);
+
+/// Whether a net's result was right: `ok`, `WRONG` or `failed`, with notes that tell the reason and the warnings.
+[[nodiscard]] text_table::cell check_cell(const nlohmann::json& result, footnotes& notes);
 
 }  // namespace prumo::bench

@@ -50,23 +50,6 @@ std::string image_rate(const json& result) {
   return rate ? format_rate(1e9 * *rate, "") : std::string();
 }
 
-text_table::cell check_cell(const json& result, footnotes& notes) {
-  const json& verified = field(result, "/verified");
-  text_table::cell cell;
-  if (verified == true) cell = {"ok", emphasis::good};
-  if (verified == false) cell = {"WRONG", emphasis::bad};
-  if (text_of(field(result, "/status")) == "failed") {
-    if (cell.text.empty()) cell = {"failed", emphasis::bad};
-    cell.text += ' ' + notes.add(text_of(field(result, "/reason")));
-    cell.how = emphasis::bad;
-  }
-  for (const json& warning : field(result, "/warnings")) {
-    cell.text += (cell.text.empty() ? "" : " ") + notes.add(text_of(warning));
-    cell.how = emphasis::bad;
-  }
-  return cell;
-}
-
 double total_seconds(const json& result) {
   const json& epochs = field(result, "/epochs");
   return epochs.empty() ? 0 : number_of(epochs.back().at("total_s")).value_or(0);
