@@ -11,37 +11,55 @@ namespace prumo::nets {
 /// Images whose sums a thread has in registers at once: they share each weight that it loads.
 inline constexpr int dense_images = 4;
 
-/// y of a dense layer: a stretch of threads for each output and a few images.
-template <int Images, class Team, class C>
-PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
+/// Outputs whose sums a stretch has at once for one image: their weights are loaded together.
+inline constexpr int dense_outputs = 4;
+
+/// y of a dense layer: a stretch of threads for a few outputs and a few images.
+template <int Images, int Outputs, class Team, class C>
+PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& from_table, const step_images<C>& images,
                                         const C* weights, const C* bias) {
+  const step_layer it = from_table;
   const int inputs = it.in_size(), outputs = it.out_channels;
-  const int blocks = (images.count + Images - 1) / Images;
-  for (int task = team.stretch(); task < outputs * blocks; task += team.stretches()) {
-    const int block = task / outputs, output = task - block * outputs;
+  const int blocks = (images.count + Images - 1) / Images, rows = (outputs + Outputs - 1) / Outputs;
+  for (int task = team.stretch(); task < rows * blocks; task += team.stretches()) {
+    const int block = task / rows, first_output = (task - block * rows) * Outputs;
     const C* x[Images];
     PRUMO_UNROLL
     for (int i = 0; i < Images; ++i) {
       const int image = block * Images + i;
       x[i] = images.image(image < images.count ? image : 0) + it.x.begin;
     }
-    const C* const row = weights + static_cast<std::int64_t>(output) * inputs;
-    C sum[Images] = {};
+    const C* row[Outputs];
+    PRUMO_UNROLL
+    for (int k = 0; k < Outputs; ++k) {
+      const int output = first_output + k < outputs ? first_output + k : first_output;
+      row[k] = weights + static_cast<std::int64_t>(output) * inputs;
+    }
+    C sum[Images][Outputs] = {};
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
     for (int input = team.lane(); input < inputs; input += Team::lanes) {
-      const C weight = row[input];
+      C values[Images];
       PRUMO_UNROLL
-      for (int i = 0; i < Images; ++i) sum[i] = prumo::fma(weight, x[i][input], sum[i]);
+      for (int i = 0; i < Images; ++i) values[i] = x[i][input];
+      PRUMO_UNROLL
+      for (int k = 0; k < Outputs; ++k) {
+        const C weight = row[k][input];
+        PRUMO_UNROLL
+        for (int i = 0; i < Images; ++i) sum[i][k] = prumo::fma(weight, values[i], sum[i][k]);
+      }
     }
     PRUMO_UNROLL
     for (int i = 0; i < Images; ++i) {
-      const C total = sum_of_lanes(team, sum[i]);
-      const int image = block * Images + i;
-      if (team.lane() == i % Team::lanes && image < images.count) {
-        images.image(image)[it.y.begin + output] =
-            activated(it.activate, bias == nullptr ? total : total + bias[output]);
+      PRUMO_UNROLL
+      for (int k = 0; k < Outputs; ++k) {
+        const C total = sum_of_lanes(team, sum[i][k]);
+        const int image = block * Images + i, output = first_output + k;
+        if (team.lane() == (i * Outputs + k) % Team::lanes && image < images.count && output < outputs) {
+          images.image(image)[it.y.begin + output] =
+              activated(it.activate, bias == nullptr ? total : total + bias[output]);
+        }
       }
     }
   }
@@ -50,18 +68,21 @@ PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, 
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
                                         const C* weights, const C* bias) {
-  if (images.count == 1) {
-    multiply_dense<1>(team, it, images, weights, bias);
+  if (images.count > 1) {
+    multiply_dense<dense_images, 1>(team, it, images, weights, bias);
+  } else if (it.out_channels >= 2 * team.stretches()) {
+    multiply_dense<1, dense_outputs>(team, it, images, weights, bias);
   } else {
-    multiply_dense<dense_images>(team, it, images, weights, bias);
+    multiply_dense<1, 1>(team, it, images, weights, bias);
   }
 }
 
 /// Writes x and dy of a dense layer where the gradients of its weights are made, and replaces x by dx times the slope
 /// of the activation below. A thread has a feature of a few images.
 template <int Images, class Team, class C>
-PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
+PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& from_table, const step_images<C>& images,
                                         const C* weights, C* factors, int factor_elements) {
+  const step_layer it = from_table;
   const int inputs = it.in_size(), outputs = it.out_channels;
   const int blocks = (images.count + Images - 1) / Images;
   for (int item = team.rank(); item < images.count * outputs; item += team.size()) {
@@ -80,7 +101,7 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, 
     C sum[Images] = {};
     if (!it.is_first) {
 #if defined(__CUDA_ARCH__)
-#pragma unroll 8
+#pragma unroll 16
 #endif
       for (int output = 0; output < outputs; ++output) {
         const C weight = weights[static_cast<std::int64_t>(output) * inputs + input];

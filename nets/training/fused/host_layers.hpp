@@ -155,8 +155,7 @@ void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weight
 
 template <int Side, class C>
 void convolve_tiles(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
-  const tiled_sum what{it.x,          it.y,         it.row_padding, it.column_padding, it.in_channels, it.out_channels,
-                       it.out_height, it.out_width, it.padded_out};
+  const tiled_sum what = forward_sum(it);
   const activation function = it.activate;
   sum_rows<Side>(what, images, copies + it.forward_copy, [&](C* to, int channel, simd<C> sum, int count) {
     if (it.bias_copy >= 0) sum += simd<C>(copies[it.bias_copy + channel]);
@@ -167,15 +166,7 @@ void convolve_tiles(const host_step_team&, const step_layer& it, const step_imag
 template <int Side, class C>
 void convolve_tiles_backward(const host_step_team&, const step_layer& it, const step_images<C>& images,
                              const C* copies) {
-  const tiled_sum what{it.dy,
-                       it.dx,
-                       Side - 1 - it.row_padding,
-                       Side - 1 - it.column_padding,
-                       it.out_channels,
-                       it.in_channels,
-                       it.in_height,
-                       it.in_width,
-                       it.padded_in};
+  const tiled_sum what = backward_sum(it);
   const int to_x = it.x.begin - it.dx.begin;
   sum_rows<Side>(what, images, copies + it.backward_copy, [&](C* to, int, simd<C> sum, int count) {
     store_lanes(sum * slopes_of(it.below, simd<C>::load(to + to_x)), to, count);
@@ -217,24 +208,6 @@ template <int Side, int Maps, class C>
   }
 }
 
-template <int Side, class C>
-void add_tiled_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
-  for (int image = 0; image < images.count; ++image) {
-    const C* const memory = images.image(image);
-    for (int map = 0; map < it.out_channels; map += 2) {
-      for (int channel = 0; channel < it.in_channels; ++channel) {
-        for (int tap_row = 0; tap_row < Side; ++tap_row) {
-          if (map + 1 < it.out_channels) {
-            add_row_gradients<Side, 2>(it, memory, map, channel, tap_row, gradients);
-          } else {
-            add_row_gradients<Side, 1>(it, memory, map, channel, tap_row, gradients);
-          }
-        }
-      }
-    }
-  }
-}
-
 template <class C>
 void add_bias_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
   for (int image = 0; image < images.count; ++image) {
@@ -249,6 +222,26 @@ void add_bias_gradients(const host_step_team&, const step_layer& it, const step_
       gradients[map] += sum_of(sum);
     }
   }
+}
+
+template <int Side, class C>
+void add_tiled_gradients(const host_step_team& team, const step_layer& it, const step_images<C>& images, C* gradients,
+                         C*) {
+  for (int image = 0; image < images.count; ++image) {
+    const C* const memory = images.image(image);
+    for (int map = 0; map < it.out_channels; map += 2) {
+      for (int channel = 0; channel < it.in_channels; ++channel) {
+        for (int tap_row = 0; tap_row < Side; ++tap_row) {
+          if (map + 1 < it.out_channels) {
+            add_row_gradients<Side, 2>(it, memory, map, channel, tap_row, gradients);
+          } else {
+            add_row_gradients<Side, 1>(it, memory, map, channel, tap_row, gradients);
+          }
+        }
+      }
+    }
+  }
+  if (it.bias >= 0) add_bias_gradients(team, it, images, gradients + it.weight_count());
 }
 
 /// The sum of products of two rows.

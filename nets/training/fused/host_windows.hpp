@@ -285,24 +285,27 @@ void sum_dense_factors(const host_step_team&, const step_layer& it, const C* fac
   const int inputs = it.in_size();
   const int count = std::min(tile_columns, inputs - first_input);
   const int outputs = std::min(tile_outputs, it.out_channels - first_output);
-  for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
-    vector sum[tile_outputs][2];
-    for (auto& row : sum) row[0] = row[1] = vector(C(0));
-    const int left = count - begin;
-    for (std::int64_t image = 0; image < images; ++image) {
-      const C* const x = factors + image * elements + it.x_factor + first_input + begin;
-      const C* const dy = factors + image * elements + it.dy_factor + first_output;
-      const vector low = load_lanes(x, left), high = load_lanes(x + vector::lanes, left - vector::lanes);
-      PRUMO_UNROLL
-      for (int k = 0; k < tile_outputs; ++k) {
-        const vector slope(dy[k < outputs ? k : 0]);
-        sum[k][0] = prumo::fma(low, slope, sum[k][0]);
-        sum[k][1] = prumo::fma(high, slope, sum[k][1]);
+  for (int part = 0; part < outputs; part += outputs_at_once) {
+    for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
+      vector sum[outputs_at_once][2];
+      for (auto& row : sum) row[0] = row[1] = vector(C(0));
+      const int left = count - begin;
+      for (std::int64_t image = 0; image < images; ++image) {
+        const C* const x = factors + image * elements + it.x_factor + first_input + begin;
+        const C* const dy = factors + image * elements + it.dy_factor + first_output + part;
+        const vector low = load_lanes(x, left), high = load_lanes(x + vector::lanes, left - vector::lanes);
+        PRUMO_UNROLL
+        for (int k = 0; k < outputs_at_once; ++k) {
+          const vector slope(dy[part + k < outputs ? k : 0]);
+          sum[k][0] = prumo::fma(low, slope, sum[k][0]);
+          sum[k][1] = prumo::fma(high, slope, sum[k][1]);
+        }
       }
-    }
-    for (int k = 0; k < tile_outputs; ++k) {
-      store_lanes(sum[k][0], sums + k * tile_columns + begin, left);
-      store_lanes(sum[k][1], sums + k * tile_columns + begin + vector::lanes, left - vector::lanes);
+      for (int k = 0; k < outputs_at_once; ++k) {
+        C* const to = sums + (part + k) * tile_columns + begin;
+        store_lanes(sum[k][0], to, left);
+        store_lanes(sum[k][1], to + vector::lanes, left - vector::lanes);
+      }
     }
   }
   if (first_input + tile_columns <= inputs || it.bias < 0) return;

@@ -7,6 +7,8 @@
 #include "dense_layers.hpp"
 #include "filter_layers.hpp"
 #include "immediate_changes.hpp"
+#include "pooling_layers.hpp"
+#include "shared_filter_layers.hpp"
 #include "step_scratch.hpp"
 
 /// Where the time of a step goes can be measured by a program that defines this.
@@ -25,7 +27,9 @@ PRUMO_STEP_FUNCTION void copy_filters(const Team& team, const step_layer& it, co
 /// Pixels of one image become numbers. (A team of several threads takes them one by one, as they are loaded.)
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void put_image(const Team& team, const step_layer& it, C* image, const std::uint8_t* pixels) {
-  for (int pixel = team.rank(); pixel < it.in_size(); pixel += team.size()) put_pixel(it, image, pixel, pixels[pixel]);
+  for (int pixel = team.rank(); pixel < it.in_size(); pixel += team.size()) {
+    put_pixel(it, image, item_place(pixel, it.x_items), pixels[pixel]);
+  }
 }
 
 /// A step as one team sees it.
@@ -105,10 +109,12 @@ class step_body {
                   data_.pixels + std::int64_t{data_.order[place + image]} * table().pixels);
       }
     } else {
-      for (int item = team_.rank(); item < count * table().pixels; item += team_.size()) {
-        const int image = item / table().pixels, pixel = item - image * table().pixels;
-        put_pixel(first, scratch_.memory + image * table().image_elements, pixel,
-                  data_.pixels[std::int64_t{data_.order[place + image]} * table().pixels + pixel]);
+      const int pixels = table().pixels, elements = table().image_elements;
+      for (int item = team_.rank(); item < count * pixels; item += team_.size()) {
+        const item_place at(item, first.x_items);
+        const int pixel = item - at.image * pixels;
+        put_pixel(first, scratch_.memory + at.image * elements, at,
+                  data_.pixels[std::int64_t{data_.order[place + at.image]} * pixels + pixel]);
       }
     }
     for (int image = team_.rank(); image < count; image += team_.size()) {
@@ -205,12 +211,12 @@ class step_body {
     if (it.kind == step_kind::convolution) {
       if (!it.takes_tiles) {
         add_any_gradients(team_, it, images, gradients);
+        if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
       } else if (it.filter_width == 5) {
-        add_tiled_gradients<5>(team_, it, images, gradients);
+        add_tiled_gradients<5>(team_, it, images, gradients, scratch_.partials);
       } else {
-        add_tiled_gradients<3>(team_, it, images, gradients);
+        add_tiled_gradients<3>(team_, it, images, gradients, scratch_.partials);
       }
-      if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
       if (it.is_first) return;
       team_.barrier();
       PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
@@ -226,7 +232,11 @@ class step_body {
       if (it.is_first) return;
       team_.barrier();
       PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
-      convolve_shared_backward(team_, it, images, scratch_.copies);
+      if (it.owns_windows) {
+        convolve_shared_backward_by_windows(team_, it, images, scratch_.copies);
+      } else {
+        convolve_shared_backward(team_, it, images, scratch_.copies);
+      }
     } else if (!it.is_first) {
       if (it.owns_windows) {
         pool_backward_by_windows(team_, it, images);

@@ -41,7 +41,7 @@ class image_ahead {
     PRUMO_UNROLL
     for (int i = 0; i < held_pixels; ++i) {
       const int pixel = i * body_.team().size() + body_.team().rank();
-      held_[i] = pixel < body_.table().pixels ? from_[pixel] : std::uint8_t{0};
+      if (pixel < body_.table().pixels) held_[i] = from_[pixel];
     }
   }
 
@@ -50,10 +50,13 @@ class image_ahead {
     if (!has_next_) return;
     const step_layer& first = body_.table().layer[0];
     if (holds_) {
+      const int pixels = body_.table().pixels;
+      C* const image = body_.scratch().memory;
       PRUMO_UNROLL
       for (int i = 0; i < held_pixels; ++i) {
         const int pixel = i * body_.team().size() + body_.team().rank();
-        if (pixel < body_.table().pixels) put_pixel(first, body_.scratch().memory, pixel, held_[i]);
+        if (pixel >= pixels) break;
+        put_pixel(first, image, item_place(pixel, first.x_items), static_cast<std::uint8_t>(held_[i]));
       }
     } else {
       put_image(body_.team(), first, body_.scratch().memory, from_);
@@ -68,7 +71,7 @@ class image_ahead {
   std::int32_t next_ = 0;
   const std::uint8_t* from_ = nullptr;
   std::uint8_t label_ = 0;
-  std::uint8_t held_[held_pixels] = {};
+  unsigned held_[held_pixels] = {};  ///< bytes, in registers of their own
 };
 
 /// The rule of the step that is `later` steps after the latest one that the counters know.

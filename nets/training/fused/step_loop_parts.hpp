@@ -16,7 +16,4 @@ struct step_league {
   int size;
 };
 
-/// The threads of a device's team.
-inline constexpr int step_threads = 512;
-
 }  // namespace prumo::nets

@@ -4,13 +4,19 @@
 /// \file
 /// A team's scratch memory, and the copies of parameters in it.
 
+#include "convolution_tiles.hpp"
 #include "step_data.hpp"
 #include "step_table.hpp"
 #include "update_tiles.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace prumo::nets {
+
+/// The elements that partial sums have room for: those of filters, or those of the weights that change.
+template <class C>
+inline constexpr int partial_elements = std::max(partial_sums * partial_threads<C>, step_slices* slice_sums);
 
 /// A team's scratch memory.
 template <class C>
@@ -20,7 +26,8 @@ struct step_scratch {
   double* sums;       ///< of the group: loss, correct answers
   int* labels;        ///< of the images at once
   int* correct;       ///< of the images at once
-  C* sums_of_slices;  ///< [step_slices][slice_sums]
+  C* partials;        ///< of filters' gradients, [partial_sums][partial_threads], while images are in memory
+  C* sums_of_slices;  ///< [step_slices][slice_sums], in the same place, while weights change
   C* copies;
   C* gradients;
   C* memory;  ///< of the images at once
@@ -40,7 +47,7 @@ KOKKOS_INLINE_FUNCTION constexpr std::size_t take_scratch(std::size_t& taken, st
 template <class C, class Visit>
 KOKKOS_INLINE_FUNCTION void visit_scratch(step_scratch<C>& of, const step_table& table, const Visit& visit) {
   visit(of.table, 1);
-  visit(of.sums_of_slices, step_slices * slice_sums);
+  visit(of.partials, partial_elements<C>);
   visit(of.sums, 2);
   visit(of.losses, table.images_at_once);
   visit(of.labels, table.images_at_once);
@@ -69,6 +76,7 @@ KOKKOS_INLINE_FUNCTION step_scratch<C> step_scratch_in(unsigned char* memory, co
   visit_scratch(arrays, table, [&]<class T>(T*& array, int count) {
     array = reinterpret_cast<T*>(memory + detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T)));
   });
+  arrays.sums_of_slices = arrays.partials;
   return arrays;
 }
 
@@ -77,34 +85,37 @@ template <class C>
 constexpr std::size_t update_scratch_bytes() {
   std::size_t taken = 0;
   detail::take_scratch(taken, sizeof(step_table));
-  detail::take_scratch(taken, step_slices * slice_sums * sizeof(C));
+  detail::take_scratch(taken, partial_elements<C> * sizeof(C));
   return taken;
 }
 
-/// The place of a weight of a convolution among the copies for x to y; `which` counts as in the array of parameters.
-PRUMO_STEP_FUNCTION int forward_place(const step_layer& it, int which) {
-  const int taps = it.filter_size();
-  const int filter = which / taps, tap = which - filter * taps;
-  const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
-  const int row = tap / it.filter_width, column = tap - row * it.filter_width;
-  return it.forward_copy + (channel * taps + column * it.filter_height + row) * it.padded_out + map;
-}
+/// The places of a convolution's weight among the copies.
+struct filter_place {
+  int map, channel, row, column;
 
-/// The same for dy to dx.
-PRUMO_STEP_FUNCTION int backward_place(const step_layer& it, int which) {
-  const int taps = it.filter_size();
-  const int filter = which / taps, tap = which - filter * taps;
-  const int map = filter / it.in_channels, channel = filter - map * it.in_channels;
-  const int row = it.filter_height - 1 - tap / it.filter_width, column = it.filter_width - 1 - tap % it.filter_width;
-  return it.backward_copy + (map * taps + column * it.filter_height + row) * it.padded_in + channel;
-}
+  /// \param which counts as in the array of parameters
+  PRUMO_STEP_FUNCTION filter_place(const step_layer& it, int which) {
+    const int filter = it.taps.quotient(which), tap = which - filter * it.taps.value();
+    map = it.x_items.channels.quotient(filter);
+    channel = filter - map * it.in_channels;
+    row = it.tap_columns.quotient(tap);
+    column = tap - row * it.filter_width;
+  }
+  /// For x to y.
+  PRUMO_STEP_FUNCTION int forward(const step_layer& it) const {
+    return it.forward_copy + (channel * it.taps.value() + column * it.filter_height + row) * it.padded_out + map;
+  }
+  /// For dy to dx.
+  PRUMO_STEP_FUNCTION int backward(const step_layer& it) const {
+    const int turned = (it.filter_width - 1 - column) * it.filter_height + it.filter_height - 1 - row;
+    return it.backward_copy + (map * it.taps.value() + turned) * it.padded_in + channel;
+  }
+};
 
 /// A pixel becomes a number.
 template <class C>
-PRUMO_STEP_FUNCTION void put_pixel(const step_layer& it, C* image, int pixel, std::uint8_t value) {
-  const int rows = pixel / it.in_width, column = pixel - rows * it.in_width;
-  const int channel = rows / it.in_height, row = rows - channel * it.in_height;
-  image[it.x.begin + channel * it.x.plane + row * it.x.pitch + column] =
+PRUMO_STEP_FUNCTION void put_pixel(const step_layer& it, C* image, const item_place& at, std::uint8_t value) {
+  image[it.x.begin + at.channel * it.x.plane + at.row * it.x.pitch + at.column] =
       static_cast<C>(static_cast<double>(value) * (1.0 / 255));
 }
 
@@ -116,8 +127,9 @@ PRUMO_STEP_FUNCTION void keep_weight(const step_layer& it, int which, C value, C
     copies[it.forward_copy + which] = value;
     return;
   }
-  copies[forward_place(it, which)] = value;
-  if (it.backward_copy >= 0) copies[backward_place(it, which)] = value;
+  const filter_place place(it, which);
+  copies[place.forward(it)] = value;
+  if (it.backward_copy >= 0) copies[place.backward(it)] = value;
 }
 
 }  // namespace prumo::nets

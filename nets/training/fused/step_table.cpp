@@ -79,6 +79,9 @@ class table_maker {
     to.out_channels = static_cast<int>(facts.output.channels);
     to.out_height = static_cast<int>(facts.output.height);
     to.out_width = static_cast<int>(facts.output.width);
+    to.x_items = item_grid(to.in_channels, to.in_height, to.in_width);
+    to.y_items = item_grid(to.out_channels, to.out_height, to.out_width);
+    to.y_places = item_grid(1, to.out_height, to.out_width);
   }
 
   static void set_windows(extent2 filter, extent2 stride, extent2 padding, step_layer& to) {
@@ -88,6 +91,14 @@ class table_maker {
     to.column_stride = static_cast<int>(stride.width);
     to.row_padding = static_cast<int>(padding.height);
     to.column_padding = static_cast<int>(padding.width);
+    to.taps = quick_divisor(to.filter_size());
+    to.tap_columns = quick_divisor(to.filter_width);
+    to.owns_windows = filter.height <= stride.height && filter.width <= stride.width;
+    const int areas_down = (to.in_height + to.row_padding - 1) / to.row_stride + 1;
+    const int areas_across = (to.in_width + to.column_padding - 1) / to.column_stride + 1;
+    to.window_areas = item_grid(to.in_channels, areas_down, areas_across);
+    to.window_rows = item_grid(to.in_channels, to.in_height, areas_across);
+    to.window_strides = quick_divisor(to.row_stride);
   }
 
   template <class Convolution>
@@ -99,7 +110,6 @@ class table_maker {
   static void read(const pooling& it, step_layer& to) {
     to.kind = it.kind == pooling_kind::maximum ? step_kind::maximum : step_kind::average;
     set_windows(it.window, it.stride, it.padding, to);
-    to.owns_windows = it.window.height <= it.stride.height && it.window.width <= it.stride.width;
   }
   static void read(const dense& it, step_layer& to) {
     to.kind = step_kind::dense;
@@ -127,10 +137,14 @@ class table_maker {
     return result;
   }
 
-  step_planes take(const step_layer& of, bool input, edges around) {
+  /// Planes that begin 4 (mod 8) elements behind each other, unless there must be no gaps between them: threads that
+  /// read the same place of several planes then meet in fewer banks of a device's memory.
+  step_planes take(const step_layer& of, bool input, edges around, bool without_gaps = false) {
     const std::int64_t channels = input ? of.in_channels : of.out_channels;
     const std::int64_t height = input ? of.in_height : of.out_height, width = input ? of.in_width : of.out_width;
-    const std::int64_t pitch = width + 2 * around.columns, plane = (height + 2 * around.rows) * pitch;
+    const std::int64_t pitch = width + 2 * around.columns;
+    std::int64_t plane = (height + 2 * around.rows) * pitch;
+    if (!without_gaps) plane += (12 - plane % 8) % 8;
     const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
                              static_cast<int>(plane)};
     taken_ += padded(channels * plane);
@@ -145,14 +159,15 @@ class table_maker {
       const bool has_tile = it.filter_width == side && (side == 3 || side == 5);
       // A dense layer takes its input without gaps, so there is no edge before it.
       const bool has_edge = it.is_first || (i + 1 < table_.layers && table_.layer[i + 1].kind != step_kind::dense);
-      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge &&
+      const bool has_rows = it.out_height >= tile_rows && (it.is_first || it.in_height >= tile_rows);
+      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
                        it.row_stride == 1 && it.column_stride == 1;
     }
-    table_.layer[0].x = take(table_.layer[0], true, edges_of(0));
+    table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (i > 0) it.x = table_.layer[i - 1].y;
-      it.y = take(it, false, edges_of(i + 1));
+      it.y = take(it, false, edges_of(i + 1), i + 1 == table_.layers || table_.layer[i + 1].kind == step_kind::dense);
     }
     for (int i = table_.layers - 1; i >= 0; --i) {
       step_layer& it = table_.layer[i];
@@ -215,7 +230,32 @@ class table_maker {
     // As few rounds as the room allows, of equal length.
     const std::int64_t rounds = (of_a_group - 1) / most + 1;
     table_.images_at_once = static_cast<int>((of_a_group - 1) / rounds + 1);
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      if (!it.takes_tiles) continue;
+      it.forward = tiles_of(it.out_channels, it.out_height, it.out_width, it.in_channels);
+      it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
+      it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
+    }
     return {};
+  }
+
+  /// Tiles of four maps if there are enough for the threads of a team. Otherwise tiles of two, and several lanes a tile
+  /// while threads are left.
+  [[nodiscard]] step_tiles tiles_of(int maps, int height, int width, int summed_channels) const {
+    const int groups = (height - 1) / tile_rows + 1;
+    const std::int64_t of_two = std::int64_t{table_.images_at_once} * ((maps + 1) / 2) * groups * width;
+    step_tiles result;
+    if (maps % 4 == 0 && of_two / 2 >= step_threads * 3 / 4) {
+      result.maps = 4;
+    } else {
+      while (result.part_shift < 2 && of_two << (result.part_shift + 1) <= step_threads &&
+             2 << result.part_shift <= summed_channels) {
+        ++result.part_shift;
+      }
+    }
+    result.grid = item_grid((maps - 1) / result.maps + 1, groups, width);
+    return result;
   }
 
   static constexpr std::int64_t largest_array = std::int64_t{1} << 24U;

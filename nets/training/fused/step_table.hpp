@@ -5,6 +5,7 @@
 /// A net as a table that a team of threads follows, layer by layer, through one training step. All arrays between the
 /// layers lie in the team's scratch memory. The gradient of an array takes the array's own place where it can.
 
+#include "item_grid.hpp"
 #include <prumo/nets/description.hpp>
 #include <prumo/nets/shapes.hpp>
 #include <prumo/nets/training_types.hpp>
@@ -33,6 +34,16 @@ struct step_planes {
   int plane = 0;  ///< elements from a channel to the next
 };
 
+/// The rows of a tile of convolution_tiles.hpp.
+inline constexpr int tile_rows = 5;
+
+/// How threads share the sums of a convolution (convolution_tiles.hpp).
+struct step_tiles {
+  item_grid grid;      ///< [groups of maps][groups of rows][columns]
+  int maps = 2;        ///< of a tile: 4 or 2
+  int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile of two maps
+};
+
 /// A layer in a step.
 struct step_layer {
   step_kind kind = step_kind::dense;
@@ -40,13 +51,21 @@ struct step_layer {
   activation below = activation::none;     ///< of the layer that makes x
   bool is_first = false;                   ///< x is an image and needs no gradient
   bool takes_tiles = false;                ///< a convolution by convolution_tiles.hpp, forward and backward
-  bool owns_windows = false;  ///< pooling: no pixel lies in two windows, so each window writes its own pixels
+  bool owns_windows = false;               ///< no pixel lies in two windows, so each window writes its own pixels
   int in_channels = 1, in_height = 1, in_width = 1;
   int out_channels = 1, out_height = 1, out_width = 1;
   int filter_height = 1, filter_width = 1;
   int row_stride = 1, column_stride = 1;
   int row_padding = 0, column_padding = 0;
-  step_planes x, y, dy, dx;  ///< dy and dx lie at y and x, except where dx depends on all of x
+  item_grid x_items, y_items;  ///< the elements of x and y
+  item_grid y_places;          ///< the places of one channel of y
+  /// Where no pixel lies in two windows: what a window and the gap behind it cover, and the rows of that.
+  item_grid window_areas, window_rows;
+  quick_divisor window_strides;     ///< of rows
+  quick_divisor taps, tap_columns;  ///< of a filter, and of a row of it
+  step_tiles forward, backward;     ///< of a convolution that takes tiles: those of y, and those of dx
+  item_grid tile_places;            ///< the tiles of one channel of y, for sums over its places
+  step_planes x, y, dy, dx;         ///< dy and dx lie at y and x, except where dx depends on all of x
 
   int weights = -1;  ///< the place in the flat array of parameters; -1: none
   int bias = -1;
@@ -130,6 +149,9 @@ struct step_request {
 /// Fills the table.
 /// \return why the net cannot be trained in scratch memory, in words that follow the name of a way; empty if it can
 std::string make_step_table(const step_request& request, step_table& table);
+
+/// The threads of a device's team.
+inline constexpr int step_threads = 512;
 
 /// The largest number of groups of images in a step. It is no property of a device, so that all devices sum in one
 /// order. The GPUs at hand have 132 multiprocessors, and a group needs one.

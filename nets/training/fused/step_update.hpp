@@ -34,32 +34,35 @@ PRUMO_STEP_FUNCTION void change_filter(const step_table& table, const step_data<
 
 /// The partial sums of a tile of a dense layer, over the images of a step: [slices][outputs][inputs].
 template <class Team, class C>
-PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& it, const C* all, int elements,
+PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& from_table, const C* all, int elements,
                                            std::int64_t images, int first_output, int first_input, C* sums) {
+  const step_layer it = from_table;
   const int inputs = it.in_size();
-  for (int slice = team.stretch(); slice < slices_of<Team>; slice += team.stretches()) {
+  constexpr int parts = tile_outputs / outputs_at_once;
+  for (int task = team.stretch(); task < slices_of<Team> * parts; task += team.stretches()) {
+    const int slice = task / parts, begin = task % parts * outputs_at_once;
     for (int i = team.lane(); i < tile_columns; i += Team::lanes) {
       const int input = first_input + i;
       const C* const x = all + it.x_factor + (input < inputs ? input : 0);
       const C* const dy = all + it.dy_factor;
-      int output[tile_outputs];
+      int output[outputs_at_once];
       PRUMO_UNROLL
-      for (int k = 0; k < tile_outputs; ++k) {
-        output[k] = first_output + k < it.out_channels ? first_output + k : first_output;
+      for (int k = 0; k < outputs_at_once; ++k) {
+        output[k] = first_output + begin + k < it.out_channels ? first_output + begin + k : first_output;
       }
-      C sum[tile_outputs] = {};
+      C sum[outputs_at_once] = {};
 #if defined(__CUDA_ARCH__)
-#pragma unroll 4
+#pragma unroll 8
 #endif
       for (std::int64_t image = slice; image < images; image += slices_of<Team>) {
         const C value = input < inputs ? x[image * elements] : C(1);
         PRUMO_UNROLL
-        for (int k = 0; k < tile_outputs; ++k) {
+        for (int k = 0; k < outputs_at_once; ++k) {
           sum[k] = prumo::fma(dy[image * elements + output[k]], value, sum[k]);
         }
       }
       PRUMO_UNROLL
-      for (int k = 0; k < tile_outputs; ++k) sums[slice * slice_sums + k * tile_columns + i] = sum[k];
+      for (int k = 0; k < outputs_at_once; ++k) sums[slice * slice_sums + (begin + k) * tile_columns + i] = sum[k];
     }
   }
 }
@@ -78,9 +81,9 @@ class step_update {
       return;
     }
     --tile;
-    const int filters = (table.gradients + tile_columns - 1) / tile_columns;
+    const int filters = (table.gradients + tile_filters - 1) / tile_filters;
     if (tile < filters) {
-      run_filters(tile * tile_columns);
+      run_filters(tile * tile_filters);
       return;
     }
     tile -= filters;
@@ -122,24 +125,26 @@ class step_update {
 
   PRUMO_STEP_FUNCTION void run_filters(int first) const {
     const step_table& table = *scratch_.table;
-    for (int slice = team_.stretch(); slice < slices_of<Team>; slice += team_.stretches()) {
-      for (int i = team_.lane(); i < tile_columns; i += Team::lanes) {
-        C sum = 0;
-        if (first + i < table.gradients) {
-          const C* const partials = data_.partials + first + i;
+    const int gradients = table.gradients, groups = table.groups;
+    constexpr int lanes = Team::lanes < tile_filters ? Team::lanes : tile_filters;
+    constexpr int blocks = tile_filters / lanes;
+    for (int task = team_.stretch(); task < slices_of<Team> * blocks; task += team_.stretches()) {
+      const int slice = task / blocks, i = task % blocks * lanes + team_.lane();
+      C sum = 0;
+      if (first + i < gradients) {
+        const C* const partials = data_.partials + first + i;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 8
 #endif
-          for (int group = slice; group < table.groups; group += slices_of<Team>) {
-            sum += partials[static_cast<std::int64_t>(group) * table.gradients];
-          }
+        for (int group = slice; group < groups; group += slices_of<Team>) {
+          sum += partials[static_cast<std::int64_t>(group) * gradients];
         }
-        scratch_.sums_of_slices[slice * slice_sums + i] = sum;
       }
+      scratch_.sums_of_slices[slice * slice_sums + i] = sum;
     }
     team_.barrier();
-    for (int i = team_.rank(); i < tile_columns; i += team_.size()) {
-      if (first + i < table.gradients) change_filter(table, data_, rule_, first + i, total_of(i));
+    for (int i = team_.rank(); i < tile_filters; i += team_.size()) {
+      if (first + i < gradients) change_filter(table, data_, rule_, first + i, total_of(i));
     }
     team_.barrier();
   }

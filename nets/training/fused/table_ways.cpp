@@ -69,7 +69,9 @@ std::string table_for(const Exec& instance, const training_task& task, step_tabl
   for (const placed_parameter& each : task.plan.parameters()) offsets.push_back(each.offset);
   const auto element_bytes = static_cast<std::int64_t>(dtype_size(task.plan.type()));
   // The fixed arrays of step_scratch: the table, partial sums, losses and labels; and gaps for alignment.
-  const std::int64_t fixed = static_cast<std::int64_t>(sizeof(step_table)) + 16 * 128 * element_bytes + 1024;
+  const std::size_t of_update =
+      task.plan.type() == dtype::f32 ? scratch_bytes_of_update<float>() : scratch_bytes_of_update<double>();
+  const std::int64_t fixed = static_cast<std::int64_t>(of_update) + 1024;
   constexpr bool on_host = is_host_space<Exec>;
   std::string reason = make_step_table({.net = task.plan.net(),
                                         .facts = task.plan.facts(),
@@ -221,7 +223,8 @@ class table_way final : public step_way<Exec> {
       const prumo::detail::announced_kernel announced(instance, "prumo::nets::training::steps");
       run_host_steps(data, step_part::all, {0, 1}, host_scratch());
     } else {
-      const int teams = table_.batch == 1 ? 1 : std::min(table_.groups, meeting_teams(instance));
+      // Teams without images help to change the weights.
+      const int teams = table_.batch == 1 ? 1 : meeting_teams(instance);
       launch_steps(
           instance, data,
           {step_part::all, teams, scratch_bytes_, teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});

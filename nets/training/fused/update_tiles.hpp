@@ -9,13 +9,16 @@
 namespace prumo::nets {
 
 /// The images of a step, and the groups of images, are summed in so many slices, which are then summed in order.
-inline constexpr int step_slices = 16;
+inline constexpr int step_slices = 8;
 /// The sums that a team has at once.
-inline constexpr int slice_sums = 128;
+inline constexpr int slice_sums = 256;
 
-/// Parameters of a filter, or inputs of a dense layer, in a tile; and outputs of a dense layer.
+/// Inputs and outputs of a dense layer in a tile, and the outputs that a thread has at once.
 inline constexpr int tile_columns = 32;
 inline constexpr int tile_outputs = slice_sums / tile_columns;
+inline constexpr int outputs_at_once = tile_outputs / 2;
+/// Parameters of filters in a tile.
+inline constexpr int tile_filters = 64;
 
 /// The tiles of one dense layer. Behind the last input comes the bias, as the weight of an input that is 1.
 struct dense_tiles {
@@ -29,7 +32,7 @@ struct dense_tiles {
 
 /// The number of tiles of a step. The first one sums the losses.
 PRUMO_STEP_FUNCTION int update_tiles(const step_table& table) {
-  int tiles = 1 + (table.gradients + tile_columns - 1) / tile_columns;
+  int tiles = 1 + (table.gradients + tile_filters - 1) / tile_filters;
   for (int which = 0; which < table.layers; ++which) {
     if (table.layer[which].kind == step_kind::dense) tiles += dense_tiles(table.layer[which]).count();
   }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Pooling of a step, forward and backward.
+
+#include "filter_layers.hpp"
+
+namespace prumo::nets {
+
+/// The part of a window along one axis that lies inside: [begin, end).
+struct window_range {
+  int begin, end;
+
+  PRUMO_STEP_FUNCTION window_range(int which, int window, int stride, int padding, int extent) {
+    begin = which * stride - padding;
+    end = begin + window < extent ? begin + window : extent;
+    if (begin < 0) begin = 0;
+  }
+};
+
+/// The first maximum of a window in row-major order, where a NaN counts as the maximum: its place in the plane.
+template <class C>
+PRUMO_STEP_FUNCTION int first_maximum(const C* plane, int pitch, const window_range& rows,
+                                      const window_range& columns) {
+  int found = rows.begin * pitch + columns.begin;
+  C largest = plane[found];
+  for (int row = rows.begin; row < rows.end; ++row) {
+    for (int column = columns.begin; column < columns.end; ++column) {
+      const C value = plane[row * pitch + column];
+      if (largest == largest && !(value <= largest)) {
+        largest = value;
+        found = row * pitch + column;
+      }
+    }
+  }
+  return found;
+}
+
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void pool(const Team& team, const step_layer& from_table, const step_images<C>& images) {
+  const step_layer it = from_table;
+  for (int item = team.rank(); item < images.count * it.out_size(); item += team.size()) {
+    const item_place at(item, it.y_items);
+    const C* const x = images.image(at.image) + it.x.begin + at.channel * it.x.plane;
+    const window_range rows(at.row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
+    const window_range columns(at.column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
+    C result;
+    if (it.kind == step_kind::maximum) {
+      result = x[first_maximum(x, it.x.pitch, rows, columns)];
+    } else {
+      result = 0;
+      for (int row = rows.begin; row < rows.end; ++row) {
+        for (int column = columns.begin; column < columns.end; ++column) result += x[row * it.x.pitch + column];
+      }
+      result /= static_cast<C>((rows.end - rows.begin) * (columns.end - columns.begin));
+    }
+    *element_at(images, it.y, at) = result;
+  }
+}
+
+/// dx of one window of a plane where no pixel lies in two windows, and of what lies between it and the next.
+template <class C>
+PRUMO_STEP_FUNCTION void pool_backward_window(const step_layer& it, C* memory, int channel, int area_row,
+                                              int area_column) {
+  C* const x = memory + it.x.begin + channel * it.x.plane;
+  C* const dx = memory + it.dx.begin + channel * it.dx.plane;
+  const window_range area_rows(area_row, it.row_stride, it.row_stride, it.row_padding, it.in_height);
+  const window_range area_columns(area_column, it.column_stride, it.column_stride, it.column_padding, it.in_width);
+  const bool has_window = area_row < it.out_height && area_column < it.out_width;
+  const window_range rows(area_row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
+  const window_range columns(area_column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
+  C dy = 0;
+  int found = -1;
+  if (has_window) {
+    dy = memory[it.dy.begin + channel * it.dy.plane + area_row * it.dy.pitch + area_column];
+    if (it.kind == step_kind::maximum) {
+      found = first_maximum(x, it.x.pitch, rows, columns);
+    } else {
+      dy /= static_cast<C>((rows.end - rows.begin) * (columns.end - columns.begin));
+    }
+  }
+  for (int row = area_rows.begin; row < area_rows.end; ++row) {
+    for (int column = area_columns.begin; column < area_columns.end; ++column) {
+      const bool inside = has_window && row < rows.end && column < columns.end;
+      const bool takes = inside && (it.kind == step_kind::average || row * it.x.pitch + column == found);
+      const C slope = slope_of(it.below, x[row * it.x.pitch + column]);
+      dx[row * it.dx.pitch + column] = takes ? dy * slope : C(0);
+    }
+  }
+}
+
+/// dx of pooling where no pixel lies in two windows: a thread for each window.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void pool_backward_by_windows(const Team& team, const step_layer& from_table,
+                                                  const step_images<C>& images) {
+  const step_layer it = from_table;
+  for (int item = team.rank(); item < images.count * it.window_areas.of_an_image; item += team.size()) {
+    const item_place at(item, it.window_areas);
+    pool_backward_window(it, images.image(at.image), at.channel, at.row, at.column);
+  }
+}
+
+/// dx of pooling where windows overlap: a thread looks at the windows of a pixel. For maxima, dx has a place of its
+/// own.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void pool_backward_by_pixels(const Team& team, const step_layer& from_table,
+                                                 const step_images<C>& images) {
+  const step_layer it = from_table;
+  for (int item = team.rank(); item < images.count * it.in_size(); item += team.size()) {
+    const item_place at(item, it.x_items);
+    C* const memory = images.image(at.image);
+    const C* const x = memory + it.x.begin + at.channel * it.x.plane;
+    const C* const dy = memory + it.dy.begin + at.channel * it.dy.plane;
+    const int row_end = end_window(at.row, it.row_stride, it.row_padding, it.out_height);
+    const int column_end = end_window(at.column, it.column_stride, it.column_padding, it.out_width);
+    C sum = 0;
+    for (int row = first_window(at.row, it.filter_height, it.row_stride, it.row_padding); row < row_end; ++row) {
+      const window_range rows(row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
+      for (int column = first_window(at.column, it.filter_width, it.column_stride, it.column_padding);
+           column < column_end; ++column) {
+        const window_range columns(column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
+        const C value = dy[row * it.dy.pitch + column];
+        if (it.kind == step_kind::average) {
+          sum += value / static_cast<C>((rows.end - rows.begin) * (columns.end - columns.begin));
+        } else if (first_maximum(x, it.x.pitch, rows, columns) == at.row * it.x.pitch + at.column) {
+          sum += value;
+        }
+      }
+    }
+    *element_at(images, it.dx, at) = sum * slope_of(it.below, *element_at(images, it.x, at));
+  }
+}
+
+}  // namespace prumo::nets
