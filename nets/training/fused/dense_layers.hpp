@@ -68,12 +68,17 @@ PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& from
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
                                         const C* weights, const C* bias) {
-  if (images.count > 1) {
-    multiply_dense<dense_images, 1>(team, it, images, weights, bias);
-  } else if (it.out_channels >= 2 * team.stretches()) {
-    multiply_dense<1, dense_outputs>(team, it, images, weights, bias);
+  const bool has_many_outputs = it.out_channels >= 2 * team.stretches();
+  if (images.count == 1) {
+    if (has_many_outputs) {
+      multiply_dense<1, dense_outputs>(team, it, images, weights, bias);
+    } else {
+      multiply_dense<1, 1>(team, it, images, weights, bias);
+    }
+  } else if (has_many_outputs) {
+    multiply_dense<2, dense_outputs>(team, it, images, weights, bias);
   } else {
-    multiply_dense<1, 1>(team, it, images, weights, bias);
+    multiply_dense<dense_images, 1>(team, it, images, weights, bias);
   }
 }
 
@@ -126,6 +131,8 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, 
                                         const C* weights, C* factors, int factor_elements) {
   if (images.count == 1) {
     dense_backward<1>(team, it, images, weights, factors, factor_elements);
+  } else if (images.count == 2) {
+    dense_backward<2>(team, it, images, weights, factors, factor_elements);
   } else {
     dense_backward<dense_images>(team, it, images, weights, factors, factor_elements);
   }

@@ -200,27 +200,6 @@ void put_image(const host_step_team&, const step_layer& it, C* image, const std:
   }
 }
 
-/// Copies a convolution's weights from the array of parameters.
-template <class C>
-void copy_filters(const host_step_team&, const step_layer& it, const C* weights, C* copies) {
-  const int height = it.filter_height, width = it.filter_width, taps = height * width;
-  for (int map = 0; map < it.out_channels; ++map) {
-    for (int channel = 0; channel < it.in_channels; ++channel) {
-      C* const forward = copies + it.forward_copy + channel * taps * it.padded_out + map;
-      C* const backward = copies + it.backward_copy + map * taps * it.padded_in + channel;
-      for (int row = 0; row < height; ++row) {
-        for (int column = 0; column < width; ++column) {
-          const C value = *weights++;
-          forward[(column * height + row) * it.padded_out] = value;
-          if (it.backward_copy >= 0) {
-            backward[((width - 1 - column) * height + height - 1 - row) * it.padded_in] = value;
-          }
-        }
-      }
-    }
-  }
-}
-
 /// New weights by gradients factor * x[i].
 template <class C>
 [[gnu::always_inline]] inline void change_row(const step_rule<C>& rule, C* weights, const C* x, C factor, C* first,
@@ -258,36 +237,18 @@ void change_dense(const host_step_team&, const step_layer& it, C* image, const C
   }
 }
 
-template <class C>
-void change_filters(const host_step_team& team, const step_data<C>& data, const step_scratch<C>& scratch,
-                    const step_rule<C>& rule) {
-  for (int which = 0; which < scratch.table->layers; ++which) {
-    const step_layer& it = scratch.table->layer[which];
-    if (!it.has_filter()) continue;
-    C* const gradients = scratch.gradients + it.gradient;
-    const int weights = it.weight_count();
-    for (int i = 0; i < weights + it.bias_count(); ++i) {
-      const bool is_bias = i >= weights;
-      const int at = is_bias ? it.bias + i - weights : it.weights + i;
-      const C gradient = gradients[i] * static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
-      gradients[i] = 0;
-      data.weights[at] = rule(data.weights[at], gradient, data.first_moments, data.second_moments, at);
-    }
-  }
-  step_body<host_step_team, C>(team, data, scratch).copy_parameters();
-}
-
 /// The partial sums of a tile of a dense layer, over all images of a step.
-template <class C>
+template <class Tiles, class C>
 void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements, std::int64_t images,
                        int first_output, int first_input, C* sums) {
   using vector = simd<C>;
+  constexpr int at_once = std::min(4, Tiles::outputs);
   const int inputs = it.in_size();
   const int count = std::min(tile_columns, inputs - first_input);
-  const int outputs = std::min(tile_outputs, it.out_channels - first_output);
-  for (int part = 0; part < outputs; part += outputs_at_once) {
+  const int outputs = std::min(Tiles::outputs, it.out_channels - first_output);
+  for (int part = 0; part < outputs; part += at_once) {
     for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
-      vector sum[outputs_at_once][2];
+      vector sum[at_once][2];
       for (auto& row : sum) row[0] = row[1] = vector(C(0));
       const int left = count - begin;
       for (std::int64_t image = 0; image < images; ++image) {
@@ -295,13 +256,13 @@ void sum_dense_factors(const host_step_team&, const step_layer& it, const C* fac
         const C* const dy = factors + image * elements + it.dy_factor + first_output + part;
         const vector low = load_lanes(x, left), high = load_lanes(x + vector::lanes, left - vector::lanes);
         PRUMO_UNROLL
-        for (int k = 0; k < outputs_at_once; ++k) {
+        for (int k = 0; k < at_once; ++k) {
           const vector slope(dy[part + k < outputs ? k : 0]);
           sum[k][0] = prumo::fma(low, slope, sum[k][0]);
           sum[k][1] = prumo::fma(high, slope, sum[k][1]);
         }
       }
-      for (int k = 0; k < outputs_at_once; ++k) {
+      for (int k = 0; k < at_once; ++k) {
         C* const to = sums + (part + k) * tile_columns + begin;
         store_lanes(sum[k][0], to, left);
         store_lanes(sum[k][1], to + vector::lanes, left - vector::lanes);

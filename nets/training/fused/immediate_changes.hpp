@@ -82,29 +82,16 @@ PRUMO_STEP_FUNCTION void change_dense(const Team& team, const step_layer& it, C*
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void change_filters(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch,
                                         const step_rule<C>& rule) {
-  C* const copies = scratch.copies;
-  const int layers = scratch.table->layers;
-  for (int which = 0; which < layers; ++which) {
-    const step_layer& it = scratch.table->layer[which];
-    if (!it.has_filter()) continue;
-    C* const gradients = scratch.gradients + it.gradient;
-    const int weights = it.weight_count(), count = weights + it.bias_count();
-    for (int i = team.rank(); i < count; i += team.size()) {
-      const bool is_bias = i >= weights;
-      const int at = is_bias ? it.bias + i - weights : it.weights + i;
-      int copy = is_bias ? it.bias_copy + i - weights : it.forward_copy + i, turned = -1;
-      if (!is_bias && it.kind == step_kind::convolution) {
-        const filter_place place(it, i);
-        copy = place.forward(it);
-        if (it.backward_copy >= 0) turned = place.backward(it);
-      }
-      const C gradient = gradients[i] * static_cast<C>(is_bias ? it.bias_scale : it.weight_scale);
-      const C changed = rule(copies[copy], gradient, data.first_moments, data.second_moments, at);
-      gradients[i] = 0;
-      copies[copy] = changed;
-      data.weights[at] = changed;
-      if (turned >= 0) copies[turned] = changed;
-    }
+  const int gradients = scratch.table->gradients;
+  for (int i = team.rank(); i < gradients; i += team.size()) {
+    const filter_parameter to = data.filter_parameters[i];
+    const step_layer& it = scratch.table->layer[to.layer];
+    const C gradient = scratch.gradients[i] * static_cast<C>(to.is_bias ? it.bias_scale : it.weight_scale);
+    const C changed = rule(scratch.copies[to.copy], gradient, data.first_moments, data.second_moments, to.parameter);
+    scratch.gradients[i] = 0;
+    scratch.copies[to.copy] = changed;
+    if (to.turned >= 0) scratch.copies[to.turned] = changed;
+    data.weights[to.parameter] = changed;
   }
 }
 

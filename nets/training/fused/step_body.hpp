@@ -18,12 +18,6 @@
 
 namespace prumo::nets {
 
-/// Copies a convolution's weights from the array of parameters.
-template <class Team, class C>
-PRUMO_STEP_FUNCTION void copy_filters(const Team& team, const step_layer& it, const C* weights, C* copies) {
-  for (int i = team.rank(); i < it.weight_count(); i += team.size()) keep_weight(it, i, weights[i], copies);
-}
-
 /// Pixels of one image become numbers. (A team of several threads takes them one by one, as they are loaded.)
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void put_image(const Team& team, const step_layer& it, C* image, const std::uint8_t* pixels) {
@@ -53,24 +47,27 @@ class step_body {
     copy_table();
     const int elements = table().images_at_once * table().image_elements;
     for (int i = team_.rank(); i < elements; i += team_.size()) scratch_.memory[i] = 0;
-    for (int i = team_.rank(); i < table().copies; i += team_.size()) scratch_.copies[i] = 0;
     team_.barrier();
   }
 
-  /// Copies parameters to scratch memory. A barrier must follow.
+  /// Copies parameters to scratch memory, and zeros to the gaps between them. A barrier must follow.
   PRUMO_STEP_FUNCTION void copy_parameters() const {
-    for (int which = 0; which < table().layers; ++which) {
-      const step_layer& it = table().layer[which];
-      if (it.forward_copy < 0) continue;
-      if (it.kind == step_kind::convolution) {
-        copy_filters(team_, it, data_.weights + it.weights, scratch_.copies);
-      } else {
-        for (int i = team_.rank(); i < it.weight_count(); i += team_.size()) {
-          scratch_.copies[it.forward_copy + i] = data_.weights[it.weights + i];
-        }
+    constexpr int at_once = Team::lanes == 1 ? 1 : 8;  // the memory of a device is far away, so several are under way
+    const int copies = table().copies;
+    for (int first = team_.rank(); first < copies; first += at_once * team_.size()) {
+      int from[at_once];
+      C values[at_once];
+      PRUMO_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = first + k * team_.size();
+        from[k] = i < copies ? data_.copy_sources[i] : -1;
       }
-      for (int i = team_.rank(); i < it.bias_count(); i += team_.size()) {
-        scratch_.copies[it.bias_copy + i] = data_.weights[it.bias + i];
+      PRUMO_UNROLL
+      for (int k = 0; k < at_once; ++k) values[k] = from[k] >= 0 ? data_.weights[from[k]] : C(0);
+      PRUMO_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = first + k * team_.size();
+        if (i < copies) scratch_.copies[i] = values[k];
       }
     }
   }

@@ -4,6 +4,7 @@
 /// \file
 /// The memory of a training on a device, as its kernels see it, and the rule by which gradients change weights.
 
+#include "step_places.hpp"
 #include "step_table.hpp"
 #include "step_way.hpp"
 #include <prumo/math.hpp>
@@ -16,6 +17,8 @@ namespace prumo::nets {
 template <class C>
 struct step_data {
   const step_table* table;
+  const int* copy_sources;                    ///< step_places::copy_sources
+  const filter_parameter* filter_parameters;  ///< step_places::filter_parameters
   const std::uint8_t* pixels;
   const std::uint8_t* labels;
   const std::int32_t* order;  ///< which images the steps of this launch take, one step behind the other

@@ -115,6 +115,7 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
     data.counters->sums[0] = data.counters->sums[1] = 0;
   }
   image_ahead<Team, C> ahead(body);
+  bool has_first_images = false;  // of a step by several teams
   PRUMO_STEP_MARK(-1);
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
@@ -135,7 +136,8 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
         for (std::int64_t first = begin; first < end; first += table.images_at_once) {
           const std::int64_t left = end - first;
           const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
-          if (!at_once) body.gather(step * table.batch + first, count);
+          if (!at_once && !has_first_images) body.gather(step * table.batch + first, count);
+          has_first_images = false;
           team.barrier();
           PRUMO_STEP_MARK(41);
           body.run_images(count, images, data.factors + first * table.factors, at_once ? &rule : nullptr);
@@ -145,6 +147,14 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
       if (at_once) {
         change_filters(team, data, scratch, rule);
         ahead.put();
+      } else if (part == step_part::all && step + 1 < data.steps && league.rank < table.groups) {
+        // The first images of the next step come while teams wait for each other.
+        const std::int64_t next_images = data.images_of_step(data.first_step + step + 1, table.batch);
+        const std::int64_t begin = table.group_begin(league.rank, next_images);
+        const std::int64_t left = table.group_begin(league.rank + 1, next_images) - begin;
+        const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
+        body.gather((step + 1) * table.batch + begin, count);
+        has_first_images = count > 0;
       }
     }
     if (at_once) {

@@ -16,7 +16,7 @@ namespace prumo::nets {
 
 /// The elements that partial sums have room for: those of filters, or those of the weights that change.
 template <class C>
-inline constexpr int partial_elements = std::max(partial_sums * partial_threads<C>, step_slices* slice_sums);
+inline constexpr int partial_elements = std::max(partial_sums * partial_threads<C>, update_sums);
 
 /// A team's scratch memory.
 template <class C>
@@ -27,7 +27,7 @@ struct step_scratch {
   int* labels;        ///< of the images at once
   int* correct;       ///< of the images at once
   C* partials;        ///< of filters' gradients, [partial_sums][partial_threads], while images are in memory
-  C* sums_of_slices;  ///< [step_slices][slice_sums], in the same place, while weights change
+  C* sums_of_slices;  ///< [slices][sums of a tile], in the same place, while weights change
   C* copies;
   C* gradients;
   C* memory;  ///< of the images at once
@@ -89,47 +89,11 @@ constexpr std::size_t update_scratch_bytes() {
   return taken;
 }
 
-/// The places of a convolution's weight among the copies.
-struct filter_place {
-  int map, channel, row, column;
-
-  /// \param which counts as in the array of parameters
-  PRUMO_STEP_FUNCTION filter_place(const step_layer& it, int which) {
-    const int filter = it.taps.quotient(which), tap = which - filter * it.taps.value();
-    map = it.x_items.channels.quotient(filter);
-    channel = filter - map * it.in_channels;
-    row = it.tap_columns.quotient(tap);
-    column = tap - row * it.filter_width;
-  }
-  /// For x to y.
-  PRUMO_STEP_FUNCTION int forward(const step_layer& it) const {
-    return it.forward_copy + (channel * it.taps.value() + column * it.filter_height + row) * it.padded_out + map;
-  }
-  /// For dy to dx.
-  PRUMO_STEP_FUNCTION int backward(const step_layer& it) const {
-    const int turned = (it.filter_width - 1 - column) * it.filter_height + it.filter_height - 1 - row;
-    return it.backward_copy + (map * it.taps.value() + turned) * it.padded_in + channel;
-  }
-};
-
 /// A pixel becomes a number.
 template <class C>
 PRUMO_STEP_FUNCTION void put_pixel(const step_layer& it, C* image, const item_place& at, std::uint8_t value) {
   image[it.x.begin + at.channel * it.x.plane + at.row * it.x.pitch + at.column] =
       static_cast<C>(static_cast<double>(value) * (1.0 / 255));
-}
-
-/// Keeps a weight in the copies of a team.
-template <class C>
-PRUMO_STEP_FUNCTION void keep_weight(const step_layer& it, int which, C value, C* copies) {
-  if (it.forward_copy < 0) return;
-  if (it.kind != step_kind::convolution) {
-    copies[it.forward_copy + which] = value;
-    return;
-  }
-  const filter_place place(it, which);
-  copies[place.forward(it)] = value;
-  if (it.backward_copy >= 0) copies[place.backward(it)] = value;
 }
 
 }  // namespace prumo::nets

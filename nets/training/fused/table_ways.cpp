@@ -3,6 +3,7 @@
 
 #include "step_launches.hpp"
 #include "step_order.hpp"
+#include "step_places.hpp"
 #include "step_table.hpp"
 #include "step_way.hpp"
 #include "update_tiles.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -116,7 +118,7 @@ class table_way final : public step_way<Exec> {
  public:
   /// \param whole whether a launch takes whole steps, as many as there are
   table_way(context<Exec>& ctx, const training_task& task, bool whole)
-      : task_(task), whole_(whole), table_(made_table(ctx.instance(), task)) {
+      : task_(task), whole_(whole), table_(made_table(ctx.instance(), task)), places_(make_step_places(table_)) {
     const Exec& instance = ctx.instance();
     constexpr bool on_host = is_host_space<Exec>;
     threads_ = on_host ? concurrency_of(instance) : 1;
@@ -133,12 +135,12 @@ class table_way final : public step_way<Exec> {
       scratch_ = memory(instance, "scratch", static_cast<std::size_t>(threads_) * scratch_bytes_ + 64);
       Kokkos::deep_copy(instance, scratch_, std::byte{0});
     } else {
-      on_device_ = memory(instance, "table", sizeof(step_table));
       meeting_ = memory(instance, "meeting", sizeof(unsigned));
-      Kokkos::deep_copy(instance, on_device_,
-                        Kokkos::View<const std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                            reinterpret_cast<const std::byte*>(&table_), sizeof(step_table)));
     }
+    table_there_ = there(instance, "table", std::span<const step_table>(&table_, 1));
+    copy_sources_ = there(instance, "copy sources", std::span<const int>(places_.copy_sources));
+    filter_parameters_ =
+        there(instance, "filter parameters", std::span<const filter_parameter>(places_.filter_parameters));
   }
 
   void enqueue(context<Exec>& ctx, std::int64_t first, std::int64_t steps) override {
@@ -163,6 +165,16 @@ class table_way final : public step_way<Exec> {
         bytes);
   }
 
+  /// A copy of what this object holds, where the steps run. It may be made later, in the order of the instance.
+  template <class T>
+  static bytes_view there(const Exec& instance, const char* label, std::span<const T> values) {
+    const bytes_view result = memory(instance, label, values.size_bytes());
+    Kokkos::deep_copy(instance, result,
+                      Kokkos::View<const std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                          reinterpret_cast<const std::byte*>(values.data()), values.size_bytes()));
+    return result;
+  }
+
   /// A launch of many steps takes a tenth of a second, roughly, so that a program can stop between launches.
   std::int64_t steps_of_a_launch() const {
     if (!whole_) return LLONG_MAX;
@@ -175,7 +187,9 @@ class table_way final : public step_way<Exec> {
   step_data<C> data_of(std::int64_t first, std::int64_t steps) const {
     const bool has_moments = task_.first_moments.extents[0] > 0, has_squares = task_.second_moments.extents[0] > 0;
     step_data<C> data{};
-    data.table = is_host_space<Exec> ? &table_ : reinterpret_cast<const step_table*>(on_device_.data());
+    data.table = reinterpret_cast<const step_table*>(table_there_.data());
+    data.copy_sources = reinterpret_cast<const int*>(copy_sources_.data());
+    data.filter_parameters = reinterpret_cast<const filter_parameter*>(filter_parameters_.data());
     data.pixels = static_cast<const std::uint8_t*>(task_.pixels.data);
     data.labels = static_cast<const std::uint8_t*>(task_.labels.data);
     data.order = reinterpret_cast<const std::int32_t*>(order_.data());
@@ -265,9 +279,11 @@ class table_way final : public step_way<Exec> {
   const training_task task_;
   const bool whole_;
   const step_table table_;
+  const step_places places_;
   int threads_ = 1;
   std::size_t scratch_bytes_ = 0;
-  bytes_view order_, partials_, factors_, sums_, scratch_, on_device_, meeting_;
+  bytes_view order_, partials_, factors_, sums_, scratch_, meeting_;
+  bytes_view table_there_, copy_sources_, filter_parameters_;
 };
 
 template <class Exec>

@@ -6,28 +6,45 @@
 
 #include "step_table.hpp"
 
+#include <algorithm>
+
 namespace prumo::nets {
 
-/// The images of a step, and the groups of images, are summed in so many slices, which are then summed in order.
-inline constexpr int step_slices = 8;
-/// The sums that a team has at once.
-inline constexpr int slice_sums = 256;
-
-/// Inputs and outputs of a dense layer in a tile, and the outputs that a thread has at once.
-inline constexpr int tile_columns = 32;
-inline constexpr int tile_outputs = slice_sums / tile_columns;
-inline constexpr int outputs_at_once = tile_outputs / 2;
+/// Groups of images are summed in so many slices, which are then summed in order.
+inline constexpr int filter_slices = 8;
 /// Parameters of filters in a tile.
 inline constexpr int tile_filters = 64;
+/// Inputs of a dense layer in a tile.
+inline constexpr int tile_columns = 32;
+
+/// How a tile of a dense layer sums: for so many outputs, with the images of the step in so many slices.
+struct wide_tiles {
+  static constexpr int outputs = 8, slices = 8;
+};
+/// A layer with few tiles takes narrow ones, so that more teams have work.
+struct narrow_tiles {
+  static constexpr int outputs = 2, slices = 16;
+};
+
+/// The partial sums that a tile of any kind has.
+inline constexpr int update_sums =
+    std::max({filter_slices * tile_filters, wide_tiles::slices* wide_tiles::outputs* tile_columns,
+              narrow_tiles::slices* narrow_tiles::outputs* tile_columns});
 
 /// The tiles of one dense layer. Behind the last input comes the bias, as the weight of an input that is 1.
 struct dense_tiles {
   int across, down;
+  bool is_narrow;
 
   PRUMO_STEP_FUNCTION explicit dense_tiles(const step_layer& it)
       : across((it.in_size() + (it.bias >= 0 ? 1 : 0) + tile_columns - 1) / tile_columns),
-        down((it.out_channels + tile_outputs - 1) / tile_outputs) {}
+        down((it.out_channels + wide_tiles::outputs - 1) / wide_tiles::outputs),
+        is_narrow(across * down < fewest_wide_tiles) {
+    if (is_narrow) down = (it.out_channels + narrow_tiles::outputs - 1) / narrow_tiles::outputs;
+  }
   PRUMO_STEP_FUNCTION int count() const { return across * down; }
+
+  static constexpr int fewest_wide_tiles = 64;
 };
 
 /// The number of tiles of a step. The first one sums the losses.

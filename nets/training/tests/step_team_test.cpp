@@ -177,6 +177,7 @@ struct plain_training {
   forward_plan plan;
   training_options options;
   step_table table;
+  step_places places;
   std::vector<double> weights, first, second, partials, factors, sums;
   std::vector<std::int32_t> order;
   training_counters counters;
@@ -196,6 +197,7 @@ struct plain_training {
                                                 .most_dense_copies = 500},
                                                table);
     EXPECT_EQ(reason, "");
+    places = make_step_places(table);
     const auto elements = static_cast<std::size_t>(plan.weights_elements());
     weights.assign(elements, 0);
     first = second = weights;
@@ -215,6 +217,8 @@ struct plain_training {
   step_data<double> data(std::int64_t steps) {
     const std::int64_t images = set.images;
     return {&table,
+            places.copy_sources.data(),
+            places.filter_parameters.data(),
             set.pixels.data(),
             set.labels.data(),
             order.data(),

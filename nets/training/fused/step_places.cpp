@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "step_places.hpp"
+
+#include <cstddef>
+
+namespace prumo::nets {
+namespace {
+
+/// The places of a layer's filters and of their copies, which step_layer::forward_copy and backward_copy describe.
+void add_filters(const step_layer& it, int layer, step_places& places) {
+  const int taps = it.filter_size();
+  const int channels = it.kind == step_kind::convolution ? it.in_channels : 1;
+  for (int i = 0; i < it.weight_count(); ++i) {
+    const int row = i % taps / it.filter_width, column = i % it.filter_width;
+    const int channel = i / taps % channels, map = i / taps / channels;
+    filter_parameter& to = places.filter_parameters[static_cast<std::size_t>(it.gradient + i)];
+    to = {it.weights + i, it.forward_copy + i, -1, layer, false};
+    if (it.kind != step_kind::convolution) continue;
+    to.copy = it.forward_copy + (channel * taps + column * it.filter_height + row) * it.padded_out + map;
+    if (it.backward_copy < 0) continue;
+    const int turned = (it.filter_width - 1 - column) * it.filter_height + it.filter_height - 1 - row;
+    to.turned = it.backward_copy + (map * taps + turned) * it.padded_in + channel;
+  }
+  for (int i = 0; i < it.bias_count(); ++i) {
+    places.filter_parameters[static_cast<std::size_t>(it.gradient + it.weight_count() + i)] = {
+        it.bias + i, it.bias_copy + i, -1, layer, true};
+  }
+}
+
+}  // namespace
+
+step_places make_step_places(const step_table& table) {
+  step_places result;
+  result.copy_sources.assign(static_cast<std::size_t>(table.copies), -1);
+  result.filter_parameters.resize(static_cast<std::size_t>(table.gradients));
+  const auto copy = [&](int to, int from) { result.copy_sources[static_cast<std::size_t>(to)] = from; };
+  for (int which = 0; which < table.layers; ++which) {
+    const step_layer& it = table.layer[which];
+    if (it.has_filter()) {
+      add_filters(it, which, result);
+    } else if (it.forward_copy >= 0) {
+      for (int i = 0; i < it.weight_count(); ++i) copy(it.forward_copy + i, it.weights + i);
+      for (int i = 0; i < it.bias_count(); ++i) copy(it.bias_copy + i, it.bias + i);
+    }
+  }
+  for (const filter_parameter& each : result.filter_parameters) {
+    copy(each.copy, each.parameter);
+    if (each.turned >= 0) copy(each.turned, each.parameter);
+  }
+  return result;
+}
+
+}  // namespace prumo::nets
