@@ -70,6 +70,26 @@ PRUMO_STEP_FUNCTION C activated(activation function, C x) {
   return values[0];
 }
 
+/// dy[i] *= f'(x) from y[i] = f(x).
+template <int Count, class C>
+PRUMO_STEP_FUNCTION void multiply_by_slopes(activation function, const C (&y)[Count], C (&dy)[Count]) {
+  switch (function) {
+    case activation::relu:
+      PRUMO_UNROLL
+      for (int i = 0; i < Count; ++i) dy[i] *= slope_of(activation::relu, y[i]);
+      break;
+    case activation::sigmoid:
+      PRUMO_UNROLL
+      for (int i = 0; i < Count; ++i) dy[i] *= slope_of(activation::sigmoid, y[i]);
+      break;
+    case activation::tanh:
+      PRUMO_UNROLL
+      for (int i = 0; i < Count; ++i) dy[i] *= slope_of(activation::tanh, y[i]);
+      break;
+    default: break;
+  }
+}
+
 /// sum[m][row] += sum over channels and taps of weights * x, for Maps neighbouring outputs. Weights lie as
 /// step_layer::forward_copy says. The sum is over every `channel_step`th channel, beginning with `first_channel`.
 template <int Side, int Maps, class C>
@@ -228,10 +248,13 @@ PRUMO_STEP_FUNCTION void convolve_tiles_backward(const Team& team, const step_la
   const activation function = it.below;
   const int to_x = it.x.begin - it.dx.begin;
   sum_tiles<Side>(team, what, images, copies + it.backward_copy, [&](C* to, int, C(&sum)[tile_rows], tile_range rows) {
+    C y[tile_rows];
+    PRUMO_UNROLL
+    for (int r = 0; r < tile_rows; ++r) y[r] = r >= rows.begin && r < rows.end ? to[r * what.to.pitch + to_x] : C(0);
+    multiply_by_slopes(function, y, sum);
     PRUMO_UNROLL
     for (int r = 0; r < tile_rows; ++r) {
-      if (r >= rows.begin && r < rows.end)
-        to[r * what.to.pitch] = sum[r] * slope_of(function, to[r * what.to.pitch + to_x]);
+      if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = sum[r];
     }
   });
 }

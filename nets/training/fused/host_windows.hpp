@@ -237,45 +237,41 @@ void change_dense(const host_step_team&, const step_layer& it, C* image, const C
   }
 }
 
-/// The partial sums of a tile of a dense layer, over all images of a step.
-template <class Tiles, class C>
+/// The sums of a tile of a dense layer over all images of a step.
+template <class C>
 void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements, std::int64_t images,
-                       int first_output, int first_input, C* sums) {
+                       const update_tile& tile, int, int, C* sums) {
   using vector = simd<C>;
-  constexpr int at_once = std::min(4, Tiles::outputs);
   const int inputs = it.in_size();
-  const int count = std::min(tile_columns, inputs - first_input);
-  const int outputs = std::min(Tiles::outputs, it.out_channels - first_output);
-  for (int part = 0; part < outputs; part += at_once) {
-    for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
-      vector sum[at_once][2];
-      for (auto& row : sum) row[0] = row[1] = vector(C(0));
-      const int left = count - begin;
-      for (std::int64_t image = 0; image < images; ++image) {
-        const C* const x = factors + image * elements + it.x_factor + first_input + begin;
-        const C* const dy = factors + image * elements + it.dy_factor + first_output + part;
-        const vector low = load_lanes(x, left), high = load_lanes(x + vector::lanes, left - vector::lanes);
-        PRUMO_UNROLL
-        for (int k = 0; k < at_once; ++k) {
-          const vector slope(dy[part + k < outputs ? k : 0]);
-          sum[k][0] = prumo::fma(low, slope, sum[k][0]);
-          sum[k][1] = prumo::fma(high, slope, sum[k][1]);
-        }
-      }
-      for (int k = 0; k < at_once; ++k) {
-        C* const to = sums + (part + k) * tile_columns + begin;
-        store_lanes(sum[k][0], to, left);
-        store_lanes(sum[k][1], to + vector::lanes, left - vector::lanes);
+  const int count = std::min(tile_columns, inputs - tile.first_column);
+  const int outputs = std::min(tile_outputs, it.out_channels - tile.first_output);
+  for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
+    vector sum[tile_outputs][2];
+    for (auto& row : sum) row[0] = row[1] = vector(C(0));
+    const int left = count - begin;
+    for (std::int64_t image = 0; image < images; ++image) {
+      const C* const x = factors + image * elements + it.x_factor + tile.first_column + begin;
+      const C* const dy = factors + image * elements + it.dy_factor + tile.first_output;
+      const vector low = load_lanes(x, left), high = load_lanes(x + vector::lanes, left - vector::lanes);
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) {
+        const vector slope(dy[k < outputs ? k : 0]);
+        sum[k][0] = prumo::fma(low, slope, sum[k][0]);
+        sum[k][1] = prumo::fma(high, slope, sum[k][1]);
       }
     }
+    for (int k = 0; k < tile_outputs; ++k) {
+      store_lanes(sum[k][0], sums + k * tile_columns + begin, left);
+      store_lanes(sum[k][1], sums + k * tile_columns + begin + vector::lanes, left - vector::lanes);
+    }
   }
-  if (first_input + tile_columns <= inputs || it.bias < 0) return;
+  if (tile.first_column + tile_columns <= inputs || it.bias < 0) return;
   for (int k = 0; k < outputs; ++k) {
     C sum = 0;
     for (std::int64_t image = 0; image < images; ++image) {
-      sum += factors[image * elements + it.dy_factor + first_output + k];
+      sum += factors[image * elements + it.dy_factor + tile.first_output + k];
     }
-    sums[k * tile_columns + inputs - first_input] = sum;
+    sums[k * tile_columns + inputs - tile.first_column] = sum;
   }
 }
 

@@ -56,6 +56,11 @@ PRUMO_STEP_FUNCTION void convolve_shared_backward(const Team& team, const step_l
   }
 }
 
+/// Whether pixel i of those that a window covers lies in the image; the first of them is in column `first`.
+PRUMO_STEP_FUNCTION bool is_inside(const step_layer& it, int first, int i) {
+  return i < it.column_stride && first + i >= 0 && first + i < it.in_width;
+}
+
 /// dx where no pixel lies in two windows: a thread for the pixels that a row of a window and the gap behind it cover.
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void convolve_shared_backward_by_windows(const Team& team, const step_layer& from_table,
@@ -74,10 +79,21 @@ PRUMO_STEP_FUNCTION void convolve_shared_backward_by_windows(const Team& team, c
     const int first = at.column * it.column_stride - it.column_padding;
     const C* const x = memory + it.x.begin + at.channel * it.x.plane + at.row * it.x.pitch + first;
     C* const dx = memory + it.dx.begin + at.channel * it.dx.plane + at.row * it.dx.pitch + first;
-    for (int i = 0; i < it.column_stride; ++i) {
-      if (first + i < 0 || first + i >= it.in_width) continue;
-      const bool has_tap = i < it.filter_width && tap_row < it.filter_height;
-      dx[i] = has_tap ? taps[i] * slope * slope_of(it.below, x[i]) : C(0);
+    constexpr int at_once = 4;
+    PRUMO_KEEP_LOOP
+    for (int begin = 0; begin < it.column_stride; begin += at_once) {
+      C y[at_once], values[at_once];
+      PRUMO_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        const int i = begin + k;
+        y[k] = is_inside(it, first, i) ? x[i] : C(0);
+        values[k] = i < it.filter_width && tap_row < it.filter_height ? taps[i] * slope : C(0);
+      }
+      multiply_by_slopes(it.below, y, values);
+      PRUMO_UNROLL
+      for (int k = 0; k < at_once; ++k) {
+        if (is_inside(it, first, begin + k)) dx[begin + k] = values[k];
+      }
     }
   }
 }

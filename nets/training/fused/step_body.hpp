@@ -90,11 +90,16 @@ class step_body {
 
   /// Images in scratch memory forward and backward. With a rule the weights change at once, all but those of filters;
   /// without one their factors go to memory. Begins behind a barrier and ends with one.
-  PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors,
-                                      const step_rule<C>* rule) const {
+  /// \param ahead loads the next images meanwhile
+  template <class Ahead>
+  PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors, const step_rule<C>* rule,
+                                      Ahead& ahead) const {
     run_forward(count);
+    ahead.load();
     run_loss(count, images_of_step);
+    ahead.stage();
     run_backward(count, factors, rule);
+    ahead.put();
   }
 
   /// Images become numbers.

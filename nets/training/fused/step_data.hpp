@@ -19,6 +19,7 @@ struct step_data {
   const step_table* table;
   const int* copy_sources;                    ///< step_places::copy_sources
   const filter_parameter* filter_parameters;  ///< step_places::filter_parameters
+  const update_tile* update_tiles;            ///< step_places::update_tiles
   const std::uint8_t* pixels;
   const std::uint8_t* labels;
   const std::int32_t* order;  ///< which images the steps of this launch take, one step behind the other

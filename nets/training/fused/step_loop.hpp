@@ -6,6 +6,7 @@
 /// compiled once for a type: one image a step by one team, with the next image under way meanwhile; groups of images by
 /// several teams that meet twice a step; and each half of a step alone.
 
+#include "images_ahead.hpp"
 #include "step_loop_parts.hpp"
 #include "step_update.hpp"
 #include "training_step.hpp"
@@ -15,63 +16,6 @@ namespace prumo::nets {
 /// Teams that are alone, or do not need each other.
 struct no_meeting {
   PRUMO_STEP_FUNCTION void operator()() const {}
-};
-
-/// Bytes of the next image that a thread holds in registers; larger images are loaded when they are needed.
-inline constexpr int held_pixels = 8;
-
-/// The next image of a team that takes one image a step. It is loaded while the team computes.
-template <class Team, class C>
-class image_ahead {
- public:
-  PRUMO_STEP_FUNCTION image_ahead(const step_body<Team, C>& body)
-      : body_(body), holds_(body.table().pixels <= held_pixels * body.team().size()) {
-    if (body.data().steps > 1) next_ = body.data().order[1];
-  }
-
-  /// Begins to load the image of the step after `step`.
-  PRUMO_STEP_FUNCTION void load(std::int64_t step) {
-    const step_data<C>& data = body_.data();
-    has_next_ = step + 1 < data.steps;
-    if (!has_next_) return;
-    from_ = data.pixels + std::int64_t{next_} * body_.table().pixels;
-    label_ = data.labels[next_];
-    if (step + 2 < data.steps) next_ = data.order[step + 2];
-    if (!holds_) return;
-    PRUMO_UNROLL
-    for (int i = 0; i < held_pixels; ++i) {
-      const int pixel = i * body_.team().size() + body_.team().rank();
-      if (pixel < body_.table().pixels) held_[i] = from_[pixel];
-    }
-  }
-
-  /// Puts it into scratch memory.
-  PRUMO_STEP_FUNCTION void put() const {
-    if (!has_next_) return;
-    const step_layer& first = body_.table().layer[0];
-    if (holds_) {
-      const int pixels = body_.table().pixels;
-      C* const image = body_.scratch().memory;
-      PRUMO_UNROLL
-      for (int i = 0; i < held_pixels; ++i) {
-        const int pixel = i * body_.team().size() + body_.team().rank();
-        if (pixel >= pixels) break;
-        put_pixel(first, image, item_place(pixel, first.x_items), static_cast<std::uint8_t>(held_[i]));
-      }
-    } else {
-      put_image(body_.team(), first, body_.scratch().memory, from_);
-    }
-    if (body_.team().rank() == 0) body_.scratch().labels[0] = label_;
-  }
-
- private:
-  const step_body<Team, C>& body_;
-  bool holds_;
-  bool has_next_ = false;
-  std::int32_t next_ = 0;
-  const std::uint8_t* from_ = nullptr;
-  std::uint8_t label_ = 0;
-  unsigned held_[held_pixels] = {};  ///< bytes, in registers of their own
 };
 
 /// The rule of the step that is `later` steps after the latest one that the counters know.
@@ -106,7 +50,6 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
   if (at_once) {
     body.copy_parameters();
     body.begin_group();
-    body.gather(0, 1);
     if (team.rank() == 0 && !begins_epoch) {
       scratch.sums[0] = data.counters->sums[0];
       scratch.sums[1] = data.counters->sums[1];
@@ -114,19 +57,15 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
   } else if (part == step_part::all && is_first_thread && begins_epoch) {
     data.counters->sums[0] = data.counters->sums[1] = 0;
   }
-  image_ahead<Team, C> ahead(body);
-  bool has_first_images = false;  // of a step by several teams
+  images_ahead<Team, C> ahead(body, league);
+  if (part != step_part::update) ahead.begin();
   PRUMO_STEP_MARK(-1);
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
     const step_rule<C> rule = rule_after(table, data, rate, latest, part == step_part::update ? step : step + 1);
     if (part != step_part::update) {
-      if (at_once) {
-        ahead.load(step);
-      } else {
-        body.copy_parameters();
-      }
+      if (!at_once) body.copy_parameters();
       PRUMO_STEP_MARK(40);
       PRUMO_KEEP_LOOP
       for (int group = league.rank; group < table.groups; group += league.size) {
@@ -136,26 +75,13 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
         for (std::int64_t first = begin; first < end; first += table.images_at_once) {
           const std::int64_t left = end - first;
           const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
-          if (!at_once && !has_first_images) body.gather(step * table.batch + first, count);
-          has_first_images = false;
           team.barrier();
           PRUMO_STEP_MARK(41);
-          body.run_images(count, images, data.factors + first * table.factors, at_once ? &rule : nullptr);
+          body.run_images(count, images, data.factors + first * table.factors, at_once ? &rule : nullptr, ahead);
         }
         if (!at_once) body.end_group(group);
       }
-      if (at_once) {
-        change_filters(team, data, scratch, rule);
-        ahead.put();
-      } else if (part == step_part::all && step + 1 < data.steps && league.rank < table.groups) {
-        // The first images of the next step come while teams wait for each other.
-        const std::int64_t next_images = data.images_of_step(data.first_step + step + 1, table.batch);
-        const std::int64_t begin = table.group_begin(league.rank, next_images);
-        const std::int64_t left = table.group_begin(league.rank + 1, next_images) - begin;
-        const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
-        body.gather((step + 1) * table.batch + begin, count);
-        has_first_images = count > 0;
-      }
+      if (at_once) change_filters(team, data, scratch, rule);
     }
     if (at_once) {
       PRUMO_STEP_MARK(43);
@@ -164,9 +90,7 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
     if (part == step_part::all) meet();
     PRUMO_STEP_MARK(44);
     if (part != step_part::images) {
-      const step_update<Team, C> update(body, rule, images);
-      const int tiles = update_tiles(table);
-      for (int tile = league.rank; tile < tiles; tile += league.size) update.run(tile);
+      step_update<Team, C>(body, rule, images).run(league);
     }
     PRUMO_STEP_MARK(43);
     if (part == step_part::all) meet();

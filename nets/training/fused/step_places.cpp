@@ -2,6 +2,8 @@
 #include "step_places.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace prumo::nets {
 namespace {
@@ -27,7 +29,36 @@ void add_filters(const step_layer& it, int layer, step_places& places) {
   }
 }
 
+void add_tiles(const step_table& table, std::vector<update_tile>& tiles) {
+  tiles.push_back({update_tile::losses, 0, 0});
+  for (int first = 0; first < table.gradients; first += tile_columns) tiles.push_back({update_tile::filters, 0, first});
+  for (int which = 0; which < table.layers; ++which) {
+    const step_layer& it = table.layer[which];
+    if (it.kind != step_kind::dense) continue;
+    const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
+    for (int output = 0; output < it.out_channels; output += tile_outputs) {
+      for (int column = 0; column < columns; column += tile_columns) tiles.push_back({which, output, column});
+    }
+  }
+}
+
 }  // namespace
+
+int choose_update_slices(int tiles, std::int64_t batch) {
+  // Estimates for the GPUs at hand: 132 teams of 16 stretches, which wait some 500 cycles for eight images that they
+  // load together, and 1500 for what comes before and after the images.
+  constexpr std::int64_t stretches = 132 * 16, images_together = 8, cycles_of_images = 500, cycles_of_tile = 1500;
+  const auto cycles = [&](std::int64_t slices) {
+    const std::int64_t rounds = (tiles * slices - 1) / stretches + 1;
+    const std::int64_t loads = ((batch - 1) / slices) / images_together + 1;
+    return rounds * (loads * cycles_of_images + cycles_of_tile);
+  };
+  int best = 1;
+  for (int slices = 2; slices <= most_update_slices; slices *= 2) {
+    if (cycles(slices) < cycles(best)) best = slices;
+  }
+  return best;
+}
 
 step_places make_step_places(const step_table& table) {
   step_places result;
@@ -47,6 +78,7 @@ step_places make_step_places(const step_table& table) {
     copy(each.copy, each.parameter);
     if (each.turned >= 0) copy(each.turned, each.parameter);
   }
+  add_tiles(table, result.update_tiles);
   return result;
 }
 

@@ -5,7 +5,9 @@
 /// Where parameters lie in a step: lists that are made before the first step, so that no thread computes such places.
 
 #include "step_table.hpp"
+#include "update_tiles.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace prumo::nets {
@@ -25,8 +27,14 @@ struct step_places {
   std::vector<int> copy_sources;
   /// Each gradient that a team sums (step_table::gradients).
   std::vector<filter_parameter> filter_parameters;
+  /// All tiles of the work that changes the weights.
+  std::vector<update_tile> update_tiles;
 };
 
 step_places make_step_places(const step_table& table);
+
+/// The slices in which each of `tiles` is summed over the images of a step: a power of two. It follows from the shape
+/// of the training alone, so that all devices sum in one order.
+int choose_update_slices(int tiles, std::int64_t batch);
 
 }  // namespace prumo::nets

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace prumo::nets {
 
@@ -22,12 +23,15 @@ inline constexpr int partial_elements = std::max(partial_sums * partial_threads<
 template <class C>
 struct step_scratch {
   step_table* table;
-  double* losses;     ///< of the images at once
-  double* sums;       ///< of the group: loss, correct answers
-  int* labels;        ///< of the images at once
-  int* correct;       ///< of the images at once
-  C* partials;        ///< of filters' gradients, [partial_sums][partial_threads], while images are in memory
-  C* sums_of_slices;  ///< [slices][sums of a tile], in the same place, while weights change
+  double* losses;    ///< of the images at once
+  double* sums;      ///< of the group: loss, correct answers
+  int* labels;       ///< of the images at once
+  int* correct;      ///< of the images at once
+  int* next_images;  ///< the numbers in the set of the images that come next
+  int* next_labels;
+  std::uint8_t* next_bytes;  ///< their pixels
+  C* partials;               ///< of filters' gradients, [partial_sums][partial_threads], while images are in memory
+  C* sums_of_slices;         ///< [slices][sums of a tile], in the same place, while weights change
   C* copies;
   C* gradients;
   C* memory;  ///< of the images at once
@@ -52,6 +56,9 @@ KOKKOS_INLINE_FUNCTION void visit_scratch(step_scratch<C>& of, const step_table&
   visit(of.losses, table.images_at_once);
   visit(of.labels, table.images_at_once);
   visit(of.correct, table.images_at_once);
+  visit(of.next_images, table.images_at_once);
+  visit(of.next_labels, table.images_at_once);
+  visit(of.next_bytes, table.bytes_ahead);
   visit(of.copies, table.copies);
   visit(of.gradients, table.gradients);
   visit(of.memory, table.images_at_once * table.image_elements);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "step_table.hpp"
 
+#include "step_places.hpp"
 #include <prumo/nets/overloaded.hpp>
 
 #include <climits>
@@ -214,7 +215,8 @@ class table_maker {
   }
 
   std::string choose_images() {
-    const auto fixed = copies_ + padded(table_.gradients);
+    const std::int64_t bytes_ahead = std::int64_t{held_pixels} * step_threads / request_.element_bytes;
+    const auto fixed = copies_ + padded(table_.gradients) + bytes_ahead;
     const std::int64_t room = request_.scratch_bytes / request_.element_bytes - fixed;
     const std::int64_t fit = room / std::max<std::int64_t>(1, taken_);
     if (room < 0 || fit < 1) {
@@ -230,6 +232,8 @@ class table_maker {
     // As few rounds as the room allows, of equal length.
     const std::int64_t rounds = (of_a_group - 1) / most + 1;
     table_.images_at_once = static_cast<int>((of_a_group - 1) / rounds + 1);
+    const int bytes = table_.images_at_once * table_.pixels;
+    table_.bytes_ahead = request_.wants_edges && bytes <= held_pixels * step_threads ? bytes : 0;
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (!it.takes_tiles) continue;
@@ -237,6 +241,8 @@ class table_maker {
       it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
       it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
     }
+    table_.update_tiles = static_cast<int>(make_step_places(table_).update_tiles.size());
+    table_.update_slices = choose_update_slices(table_.update_tiles, table_.batch);
     return {};
   }
 

@@ -118,14 +118,19 @@ struct step_table {
   int factors = 0;         ///< of an image
   int image_elements = 0;  ///< of an image's scratch memory, a multiple of 4
   int images_at_once = 1;  ///< how many images a team has in its scratch memory
+  int bytes_ahead = 0;     ///< room for the pixels of the next images; without room they are loaded when needed
   int groups = 1;          ///< how many groups the images of a step make; follows from the batch alone
+  int update_tiles = 0;    ///< step_places::update_tiles
+  int update_slices = 1;   ///< the slices of each
   std::int64_t batch = 1;
   step_layer layer[most_step_layers];
 
-  /// The images that group `which` takes of a step with `images` of them: [first, end).
+  /// The images that group `which` takes of a step with `images` of them, fewer than 2^31: from here to where the next
+  /// group begins.
   KOKKOS_FUNCTION std::int64_t group_begin(int which, std::int64_t images) const {
-    const std::int64_t each = images / groups, more = images % groups;
-    return which * each + (which < more ? which : more);
+    const auto all = static_cast<std::uint32_t>(images), count = static_cast<std::uint32_t>(groups);
+    const auto each = static_cast<int>(all / count), more = static_cast<int>(all % count);
+    return static_cast<std::int64_t>(which) * each + (which < more ? which : more);
   }
 };
 
@@ -152,6 +157,9 @@ std::string make_step_table(const step_request& request, step_table& table);
 
 /// The threads of a device's team.
 inline constexpr int step_threads = 512;
+
+/// Bytes of the next images that a thread of a device loads ahead.
+inline constexpr int held_pixels = 8;
 
 /// The largest number of groups of images in a step. It is no property of a device, so that all devices sum in one
 /// order. The GPUs at hand have 132 multiprocessors, and a group needs one.

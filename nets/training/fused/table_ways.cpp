@@ -9,6 +9,7 @@
 #include "update_tiles.hpp"
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/launch.hpp>
+#include <prumo/detail/team_kernel.hpp>
 
 #include <climits>
 
@@ -141,6 +142,7 @@ class table_way final : public step_way<Exec> {
     copy_sources_ = there(instance, "copy sources", std::span<const int>(places_.copy_sources));
     filter_parameters_ =
         there(instance, "filter parameters", std::span<const filter_parameter>(places_.filter_parameters));
+    update_tiles_ = there(instance, "update tiles", std::span<const update_tile>(places_.update_tiles));
   }
 
   void enqueue(context<Exec>& ctx, std::int64_t first, std::int64_t steps) override {
@@ -190,6 +192,7 @@ class table_way final : public step_way<Exec> {
     data.table = reinterpret_cast<const step_table*>(table_there_.data());
     data.copy_sources = reinterpret_cast<const int*>(copy_sources_.data());
     data.filter_parameters = reinterpret_cast<const filter_parameter*>(filter_parameters_.data());
+    data.update_tiles = reinterpret_cast<const update_tile*>(update_tiles_.data());
     data.pixels = static_cast<const std::uint8_t*>(task_.pixels.data);
     data.labels = static_cast<const std::uint8_t*>(task_.labels.data);
     data.order = reinterpret_cast<const std::int32_t*>(order_.data());
@@ -247,7 +250,10 @@ class table_way final : public step_way<Exec> {
 
   void enqueue_part(const Exec& instance, const step_data<C>& data, step_part part) const {
     const bool is_update = part == step_part::update;
-    const int pieces = is_update ? update_tiles(table_) : table_.groups;
+    // A team of a device has several tiles at once.
+    const int stretches = is_host_space<Exec> ? 1 : step_threads / prumo::detail::exchange_threads;
+    const int slices = is_host_space<Exec> ? 1 : table_.update_slices;
+    const int pieces = is_update ? (table_.update_tiles * slices - 1) / stretches + 1 : table_.groups;
     if constexpr (is_host_space<Exec>) {
       const std::string& label = is_update ? update_label() : images_label();
       // Of the flops of a forward pass a step has three times as many, and the weights change once.
@@ -283,7 +289,7 @@ class table_way final : public step_way<Exec> {
   int threads_ = 1;
   std::size_t scratch_bytes_ = 0;
   bytes_view order_, partials_, factors_, sums_, scratch_, meeting_;
-  bytes_view table_there_, copy_sources_, filter_parameters_;
+  bytes_view table_there_, copy_sources_, filter_parameters_, update_tiles_;
 };
 
 template <class Exec>

@@ -219,6 +219,7 @@ struct plain_training {
     return {&table,
             places.copy_sources.data(),
             places.filter_parameters.data(),
+            places.update_tiles.data(),
             set.pixels.data(),
             set.labels.data(),
             order.data(),
