@@ -13,7 +13,7 @@ namespace prumo::nets {
 
 /// Images that a team has in its scratch memory together: some of a group.
 struct image_chunk {
-  int step = 0;   ///< of the launch
+  int step = 0;  ///< of the launch
   int group = 0;
   int first = 0;  ///< of the step
   int count = 0;  ///< 0: there are no more

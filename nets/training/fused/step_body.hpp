@@ -4,17 +4,12 @@
 /// \file
 /// The parts of a training step that a team takes: images through all layers and back, and weights by their gradients.
 
-#include "dense_layers.hpp"
-#include "filter_layers.hpp"
-#include "immediate_changes.hpp"
-#include "pooling_layers.hpp"
-#include "shared_filter_layers.hpp"
-#include "step_scratch.hpp"
-
-/// Where the time of a step goes can be measured by a program that defines this.
-#if !defined(PRUMO_STEP_MARK)
-#define PRUMO_STEP_MARK(which)
-#endif
+#include "layers/dense_layers.hpp"
+#include "layers/filter_layers.hpp"
+#include "layers/immediate_changes.hpp"
+#include "layers/pooling_layers.hpp"
+#include "layers/shared_filter_layers.hpp"
+#include "plan/step_scratch.hpp"
 
 namespace prumo::nets {
 
@@ -85,7 +80,6 @@ class step_body {
     for (int i = team_.rank(); i < table().gradients; i += team_.size()) partials[i] = scratch_.gradients[i];
     for (int i = team_.rank(); i < 2; i += team_.size()) data_.sums[2 * group + i] = scratch_.sums[i];
     team_.barrier();
-    PRUMO_STEP_MARK(46);
   }
 
   /// Images in scratch memory forward and backward. With a rule the weights change at once, all but those of filters;
@@ -152,7 +146,6 @@ class step_body {
         pool(team_, it, images);
       }
       team_.barrier();
-      PRUMO_STEP_MARK(which);
     }
   }
 
@@ -172,7 +165,6 @@ class step_body {
       }
     }
     team_.barrier();
-    PRUMO_STEP_MARK(42);
     if (team_.rank() == 0) {
       for (int image = 0; image < count; ++image) {
         scratch_.sums[0] += scratch_.losses[image];
@@ -194,7 +186,6 @@ class step_body {
         run_dense_backward(it, images, data_.weights + it.weights, factors, rule);
       }
       team_.barrier();
-      PRUMO_STEP_MARK(16 + which);
     }
   }
 
@@ -221,7 +212,6 @@ class step_body {
       }
       if (it.is_first) return;
       team_.barrier();
-      PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
       if (!it.takes_tiles) {
         convolve_any_backward(team_, it, images, scratch_.copies);
       } else if (it.filter_width == 5) {
@@ -233,7 +223,6 @@ class step_body {
       add_shared_gradients(team_, it, images, gradients);
       if (it.is_first) return;
       team_.barrier();
-      PRUMO_STEP_MARK(32 + static_cast<int>(&it - table().layer));
       if (it.owns_windows) {
         convolve_shared_backward_by_windows(team_, it, images, scratch_.copies);
       } else {

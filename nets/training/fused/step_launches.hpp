@@ -5,7 +5,7 @@
 /// Launches of steps that follow a table. Each type of numbers has a source of its own, because the kernel holds all
 /// layers and takes long to compile.
 
-#include "step_data.hpp"
+#include "plan/step_data.hpp"
 #include "step_loop_parts.hpp"
 #include <prumo/spaces.hpp>
 

@@ -6,10 +6,10 @@
 /// compiled once for a type: one image a step by one team, with the next image under way meanwhile; groups of images by
 /// several teams that meet twice a step; and each half of a step alone.
 
+#include "../training_step.hpp"
 #include "images_ahead.hpp"
 #include "step_loop_parts.hpp"
 #include "step_update.hpp"
-#include "training_step.hpp"
 
 namespace prumo::nets {
 
@@ -59,14 +59,12 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
   }
   images_ahead<Team, C> ahead(body, league);
   if (part != step_part::update) ahead.begin();
-  PRUMO_STEP_MARK(-1);
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
     const step_rule<C> rule = rule_after(table, data, rate, latest, part == step_part::update ? step : step + 1);
     if (part != step_part::update) {
       if (!at_once) body.copy_parameters();
-      PRUMO_STEP_MARK(40);
       PRUMO_KEEP_LOOP
       for (int group = league.rank; group < table.groups; group += league.size) {
         const std::int64_t begin = table.group_begin(group, images), end = table.group_begin(group + 1, images);
@@ -76,7 +74,6 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
           const std::int64_t left = end - first;
           const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
           team.barrier();
-          PRUMO_STEP_MARK(41);
           body.run_images(count, images, data.factors + first * table.factors, at_once ? &rule : nullptr, ahead);
         }
         if (!at_once) body.end_group(group);
@@ -84,19 +81,14 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
       if (at_once) change_filters(team, data, scratch, rule);
     }
     if (at_once) {
-      PRUMO_STEP_MARK(43);
       continue;  // the barrier before the layers follows
     }
     if (part == step_part::all) meet();
-    PRUMO_STEP_MARK(44);
     if (part != step_part::images) {
       step_update<Team, C>(body, rule, images).run(league);
     }
-    PRUMO_STEP_MARK(43);
     if (part == step_part::all) meet();
-    PRUMO_STEP_MARK(45);
   }
-  PRUMO_STEP_MARK(-2);
   if (!is_first_thread) return;
   training_counters& counters = *data.counters;
   if (part == step_part::images) {

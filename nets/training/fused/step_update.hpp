@@ -17,7 +17,8 @@ PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& f
                                            C* sums) {
   // Each image's factors of a layer begin at a multiple of 4 elements and end with one, so those of outputs that do not
   // exist can be read.
-  using pack = prumo::detail::device_pack<C, tile_outputs>;
+  using pack = prumo::detail::device_pack<C>;
+  constexpr int pack_outputs = prumo::detail::device_pack_elements<C>;
   const step_layer it = from_table;
   const int inputs = it.in_size();
   const C* const dy = all + it.dy_factor + tile.first_output;
@@ -30,9 +31,12 @@ PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& f
 #endif
     for (std::int64_t image = slice; image < images; image += slices) {
       const C value = input < inputs ? x[image * elements] : C(1);
-      const pack slopes = *reinterpret_cast<const pack*>(dy + image * elements);
       PRUMO_UNROLL
-      for (int k = 0; k < tile_outputs; ++k) sum[k] = prumo::fma(slopes.values[k], value, sum[k]);
+      for (int k = 0; k < tile_outputs; k += pack_outputs) {
+        const pack slopes = *reinterpret_cast<const pack*>(dy + image * elements + k);
+        PRUMO_UNROLL
+        for (int e = 0; e < pack_outputs; ++e) sum[k + e] = prumo::fma(slopes.values[e], value, sum[k + e]);
+      }
     }
     PRUMO_UNROLL
     for (int k = 0; k < tile_outputs; ++k) sums[k * tile_columns + i] = sum[k];

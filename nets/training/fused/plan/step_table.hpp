@@ -112,24 +112,30 @@ struct step_table {
   optimizer which_optimizer = optimizer::sgd;
   bool mean_of_batch = true;  ///< false: gradients are sums over the batch
   int classes = 0;
-  int pixels = 0;          ///< of an image, all channels
-  int copies = 0;          ///< copies of parameters in a team's scratch memory
-  int gradients = 0;       ///< gradients of filters and their biases, which a team sums
-  int factors = 0;         ///< of an image
-  int image_elements = 0;  ///< of an image's scratch memory, a multiple of 4
-  int images_at_once = 1;  ///< how many images a team has in its scratch memory
-  int bytes_ahead = 0;     ///< room for the pixels of the next images; without room they are loaded when needed
-  int groups = 1;          ///< how many groups the images of a step make; follows from the batch alone
-  int update_tiles = 0;    ///< step_places::update_tiles
-  int update_slices = 1;   ///< the slices of each
+  int pixels = 0;             ///< of an image, all channels
+  int copies = 0;             ///< copies of parameters in a team's scratch memory
+  int gradients = 0;          ///< gradients of filters and their biases, which a team sums
+  int factors = 0;            ///< of an image
+  int image_elements = 0;     ///< of an image's scratch memory, a multiple of 4
+  int images_at_once = 1;     ///< how many images a team has in its scratch memory
+  int bytes_ahead = 0;        ///< room for the pixels of the next images; without room they are loaded when needed
+  int groups = 1;             ///< how many groups the images of a step make; follows from the batch alone
+  int images_of_a_group = 1;  ///< of a whole batch
+  int larger_groups = 0;      ///< the first ones of a whole batch, which have one image more
+  int update_tiles = 0;       ///< step_places::update_tiles
+  int update_slices = 1;      ///< the slices of each
   std::int64_t batch = 1;
   step_layer layer[most_step_layers];
 
   /// The images that group `which` takes of a step with `images` of them, fewer than 2^31: from here to where the next
-  /// group begins.
+  /// group begins. Steps of whole batches need no division.
   KOKKOS_FUNCTION std::int64_t group_begin(int which, std::int64_t images) const {
-    const auto all = static_cast<std::uint32_t>(images), count = static_cast<std::uint32_t>(groups);
-    const auto each = static_cast<int>(all / count), more = static_cast<int>(all % count);
+    int each = images_of_a_group, more = larger_groups;
+    if (images != batch) {
+      const auto all = static_cast<std::uint32_t>(images), count = static_cast<std::uint32_t>(groups);
+      each = static_cast<int>(all / count);
+      more = static_cast<int>(all % count);
+    }
     return static_cast<std::int64_t>(which) * each + (which < more ? which : more);
   }
 };
@@ -157,6 +163,13 @@ std::string make_step_table(const step_request& request, step_table& table);
 
 /// The threads of a device's team.
 inline constexpr int step_threads = 512;
+
+/// The threads that have room for partial sums of gradients in a team's scratch memory. All types have the same room,
+/// because that of f64 is scarce.
+template <class C>
+inline constexpr int partial_threads = static_cast<int>(step_threads * sizeof(float) / sizeof(C));
+/// The sums that a thread has room for: of two output channels, the taps of a filter column and the bias.
+inline constexpr int partial_sums = 2 * 5 + 2;
 
 /// Bytes of the next images that a thread of a device loads ahead.
 inline constexpr int held_pixels = 8;

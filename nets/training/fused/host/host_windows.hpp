@@ -4,8 +4,8 @@
 /// \file
 /// What host_layers.hpp leaves: shared filters, pooling, pixels and new weights, as loops over rows without divisions.
 
+#include "../step_loop.hpp"
 #include "host_layers.hpp"
-#include "step_loop.hpp"
 
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {

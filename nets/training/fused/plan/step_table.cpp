@@ -227,6 +227,8 @@ class table_maker {
     table_.copies = static_cast<int>(copies_);
     table_.image_elements = static_cast<int>(taken_);
     table_.groups = static_cast<int>(std::min<std::int64_t>(table_.batch, most_step_groups));
+    table_.images_of_a_group = static_cast<int>(table_.batch / table_.groups);
+    table_.larger_groups = static_cast<int>(table_.batch % table_.groups);
     const std::int64_t of_a_group = (table_.batch - 1) / table_.groups + 1;
     const std::int64_t most = std::min<std::int64_t>({fit, of_a_group, request_.most_images_at_once});
     // As few rounds as the room allows, of equal length.

@@ -8,19 +8,12 @@
 ///
 /// The last tile of a column ends with the plane, so it repeats rows of the tile before it, which it does not write.
 
-#include "step_table.hpp"
+#include "../plan/step_table.hpp"
 #include "step_team.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>
 
 namespace prumo::nets {
-
-/// The threads that have room for partial sums of gradients in a team's scratch memory. All types have the same room,
-/// because that of f64 is scarce.
-template <class C>
-inline constexpr int partial_threads = static_cast<int>(step_threads * sizeof(float) / sizeof(C));
-/// The sums that a thread has room for: of two output channels, the taps of a filter column and the bias.
-inline constexpr int partial_sums = 2 * 5 + 2;
 
 /// Images in scratch memory.
 template <class C>

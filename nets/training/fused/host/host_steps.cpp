@@ -2,8 +2,8 @@
 // Compilers of device code do not see this, because nvcc refuses vectors in functions that are for the device, too.
 #if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
 #define PRUMO_STEP_FUNCTION inline
+#include "../step_launches.hpp"
 #include "host_windows.hpp"
-#include "step_launches.hpp"
 
 namespace prumo::nets {
 

@@ -4,7 +4,6 @@
 /// \file
 /// A team's scratch memory, and the copies of parameters in it.
 
-#include "convolution_tiles.hpp"
 #include "step_data.hpp"
 #include "step_table.hpp"
 #include "update_tiles.hpp"
