@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training_setup.hpp"
+#include <prumo/inference/training_setup.hpp>
 #include <prumo/nets/training_reference.hpp>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-namespace prumo::worker {
+namespace prumo::inference {
 namespace {
 
 // Those of PyTorch's Adam.
@@ -56,9 +56,9 @@ struct worst_share {
 
 }  // namespace
 
-protocol::check_answer compare_step(const data::net& net, const nets::training_options& options, dtype type,
+protocol::check_answer compare_step(const data::net& net, const nets::training_options& options, std::string_view type,
                                     const computed_step& step) {
-  const double unit = type == dtype::f64 ? 0x1p-53 : 0x1p-24;
+  const double unit = type == "f64" ? 0x1p-53 : 0x1p-24;
   const auto images = static_cast<std::int64_t>(step.labels.size());
   const double terms = nets::operations_on_longest_way(net.facts, images) * unit;
   const double gamma = terms / (1 - terms);
@@ -110,4 +110,4 @@ protocol::check_answer compare_step(const data::net& net, const nets::training_o
   return answer;
 }
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference
