@@ -8,7 +8,8 @@ The first writes the files that lie in tests/nets/golden. The second writes them
 test's PROGRAM on them; it exits with 77 where there is no PyTorch.
 
 A file holds a net (its JSON file, in the metadata), images and labels, and for each loss: what the net made of the first step's
-images, their loss, and its gradient; for each optimizer the weights after 1 and after 10 steps. There are fewer images than two
+images, their loss, and its gradient; for each optimizer the weights after 1, 10 and 100 steps, of the largest images without the
+last. There are fewer images than two
 steps take, so each second step has fewer. Of nets with many weights every `stride`-th one is kept. First weights are not in
 the files, but for those that are kept: docs/random.md tells how to draw them.
 """
@@ -20,9 +21,9 @@ import subprocess
 import sys
 import tempfile
 
-IMAGES, BATCH, STEPS = 5, 3, (1, 10)
+IMAGES, BATCH, STEPS = 5, 3, (1, 10, 100)
 SEED = 20
-RATES = {"sgd": 0.1, "momentum": 0.05, "adam": 0.001}
+RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.001}
 MOMENTUM = 0.9
 LOSSES = ("softmax", "sigmoid", "squared", "original")
 KEPT = 600  # weights of a large net, about
@@ -148,7 +149,7 @@ class Training:
         for loss, name in trainings:
             self.begin()
             optimizer = self.optimizer(name)
-            for step in range(max(STEPS)):
+            for step in range(max(STEPS) if self.images[0].size < 5000 else 10):
                 self.back_propagate(loss, step)
                 optimizer.step()
                 if step + 1 in STEPS:

@@ -35,7 +35,6 @@ using nets::loss;
 using nets::optimizer;
 
 constexpr double roundoff = 0x1p-53;
-constexpr std::int64_t short_run = 1, long_run = 10;
 constexpr optimizer all_optimizers[] = {optimizer::sgd, optimizer::momentum, optimizer::adam};
 
 /// A file, and what it leaves out: the first weights.
@@ -148,6 +147,16 @@ class golden_training : public testing::TestWithParam<std::string> {
     made.set_weights(weights);
     return made;
   }
+  /// The trainings that the file has.
+  std::vector<std::pair<loss, optimizer>> trainings() const {
+    std::vector<std::pair<loss, optimizer>> found;
+    for (const loss which : tests::all_losses) {
+      for (const optimizer how : all_optimizers) {
+        if (golden_.has(name_of_training(which, how) + ".1")) found.emplace_back(which, how);
+      }
+    }
+    return found;
+  }
   nets::training_options options_of(loss which, optimizer how, const std::string& way) const {
     return {.loss = which,
             .optimizer = how,
@@ -176,10 +185,10 @@ class golden_training : public testing::TestWithParam<std::string> {
 
   /// By how much small changes of the weights grow in a training, as the largest of some random ones shows; at least 1.
   /// The second are the weights at its end.
-  std::pair<double, numbers> growth(const nets::training_options& options) {
+  std::pair<double, numbers> growth(const nets::training_options& options, std::int64_t steps) {
     constexpr double small = 0x1p-33;
     nets::trainer<exec> plain = trainer(options, golden_.first());
-    plain.advance(long_run);
+    plain.advance(steps);
     const numbers undisturbed = plain.weights();
     double found = 1;
     tests::random_training random(1);
@@ -187,7 +196,7 @@ class golden_training : public testing::TestWithParam<std::string> {
       numbers weights = golden_.first();
       for (double& it : weights) it += random.number() > 0 ? small : -small;
       nets::trainer<exec> disturbed = trainer(options, weights);
-      disturbed.advance(long_run);
+      disturbed.advance(steps);
       found = std::max(found, largest(difference(disturbed.weights(), undisturbed)) / small);
     }
     return {found, undisturbed};
@@ -252,34 +261,28 @@ TEST_P(golden_training, makes_the_same_of_images) {
 
 /// After one step: the loss of its images, the gradient (it is the first velocity), and the weights.
 TEST_P(golden_training, takes_the_same_first_step) {
-  for (const loss which : tests::all_losses) {
-    for (const optimizer how : all_optimizers) {
-      const std::string name = name_of_training(which, how) + "." + std::to_string(short_run);
-      if (!golden_.has(name)) continue;
-      const numbers& gradient_bound = first_bounds(which);
-      for (const char* const way : {"layers", "fused", "persistent"}) {
-        const nets::training_options options = options_of(which, how, way);
-        if (!can(options)) continue;
-        nets::trainer<exec> training = trainer(options, golden_.first());
-        training.advance(short_run);
-        const nets::training_state state = training.state();
-        // A loss of an image is a sum of some terms of each class; gamma(K) of them and of what leads to its scores.
-        const double loss = golden_.array(std::string(name_of(which)) + ".loss")[0];
-        const double way_of_loss = nets::operations_on_longest_way(golden_.of().facts, 1);
-        EXPECT_NEAR(state.progress.loss_sum, loss, 2 * way_of_loss * roundoff * (loss + 10)) << way << ", " << name;
-        const numbers& gradient = state.first_moments;
-        if (how == optimizer::momentum) {
-          expect_near(gradient, std::string(name_of(which)) + ".gradient", gradient_bound, way);
-        }
-        numbers bounds = gradient_bound;
-        for (std::size_t i = 0; i < bounds.size(); ++i) {
-          const double of_gradient = how == optimizer::adam ? gradient[i] / (1 - 0.9) : 0;
-          bounds[i] = change_of_first_step(options, of_gradient, bounds[i]) +
-                      4 * roundoff * std::fabs(state.weights[i]) +
-                      32 * roundoff * std::fabs(state.weights[i] - golden_.first()[i]);
-        }
-        expect_near(state.weights, name, bounds, way);
+  for (const auto& [which, how] : trainings()) {
+    const numbers& gradient_bound = first_bounds(which);
+    for (const char* const way : {"layers", "fused", "persistent"}) {
+      const nets::training_options options = options_of(which, how, way);
+      if (!can(options)) continue;
+      nets::trainer<exec> training = trainer(options, golden_.first());
+      training.advance(1);
+      const nets::training_state state = training.state();
+      // A loss of an image is a sum of some terms of each class; gamma(K) of them and of what leads to its scores.
+      const std::string of_loss(name_of(which));
+      const double loss = golden_.array(of_loss + ".loss")[0];
+      const double way_of_loss = nets::operations_on_longest_way(golden_.of().facts, 1);
+      EXPECT_NEAR(state.progress.loss_sum, loss, 2 * way_of_loss * roundoff * (loss + 10)) << way << ", " << of_loss;
+      const numbers& gradient = state.first_moments;
+      if (how == optimizer::momentum) expect_near(gradient, of_loss + ".gradient", gradient_bound, way);
+      numbers bounds = gradient_bound;
+      for (std::size_t i = 0; i < bounds.size(); ++i) {
+        const double of_gradient = how == optimizer::adam ? gradient[i] / (1 - 0.9) : 0;
+        bounds[i] = change_of_first_step(options, of_gradient, bounds[i]) + 4 * roundoff * std::fabs(state.weights[i]) +
+                    32 * roundoff * std::fabs(state.weights[i] - golden_.first()[i]);
       }
+      expect_near(state.weights, name_of_training(which, how) + ".1", bounds, way);
     }
   }
 }
@@ -287,24 +290,28 @@ TEST_P(golden_training, takes_the_same_first_step) {
 /// Errors of a step grow in those behind it as small changes do. So after some steps, the difference is at most the
 /// number of steps times what one makes new, times this growth. What a step makes new follows from the gradients'
 /// bounds, with the weights of the first and of the last step.
+///
+/// After 100 steps all devices are to agree to 1e-10, so each is held to half of it beside PyTorch. Adam divides by
+/// gradients that may be little more than errors: its bound is wide, and after 100 steps it says nothing.
 TEST_P(golden_training, ends_with_the_same_weights) {
-  for (const loss which : tests::all_losses) {
-    for (const optimizer how : all_optimizers) {
-      const std::string name = name_of_training(which, how) + "." + std::to_string(long_run);
-      if (!golden_.has(name)) continue;
+  constexpr double of_devices = 1e-10;
+  for (const auto& [which, how] : trainings()) {
+    for (const std::int64_t steps : {std::int64_t{10}, std::int64_t{100}}) {
+      const std::string name = name_of_training(which, how) + "." + std::to_string(steps);
+      if (!golden_.has(name) || (how == optimizer::adam && steps == 100)) continue;
       const nets::training_options usual = options_of(which, how, "layers");
-      const auto [grows, last] = growth(usual);
+      const auto [grows, last] = growth(usual, steps);
       const double new_error = std::max(largest(first_bounds(which)), largest(gradient_bounds(golden_, which, last)));
       const double of_a_step = change_of_weight(usual, new_error) + 4 * roundoff * largest(last);
-      const double bound = static_cast<double>(long_run) * grows * of_a_step;
-      // The bound says something: it is far below what the steps have changed. Adam divides by gradients that may be
-      // little more than errors.
+      const double analysed = static_cast<double>(steps) * grows * of_a_step;
+      const double bound = steps == 100 ? std::min(analysed, of_devices / 2) : analysed;
+      // The bound says something: it is far below what the steps have changed.
       EXPECT_LT(bound, (how == optimizer::adam ? 0.05 : 1e-4) * largest(difference(last, golden_.first()))) << name;
       for (const char* const way : {"layers", "fused", "persistent"}) {
         const nets::training_options options = options_of(which, how, way);
         if (!can(options)) continue;
         nets::trainer<exec> training = trainer(options, golden_.first());
-        training.advance(long_run);
+        training.advance(steps);
         expect_near(training.weights(), name, numbers(last.size(), bound), way);
       }
     }
