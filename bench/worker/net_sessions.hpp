@@ -6,6 +6,7 @@
 #include "training_session.hpp"
 #include <prumo/error.hpp>
 #include <prumo/inference/net_cost.hpp>
+#include <prumo/inference/training_setup.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/server.hpp>
 #include <prumo/serving/surroundings.hpp>
@@ -127,7 +128,7 @@ class net_sessions final : public protocol::workload_handler {
              protocol::error_kind::unsupported);
     }
     const dtype type = type_of(request, known);
-    training_setup setup = read_training_setup(request);
+    inference::training_setup setup = inference::read_training_setup(request);
     const double loaded = setup.files.seconds;
     const auto begun = std::chrono::steady_clock::now();
     const std::int64_t bytes = training_session<Exec>::device_bytes(setup, type);

@@ -3,9 +3,9 @@
 
 #include "net_calls.hpp"
 #include "net_numbers.hpp"
-#include "training_setup.hpp"
 #include <prumo/data/weights_file.hpp>
 #include <prumo/inference/net_comparison.hpp>
+#include <prumo/inference/training_setup.hpp>
 #include <prumo/machine/telemetry.hpp>
 #include <prumo/nets/image_order.hpp>
 #include <prumo/nets/training.hpp>
@@ -26,14 +26,15 @@ template <class Exec>
 class training_session {
  public:
   /// \param conditions what the bits of the weights depend on beside the training itself
-  training_session(const Exec& instance, training_setup setup, dtype type, data::checkpoint::texts conditions)
+  training_session(const Exec& instance, inference::training_setup setup, dtype type,
+                   data::checkpoint::texts conditions)
       : setup_(std::move(setup)),
         type_(type),
         conditions_(std::move(conditions)),
         owner_(instance),
         trainer_(owner_, setup_.files.net.description, type, setup_.options, setup_.files.set.images.pixels,
                  setup_.files.set.labels.classes),
-        scores_plan_(scoring_net(setup_.files.net.description, setup_.options.loss), type),
+        scores_plan_(inference::scoring_net(setup_.files.net.description, setup_.options.loss), type),
         scores_place_(place_net(scores_plan_, test_batch(), test_count(), 0)),
         scores_(owner_, scores_plan_, scores_place_) {
     conditions_["implementation"] = trainer_.implementation();
@@ -43,7 +44,7 @@ class training_session {
 
   /// Bytes on the device: the training set, weights, gradients and moments, results between layers for a step, and what
   /// tests need.
-  static std::int64_t device_bytes(const training_setup& setup, dtype type) {
+  static std::int64_t device_bytes(const inference::training_setup& setup, dtype type) {
     const nets::forward_plan plan(setup.files.net.description, type);
     const auto width = static_cast<std::int64_t>(dtype_size(type));
     constexpr std::int64_t weight_arrays = 4, passes = 3;
@@ -54,7 +55,7 @@ class training_session {
                                static_cast<std::int64_t>(setup.files.set.images.pixels.size()));
   }
 
-  const training_setup& setup() const { return setup_; }
+  const inference::training_setup& setup() const { return setup_; }
   const nets::net_facts& facts() const { return setup_.files.net.facts; }
   std::string implementation() const { return std::string(trainer_.implementation()); }
   std::int64_t steps_per_epoch() const { return trainer_.steps_per_epoch(); }
@@ -114,7 +115,7 @@ class training_session {
     const std::int64_t most = std::min(setup_.options.batch, train_count());
     const double affordable = request.budget.value_or(usual_budget) / of_image;
     const auto count = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(affordable, 1e15)), 1, most);
-    computed_step step;
+    inference::computed_step step;
     step.before = now.weights;
     step.is_whole = count == most;
     const nets::image_order order(setup_.options.seed, 0, train_count());
@@ -127,7 +128,7 @@ class training_session {
     } else {
       step.after = step_of_fewer_images(step, order);
     }
-    protocol::check_answer answer = compare_step(setup_.files.net, setup_.options, type_, step);
+    protocol::check_answer answer = inference::compare_step(setup_.files.net, setup_.options, setup_.type, step);
     answer.differing = answer.undecided = 0;
     return answer;
   }
@@ -159,7 +160,7 @@ class training_session {
         const std::size_t label = setup_.test.labels.classes[static_cast<std::size_t>(first) + i];
         answer.predictions.push_back(static_cast<std::int64_t>(inference::prediction(scores)));
         if (answer.predictions.back() == static_cast<std::int64_t>(label)) ++answer.correct;
-        loss += loss_of_image(setup_.options.loss, scores, label);
+        loss += inference::loss_of_image(setup_.options.loss, scores, label);
       }
     }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -184,7 +185,7 @@ class training_session {
   protocol::load_answer load(const protocol::load_request& request) {
     const data::checkpoint expected = checkpoint_of(trainer_.state(), "");
     const data::checkpoint found = data::read_checkpoint(request.path, expected, request.allow_mixed);
-    trainer_.restore(state_of(found, facts()));
+    trainer_.restore(inference::state_of(found, facts()));
     const nets::training_progress now = trainer_.progress();
     return {epochs_done(now) + 1, now.step % steps_per_epoch(), found.note};
   }
@@ -201,13 +202,13 @@ class training_session {
   }
 
   data::checkpoint checkpoint_of(const nets::training_state& state, const std::string& note) const {
-    return {setup_.identity, conditions_, note, arrays_of(state, facts(), type_)};
+    return {setup_.identity, conditions_, note, inference::arrays_of(state, facts(), setup_.type)};
   }
 
   std::vector<data::tensor> weight_arrays(const std::vector<double>& packed) const {
     nets::training_state state;
     state.weights = packed;
-    std::vector<data::tensor> arrays = arrays_of(state, facts(), type_);
+    std::vector<data::tensor> arrays = inference::arrays_of(state, facts(), setup_.type);
     std::erase_if(arrays, [](const data::tensor& it) { return it.name.starts_with("state."); });
     return arrays;
   }
@@ -232,14 +233,14 @@ class training_session {
     owner_.fence();
   }
 
-  void add_image(computed_step& step, std::int64_t number) const {
+  void add_image(inference::computed_step& step, std::int64_t number) const {
     const std::vector<double> numbers = pixel_numbers(type_);
     for (const std::uint8_t byte : setup_.files.set.images.image(number)) step.pixels.push_back(numbers[byte]);
     step.labels.push_back(setup_.files.set.labels.classes[static_cast<std::size_t>(number)]);
   }
 
   /// A step of a trainer that has these images alone, in this order.
-  nets::training_state step_of_fewer_images(const computed_step& step, const nets::image_order& order) {
+  nets::training_state step_of_fewer_images(const inference::computed_step& step, const nets::image_order& order) {
     const auto size = static_cast<std::size_t>(setup_.files.set.images.bytes_per_image());
     std::vector<std::uint8_t> pixels;
     pixels.reserve(step.labels.size() * size);
@@ -258,7 +259,7 @@ class training_session {
     return fewer.state();
   }
 
-  training_setup setup_;
+  inference::training_setup setup_;
   dtype type_;
   data::checkpoint::texts conditions_;
   context<Exec> owner_;

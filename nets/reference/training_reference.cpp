@@ -235,6 +235,23 @@ double directional_derivative(const description& net, loss which, std::span<cons
   return sum;
 }
 
+double operations_on_longest_way(const net_facts& facts, std::int64_t images) {
+  double way = 0, most_places = 1;
+  for (const layer_facts& at : facts.layers) {
+    if (at.parameters.empty()) {
+      way += 8;  // a pooling or a softmax, forward and backward
+      continue;
+    }
+    const parameter& factors = at.parameters.front();
+    const double terms = static_cast<double>(factors.size());
+    const double inputs = terms / static_cast<double>(std::max<std::int64_t>(1, factors.extents.front()));
+    const double outputs = terms / std::max(1.0, inputs);
+    way += inputs + outputs * (factors.extents.size() > 2 ? inputs : 1) + 8;  // forward, backward, an activation
+    most_places = std::max(most_places, static_cast<double>(at.output.height * at.output.width));
+  }
+  return way + most_places + static_cast<double>(images);
+}
+
 reference_training::reference_training(const description& net, const training_options& options,
                                        std::span<const double> weights)
     : net_(net),

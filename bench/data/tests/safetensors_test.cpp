@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "malformed.hpp"
 #include "scratch_folder.hpp"
+#include <prumo/data/checkpoint.hpp>
 #include <prumo/data/safetensors.hpp>
 
 #include <algorithm>
@@ -67,6 +68,59 @@ TEST(safetensors, a_wrong_array_is_not_written) {
   EXPECT_THROW(write({"__metadata__", "U8", {1}, {1}}), std::invalid_argument);
   EXPECT_THROW(write_tensors(folder / "w", {{}, {{"a", "U8", {0}, {}}, {"a", "U8", {0}, {}}}}), std::invalid_argument);
   EXPECT_FALSE(std::filesystem::exists(folder / "w"));
+}
+
+/// Every number of a 16-bit type stays what it is, and what lies between two neighbours becomes the nearer one, or in
+/// the middle the even one.
+TEST(safetensors, numbers_are_rounded_to_the_nearest_of_a_type) {
+  for (const char* type : {"F16", "BF16"}) {
+    const unsigned infinity = std::string(type) == "F16" ? 0x7C00 : 0x7F80;
+    std::vector<std::uint8_t> bytes;
+    for (unsigned bits = 0; bits < infinity; ++bits) {
+      bytes.push_back(static_cast<std::uint8_t>(bits));
+      bytes.push_back(static_cast<std::uint8_t>(bits >> 8U));
+    }
+    const tensor all{"a", type, {static_cast<std::int64_t>(infinity)}, bytes};
+    EXPECT_EQ(in_type(in_type(all, "F64"), type).bytes, bytes) << type;
+    EXPECT_EQ(in_type(in_type(all, "F32"), type).bytes, bytes) << type;
+    const std::vector<double> numbers = doubles_of(in_type(all, "F64"));
+    std::vector<double> middles, above;
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+      middles.push_back((numbers[i] + numbers[i + 1]) / 2);
+      above.push_back(-std::nextafter(middles.back(), 1e300));
+    }
+    const auto places = [&](const std::vector<double>& values) {
+      std::vector<unsigned> found;
+      const tensor rounded = in_type(tensor_of_doubles("a", {static_cast<std::int64_t>(values.size())}, values), type);
+      for (std::size_t i = 0; i < rounded.bytes.size(); i += 2) {
+        found.push_back(rounded.bytes[i] + 256U * rounded.bytes[i + 1]);
+      }
+      return found;
+    };
+    const std::vector<unsigned> of_middles = places(middles), of_above = places(above);
+    for (unsigned i = 0; i < of_middles.size(); ++i) {
+      ASSERT_EQ(of_middles[i], i + i % 2) << type;
+      ASSERT_EQ(of_above[i], (i + 1) | 0x8000U) << type;
+    }
+  }
+  EXPECT_EQ(floats_of(in_type(tensor_of_doubles("a", {2}, std::vector<double>{0.1, -1e-50}), "F32")),
+            (std::vector<float>{0.1F, -0.0F}));
+}
+
+TEST(safetensors, numbers_that_a_type_does_not_hold_are_refused) {
+  const auto refusal = [](double value, const char* type) {
+    try {
+      (void)in_type(tensor_of_doubles("conv1.weight", {1}, std::vector<double>{value}), type);
+    } catch (const std::invalid_argument& cause) {
+      return std::string(cause.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(65519, "F16"), "");
+  EXPECT_THAT(refusal(65520, "F16"), HasSubstr("array 'conv1.weight' holds 65520.000000, which is too large for F16"));
+  EXPECT_THAT(refusal(-1e39, "F32"), HasSubstr("too large for F32"));
+  EXPECT_THAT(refusal(std::nan(""), "BF16"), HasSubstr("not finite"));
+  EXPECT_THAT(refusal(1, "I64"), HasSubstr("cannot be of type I64"));
 }
 
 TEST(safetensors, numbers_of_all_floating_types_are_read) {

@@ -6,6 +6,7 @@
 
 #include "net_program.hpp"
 #include "operations.hpp"
+#include "training_program.hpp"
 #include <prumo/protocol/messages.hpp>
 
 #include <functional>
@@ -55,6 +56,13 @@ class framework {
   virtual std::vector<std::string> net_types() const { return {}; }
   /// Throws request_error for a net that it cannot run.
   virtual std::unique_ptr<net_program> open_net(const net_choice&, const std::string&) { return nullptr; }
+
+  /// The ways in which it trains nets, the standard one first, in the types of nets; empty if it trains none.
+  virtual std::vector<std::string> training_implementations() const { return {}; }
+  /// The setup outlives the program. Throws request_error for a net that it cannot train.
+  virtual std::unique_ptr<training_program> open_training(const inference::training_setup&, dtype, const std::string&) {
+    return nullptr;
+  }
 };
 
 }  // namespace prumo::peers

@@ -72,7 +72,7 @@ protocol::hello_answer peer_handler::hello() {
     described.arrays = what.inputs + 1;
     answer.cases.push_back(std::move(described));
   }
-  if (nets_) answer.workloads = {nets_->description()};
+  if (nets_) answer.workloads = nets_->descriptions();
   return answer;
 }
 

@@ -2,18 +2,16 @@
 #include "peer_nets.hpp"
 
 #include "peer_handler.hpp"
-#include <prumo/inference/net_comparison.hpp>
+#include "peer_net_session.hpp"
 #include <prumo/inference/net_cost.hpp>
 #include <prumo/inference/net_files.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/sampling.hpp>
+#include <prumo/serving/surroundings.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <limits>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,215 +30,21 @@ double seconds_since(steady::time_point begun) { return std::chrono::duration<do
   throw request_error(kind, message);
 }
 
-/// Numbers of one of the two types that nets are computed in here.
-class number_array {
- public:
-  number_array(dtype type, std::size_t count) : type_(type) {
-    if (type == dtype::f64) {
-      wide_.resize(count);
-    } else {
-      narrow_.resize(count);
-    }
-  }
-  void* at(std::size_t index) { return type_ == dtype::f64 ? static_cast<void*>(&wide_[index]) : &narrow_[index]; }
-  double operator[](std::size_t index) const {
-    return type_ == dtype::f64 ? wide_[index] : static_cast<double>(narrow_[index]);
-  }
-  void set(std::size_t index, double number) {
-    if (type_ == dtype::f64) {
-      wide_[index] = number;
-    } else {
-      narrow_[index] = static_cast<float>(number);
-    }
-  }
-  void fill_with_nan() {
-    std::ranges::fill(wide_, std::numeric_limits<double>::quiet_NaN());
-    std::ranges::fill(narrow_, std::numeric_limits<float>::quiet_NaN());
-  }
-
- private:
-  dtype type_;
-  std::vector<double> wide_;
-  std::vector<float> narrow_;
-};
-
-/// Calls of a function of the number of a batch.
-class batch_calls final : public protocol::timed_calls {
- public:
-  explicit batch_calls(std::function<void(std::size_t)> call) : call_(std::move(call)) {}
-  void enqueue(std::size_t copy) override { call_(copy); }
-  void fence() override {}
-
- private:
-  std::function<void(std::size_t)> call_;
-};
-
-struct timed {
-  timed(std::function<void(std::size_t)> call, std::size_t copies) : calls(std::move(call)), sampled(calls, copies) {}
-  batch_calls calls;
-  protocol::sampler sampled;
-};
-
 }  // namespace
-
-/// A net with its data. All batches lie beside each other as numbers: call after call takes the next one.
-class peer_nets::session {
- public:
-  session(inference::net_files opened, dtype type, std::int64_t batch, std::int64_t batches,
-          std::unique_ptr<net_program> program)
-      : files(std::move(opened)),
-        type_(type),
-        batch_(batch),
-        batches_(batches),
-        program_(std::move(program)),
-        x_(type, static_cast<std::size_t>(batches * batch * files.net.description.input.size())),
-        y_(type, static_cast<std::size_t>(batch * files.net.facts.classes)) {
-    for (std::int64_t i = 0; i < batches * batch; ++i) set_image(i, i % count());
-    for (const std::vector<float>& it : files.weights) weights_.insert(weights_.end(), it.begin(), it.end());
-  }
-
-  std::size_t steps() const { return files.net.facts.layers.size(); }
-
-  protocol::sample_times time(const std::optional<std::size_t>& step, double seconds) {
-    if (step) {
-      for (std::size_t before = 0; before < *step; ++before) run_step(before, 0, batch_);
-    }
-    return calls_of(step).sampled.sample(seconds);
-  }
-
-  protocol::check_answer check(const protocol::check_request& request) {
-    constexpr double usual_budget = 3e7;
-    std::vector<inference::computed_image> images;
-    bool whole = true;
-    if (request.images) {
-      for (const std::int64_t number : *request.images) {
-        if (number >= count()) {
-          refuse("the field 'images' names image " + std::to_string(number) + ", and there are " +
-                 std::to_string(count()) + " from 0 up");
-        }
-        set_image(0, number);
-        run(0, 1);
-        images.push_back(image_of(number, 0));
-      }
-      set_image(0, 0);
-    } else {
-      std::int64_t which = 0;
-      y_.fill_with_nan();
-      if (request.layer) {
-        run(0, batch_);
-      } else {
-        protocol::sampler& sampled = calls_of(std::nullopt).sampled;
-        sampled.calibrate();
-        which = static_cast<std::int64_t>(sampled.last_copy());
-        sampled.run_interval();
-      }
-      const auto of_image = static_cast<double>(std::max<std::int64_t>(1, files.net.facts.flops_inside));
-      const std::int64_t most = std::min(batch_, count());
-      const double affordable = std::min(static_cast<double>(most), request.budget.value_or(usual_budget) / of_image);
-      const std::int64_t checked = std::max<std::int64_t>(1, static_cast<std::int64_t>(affordable));
-      whole = checked == most;
-      for (std::int64_t i = 0; i < checked; ++i) {
-        const std::int64_t place = i * most / checked;
-        images.push_back(image_of((which * batch_ + place) % count(), place));
-      }
-    }
-    protocol::check_answer answer =
-        inference::compare_with_reference(files.net, weights_, images, inference::arithmetic_of(name_of(type_)));
-    answer.method = whole ? "all" : "sampled";
-    answer.dispatch = "single";
-    return answer;
-  }
-
-  protocol::evaluate_answer evaluate() {
-    protocol::evaluate_answer answer;
-    answer.images = count();
-    const auto begun = steady::now();
-    for (std::int64_t first = 0; first < count(); first += batch_) {
-      const std::int64_t images = std::min(batch_, count() - first);
-      for (std::int64_t i = 0; i < images; ++i) set_image(i, first + i);
-      run(0, images);
-      for (std::int64_t i = 0; i < images; ++i) {
-        const std::vector<double> results = results_at(i);
-        answer.predictions.push_back(static_cast<std::int64_t>(inference::prediction(results)));
-      }
-    }
-    answer.seconds = seconds_since(begun);
-    for (std::size_t i = 0; i < answer.predictions.size(); ++i) {
-      if (answer.predictions[i] == files.set.labels.classes[i]) ++answer.correct;
-    }
-    for (std::int64_t i = 0; i < batch_; ++i) set_image(i, i % count());
-    return answer;
-  }
-
-  inference::net_files files;
-
- private:
-  std::int64_t count() const { return files.set.images.count; }
-
-  /// Makes an image of the file the one at a place of all batches.
-  void set_image(std::int64_t place, std::int64_t number) {
-    const auto pixels = files.set.images.image(number);
-    const std::size_t first = static_cast<std::size_t>(place) * pixels.size();
-    for (std::size_t i = 0; i < pixels.size(); ++i) x_.set(first + i, pixel(pixels[i]));
-  }
-  double pixel(std::uint8_t byte) const {
-    const double number = static_cast<double>(byte) / 255;
-    return type_ == dtype::f64 ? number : static_cast<double>(static_cast<float>(number));
-  }
-
-  void run_step(std::size_t step, std::size_t which, std::int64_t images) {
-    const auto size = static_cast<std::size_t>(files.net.description.input.size());
-    program_->run_step(step, x_.at(which * static_cast<std::size_t>(batch_) * size), y_.at(0), images);
-  }
-  void run(std::size_t which, std::int64_t images) {
-    for (std::size_t step = 0; step < steps(); ++step) run_step(step, which, images);
-  }
-
-  timed& calls_of(const std::optional<std::size_t>& step) {
-    auto& it = timed_[step];
-    if (it == nullptr) {
-      const auto call = [this, step](std::size_t which) {
-        if (step) {
-          run_step(*step, which, batch_);
-        } else {
-          run(which, batch_);
-        }
-      };
-      it = std::make_unique<timed>(call, static_cast<std::size_t>(batches_));
-    }
-    return *it;
-  }
-
-  std::vector<double> results_at(std::int64_t place) const {
-    const auto classes = static_cast<std::size_t>(files.net.facts.classes);
-    std::vector<double> results;
-    for (std::size_t k = 0; k < classes; ++k) results.push_back(y_[static_cast<std::size_t>(place) * classes + k]);
-    return results;
-  }
-
-  inference::computed_image image_of(std::int64_t number, std::int64_t place) const {
-    inference::computed_image it{number, {}, results_at(place)};
-    for (const std::uint8_t byte : files.set.images.image(number)) it.pixels.push_back(pixel(byte));
-    return it;
-  }
-
-  dtype type_;
-  std::int64_t batch_, batches_;
-  std::unique_ptr<net_program> program_;
-  number_array x_, y_;
-  std::vector<double> weights_;                                         ///< of all layers, without gaps
-  std::map<std::optional<std::size_t>, std::unique_ptr<timed>> timed_;  ///< of each step; nullopt: the net
-};
 
 peer_nets::peer_nets(framework& computes, std::size_t cache_bytes) : computes_(computes), cache_bytes_(cache_bytes) {}
 peer_nets::~peer_nets() = default;
 
-protocol::workload_description peer_nets::description() const {
-  return {"inference", computes_.net_types(), computes_.net_implementations(), {"strict"}};
+std::vector<protocol::workload_description> peer_nets::descriptions() const {
+  std::vector<protocol::workload_description> all{
+      {"inference", computes_.net_types(), computes_.net_implementations(), {"strict"}}};
+  std::vector<std::string> ways = computes_.training_implementations();
+  if (!ways.empty()) all.push_back({"training", computes_.net_types(), std::move(ways), {"strict"}});
+  return all;
 }
 
 protocol::open_answer peer_nets::open(const protocol::open_request& request) {
-  const protocol::workload_description known = description();
+  const std::vector<protocol::workload_description> workloads = descriptions();
   const auto choose = [&](const std::string& what, const std::string& name, const std::vector<std::string>& names,
                           error_kind kind) {
     if (std::ranges::find(names, name) != names.end()) return;
@@ -249,13 +53,18 @@ protocol::open_answer peer_nets::open(const protocol::open_request& request) {
     refuse(computes_.name() + ": nets have no " + what + " '" + name + "'; there is: " + all, kind);
   };
   choose("device", request.device, {computes_.device().id}, error_kind::usage);
-  choose("workload", request.workload, {known.workload}, error_kind::usage);
+  std::vector<std::string> names;
+  for (const protocol::workload_description& it : workloads) names.push_back(it.workload);
+  choose("workload", request.workload, names, error_kind::usage);
+  const protocol::workload_description& known =
+      *std::ranges::find(workloads, request.workload, &protocol::workload_description::workload);
   const std::string how = request.implementation.value_or(known.implementations.front());
   choose("implementation", how, known.implementations, error_kind::usage);
   choose("compute mode", request.compute_mode.value_or("strict"), known.compute_modes, error_kind::unsupported);
   choose("type", request.dtype, known.dtypes, error_kind::unsupported);
   if (request.transferred) refuse("a host device has no transfers", error_kind::skipped);
   const dtype type = request.dtype == "f64" ? dtype::f64 : dtype::f32;
+  if (known.workload == "training") return open_training(request, type, how);
 
   inference::net_files files = inference::read_net_files(request);
   const auto begun = steady::now();
@@ -289,19 +98,71 @@ protocol::open_answer peer_nets::open(const protocol::open_request& request) {
   }
   answer.implementation = how;
   answer.dispatch = "single";
-  auto made = std::make_unique<session>(std::move(files), type, request.batch, batches, std::move(program));
+  auto made = std::make_unique<peer_net_session>(std::move(files), type, request.batch, batches, std::move(program));
   answer.place_s = seconds_since(begun);
   answer.session = ++last_id_;
   open_.emplace(answer.session, std::move(made));
   return answer;
 }
 
+protocol::open_answer peer_nets::open_training(const protocol::open_request& request, dtype type,
+                                               const std::string& how) {
+  if (!request.training) refuse("the field 'training' is missing: it tells how the net is trained");
+  auto setup = std::make_unique<const inference::training_setup>(inference::read_training_setup(request));
+  const auto begun = steady::now();
+  const nets::net_facts& facts = setup->files.net.facts;
+  // Pixels of both sets; weights, gradients and two moments; what layers make and its gradients.
+  std::int64_t of_image = setup->files.net.description.input.size();
+  for (const nets::layer_facts& it : facts.layers) of_image += 2 * it.output.size();
+  const std::int64_t numbers = bytes_sum(bytes_product(4, facts.parameters), bytes_product(request.batch, of_image));
+  const std::int64_t needed = bytes_sum(bytes_product(numbers, static_cast<std::int64_t>(bytes_of(type))),
+                                        static_cast<std::int64_t>(setup->files.set.images.pixels.size()));
+  protocol::require_memory("a training of " + setup->files.net.description.name + " " + request.dtype +
+                               " with steps of " + std::to_string(request.batch) + " images",
+                           needed);
+  auto program = computes_.open_training(*setup, type, how);
+  protocol::open_answer answer;
+  answer.load_s = setup->files.seconds;
+  answer.images = setup->files.set.images.count;
+  answer.classes = facts.classes;
+  answer.parameters = facts.parameters;
+  answer.footprint_bytes = needed;
+  answer.model = inference::cost_of_step(facts, request.batch, bytes_of(type));
+  answer.implementation = how;
+  answer.dispatch = "single";
+  auto made = std::make_unique<peer_training>(
+      std::move(setup), std::move(program),
+      data::checkpoint::texts{{"version", protocol::prumo_version()},
+                              {"build", protocol::build_description().value("id", std::string())},
+                              {"device", computes_.device().id},
+                              {"device_name", computes_.device().name},
+                              {"implementation", how}});
+  answer.steps_per_epoch = made->steps_per_epoch();
+  answer.place_s = seconds_since(begun);
+  answer.session = ++last_id_;
+  trainings_.emplace(answer.session, std::move(made));
+  return answer;
+}
+
+protocol::advance_answer peer_nets::advance(const protocol::advance_request& request) {
+  return find_training(request.session).advance(request);
+}
+
+protocol::save_answer peer_nets::save(const protocol::save_request& request) {
+  return find_training(request.session).save(request);
+}
+
+protocol::load_answer peer_nets::load(const protocol::load_request& request) {
+  return find_training(request.session).load(request);
+}
+
 protocol::check_answer peer_nets::check(const protocol::check_request& request) {
+  if (trainings_.contains(request.session)) return find_training(request.session).check(request);
   return find(request.session).check(request);
 }
 
 protocol::sample_answer peer_nets::time(const protocol::time_request& request) {
-  session& timed_one = find(request.session);
+  peer_net_session& timed_one = find(request.session);
   if (!request.layer && request.step) refuse("the field 'step' is for the level 'layer' alone");
   if (request.layer && !request.step) {
     refuse("the field 'step' is missing: the level 'layer' needs the number of a step");
@@ -319,15 +180,24 @@ protocol::sample_answer peer_nets::time(const protocol::time_request& request) {
 }
 
 protocol::evaluate_answer peer_nets::evaluate(const protocol::evaluate_request& request) {
+  if (trainings_.contains(request.session)) return find_training(request.session).evaluate();
   return find(request.session).evaluate();
 }
 
 void peer_nets::close(std::int64_t id) {
+  if (trainings_.erase(id) > 0) return;
   find(id);
   open_.erase(id);
 }
 
-peer_nets::session& peer_nets::find(std::int64_t id) {
+peer_training& peer_nets::find_training(std::int64_t id) {
+  const auto found = trainings_.find(id);
+  if (found != trainings_.end()) return *found->second;
+  refuse(open_.contains(id) ? "session " + std::to_string(id) + " runs a net and trains none"
+                            : "there is no session " + std::to_string(id) + ": it was never opened, or closed");
+}
+
+peer_net_session& peer_nets::find(std::int64_t id) {
   const auto found = open_.find(id);
   if (found != open_.end()) return *found->second;
   refuse("there is no session " + std::to_string(id) + ": it was never opened, or closed");

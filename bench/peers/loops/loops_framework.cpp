@@ -4,6 +4,7 @@
 #include "kernels.hpp"
 #include "net_loops.hpp"
 #include "peer_handler.hpp"
+#include "training_loops.hpp"
 #include <prumo/serving/surroundings.hpp>
 
 namespace prumo::peers {
@@ -59,6 +60,11 @@ std::vector<std::function<void()>> loops_framework::bind(const operation& what, 
 
 std::unique_ptr<net_program> loops_framework::open_net(const net_choice& choice, const std::string&) {
   return make_net_loops(choice);
+}
+
+std::unique_ptr<training_program> loops_framework::open_training(const inference::training_setup& setup, dtype type,
+                                                                 const std::string&) {
+  return make_training_loops(setup, type);
 }
 
 }  // namespace prumo::peers

@@ -18,6 +18,9 @@ class loops_framework final : public framework {
   std::vector<std::string> net_implementations() const override { return {"plain"}; }
   std::vector<std::string> net_types() const override { return {"f32", "f64"}; }
   std::unique_ptr<net_program> open_net(const net_choice& choice, const std::string& how) override;
+  std::vector<std::string> training_implementations() const override { return {"plain"}; }
+  std::unique_ptr<training_program> open_training(const inference::training_setup& setup, dtype type,
+                                                  const std::string& how) override;
 };
 
 }  // namespace prumo::peers

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "philox.hpp"
 
+#include "image_order.hpp"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -49,6 +51,16 @@ TEST(philox, values_of_the_test_vectors) {
     ++compared;
   }
   EXPECT_GE(compared, 40);
+}
+
+TEST(image_order, images_of_the_test_vectors) {
+  const nlohmann::json all = vectors().at("image_orders");
+  ASSERT_GE(all.size(), 5u);
+  for (const nlohmann::json& it : all) {
+    const auto images = image_order(hexadecimal(it.at("seed")), it.at("epoch").get<std::uint64_t>(),
+                                    it.at("count").get<std::int64_t>());
+    for (std::size_t i = 0; i < it.at("images").size(); ++i) EXPECT_EQ(images[i], it.at("images").at(i)) << it;
+  }
 }
 
 }  // namespace

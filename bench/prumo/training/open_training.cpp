@@ -4,7 +4,9 @@
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
 #include "statistics/statistics.hpp"
+#include "training/trained_weights.hpp"
 #include "training/training_note.hpp"
+#include <prumo/data/weights_file.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -66,6 +68,8 @@ open_training::open_training(worker_fleet& fleet, const training_inputs& inputs,
     : client_(fleet.worker(fleet.devices()[place.device].worker)),
       place_(place),
       plan_(plan),
+      inputs_(inputs),
+      own_id_(fleet.devices()[place.device].own_id),
       train_images_(static_cast<double>(inputs.train_images())),
       result_(training_result_stub(fleet, inputs, plan.recipe, place)) {
   const fleet_device& device = fleet.devices()[place.device];
@@ -87,7 +91,7 @@ open_training::open_training(worker_fleet& fleet, const training_inputs& inputs,
       return;
     }
     protocol::open_request request = inputs.request(plan.recipe);
-    request.device = device.own_id;
+    request.device = own_id_;
     request.dtype = place.dtype;
     request.batch = place.batch;
     request.implementation = place.implementation;
@@ -233,22 +237,58 @@ void open_training::finish_epoch(const protocol::advance_answer& told) {
   share_of_epoch_ = 0;
 }
 
-void open_training::save(const std::string& path, bool weights_only) {
-  if (!started()) return;
+std::optional<protocol::save_answer> open_training::save(const protocol::save_request& what) {
   try {
-    protocol::save_request request;
-    request.session = *session_;
-    request.path = path;
-    request.weights_only = weights_only;
-    if (!weights_only) request.note = note();
-    const protocol::save_answer told = client_.save(request);
-    if (weights_only) result_["weights_file_sha256"] = told.sha256;
-    if (!weights_only) unsaved_seconds_ = 0;
+    return client_.save(what);
   } catch (const request_refused& refusal) {
     throw file_error(refusal.kind() == "usage" ? file_error::cause::input : file_error::cause::io, refusal.what());
   } catch (const worker_failure& failure) {
     end("failed", failure.what());
+    return std::nullopt;
   }
+}
+
+void open_training::save_checkpoint(const std::string& path) {
+  if (!started()) return;
+  if (save({.session = *session_, .path = path, .weights_only = false, .note = note()})) unsaved_seconds_ = 0;
+}
+
+void open_training::save_weights(const std::string& path) {
+  if (!started()) return;
+  const temporary_folder folder;
+  const std::string trained = folder.file("trained.safetensors");
+  if (!save({.session = *session_, .path = trained, .weights_only = true, .note = {}})) return;
+  data::tensor_file file = data::read_tensors(trained);
+  std::optional<double> accuracy;
+  if (!epochs_.empty()) accuracy = epochs_.back().test_accuracy;
+  if (round_weights(file, plan_.weights_dtype, path)) {
+    data::write_tensors(trained, file);
+    accuracy = tested_accuracy(trained);
+  }
+  file.metadata = notes_of_weights(inputs_, plan_.recipe, place_, epochs_.size());
+  if (accuracy) file.metadata["test_accuracy"] = fmt::format("{}", *accuracy);
+  data::write_tensors(path, file);
+  result_["weights_file_sha256"] = data::read_weights(path).sha256;
+}
+
+/// The share of the test images that the net recognizes with weights of a file.
+std::optional<double> open_training::tested_accuracy(const std::string& weights) {
+  constexpr std::int64_t most_images = 1000;
+  protocol::open_request request = inputs_.test_request(weights);
+  request.device = own_id_;
+  request.dtype = place_.dtype;
+  request.batch = std::min(most_images, inputs_.test_images());
+  try {
+    const std::int64_t session = client_.open(request, slow_test_seconds_).session;
+    const protocol::evaluate_answer tested = client_.evaluate(session, slow_test_seconds_);
+    client_.close(session);
+    return static_cast<double>(tested.correct) / static_cast<double>(std::max<std::int64_t>(1, tested.images));
+  } catch (const request_refused& refusal) {
+    result_["warnings"].push_back(fmt::format("the rounded weights were not tested: {}", refusal.what()));
+  } catch (const worker_failure& failure) {
+    result_["warnings"].push_back(fmt::format("the rounded weights were not tested: {}", failure.what()));
+  }
+  return std::nullopt;
 }
 
 void open_training::close() {

@@ -57,8 +57,11 @@ class open_training {
   /// Makes steps for about so many seconds, at most to the end of the epoch; tests the net there.
   /// \return whether an epoch ended
   bool advance(double seconds);
-  /// Writes a checkpoint, or the weights alone. \throws file_error where that fails
-  void save(const std::string& path, bool weights_only);
+  /// Writes a checkpoint. \throws file_error where that fails
+  void save_checkpoint(const std::string& path);
+  /// Writes the weights alone, in the type that the plan names, with notes of what they are. Rounded weights are tested
+  /// once more. \throws file_error where that fails
+  void save_weights(const std::string& path);
   /// Closes the session.
   void close();
 
@@ -85,6 +88,8 @@ class open_training {
   [[nodiscard]] nlohmann::json result(bool interrupted) const;
 
  private:
+  std::optional<protocol::save_answer> save(const protocol::save_request& what);
+  [[nodiscard]] std::optional<double> tested_accuracy(const std::string& weights);
   void guarded(const std::function<void()>& action);
   void end(const std::string& status, const std::string& reason);
   void end_refused(const std::string& kind, const std::string& message);
@@ -95,6 +100,8 @@ class open_training {
   worker_client& client_;
   training_place place_;
   const training_plan& plan_;
+  const training_inputs& inputs_;
+  std::string own_id_;  ///< the worker's name of the device
   double train_images_ = 0;
   double slow_step_seconds_ = 0;  ///< what a step may take on a slow machine
   double slow_test_seconds_ = 0;  ///< the same for all test images

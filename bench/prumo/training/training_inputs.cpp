@@ -29,7 +29,8 @@ training_inputs::training_inputs(const training_choice& choice, const training_r
 
 void training_inputs::take_data(const training_choice& choice, progress& shown) {
   data::labelled_images train, test;
-  if (choice.data.empty()) {
+  draws_digits_ = choice.data.empty();
+  if (draws_digits_) {
     const std::int64_t count = choice.digits > 0 ? choice.digits : data::usual_train_images;
     // The test images are the same, however many others there are.
     train = drawn_digits(net_, 0, count, shown);
@@ -100,6 +101,16 @@ protocol::open_request training_inputs::request(const training_recipe& recipe) c
   request.weights = weights_;
   request.training = {test_.images,         test_.labels,    recipe.loss, recipe.optimizer,
                       recipe.learning_rate, recipe.momentum, recipe.seed, recipe.shuffle};
+  return request;
+}
+
+protocol::open_request training_inputs::test_request(const std::string& weights) const {
+  protocol::open_request request;
+  request.workload = "inference";
+  request.net = protocol::json::parse(net_text_);
+  request.images = test_.images;
+  request.labels = test_.labels;
+  request.weights = weights;
   return request;
 }
 

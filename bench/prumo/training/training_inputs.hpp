@@ -39,11 +39,16 @@ class training_inputs {
   /// Of the file of weights that the training begins with.
   [[nodiscard]] const std::string& weights_sha256() const { return weights_sha256_; }
 
+  /// Whether prumo drew the images.
+  [[nodiscard]] bool draws_digits() const { return draws_digits_; }
+
   /// What was taken, a sentence each.
   [[nodiscard]] const std::vector<std::string>& taken() const { return taken_; }
 
   /// The request that opens the training, without device, type, batch and implementation.
   [[nodiscard]] protocol::open_request request(const training_recipe& recipe) const;
+  /// The request that opens the net on the test images with weights of a file, without device, type and batch.
+  [[nodiscard]] protocol::open_request test_request(const std::string& weights) const;
 
  private:
   void take_data(const training_choice& choice, progress& shown);
@@ -55,6 +60,7 @@ class training_inputs {
   data::data_files train_, test_;
   std::string weights_;
   std::int64_t train_images_ = 0, test_images_ = 0;
+  bool draws_digits_ = false;
   std::string data_sha256_, net_sha256_, weights_sha256_;
   std::vector<std::string> taken_;
 };

@@ -32,6 +32,7 @@ struct training_plan {
   bool resume = false;             ///< go on from the checkpoint, if there is one
   bool allow_mixed = false;        ///< even if another build, device or way wrote it
   std::string weights;             ///< where the final weights are written; empty: nowhere
+  std::string weights_dtype;       ///< the type that they are rounded to; empty: that of the training
 };
 
 }  // namespace prumo::bench

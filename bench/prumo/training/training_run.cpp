@@ -107,7 +107,7 @@ void training_run::tell_epoch(const open_training& training) {
 void training_run::save_checkpoint(open_training& training) {
   if (plan_.checkpoint.empty() || !training.started()) return;
   show(training, "writing the checkpoint");
-  training.save(absolute_path(plan_.checkpoint), false);
+  training.save_checkpoint(absolute_path(plan_.checkpoint));
 }
 
 void training_run::store(const open_training& training, bool interrupted) {
@@ -138,7 +138,8 @@ void training_run::take_turn(open_training& training, double seconds) {
 
 void training_run::finish(open_training& training) {
   if (training.started() && !plan_.weights.empty()) {
-    training.save(absolute_path(plan_.weights), true);
+    show(training, "writing the weights");
+    training.save_weights(absolute_path(plan_.weights));
     tell_(fmt::format("weights: {}\n", plan_.weights));
   }
   store(training, false);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training_setup.hpp"
-
+#include <prumo/inference/training_setup.hpp>
 #include <prumo/nets/training_reference.hpp>
 
 #include <gtest/gtest.h>
@@ -8,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-namespace prumo::worker {
+namespace prumo::inference {
 namespace {
 
 data::net small_net() {
@@ -55,7 +54,7 @@ TEST(compare_step, the_reference_itself_is_right) {
   for (const nets::loss loss : {nets::loss::softmax, nets::loss::sigmoid, nets::loss::squared, nets::loss::original}) {
     for (const auto optimizer : {nets::optimizer::sgd, nets::optimizer::momentum, nets::optimizer::adam}) {
       const computed it = reference_step(loss, optimizer);
-      const protocol::check_answer answer = compare_step(it.net, it.options, dtype::f64, it.step);
+      const protocol::check_answer answer = compare_step(it.net, it.options, "f64", it.step);
       EXPECT_TRUE(answer.verified) << name_of(loss) << ' ' << name_of(optimizer) << ": " << answer.message;
       EXPECT_LT(answer.error, 1);  // most of it is the rounding of weights to double, by which sgd tells its gradient
       EXPECT_EQ(answer.checked, 5);
@@ -66,19 +65,19 @@ TEST(compare_step, the_reference_itself_is_right) {
 TEST(compare_step, names_a_gradient_that_is_wrong) {
   computed it = reference_step(nets::loss::softmax, nets::optimizer::momentum);
   it.step.after.first_moments[7] *= 1 + 1e-9;
-  const protocol::check_answer answer = compare_step(it.net, it.options, dtype::f64, it.step);
+  const protocol::check_answer answer = compare_step(it.net, it.options, "f64", it.step);
   EXPECT_FALSE(answer.verified);
   EXPECT_NE(answer.message.find("conv1.weight, "), std::string::npos) << answer.message;
   it = reference_step(nets::loss::softmax, nets::optimizer::sgd);
   it.step.after.weights.back() += 1e-10;
-  EXPECT_NE(compare_step(it.net, it.options, dtype::f64, it.step).message.find("dense1.bias, gradient 3"),
+  EXPECT_NE(compare_step(it.net, it.options, "f64", it.step).message.find("dense1.bias, gradient 3"),
             std::string::npos);
 }
 
 TEST(compare_step, names_a_weight_that_the_optimizer_did_not_make) {
   computed it = reference_step(nets::loss::sigmoid, nets::optimizer::adam);
   it.step.after.weights[0] += 1e-6;
-  const protocol::check_answer answer = compare_step(it.net, it.options, dtype::f32, it.step);
+  const protocol::check_answer answer = compare_step(it.net, it.options, "f32", it.step);
   EXPECT_FALSE(answer.verified);
   EXPECT_NE(answer.message.find("conv1.weight, weight 0: "), std::string::npos) << answer.message;
 }
@@ -86,7 +85,7 @@ TEST(compare_step, names_a_weight_that_the_optimizer_did_not_make) {
 TEST(compare_step, a_number_that_is_none_is_wrong) {
   computed it = reference_step(nets::loss::softmax, nets::optimizer::momentum);
   it.step.after.first_moments[3] = std::nan("");
-  const protocol::check_answer answer = compare_step(it.net, it.options, dtype::f32, it.step);
+  const protocol::check_answer answer = compare_step(it.net, it.options, "f32", it.step);
   EXPECT_FALSE(answer.verified);
   EXPECT_FALSE(answer.error);
 }
@@ -102,9 +101,9 @@ TEST(training_arrays, become_the_state_again) {
   }
   state.progress = {2, 17, 57, 1000, 123.456, 900};
   state.learning_rate = 0.1;
-  for (const dtype type : {dtype::f32, dtype::f64}) {
+  for (const std::string type : {"f32", "f64"}) {
     const data::checkpoint saved{{}, {}, "", arrays_of(state, net.facts, type)};
-    EXPECT_EQ(saved.find("conv1.weight")->type, type == dtype::f32 ? "F32" : "F64");
+    EXPECT_EQ(saved.find("conv1.weight")->type, type == "f32" ? "F32" : "F64");
     EXPECT_EQ(saved.find("optimizer.second.dense1.weight")->shape, (std::vector<std::int64_t>{4, 18}));
     EXPECT_EQ(state_of(saved, net.facts), state);
   }
@@ -131,4 +130,4 @@ TEST(loss_of_image, is_that_of_the_formulas) {
 }
 
 }  // namespace
-}  // namespace prumo::worker
+}  // namespace prumo::inference

@@ -74,13 +74,15 @@ def read_safetensors(path):
     return arrays, metadata
 
 
-def write_safetensors(path, arrays, metadata):
-    """Writes arrays of f16 as such and all others as f32. Readers see the old file or the whole new one."""
+def write_safetensors(path, arrays, metadata, exact=False):
+    """Writes arrays of f16 as such and all others as f32; if ``exact``, all in their own types. Readers see the old file or
+    the whole new one."""
     header, place = {"__metadata__": metadata}, 0
-    parts = {name: np.ascontiguousarray(it, "<f2" if np.asarray(it).dtype == np.float16 else "<f4")
-             for name, it in arrays.items()}
+    parts = {name: np.ascontiguousarray(it, it.dtype if exact else "<f2" if it.dtype == np.float16 else "<f4")
+             for name, it in ((name, np.asarray(it)) for name, it in arrays.items())}
+    names = {np.dtype(known): name for name, known in _TYPES.items()}
     for name, it in parts.items():
-        header[name] = {"dtype": f"F{8 * it.itemsize}", "shape": list(it.shape), "data_offsets": [place, place + it.nbytes]}
+        header[name] = {"dtype": names[it.dtype], "shape": list(it.shape), "data_offsets": [place, place + it.nbytes]}
         place += it.nbytes
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

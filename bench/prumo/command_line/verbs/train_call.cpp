@@ -62,6 +62,9 @@ class train_call : public verb_call {
         "training between two writes of it; it is also written at the end of each epoch (default 60s)", "DURATION",
         "Output");
     add_output(app, "--weights", weights_, "write the final weights (safetensors) to this file");
+    add("--weights-dtype", weights_dtype_,
+        "round them to f16, bf16, f32 or f64, and test them once more (default: the type of the training)", "TYPE",
+        "Output");
     add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
     add_output(app, "--csv", csv_, "also write the results as CSV, for spreadsheets");
     add("--plot", plot_, "curves: auto (on a terminal), always, never", "WHEN", "Output");
@@ -168,13 +171,20 @@ class train_call : public verb_call {
     }
     plan.allow_mixed = allow_mixed_;
     plan.weights = weights_;
+    if (!weights_dtype_.empty()) {
+      check_choice("--weights-dtype", weights_dtype_, {"f16", "bf16", "f32", "f64"});
+      if (weights_.empty()) {
+        throw program_error(exit_code::wrong_usage, "--weights-dtype is of the file that --weights FILE names");
+      }
+      plan.weights_dtype = weights_dtype_;
+    }
   }
 
   worker_arguments workers_;
   training_choice choice_;
   std::vector<std::string> batches_, dtypes_, implementations_;
   std::string digits_, loss_, optimizer_, rate_, momentum_, seed_, epochs_, until_, checkpoint_, checkpoint_every_,
-      weights_, output_, csv_, plot_ = "auto";
+      weights_, weights_dtype_, output_, csv_, plot_ = "auto";
   bool no_shuffle_ = false, no_verify_ = false, resume_ = false, force_ = false, anonymous_ = false,
        allow_mixed_ = false, list_ = false;
 };

@@ -5,7 +5,7 @@
 /// What a training computes, in higher precision and by the plainest loops: losses, gradients by the chain rule, their
 /// derivatives along a direction by dual numbers, and the weights after some steps.
 
-#include <prumo/nets/description.hpp>
+#include <prumo/nets/shapes.hpp>
 #include <prumo/nets/training_types.hpp>
 
 #include <cstdint>
@@ -43,6 +43,10 @@ double directional_derivative(const description& net, loss which, std::span<cons
 /// The sum of the losses of a batch, in long double.
 long double exact_loss(const description& net, loss which, std::span<const long double> weights,
                        const labelled_images& batch);
+
+/// The operations on the longest way from a pixel through the net, back to a weight, and over all images. With K of
+/// them a gradient is off by gamma(K) times the largest sum of magnitudes of the images' own gradients in its array.
+double operations_on_longest_way(const net_facts& facts, std::int64_t images);
 
 /// A training, step by step.
 class reference_training {

@@ -3,6 +3,7 @@
 #include "results/results_file.hpp"
 #include "run_program.hpp"
 #include <prumo/data/safetensors.hpp>
+#include <prumo/data/weights_file.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,6 +97,32 @@ TEST_F(train_test, without_files_trains_a_net_and_tells_of_each_epoch) {
   EXPECT_THAT(content_of(in("r.csv")), HasSubstr("lenet5/training/softmax/momentum"));
   const program_result compared = run_prumo({"compare", in("r.json"), in("r.json")});
   EXPECT_EQ(compared.code, 0) << compared.err;
+}
+
+TEST_F(train_test, its_weights_tell_what_they_are) {
+  ASSERT_EQ(train({"--epochs", "2", "--weights", in("w"), "--seed", "7", "-o", in("r.json")}).code, 0);
+  const data::weights_file written = data::read_weights(in("w"));
+  const json result = only_result(in("r.json"));
+  EXPECT_EQ(result.at("weights_file_sha256"), written.sha256);
+  EXPECT_EQ(written.trained_on, "digits");
+  EXPECT_EQ(written.stated_accuracy, 0.95);  // of 100 images: 1 - 0.4 exp(-2), as the scripted worker says
+  const auto& notes = written.tensors.metadata;
+  EXPECT_EQ(notes.at("net"), "lenet5");
+  EXPECT_EQ(notes.at("data_sha256"), result.at("data_sha256").get<std::string>());
+  EXPECT_EQ(notes.at("epochs"), "2");
+  EXPECT_EQ(notes.at("learning_rate"), "0.02");
+  EXPECT_EQ(notes.at("optimizer"), "momentum");
+  EXPECT_EQ(notes.at("seed"), "7");
+}
+
+/// Weights that are rounded are tested once more. The scripted worker knows all test images but one then.
+TEST_F(train_test, its_weights_are_rounded_and_tested_again) {
+  ASSERT_EQ(train({"--epochs", "2", "--weights", in("w"), "--weights-dtype", "f16"}).code, 0);
+  const data::weights_file written = data::read_weights(in("w"));
+  for (const data::tensor& it : written.tensors.tensors) EXPECT_EQ(it.type, "F16") << it.name;
+  EXPECT_EQ(written.stated_accuracy, 0.99);
+  expect_refusal(train({"--weights-dtype", "f16"}), 2, "--weights-dtype is of the file that --weights FILE names");
+  expect_refusal(train({"--weights", in("x"), "--weights-dtype", "f17"}), 2, "did you mean 'f16'?");
 }
 
 TEST_F(train_test, stops_at_the_accuracy_that_was_asked_for) {

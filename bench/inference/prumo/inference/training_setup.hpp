@@ -8,18 +8,18 @@
 #include <prumo/inference/net_files.hpp>
 #include <prumo/nets/training_types.hpp>
 #include <prumo/protocol/net_messages.hpp>
-#include <prumo/types.hpp>
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace prumo::worker {
+namespace prumo::inference {
 
 /// The files of a training, and how it goes.
 struct training_setup {
-  inference::net_files files;           ///< net, training images and labels
+  net_files files;                      ///< net, training images and labels
   data::labelled_images test;           ///< the test images
   std::vector<double> initial_weights;  ///< packed, as they are in their file
   nets::training_options options;
@@ -42,8 +42,9 @@ struct training_setup {
 
 /// The state of a training as arrays of a checkpoint: weights under their names, moments under `optimizer.`, the rest
 /// under `state.`.
+/// \param type of weights and moments: `f32`, `f64`
 [[nodiscard]] std::vector<data::tensor> arrays_of(const nets::training_state& state, const nets::net_facts& facts,
-                                                  dtype type);
+                                                  std::string_view type);
 /// The other way round. \pre the arrays have the names, types and shapes that arrays_of() gives them
 [[nodiscard]] nets::training_state state_of(const data::checkpoint& from, const nets::net_facts& facts);
 
@@ -66,6 +67,6 @@ struct computed_step {
 /// the layers above spread within a layer, and a result so near to a kink that rounding moves it to the other side
 /// changes an image's gradient, not those of all.
 [[nodiscard]] protocol::check_answer compare_step(const data::net& net, const nets::training_options& options,
-                                                  dtype type, const computed_step& step);
+                                                  std::string_view type, const computed_step& step);
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training_setup.hpp"
-
 #include <prumo/data/fit.hpp>
 #include <prumo/data/sha256.hpp>
+#include <prumo/inference/training_setup.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,7 @@
 #include <system_error>
 #include <variant>
 
-namespace prumo::worker {
+namespace prumo::inference {
 namespace {
 
 template <class Kind, std::size_t Count>
@@ -62,8 +61,8 @@ std::vector<double> packed_weights(const nets::net_facts& facts, const data::ten
 }
 
 data::tensor tensor_of_type(std::string name, std::vector<std::int64_t> shape, std::span<const double> values,
-                            dtype type) {
-  if (type == dtype::f64) return data::tensor_of_doubles(std::move(name), std::move(shape), values);
+                            std::string_view type) {
+  if (type == "f64") return data::tensor_of_doubles(std::move(name), std::move(shape), values);
   const std::vector<float> rounded(values.begin(), values.end());
   return data::tensor_of(std::move(name), std::move(shape), rounded);
 }
@@ -104,7 +103,7 @@ training_setup read_training_setup(const protocol::open_request& request) {
   setup.options.shuffle = asked.shuffle;
   setup.options.implementation = request.implementation.value_or("");
   setup.type = request.dtype;
-  setup.files = inference::read_net_files(request);
+  setup.files = read_net_files(request);
   const data::data_files test{asked.test_images, asked.test_labels};
   setup.test = data::read_set(test);
   data::check_fit(setup.test, test, setup.files.net);
@@ -153,7 +152,8 @@ double loss_of_image(nets::loss loss, std::span<const double> scores, std::size_
   return sum;
 }
 
-std::vector<data::tensor> arrays_of(const nets::training_state& state, const nets::net_facts& facts, dtype type) {
+std::vector<data::tensor> arrays_of(const nets::training_state& state, const nets::net_facts& facts,
+                                    std::string_view type) {
   std::vector<data::tensor> arrays;
   const auto add = [&](const std::string& prefix, std::span<const double> packed) {
     if (packed.empty()) return;
@@ -198,4 +198,4 @@ nets::training_state state_of(const data::checkpoint& from, const nets::net_fact
   return state;
 }
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "training_setup.hpp"
+#include <prumo/inference/training_setup.hpp>
 #include <prumo/nets/training_reference.hpp>
 
 #include <algorithm>
@@ -7,29 +7,11 @@
 #include <cstdio>
 #include <string>
 
-namespace prumo::worker {
+namespace prumo::inference {
 namespace {
 
 // Those of PyTorch's Adam.
 constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-
-/// The operations on the longest way from a pixel through the net, back to a weight, and over all images.
-double longest_way(const nets::net_facts& facts, std::int64_t images) {
-  double way = 0, most_places = 1;
-  for (const nets::layer_facts& layer : facts.layers) {
-    if (layer.parameters.empty()) {
-      way += 8;  // a pooling or a softmax, forward and backward
-      continue;
-    }
-    const nets::parameter& factors = layer.parameters.front();
-    const double terms = static_cast<double>(factors.size());
-    const double inputs = terms / static_cast<double>(std::max<std::int64_t>(1, factors.extents.front()));
-    const double outputs = terms / std::max(1.0, inputs);
-    way += inputs + outputs * (factors.extents.size() > 2 ? inputs : 1) + 8;  // forward, backward, an activation
-    most_places = std::max(most_places, static_cast<double>(layer.output.height * layer.output.width));
-  }
-  return way + most_places + static_cast<double>(images);
-}
 
 /// The gradient that the step used, as the optimizer's arrays or the change of the weights tell it.
 std::vector<double> used_gradient(const nets::training_options& options, const computed_step& step) {
@@ -74,11 +56,11 @@ struct worst_share {
 
 }  // namespace
 
-protocol::check_answer compare_step(const data::net& net, const nets::training_options& options, dtype type,
+protocol::check_answer compare_step(const data::net& net, const nets::training_options& options, std::string_view type,
                                     const computed_step& step) {
-  const double unit = type == dtype::f64 ? 0x1p-53 : 0x1p-24;
+  const double unit = type == "f64" ? 0x1p-53 : 0x1p-24;
   const auto images = static_cast<std::int64_t>(step.labels.size());
-  const double terms = longest_way(net.facts, images) * unit;
+  const double terms = nets::operations_on_longest_way(net.facts, images) * unit;
   const double gamma = terms / (1 - terms);
   const double scale = options.loss == nets::loss::original ? 1 : 1 / static_cast<double>(images);
 
@@ -128,4 +110,4 @@ protocol::check_answer compare_step(const data::net& net, const nets::training_o
   return answer;
 }
 
-}  // namespace prumo::worker
+}  // namespace prumo::inference
