@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# For backends/ and machine/, which hold a folder for each backend. PRUMO_BACKENDS lists the backends of this Kokkos, and
-# `generic`, which holds what all backends share. The CMakeLists.txt of each folder adds its sources with
-# target_sources(TARGET PRIVATE ...) and its libraries with target_link_libraries. The prumo/ directory of each folder is
-# installed.
+# For backends/ and machine/, which hold a folder for each backend. PRUMO_BACKENDS lists the backends of this Kokkos,
+# `generic`, which holds what all backends share, and `gpu`, which holds what CUDA and HIP share. The CMakeLists.txt of
+# each folder adds its sources with target_sources(TARGET PRIVATE ...) and its libraries with target_link_libraries. The
+# prumo/ directory of each folder is installed.
 
 # prumo_add_backend_library(NAME): makes the library prumo_NAME, alias prumo::NAME, of the folders in the calling folder.
 function(prumo_add_backend_library name)

@@ -26,14 +26,15 @@ foreach(_prumo_backend IN LISTS PRUMO_REQUIRE_BACKEND)
   endif()
 endforeach()
 
-# The backends to build, each a folder of backends/: `host` and `generic` always, and a GPU's if Kokkos has it.
+# The backends to build, each a folder of backends/: `host` and `generic` always, and a GPU's if Kokkos has it. `gpu` is
+# what the runtimes of CUDA and HIP have in common.
 set(PRUMO_BACKENDS host generic)
 if(Kokkos_ENABLE_CUDA)
-  list(APPEND PRUMO_BACKENDS cuda)
+  list(APPEND PRUMO_BACKENDS gpu cuda)
   find_package(CUDAToolkit REQUIRED)
 endif()
 if(Kokkos_ENABLE_HIP)
-  list(APPEND PRUMO_BACKENDS hip)
+  list(APPEND PRUMO_BACKENDS gpu hip)
   set(PRUMO_HAS_ROCBLAS OFF)
   if(PRUMO_ENABLE_ROCBLAS)
     find_package(rocblas CONFIG QUIET HINTS ENV ROCM_PATH PATHS /opt/rocm)

@@ -174,8 +174,10 @@ void add_dimensions(sums_of_multiples& sums, const strided_bytes& array) {
 /// Whether arrays whose spans meet share a byte. The second span begins `between` bytes after the first one.
 overlap search_shared_bytes(const strided_bytes& first, const strided_bytes& second, std::int64_t between,
                             std::int64_t second_bytes, int& nodes) {
-  // With all strides positive, the byte b of element x of the first array is the byte c of element y of the second one
-  // if x + b = between + y + c. Counted from the other end, y = last - z, and x + z is a sum of positive multiples.
+  // All strides count as positive. Let element x of the first array begin x bytes after the start of its span, and
+  // element y of the second one likewise. They share a byte if x + b = between + y + c for bytes b and c of an element.
+  // With y = last - z this is x + z = between + last + c - b, and its left side is a sum of positive multiples of the
+  // strides.
   sums_of_multiples sums;
   add_dimensions(sums, first);
   add_dimensions(sums, second);

@@ -4,6 +4,7 @@
 /// \file
 /// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
 
+#include "convolution_geometry.hpp"
 #include "direct_device_layout.hpp"
 #include "gemm_activation.hpp"
 #include "pooling_problem.hpp"
@@ -20,30 +21,15 @@
 namespace prumo::backend {
 
 using prumo::detail::image_array;
-using prumo::detail::window_range;
 
-/// y = pool(act(w * x + bias)). Strides are in elements.
+/// y = pool(act(w * x + bias)). Its rows and columns are those before it is pooled. Strides are in elements.
 template <class T>
-struct convolution_problem {
+struct convolution_problem : convolution_geometry {
   image_array<const T> x;
   image_array<const T> w;   ///< the image is the output channel, the channel that of the input
   const T* bias = nullptr;  ///< null: none
   std::int64_t bias_stride = 1;
   image_array<T> y;
-
-  std::int64_t images = 0;
-  std::int64_t in_channels = 0;
-  std::int64_t height = 0;  ///< of x
-  std::int64_t width = 0;
-  std::int64_t out_channels = 0;
-  std::int64_t filter_rows = 1;
-  std::int64_t filter_columns = 1;
-  std::int64_t row_stride = 1;
-  std::int64_t column_stride = 1;
-  std::int64_t row_padding = 0;
-  std::int64_t column_padding = 0;
-  std::int64_t rows = 0;  ///< of the convolution, before it is pooled
-  std::int64_t columns = 0;
 
   gemm_mode mode = gemm_mode::strict;
   activation_function activation = activation_function::none;
@@ -61,16 +47,6 @@ struct convolution_problem {
   KOKKOS_FUNCTION constexpr bool activates_maxima() const {
     return pooling == convolution_pooling::maximum && is_rising(activation);
   }
-  /// The terms of one sum.
-  constexpr std::int64_t taps() const { return in_channels * filter_rows * filter_columns; }
-
-  /// The part of the filter that lies inside the image, at row `row` of the convolution.
-  KOKKOS_FUNCTION window_range filter_rows_at(std::int64_t row) const {
-    return part_inside(row * row_stride - row_padding, filter_rows, height);
-  }
-  KOKKOS_FUNCTION window_range filter_columns_at(std::int64_t column) const {
-    return part_inside(column * column_stride - column_padding, filter_columns, width);
-  }
 
   /// Images [first, first + count) alone.
   convolution_problem of_images(std::int64_t first, std::int64_t count) const {
@@ -79,12 +55,6 @@ struct convolution_problem {
     part.y.data += first * y.image_stride;
     part.images = count;
     return part;
-  }
-
- private:
-  KOKKOS_FUNCTION static window_range part_inside(std::int64_t begin, std::int64_t length, std::int64_t extent) {
-    const std::int64_t room = extent - begin;
-    return {begin < 0 ? -begin : 0, room < length ? room : length};
   }
 };
 

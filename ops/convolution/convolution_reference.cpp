@@ -24,7 +24,6 @@ struct exact_plane {
 template <class Sum>
 exact_plane convolve_exactly(const specification& choice, const convolution_choice& what, const input_values& inputs,
                              std::int64_t image, std::int64_t channel) {
-  const auto problem = what.problem<double>();
   const std::int64_t plane = what.height * what.width, filter = what.filter_rows * what.filter_columns;
   std::vector<double> x(static_cast<std::size_t>(what.in_channels * plane));
   std::vector<double> w(static_cast<std::size_t>(what.in_channels * filter));
@@ -32,7 +31,7 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
   inputs.read(1, channel * what.in_channels * filter, w);
   const long double bias = what.has_bias ? static_cast<long double>(inputs.at(2, channel)) : 0;
   // The sum's own roundings, those of the sum here, and that of adding the bias.
-  const auto taps = static_cast<double>(problem.taps());
+  const auto taps = static_cast<double>(what.taps());
   const dtype computed = compute_type(choice.type);
   const long double growth = gamma(computed, taps + (what.has_bias ? 1 : 0)) +
                              (computed == dtype::f64 ? taps * 0x1p-63L : gamma(dtype::f64, taps));
@@ -40,15 +39,15 @@ exact_plane convolve_exactly(const specification& choice, const convolution_choi
   const long double e = choice.compute_mode == gemm_mode_name(gemm_mode::fast_tf32) ? 0x1p-10L : 0;
   exact_plane result;
   for (std::int64_t row = 0; row < what.rows; ++row) {
-    const window_range rows = problem.filter_rows_at(row);
+    const window_range rows = what.filter_rows_at(row);
     for (std::int64_t column = 0; column < what.columns; ++column) {
-      const window_range columns = problem.filter_columns_at(column);
+      const window_range columns = what.filter_columns_at(column);
       Sum sum = 0, magnitudes = 0;
       for (std::int64_t c = 0; c < what.in_channels; ++c) {
         for (std::int64_t p = rows.begin; p < rows.end; ++p) {
           for (std::int64_t q = columns.begin; q < columns.end; ++q) {
-            const std::int64_t from =
-                (row * what.stride - what.padding + p) * what.width + column * what.stride - what.padding + q;
+            const std::int64_t from = (row * what.row_stride - what.row_padding + p) * what.width +
+                                      column * what.column_stride - what.column_padding + q;
             const Sum product = static_cast<Sum>(x[static_cast<std::size_t>(c * plane + from)]) *
                                 static_cast<Sum>(w[static_cast<std::size_t>(c * filter + p * what.filter_columns + q)]);
             sum += product;
@@ -83,50 +82,23 @@ std::pair<long double, long double> pooled(const specification& choice, const co
 }  // namespace
 
 convolution_choice::convolution_choice(const shape& extents, const parameters& values)
-    : images(extents.at("images")),
-      in_channels(extents.at("in_channels")),
-      height(extents.at("height")),
-      width(extents.at("width")),
-      out_channels(extents.at("out_channels")),
-      filter_rows(extents.at("filter_rows")),
-      filter_columns(extents.at("filter_columns")),
-      stride(static_cast<std::int64_t>(values.at("stride"))),
-      padding(static_cast<std::int64_t>(values.at("padding"))),
-      has_bias(values.at("bias") != 0),
+    : filter_choice(extents, values),
       activation(static_cast<activation_function>(static_cast<int>(values.at("activation")))),
-      pooling(static_cast<convolution_pooling>(static_cast<int>(values.at("pooling")))) {
+      pooling(static_cast<convolution_pooling>(static_cast<int>(values.at("pooling")))),
+      y_rows(rows),
+      y_columns(columns) {
   const auto side = static_cast<std::int64_t>(values.at("window"));
   window = {side, side, side, side, 0, 0, values.at("round_up") != 0 ? window_rounding::up : window_rounding::down};
-  if (stride < 1) return;
-  rows = y_rows = convolved_extent(height, filter_rows, stride, padding);
-  columns = y_columns = convolved_extent(width, filter_columns, stride, padding);
-  if (pooling == convolution_pooling::none || side < 1) return;
+  if (row_stride < 1 || pooling == convolution_pooling::none || side < 1) return;
   y_rows = pooled_extent(rows, side, side, 0, window.rounding);
   y_columns = pooled_extent(columns, side, side, 0, window.rounding);
 }
 
 std::string convolution_choice::why_invalid() const {
-  if (stride < 1) return "the stride is less than 1";
-  if (filter_rows < 1 || filter_columns < 1) return "the filter is empty";
-  if (padding < 0 || padding >= filter_rows || padding >= filter_columns) {
-    return "the padding is not smaller than the filter";
-  }
-  if (height < 1 || width < 1 || rows < 1 || columns < 1) return "the image is smaller than the filter";
-  if (pooling == convolution_pooling::none) return {};
+  std::string reason = filter_choice::why_invalid();
+  if (!reason.empty() || pooling == convolution_pooling::none) return reason;
   if (window.height < 1) return "the window is empty";
   return y_rows < 1 || y_columns < 1 ? "the result is smaller than a window" : "";
-}
-
-std::uint64_t convolution_choice::meetings() const {
-  const auto problem = this->problem<double>();
-  std::int64_t of_rows = 0, of_columns = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    of_rows += problem.filter_rows_at(row).end - problem.filter_rows_at(row).begin;
-  }
-  for (std::int64_t column = 0; column < columns; ++column) {
-    of_columns += problem.filter_columns_at(column).end - problem.filter_columns_at(column).begin;
-  }
-  return static_cast<std::uint64_t>(of_rows * of_columns);
 }
 
 flop_counts convolution_choice::counts() const {

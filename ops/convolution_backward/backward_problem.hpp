@@ -4,7 +4,6 @@
 /// \file
 /// The gradients of a convolution as implementations see them. `prumo/convolution_backward.hpp` has the operations.
 
-#include "backward_geometry.hpp"
 #include "convolution_problem.hpp"
 #include "direct_weights_layout.hpp"
 #include <prumo/backend/candidate.hpp>

@@ -5,31 +5,23 @@
 /// What the cases of a convolution's gradients and their references share.
 
 #include "backward_problem.hpp"
+#include "filter_choice.hpp"
 #include <prumo/case/operation_case.hpp>
 
-#include <string>
 #include <vector>
 
 namespace prumo::cases {
 
-/// The extents of a choice.
-struct backward_choice : backend::convolution_geometry {
-  bool has_bias = false;
+/// Images, filters and results of a choice.
+struct backward_choice : filter_choice {
+  using filter_choice::filter_choice;
+  explicit backward_choice(const specification& choice) : filter_choice(choice.shape, choice.values) {}
 
-  backward_choice(const shape& extents, const parameters& values);
-  explicit backward_choice(const specification& choice) : backward_choice(choice.shape, choice.values) {}
-
-  /// Why the operations refuse it, or an empty string.
-  std::string why_invalid() const;
-  /// The pairs of a place and a weight of one filter plane that meet, in one image.
-  std::uint64_t meetings() const;
   std::int64_t outputs_of_weights() const { return out_channels * (taps() + (has_bias ? 1 : 0)); }
 
   flop_counts data_counts() const;
   flop_counts weights_counts() const;
 
-  std::vector<std::int64_t> x_extents() const { return {images, in_channels, height, width}; }
-  std::vector<std::int64_t> w_extents() const { return {out_channels, in_channels, filter_rows, filter_columns}; }
   std::vector<std::int64_t> y_extents() const { return {images, out_channels, rows, columns}; }
   double elements() const;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "partial_sums.hpp"
+#include "place_groups.hpp"
 #include <prumo/counted.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/math.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// Products through a library that proposes algorithms, and the choice of the fastest of them by trial.
+/// Products through a library that proposes several algorithms for one. The fastest is found by trying them.
 ///
 /// Library is a struct that describes the vendor's library:
 ///

@@ -29,8 +29,8 @@ bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {
   return fewest > 0 && fewest <= most && !problem.has_epilogue();
 }
 
-/// Whether they are faster than the host's BLAS, too: for a matrix and a vector, if the matrix lies in memory in the
-/// direction in which C is long, or sums are long enough to pay for adding up their parts.
+/// Whether these kernels are faster than the host's BLAS, too. They are for a matrix and a vector, if the matrix lies
+/// in memory in the direction in which C is long, or if sums are so long that adding up their parts costs little.
 template <class T>
 bool is_thin_for_blas(const gemm_problem<T>& problem) {
   if (!is_thin(problem, 1)) return false;

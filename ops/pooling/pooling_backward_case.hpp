@@ -5,9 +5,7 @@
 /// The case of max_pool_backward and average_pool_backward.
 
 #include "pooling_backward_host_kernel.hpp"
-#include "pooling_choice.hpp"
-#include <prumo/case/operation_case.hpp>
-#include <prumo/case/product_reference.hpp>
+#include "window_case.hpp"
 #include <prumo/case/rounding.hpp>
 #include <prumo/pooling_backward.hpp>
 
@@ -16,8 +14,10 @@
 namespace prumo::cases {
 
 template <class Exec, prumo::detail::pooling_kind Kind>
-class pooling_backward_case final : public operation_case<Exec> {
-  static constexpr bool is_maximum = Kind == prumo::detail::pooling_kind::maximum;
+class pooling_backward_case final : public window_case<pooling_backward_case<Exec, Kind>, Exec, Kind> {
+  using base = window_case<pooling_backward_case<Exec, Kind>, Exec, Kind>;
+  friend base;
+  using base::is_maximum;
   /// The places of the arrays. A mean has no x.
   static constexpr std::size_t of_dy = is_maximum ? 1 : 0, of_dx = of_dy + 1;
 
@@ -29,10 +29,6 @@ class pooling_backward_case final : public operation_case<Exec> {
         is_maximum ? "the gradient of the largest value of each window" : "the gradient of the mean of each window";
     add_pooling_axes(result);
     return result;
-  }
-
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_axes(info(), type, bytes_per_array, given);
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters& values) const override {
@@ -67,15 +63,6 @@ class pooling_backward_case final : public operation_case<Exec> {
     }
   }
 
-  std::string why_invalid(const specification& choice) const override {
-    const pooling_choice what(choice.shape, choice.values);
-    if (!what.is_valid_window()) return "the window, its stride or its padding cannot be";
-    return what.is_valid() ? "" : "the images are smaller than the window";
-  }
-
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return extents.at("images") * extents.at("channels");
-  }
   double reference_part_cost(const shape& extents, const parameters& values) const override {
     const pooling_choice what(extents, values);
     return 20.0 * static_cast<double>(static_cast<std::int64_t>(what.window_elements()) + what.height * what.width);
@@ -123,10 +110,6 @@ class pooling_backward_case final : public operation_case<Exec> {
     }
   }
 
-  flop_counts count_kernel(const specification& choice) const override {
-    return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
-  }
-
   /// Of windows that are apart, each element is compared once, by two comparisons, and each mean is divided once.
   /// Otherwise each element of each window adds, and searches its window or divides.
   flop_counts count_closed_form(const specification& choice) const override {
@@ -150,37 +133,19 @@ class pooling_backward_case final : public operation_case<Exec> {
   static flop_counts count_with(const specification& choice) {
     using counting = counted<T>;
     const pooling_choice what(choice.shape, choice.values);
-    flop_counts counts;
     const std::int64_t planes = what.images * what.channels;
-    if (!what.is_valid() || planes == 0) return counts;
+    if (!what.is_valid() || planes == 0) return {};
     const input_values inputs(choice);
-    const auto dense = [&]<class Element>(Element* data, std::int64_t rows, std::int64_t columns) {
-      return prumo::detail::image_array<Element>{data, what.channels * rows * columns, rows * columns, columns, 1};
-    };
     const auto x = counted_values<T>(inputs, 0, is_maximum ? planes * what.height * what.width : 0);
     const auto dy = counted_values<T>(inputs, of_dy, planes * what.rows * what.columns);
     std::vector<counting> dx(static_cast<std::size_t>(planes * what.height * what.width));
-    prumo::detail::pooling_backward_problem<counting> problem;
-    problem.x = dense(x.data(), what.height, what.width);
-    problem.dy = dense(dy.data(), what.rows, what.columns);
-    problem.dx = dense(dx.data(), what.height, what.width);
-    problem.images = what.images;
-    problem.channels = what.channels;
-    problem.height = what.height;
-    problem.width = what.width;
-    problem.rows = what.rows;
-    problem.columns = what.columns;
-    problem.window = what.window;
-    const auto run = [&](const auto& kernel) {
-      const counting_scope scope(counts);
-      for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
-    };
-    if (prumo::detail::are_windows_apart(what.window)) {
-      run(prumo::detail::pooling_cells_host_kernel<Kind, counting>(problem));
-    } else {
-      run(prumo::detail::pooling_gather_host_kernel<Kind, counting>(problem));
-    }
-    return counts;
+    auto problem = base::template problem_of<prumo::detail::pooling_backward_problem<counting>>(what);
+    problem.x = base::dense(what, x.data(), what.height, what.width);
+    problem.dy = base::dense(what, dy.data(), what.rows, what.columns);
+    problem.dx = base::dense(what, dx.data(), what.height, what.width);
+    return prumo::detail::are_windows_apart(what.window)
+               ? base::counts_of(prumo::detail::pooling_cells_host_kernel<Kind, counting>(problem))
+               : base::counts_of(prumo::detail::pooling_gather_host_kernel<Kind, counting>(problem));
   }
 };
 

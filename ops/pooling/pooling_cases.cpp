@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pooling_backward_case.hpp"
-#include "pooling_choice.hpp"
 #include "pooling_kernel.hpp"
 #include "pooling_reference.hpp"
-#include <prumo/case/operation_case.hpp>
-#include <prumo/case/product_reference.hpp>
+#include "window_case.hpp"
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>
 
@@ -18,8 +16,10 @@ using prumo::detail::window_range;
 
 /// max_pool and average_pool.
 template <class Exec, pooling_kind Kind>
-class pooling_case final : public operation_case<Exec> {
-  static constexpr bool is_maximum = Kind == pooling_kind::maximum;
+class pooling_case final : public window_case<pooling_case<Exec, Kind>, Exec, Kind> {
+  using base = window_case<pooling_case<Exec, Kind>, Exec, Kind>;
+  friend base;
+  using base::is_maximum;
 
  public:
   case_info info() const override {
@@ -28,10 +28,6 @@ class pooling_case final : public operation_case<Exec> {
     result.description = is_maximum ? "the largest value of each window" : "the mean of each window";
     add_pooling_axes(result);
     return result;
-  }
-
-  shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_axes(info(), type, bytes_per_array, given);
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters& values) const override {
@@ -58,15 +54,6 @@ class pooling_case final : public operation_case<Exec> {
     }
   }
 
-  std::string why_invalid(const specification& choice) const override {
-    const pooling_choice what(choice.shape, choice.values);
-    if (!what.is_valid_window()) return "the window, its stride or its padding cannot be";
-    return what.is_valid() ? "" : "the images are smaller than the window";
-  }
-
-  std::int64_t reference_parts(const shape& extents, const parameters&) const override {
-    return extents.at("images") * extents.at("channels");
-  }
   double reference_part_cost(const shape& extents, const parameters& values) const override {
     return 20.0 * static_cast<double>(pooling_choice(extents, values).window_elements());
   }
@@ -84,10 +71,6 @@ class pooling_case final : public operation_case<Exec> {
         out.push_back({1, index++, value, stored_bound(choice.type, value, bound)});
       }
     }
-  }
-
-  flop_counts count_kernel(const specification& choice) const override {
-    return choice.type == dtype::f64 ? count_with<double>(choice) : count_with<float>(choice);
   }
 
   flop_counts count_closed_form(const specification& choice) const override {
@@ -118,22 +101,11 @@ class pooling_case final : public operation_case<Exec> {
     const std::int64_t planes = what.images * what.channels;
     const auto x = counted_values<T>(input_values(choice), 0, planes * what.height * what.width);
     std::vector<counted<T>> y(static_cast<std::size_t>(planes * what.rows * what.columns));
-    prumo::detail::pooling_problem<counted<T>, counted<T>> problem;
-    problem.x = {x.data(), what.channels * what.height * what.width, what.height * what.width, what.width, 1};
-    problem.y = {y.data(), what.channels * what.rows * what.columns, what.rows * what.columns, what.columns, 1};
-    problem.images = what.images;
-    problem.channels = what.channels;
-    problem.height = what.height;
-    problem.width = what.width;
-    problem.rows = what.rows;
-    problem.columns = what.columns;
-    problem.window = what.window;
-    flop_counts counts;
-    if (y.empty()) return counts;
-    const counting_scope scope(counts);
-    const prumo::detail::pooling_host_kernel<Kind, counted<T>, counted<T>> kernel(problem);
-    for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
-    return counts;
+    if (y.empty()) return {};
+    auto problem = base::template problem_of<prumo::detail::pooling_problem<counted<T>, counted<T>>>(what);
+    problem.x = base::dense(what, x.data(), what.height, what.width);
+    problem.y = base::dense(what, y.data(), what.rows, what.columns);
+    return base::counts_of(prumo::detail::pooling_host_kernel<Kind, counted<T>, counted<T>>(problem));
   }
 };
 

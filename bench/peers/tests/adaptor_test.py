@@ -7,6 +7,7 @@ Exits with 77 where the framework is not installed; its own line tells how to in
 import dataclasses
 import importlib
 import itertools
+import operator
 import sys
 import unittest
 from unittest import mock
@@ -61,10 +62,10 @@ def case_of(device, dtype, operation, shape, copies=1, mode="strict", **values):
 class Adaptor(unittest.TestCase):
     def setUp(self):
         # The host stands in where there is no GPU.
-        makers = {"torch": ("Host", "makes_data"), "jax": ("Jax", "makes_data_on_hosts")}
+        makers = {"torch": ("devices.Host", "makes_data"), "jax": ("Jax", "makes_data_on_hosts")}
         if NAME in makers:
             kind, flag = makers[NAME]
-            patch = mock.patch.object(getattr(module, kind), flag, True)
+            patch = mock.patch.object(operator.attrgetter(kind)(module), flag, True)
             patch.start()
             self.addCleanup(patch.stop)
 

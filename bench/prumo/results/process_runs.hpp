@@ -12,11 +12,11 @@ namespace prumo::bench {
 /// result without times.
 [[nodiscard]] std::vector<std::size_t> samples_by_run(const nlohmann::json& result);
 
-/// Joins `later`, the result of a case in process run number `run` (from zero), with `known`, the result of the runs
-/// before it, which is null if there were none. The samples are appended, and `time_s.runs` has the number of samples
-/// of each run. Medians and rates are those of all samples. For values of which the file has only medians (wall clock,
-/// transfers, clock) the mean over the runs is taken. A run that failed leaves no samples and a warning, unless all
-/// failed.
+/// Joins the results of one case. `later` is that of process run number `run`, counted from zero. `known` is that of
+/// all runs before it, or null if there were none. The samples are appended, and `time_s.runs` tells the number of
+/// samples of each run. Medians and rates are those of all samples. Of some values (wall clock, transfers, clock) the
+/// file has only medians, and the mean of these is taken. A run that failed adds a warning and no samples, unless all
+/// runs failed.
 [[nodiscard]] nlohmann::json join_process_runs(const nlohmann::json* known, nlohmann::json later, std::size_t run);
 
 /// True if a later process run need not try a case again, because it is unsupported, does not fit, had no time, or was

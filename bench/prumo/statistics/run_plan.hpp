@@ -24,12 +24,14 @@ struct run_plan {
   return std::min(plan.most, runs + std::max<std::size_t>(1, runs / 3));
 }
 
-/// The share of the permitted error that a look at `runs` runs may use. Who judges again and again at 5 % is wrong more
-/// often than that, so the error is spent over the looks (Lan and DeMets, Biometrika 70, 1983), in proportion to the
-/// runs (Kim and DeMets, Biometrika 74, 1987, with the power 1): the first look has `fewest` of `most` shares, and
-/// each later one has a share for each run that it adds. The shares add up to one. So by Bonferroni's inequality
-/// the error stays below what is permitted, whatever the test is, and however the looks depend on each other. A number
-/// of runs between two looks (an interrupted comparison, a case that lost a run) has the share of the later one.
+/// The share of the permitted error that a look at `runs` runs may use.
+///
+/// Whoever judges several times at 5 % is wrong more often than in 5 % of the cases. So the error is spent over the
+/// looks (Lan and DeMets, Biometrika 70, 1983), in proportion to their runs (Kim and DeMets, Biometrika 74, 1987, with
+/// the power 1). The error is cut into `most` parts. The first look has `fewest` of them, and each later look has one
+/// for each run that it adds. All shares add up to one. By Bonferroni's inequality the error then stays below what is
+/// permitted, for any test, and however the looks depend on each other. An interrupted comparison, or a case that lost
+/// a run, may have a number of runs between two looks. It has the share of the later look.
 [[nodiscard]] inline double error_share(const run_plan& plan, std::size_t runs) {
   if (plan.most <= plan.fewest) return 1;
   std::size_t before = 0;

@@ -74,12 +74,13 @@ struct judge_options {
 /// A process run counts by the median of its samples' logarithms. A pair of interleaved runs counts by the differences
 /// of their rounds if these are known (difference_by_rounds()), or else by the difference of their medians. The ratio
 /// is the mean of the pairs' differences, or the difference of the two sides' means where they were not interleaved.
-/// How exact that is follows from two levels of resampling (Davison and Hinkley, Bootstrap Methods and their
-/// Application, 1997, section 3.8): runs, and blocks of neighbouring samples within a run, since those depend on each
-/// other. For a mean over runs the outer level has a closed form: their variance, with the correction n / (n - 1) for
-/// few runs. It contains the variance of the inner level. So the inner level is a lower bound: runs that agree better
-/// than their own samples allow do so by chance. Where runs resemble their predecessors, the variance is multiplied by
-/// what estimate_dependence() finds.
+///
+/// How exact the ratio is follows from two levels of resampling (Davison and Hinkley, Bootstrap Methods and their
+/// Application, 1997, section 3.8). The outer level resamples runs. The inner level resamples blocks of neighbouring
+/// samples within a run, because neighbours depend on each other. For a mean over runs the outer level has a closed
+/// form: the variance of the runs, with the correction n / (n - 1) for few of them. This variance contains that of the
+/// inner level. Runs that agree better than their own samples allow do so by chance, so the inner level is a lower
+/// bound. Where runs resemble the runs before them, the variance is multiplied by what estimate_dependence() finds.
 ///
 /// Three runs say little about their spread. But all cases of a comparison ran in the same processes on the same
 /// machine. So each variance is moderated by those of the other cases (Smyth 2004, empirical Bayes, see

@@ -31,9 +31,9 @@ struct process_usage {
 /// error are kept. The destructor ends the process, so no child outlives this object. On Linux none outlives this
 /// program either, however it ends.
 ///
-/// A process with its own process group runs only from write_line() until its line is read, and while read_line()
-/// waits. Otherwise it is stopped. After their last work, threads of OpenMP spin for some milliseconds and OpenBLAS'
-/// own threads for a tenth of a second, and they would take the cores from the worker that is measured next.
+/// A process with its own process group runs from write_line() until the answer is read, and while read_line() waits.
+/// At other times it is stopped, because its threads would take cores from the worker that is measured next: after
+/// their last work, threads of OpenMP spin for some milliseconds, and those of OpenBLAS for a tenth of a second.
 class worker_process {
  public:
   using clock = std::chrono::steady_clock;

@@ -101,7 +101,7 @@ void for_each_part(const loop_nest<Count>& nest, int rank, std::int64_t most, co
   }
 }
 
-/// A nest of fewer than 2^31 elements for a device's kernel, which finds the indices of an element from its number.
+/// A loop nest for a device's kernel. It turns the number of an element, which is below 2^31, into indices.
 template <int Count, int Capacity = nest_capacity(Count)>
 class device_nest {
  public:

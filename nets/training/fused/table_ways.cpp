@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ways `fused` and `persistent`: steps in the scratch memory of teams.
 
-#include "../step_way.hpp"
+#include "step_way.hpp"
 #include "plan/step_places.hpp"
 #include "plan/step_table.hpp"
 #include "plan/update_tiles.hpp"

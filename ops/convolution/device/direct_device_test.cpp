@@ -3,58 +3,21 @@
 
 #include "direct_device_kernel.hpp"
 #include "emulated_team.hpp"
+#include "stored_images.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace prumo::backend {
 namespace {
 
+using tests::numbers;
 using tests::run_emulated_teams;
-
-/// Numbers from `low` to `high`, the same on every platform.
-class numbers {
- public:
-  explicit numbers(std::uint32_t seed) : engine_(seed) {}
-  std::int64_t operator()(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint32_t>(high - low + 1));
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-/// An array in memory whose elements may lie in any order, with gaps.
-template <class T>
-struct stored_images {
-  std::vector<T> memory;
-  image_array<T> array;
-
-  /// Order 0: row-major; 1: channels last; 2: gaps at the end of rows and between columns.
-  stored_images(std::int64_t images, std::int64_t channels, std::int64_t rows, std::int64_t columns, int order,
-                std::int64_t gap) {
-    const std::int64_t step = order == 1 ? channels + gap : order == 2 ? 2 : 1;
-    const std::int64_t row = columns * step + (order == 2 ? 3 : 0);
-    const std::int64_t plane = order == 1 ? 1 : rows * row + gap;
-    const std::int64_t image = order == 1 ? rows * row : channels * plane;
-    memory.assign(static_cast<std::size_t>(images * image + channels + 1), T(-77.0f));
-    array = {memory.data(), image, plane, row, step};
-  }
-
-  T& at(std::int64_t n, std::int64_t c, std::int64_t r, std::int64_t k) {
-    return array.plane(n, c)[r * array.row_stride + k * array.column_stride];
-  }
-};
-
-template <class T>
-image_array<const T> readable(const image_array<T>& array) {
-  return {array.data, array.image_stride, array.channel_stride, array.row_stride, array.column_stride};
-}
+using tests::stored_images;
 
 /// Small whole numbers, whose sums are exact.
 template <class T>
@@ -72,15 +35,15 @@ struct convolution_test_case {
   convolution_test_case(const convolution_problem<T>& shape, int order, std::int64_t gap, bool has_bias,
                         numbers& random)
       : problem(shape),
-        x(shape.images, shape.in_channels, shape.height, shape.width, order, gap),
-        w(shape.out_channels, shape.in_channels, shape.filter_rows, shape.filter_columns, order, gap),
-        y(shape.images, shape.out_channels, shape.y_rows, shape.y_columns, order, gap),
+        x(shape.images, shape.in_channels, shape.height, shape.width, order, gap, T(-77.0f)),
+        w(shape.out_channels, shape.in_channels, shape.filter_rows, shape.filter_columns, order, gap, T(-77.0f)),
+        y(shape.images, shape.out_channels, shape.y_rows, shape.y_columns, order, gap, T(-77.0f)),
         bias(static_cast<std::size_t>(2 * shape.out_channels)) {
     fill(x.memory, random);
     fill(w.memory, random);
     fill(bias, random);
-    problem.x = readable(x.array);
-    problem.w = readable(w.array);
+    problem.x = x.input();
+    problem.w = w.input();
     problem.y = y.array;
     if (has_bias) {
       problem.bias = bias.data();

@@ -5,67 +5,36 @@
 #include "device_weights_kernel.hpp"
 #include "emulated_team.hpp"
 #include "partial_sums.hpp"
+#include "stored_images.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace prumo::backend {
 namespace {
 
-/// Numbers from `low` to `high`, the same on every platform.
-class numbers {
- public:
-  explicit numbers(std::uint32_t seed) : engine_(seed) {}
-  std::int64_t operator()(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint32_t>(high - low + 1));
-  }
+using tests::numbers;
+using tests::stored_images;
 
- private:
-  std::mt19937 engine_;
-};
-
-/// Images in memory whose elements may lie in any order, with gaps of NaN.
+/// Images of small whole numbers, whose sums are exact, with gaps of NaN.
 template <class T>
-struct stored_images {
-  std::vector<T> memory;
-  image_array<const T> array;
-
-  /// Order 0: row-major; 1: channels last; 2: gaps at the end of rows and between columns.
-  stored_images(std::int64_t images, std::int64_t channels, std::int64_t rows, std::int64_t columns, int order,
-                std::int64_t gap, numbers& random) {
-    const std::int64_t step = order == 1 ? channels + gap : order == 2 ? 2 : 1;
-    const std::int64_t row = columns * step + (order == 2 ? 3 : 0);
-    const std::int64_t plane = order == 1 ? 1 : rows * row + gap;
-    const std::int64_t image = order == 1 ? rows * row : channels * plane;
-    memory.assign(static_cast<std::size_t>(images * image + channels + 1), T(std::numeric_limits<float>::quiet_NaN()));
-    array = {memory.data(), image, plane, row, step};
-    for (std::int64_t n = 0; n < images; ++n) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        for (std::int64_t r = 0; r < rows; ++r) {
-          for (std::int64_t k = 0; k < columns; ++k) {
-            memory[index(n, c, r, k)] = T(static_cast<float>(random(-2, 2)));
-          }
-        }
+stored_images<T> random_images(std::int64_t images, std::int64_t channels, std::int64_t rows, std::int64_t columns,
+                               int order, std::int64_t gap, numbers& random) {
+  stored_images<T> result(images, channels, rows, columns, order, gap, T(std::numeric_limits<float>::quiet_NaN()));
+  for (std::int64_t n = 0; n < images; ++n) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t k = 0; k < columns; ++k) result.at(n, c, r, k) = T(static_cast<float>(random(-2, 2)));
       }
     }
   }
-
-  double at(std::int64_t n, std::int64_t c, std::int64_t r, std::int64_t k) const {
-    return static_cast<double>(memory[index(n, c, r, k)]);
-  }
-
- private:
-  std::size_t index(std::int64_t n, std::int64_t c, std::int64_t r, std::int64_t k) const {
-    return static_cast<std::size_t>(n * array.image_stride + c * array.channel_stride + r * array.row_stride +
-                                    k * array.column_stride);
-  }
-};
+  return result;
+}
 
 template <class T>
 struct weights_test_case {
@@ -76,11 +45,11 @@ struct weights_test_case {
 
   weights_test_case(const backward_weights_problem<T>& shape, int order, std::int64_t gap, numbers& random)
       : problem(shape),
-        x(shape.images, shape.in_channels, shape.height, shape.width, order, gap, random),
-        dy(shape.images, shape.out_channels, shape.rows, shape.columns, order, gap, random),
+        x(random_images<T>(shape.images, shape.in_channels, shape.height, shape.width, order, gap, random)),
+        dy(random_images<T>(shape.images, shape.out_channels, shape.rows, shape.columns, order, gap, random)),
         expected(static_cast<std::size_t>(shape.outputs())) {
-    problem.x = x.array;
-    problem.dy = dy.array;
+    problem.x = x.input();
+    problem.dy = dy.input();
     for (std::int64_t output = 0; output < problem.weights(); ++output) {
       const std::int64_t q = output % problem.filter_columns, p = output / problem.filter_columns % problem.filter_rows;
       const std::int64_t plane = output / problem.filter_columns / problem.filter_rows;
@@ -88,7 +57,8 @@ struct weights_test_case {
     }
     for (std::int64_t output = problem.weights(); output < problem.outputs(); ++output) {
       double total = 0;
-      for_each_place([&](auto n, auto i, auto j) { total += dy.at(n, output - problem.weights(), i, j); });
+      for_each_place(
+          [&](auto n, auto i, auto j) { total += static_cast<double>(dy.at(n, output - problem.weights(), i, j)); });
       expected[static_cast<std::size_t>(output)] = total;
     }
   }
@@ -99,7 +69,7 @@ struct weights_test_case {
       const std::int64_t row = i * problem.row_stride - problem.row_padding + p;
       const std::int64_t column = j * problem.column_stride - problem.column_padding + q;
       if (row < 0 || row >= problem.height || column < 0 || column >= problem.width) return;
-      total += dy.at(n, m, i, j) * x.at(n, c, row, column);
+      total += static_cast<double>(dy.at(n, m, i, j)) * static_cast<double>(x.at(n, c, row, column));
     });
     return total;
   }

@@ -4,7 +4,7 @@
 /// \file
 /// What one thread of the gradient of filters on a device computes: a tile of sums, held in registers.
 
-#include "backward_geometry.hpp"
+#include "convolution_geometry.hpp"
 #include "device/direct_device_tile.hpp"
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>

@@ -90,9 +90,9 @@ struct squared_terms : summed_terms<T, joined_squares<compute_t<T>>> {
   static T finish_shared(compute_t<T> result) { return static_cast<T>(result); }
 };
 
-/// Floating-point numbers as integers of the same order, so that the larger of two is one instruction of every vector
-/// unit, NaN and signed zeros included, and the order of comparing does not matter. 16-bit numbers are the upper half
-/// of 32 bits.
+/// Floating-point numbers as integers that have the same order, NaN and signed zeros included. Every vector unit finds
+/// the larger of two integers by one instruction, and any order of comparing gives the same result. A 16-bit number is
+/// the upper half of 32 bits.
 template <class T>
 struct ordered_bits {
   using integer = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;

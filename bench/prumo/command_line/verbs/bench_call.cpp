@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/options/measuring_arguments.hpp"
 #include "command_line/options/option_values.hpp"
+#include "command_line/options/results_arguments.hpp"
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/bench.hpp"
 #include "command_line/verbs/verb.hpp"
@@ -8,7 +9,6 @@
 #include "statistics/run_plan.hpp"
 #include "terminal/text.hpp"
 #include "workers/thread_sweep.hpp"
-#include <prumo/files/file_identity.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -35,12 +35,12 @@ class bench_call : public verb_call {
   [[nodiscard]] run_plan read_process_runs() const;
 
   worker_arguments workers_;
+  results_arguments results_;
   measuring_arguments measuring_;
   std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
-  std::string random_shapes_, suite_, count_limit_, power_states_, output_, csv_, against_, gate_, process_runs_;
-  bool quick_ = false, full_ = false, no_probe_ = false, resume_ = false, force_ = false, anonymous_ = false,
-       allow_mixed_ = false, list_ = false, tune_ = false;
+  std::string random_shapes_, suite_, count_limit_, power_states_, against_, gate_, process_runs_;
+  bool quick_ = false, full_ = false, no_probe_ = false, tune_ = false;
 };
 
 void bench_call::add_options(CLI::App& app) {
@@ -128,21 +128,13 @@ void bench_call::add_options(CLI::App& app) {
                  "not tell")
       ->type_name("PERCENT")
       ->group("Two builds");
-  add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
-  add_output(app, "--csv", csv_, "also write the results as CSV, for spreadsheets");
-  add_anonymous(app, anonymous_);
   add_words(app, "--with", references_, "show published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
-  CLI::Option* force = add_force(app, force_);
-  CLI::Option* resume = app.add_flag("--resume", resume_, "continue the run in -o; keep finished cases")
-                            ->excludes(force)
-                            ->group("Output");
-  app.add_flag("--allow-mixed", allow_mixed_,
-               "resume although host, build, libraries, driver, power limit or threads have changed; each result tells "
-               "which run measured it")
-      ->needs(resume)
-      ->group("Output");
-  app.add_flag("--list", list_, "print the plan and measure nothing")->group("Output");
+  results_.add_to(
+      app, {"continue the run in -o; keep finished cases",
+            "resume although host, build, libraries, driver, power limit or threads have changed; each result tells "
+            "which run measured it",
+            "print the plan and measure nothing"});
 }
 
 plan_options bench_call::read_plan() const {
@@ -258,23 +250,15 @@ exit_code bench_call::run(std::vector<std::string> command) {
   const run_plan runs = read_process_runs();
   options.measure.process_runs = runs.fewest;
   options.measure.most_process_runs = runs.most;
-  options.output = output_;
-  options.csv = csv_;
+  results_.read_into(options);
   options.against = against_;
   options.common.workers.against = against_;
   options.gate = read_gate();
-  options.resume = resume_;
-  options.force = force_;
-  options.anonymous = anonymous_;
-  options.allow_mixed = allow_mixed_;
-  options.list_only = list_;
   options.command = std::move(command);
   options.suite = suite_;
   options.shapes = {read_random_shapes(), options.measure.seed};
   options.references = split_list("--with", references_);
-  if (options.resume && (options.output.empty() || is_standard_output(options.output))) {
-    throw program_error(exit_code::wrong_usage, "--resume needs the results file to continue: name it with -o FILE");
-  }
+  results_.check_resume();
   return run_bench(options);
 }
 

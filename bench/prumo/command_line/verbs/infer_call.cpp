@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "command_line/options/measuring_arguments.hpp"
+#include "command_line/options/net_values.hpp"
 #include "command_line/options/option_values.hpp"
+#include "command_line/options/results_arguments.hpp"
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/infer.hpp"
 #include "command_line/verbs/verb.hpp"
-#include <prumo/files/file_identity.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,8 +17,6 @@
 
 namespace prumo::bench {
 namespace {
-
-constexpr std::uint64_t most_images = 1'000'000'000;
 
 class infer_call : public verb_call {
  public:
@@ -51,8 +50,9 @@ class infer_call : public verb_call {
               "LIST")
         ->group("What");
     add_words(app, "--transfer", transfers_,
-              "where images lie when a call begins: resident (on the device), pinned, pageable (bytes in such host "
-              "memory; results come back there). Default: resident, and pinned if the device has transfers",
+              "where the images are when a call begins: resident (on the device), pinned or pageable (bytes in host "
+              "memory of that kind, to which results come back). Default: resident, and pinned if the device has "
+              "transfers",
               "LIST")
         ->group("What");
     add_words(app, "--impl", implementations_,
@@ -63,38 +63,22 @@ class infer_call : public verb_call {
     app.add_flag("--quick", quick_, "fewer images, batches of 100 and 1000, in 15 seconds")->group("How long");
     measuring_.add_to(app, "30s");
     app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
-    add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
-    add_output(app, "--csv", csv_, "also write the results as CSV, for spreadsheets");
-    add_anonymous(app, anonymous_);
-    CLI::Option* force = add_force(app, force_);
-    CLI::Option* resume = app.add_flag("--resume", resume_, "continue the run in -o; keep finished results")
-                              ->excludes(force)
-                              ->group("Output");
-    app.add_flag("--allow-mixed", allow_mixed_,
-                 "resume although host, build, libraries, driver, power limit or threads have changed; each result "
-                 "tells which run measured it")
-        ->needs(resume)
-        ->group("Output");
-    app.add_flag("--list", list_, "print what would be measured, and measure nothing")->group("Output");
+    results_.add_to(app,
+                    {"continue the run in -o; keep finished results",
+                     "resume although host, build, libraries, driver, power limit or threads have changed; each result "
+                     "tells which run measured it",
+                     "print what would be measured, and measure nothing"});
   }
 
   exit_code run(std::vector<std::string> command) override {
     infer_options options;
     options.bench.common = workers_.read();
     options.bench.measure = read_measure();
-    options.bench.output = output_;
-    options.bench.csv = csv_;
-    options.bench.resume = resume_;
-    options.bench.force = force_;
-    options.bench.anonymous = anonymous_;
-    options.bench.allow_mixed = allow_mixed_;
-    options.bench.list_only = list_;
+    results_.read_into(options.bench);
     options.bench.command = std::move(command);
     options.choice = read_choice(options.bench.measure.seed);
     options.plan = read_plan();
-    if (resume_ && (output_.empty() || is_standard_output(output_))) {
-      throw program_error(exit_code::wrong_usage, "--resume needs the results file to continue: name it with -o FILE");
-    }
+    results_.check_resume();
     return run_infer(options);
   }
 
@@ -116,12 +100,11 @@ class infer_call : public verb_call {
 
   [[nodiscard]] net_choice read_choice(std::uint64_t seed) const {
     constexpr std::int64_t quick_digits = 2000;
-    constexpr std::uint64_t most_digits = 10'000'000;
     net_choice choice = choice_;
     choice.seed = seed;
     if (quick_) choice.digits = quick_digits;
     if (!digits_.empty()) {
-      choice.digits = static_cast<std::int64_t>(read_whole_number("--digits", digits_, 1, most_digits));
+      choice.digits = read_digits(digits_);
     }
     if (!choice.labels.empty() && choice.data.empty()) {
       throw program_error(exit_code::wrong_usage, "--labels names labels without images; name these with --data FILE");
@@ -132,14 +115,8 @@ class infer_call : public verb_call {
   [[nodiscard]] inference_plan read_plan() const {
     inference_plan plan;
     plan.batches_chosen = !batches_.empty();
-    const std::vector<std::string> usual =
-        quick_ ? std::vector<std::string>{"100,1000"} : std::vector<std::string>{"100,1000,10000"};
-    for (const std::string& word : split_list("--batch", batches_.empty() ? usual : batches_)) {
-      const auto batch = static_cast<std::int64_t>(read_whole_number("--batch", word, 1, most_images));
-      if (std::ranges::find(plan.batches, batch) == plan.batches.end()) plan.batches.push_back(batch);
-    }
-    plan.dtypes = dtypes_.empty() ? std::vector<std::string>{"f32"} : split_list("--dtype", dtypes_);
-    for (const std::string& dtype : plan.dtypes) check_choice("--dtype", dtype, {"f32", "f64", "f16", "bf16"});
+    plan.batches = read_batches(batches_, quick_ ? "100,1000" : "100,1000,10000");
+    plan.dtypes = read_net_types(dtypes_);
     const std::vector<std::string> levels =
         levels_.empty() ? std::vector<std::string>{"layer", "net", "program"} : split_list("--level", levels_);
     for (const std::string& level : levels) {
@@ -158,20 +135,20 @@ class infer_call : public verb_call {
   }
 
   worker_arguments workers_;
+  results_arguments results_;
   measuring_arguments measuring_;
   net_choice choice_;
   std::vector<std::string> batches_, dtypes_, levels_, transfers_, implementations_;
-  std::string digits_, output_, csv_;
-  bool quick_ = false, no_probe_ = false, resume_ = false, force_ = false, anonymous_ = false, allow_mixed_ = false,
-       list_ = false;
+  std::string digits_;
+  bool quick_ = false, no_probe_ = false;
 };
 
 }  // namespace
 
 const verb infer_verb{
     "infer", "the inference of convolutional nets: layers, whole nets, programs, accuracy",
-    "Runs a convolutional net on the devices of this machine, checks its results against the same net in higher "
-    "precision, measures each layer, the whole net and a program of its own, and tells the accuracy. Without any file "
+    "Runs a convolutional net on the devices of this machine, and checks its results against the same net in higher "
+    "precision. Measures each layer, the whole net and a program of its own, and tells the accuracy. Without any file "
     "it runs lenet5 on digits that it draws.",
     R"(Examples:
   prumo infer                                   lenet5 on drawn digits, within a minute

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/options/net_values.hpp"
 #include "command_line/options/option_values.hpp"
+#include "command_line/options/results_arguments.hpp"
 #include "command_line/options/worker_arguments.hpp"
 #include "command_line/verbs/train.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "terminal/text_plot.hpp"
 #include "terminal/units.hpp"
-#include <prumo/files/file_identity.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,7 +19,6 @@
 namespace prumo::bench {
 namespace {
 
-constexpr std::uint64_t most_images = 1'000'000'000;
 constexpr std::uint64_t most_epochs = 1'000'000;
 
 class train_call : public verb_call {
@@ -42,12 +42,11 @@ class train_call : public verb_call {
     add_words(app, "--batch", batches_, "images of a step (default 64)", "LIST")->group("What");
     add_words(app, "--dtype", dtypes_, "types: f32, f64 (default f32)", "LIST")->group("What");
     add_words(app, "--impl", implementations_,
-              "ways to take steps by name, or all (default: each worker's first that can)", "LIST")
+              "ways to take a step, by name, or all (default: each worker's first that can train the net)", "LIST")
         ->group("What");
     add("--loss", loss_,
         "softmax, sigmoid (both cross-entropies), squared, original (of the authors of mnist-2f). Default: sigmoid if "
-        "the "
-        "net ends with it, otherwise softmax",
+        "the net ends with a sigmoid, otherwise softmax",
         "NAME", "How");
     add("--optimizer", optimizer_, "sgd, momentum, adam (default momentum; with the loss original sgd)", "NAME", "How");
     add("--learning-rate", rate_, "default 0.1 with sgd, 0.02 with momentum, 0.001 with adam", "NUMBER", "How");
@@ -55,46 +54,31 @@ class train_call : public verb_call {
     add("--seed", seed_, "of random weights and of the order of images (default 1)", "N", "How");
     app.add_flag("--no-shuffle", no_shuffle_, "take images in the order of their file in each epoch")->group("How");
     app.add_flag("--no-verify", no_verify_, "do not compare a step with the reference")->group("How");
-    add("--epochs", epochs_, "how often all images are seen (default 5, with --until at most 40)", "N", "How long");
-    add("--until", until_, "stop when so many of the test images are right, for example 98%", "PERCENT", "How long");
+    add("--epochs", epochs_, "how often all images are seen (default 5; with --until 40 at most)", "N", "How long");
+    add("--until", until_, "stop when this share of the test images is right, for example 98%", "PERCENT", "How long");
     add("--checkpoint", checkpoint_, "keep all that is needed to go on in this file", "FILE", "Output");
     add("--checkpoint-every", checkpoint_every_,
-        "training between two writes of it; it is also written at the end of each epoch (default 60s)", "DURATION",
-        "Output");
+        "how long to train between two writes of the checkpoint (default 60s); the end of an epoch writes it, too",
+        "DURATION", "Output");
     add_output(app, "--weights", weights_, "write the final weights (safetensors) to this file");
     add("--weights-dtype", weights_dtype_,
         "round them to f16, bf16, f32 or f64, and test them once more (default: the type of the training)", "TYPE",
         "Output");
-    add_output(app, "-o,--output", output_, "write the results (JSON) to this file; - is standard output");
-    add_output(app, "--csv", csv_, "also write the results as CSV, for spreadsheets");
     add("--plot", plot_, "curves: auto (on a terminal), always, never", "WHEN", "Output");
-    add_anonymous(app, anonymous_);
-    CLI::Option* force = add_force(app, force_);
-    CLI::Option* resume = app.add_flag("--resume", resume_, "go on from the checkpoint, and continue the run in -o")
-                              ->excludes(force)
-                              ->group("Output");
-    app.add_flag("--allow-mixed", allow_mixed_,
-                 "resume although build, device or settings have changed; weights then need not be the same bit by bit")
-        ->needs(resume)
-        ->group("Output");
-    app.add_flag("--list", list_, "print what would be trained, and train nothing")->group("Output");
+    results_.add_to(
+        app, {"go on from the checkpoint, and continue the run in -o",
+              "resume although build, device or settings have changed; weights then need not be the same bit by bit",
+              "print what would be trained, and train nothing"});
   }
 
   exit_code run(std::vector<std::string> command) override {
     train_options options;
     options.bench.common = workers_.read();
-    options.bench.output = output_;
-    options.bench.csv = csv_;
-    options.bench.resume = resume_;
-    options.bench.force = force_;
-    options.bench.anonymous = anonymous_;
-    options.bench.allow_mixed = allow_mixed_;
-    options.bench.list_only = list_;
+    results_.read_into(options.bench);
     options.bench.command = std::move(command);
     options.choice = choice_;
     if (!digits_.empty()) {
-      constexpr std::uint64_t most_digits = 10'000'000;
-      options.choice.digits = static_cast<std::int64_t>(read_whole_number("--digits", digits_, 1, most_digits));
+      options.choice.digits = read_digits(digits_);
       if (!choice_.data.empty()) {
         throw program_error(exit_code::wrong_usage,
                             "--digits draws images, and --data names some; leave out one of them");
@@ -102,9 +86,10 @@ class train_call : public verb_call {
     }
     read_recipe(options);
     read_plan(options.plan);
+    options.plan.allow_mixed = options.bench.allow_mixed;
     check_choice("--plot", plot_, {"auto", "always", "never"});
     options.plot = plot_ == "always" || (plot_ == "auto" && is_plot_wanted());
-    if (resume_ && checkpoint_.empty() && (output_.empty() || is_standard_output(output_))) {
+    if (results_.resumes() && checkpoint_.empty() && !results_.has_file()) {
       throw program_error(exit_code::wrong_usage,
                           "--resume needs what to go on from: name a checkpoint with --checkpoint FILE, or the results "
                           "file with -o FILE");
@@ -146,13 +131,8 @@ class train_call : public verb_call {
 
   void read_plan(training_plan& plan) const {
     constexpr std::int64_t usual_epochs = 5, most_usual_epochs = 40;
-    const std::vector<std::string> usual_batches{"64"};
-    for (const std::string& word : split_list("--batch", batches_.empty() ? usual_batches : batches_)) {
-      const auto batch = static_cast<std::int64_t>(read_whole_number("--batch", word, 1, most_images));
-      if (std::ranges::find(plan.batches, batch) == plan.batches.end()) plan.batches.push_back(batch);
-    }
-    plan.dtypes = dtypes_.empty() ? std::vector<std::string>{"f32"} : split_list("--dtype", dtypes_);
-    for (const std::string& dtype : plan.dtypes) check_choice("--dtype", dtype, {"f32", "f64", "f16", "bf16"});
+    plan.batches = read_batches(batches_, "64");
+    plan.dtypes = read_net_types(dtypes_);
     plan.implementations = split_list("--impl", implementations_);
     if (!until_.empty()) {
       plan.until = read_quantity("--until", [&] { return parse_percentage(until_); });
@@ -169,7 +149,6 @@ class train_call : public verb_call {
     if (!checkpoint_every_.empty()) {
       plan.checkpoint_seconds = read_quantity("--checkpoint-every", [&] { return parse_duration(checkpoint_every_); });
     }
-    plan.allow_mixed = allow_mixed_;
     plan.weights = weights_;
     if (!weights_dtype_.empty()) {
       check_choice("--weights-dtype", weights_dtype_, {"f16", "bf16", "f32", "f64"});
@@ -181,23 +160,22 @@ class train_call : public verb_call {
   }
 
   worker_arguments workers_;
+  results_arguments results_;
   training_choice choice_;
   std::vector<std::string> batches_, dtypes_, implementations_;
   std::string digits_, loss_, optimizer_, rate_, momentum_, seed_, epochs_, until_, checkpoint_, checkpoint_every_,
-      weights_, weights_dtype_, output_, csv_, plot_ = "auto";
-  bool no_shuffle_ = false, no_verify_ = false, resume_ = false, force_ = false, anonymous_ = false,
-       allow_mixed_ = false, list_ = false;
+      weights_, weights_dtype_, plot_ = "auto";
+  bool no_shuffle_ = false, no_verify_ = false;
 };
 
 }  // namespace
 
-const verb train_verb{"train", "the training of convolutional nets: time an epoch, time to an accuracy, checkpoints",
-                      "Trains a convolutional net on the devices of this machine, compares a step with the same step "
-                      "in higher precision, "
-                      "tells loss, accuracy, images a second and joules of each epoch, and measures the time to each "
-                      "accuracy. Without any "
-                      "file it trains lenet5 on digits that it draws.",
-                      R"(Examples:
+const verb train_verb{
+    "train", "the training of convolutional nets: time an epoch, time to an accuracy, checkpoints",
+    "Trains a convolutional net on the devices of this machine. Compares the first step with the same "
+    "step in higher precision. Tells loss, accuracy, images a second and joules of each epoch, and "
+    "the time to each accuracy. Without any file it trains lenet5 on digits that it draws.",
+    R"(Examples:
   prumo train                                   lenet5 on drawn digits
   prumo train --until 98% --weights lenet5.safetensors
                                                 until 98 % of the test images are right; keep the weights
@@ -216,6 +194,6 @@ const verb train_verb{"train", "the training of convolutional nets: time an epoc
 
 Exit codes: 0 done; 1 a step was wrong, or --until was not reached; 2 wrong usage or input; 3 this machine cannot (no
 device, too little memory, a permission, a failure); 130 interrupted, checkpoint and results file are valid.)",
-                      []() -> std::unique_ptr<verb_call> { return std::make_unique<train_call>(); }};
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<train_call>(); }};
 
 }  // namespace prumo::bench

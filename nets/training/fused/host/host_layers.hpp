@@ -5,8 +5,8 @@
 /// The layers in which a step spends its time, on a thread of a host with vectors. They replace the functions of the
 /// same names for any team.
 
-#include "../layers/dense_layers.hpp"
-#include "../layers/filter_layers.hpp"
+#include "fused/layers/dense_layers.hpp"
+#include "fused/layers/filter_layers.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 

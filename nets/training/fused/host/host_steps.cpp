@@ -2,7 +2,7 @@
 // Compilers of device code do not see this, because nvcc refuses vectors in functions that are for the device, too.
 #if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
 #define PRUMO_STEP_FUNCTION inline
-#include "../step_launches.hpp"
+#include "fused/step_launches.hpp"
 #include "host_windows.hpp"
 
 namespace prumo::nets {

@@ -4,7 +4,7 @@
 /// \file
 /// What host_layers.hpp leaves: shared filters, pooling, pixels and new weights, as loops over rows without divisions.
 
-#include "../step_loop.hpp"
+#include "fused/step_loop.hpp"
 #include "host_layers.hpp"
 
 namespace prumo::nets {

@@ -8,7 +8,7 @@
 ///
 /// The last tile of a column ends with the plane, so it repeats rows of the tile before it, which it does not write.
 
-#include "../plan/step_table.hpp"
+#include "fused/plan/step_table.hpp"
 #include "step_team.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/math.hpp>

@@ -5,7 +5,7 @@
 /// How a team that takes a step alone, with one image, changes the weights at once. Their copies stay in its scratch
 /// memory.
 
-#include "../plan/step_scratch.hpp"
+#include "fused/plan/step_scratch.hpp"
 #include "dense_layers.hpp"
 
 namespace prumo::nets {

@@ -36,7 +36,7 @@ std::int64_t read_count(const std::string& text) {
 class data_generate_call : public verb_call {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("folder", folder_, "where the files go; it is made unless it is there")
+    app.add_option("folder", folder_, "where the files go; it is made if it is not there")
         ->type_name("FOLDER")
         ->required();
     app.add_option("--images", images_, "numbers of training and test images (60000,10000); with --split, one number")
@@ -48,7 +48,9 @@ class data_generate_call : public verb_call {
                    "number of classes from 1 to 10 (10): 2 draws only the digits 0 and 1")
         ->type_name("N")
         ->group("What");
-    app.add_option("--seed", options_.seed, "another seed draws other images (1)")->type_name("N")->group("What");
+    app.add_option("--seed", options_.seed, "of the random numbers; another one draws other images (1)")
+        ->type_name("N")
+        ->group("What");
     add_gzip(app, gzip_);
     add_replace(app, force_);
   }

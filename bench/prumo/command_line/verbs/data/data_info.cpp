@@ -107,8 +107,8 @@ class data_info_call : public verb_call {
 
 const verb data_info_verb{"data info", "what a file or folder of images, a file of weights, or a net is",
                           "Tells what a file is: its format and shapes, how many images each class has, mean and "
-                          "deviation of the pixels, and "
-                          "digests. Of a net, it shows the layers with their shapes, weights and flops.",
+                          "deviation of the pixels, and digests. Of a net it shows the layers with their shapes, "
+                          "weights and flops.",
                           R"(Examples:
   prumo data info digits                              the sets in a folder
   prumo data info digits --sheet digits.png           and a picture of the first images

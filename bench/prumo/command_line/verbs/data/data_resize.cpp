@@ -97,16 +97,16 @@ class data_resize_call : public verb_call {
 
 }  // namespace
 
-const verb data_resize_verb{"data resize", "makes images of another size",
-                            "Makes images of another size, in integer arithmetic, so that the result is the same "
-                            "everywhere. Labels stay as they "
-                            "are.",
-                            R"(Examples:
+const verb data_resize_verb{
+    "data resize", "makes images of another size",
+    "Makes images of another size. Integer arithmetic makes the result the same on every machine. "
+    "Labels stay as they are.",
+    R"(Examples:
   prumo data resize mnist mnist-48 --size 48                    both sets in a folder, with their labels
   prumo data resize mnist large --size 86x86 --method bilinear
   prumo data resize t10k-images-idx3-ubyte.gz small-images.gz --size 14
 
 Exit codes: 0 done; 2 wrong usage, or a file that is damaged; 3 the machine refuses.)",
-                            []() -> std::unique_ptr<verb_call> { return std::make_unique<data_resize_call>(); }};
+    []() -> std::unique_ptr<verb_call> { return std::make_unique<data_resize_call>(); }};
 
 }  // namespace prumo::bench

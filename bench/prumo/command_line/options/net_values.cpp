@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line/options/net_values.hpp"
+
+#include "command_line/options/option_values.hpp"
+#include <prumo/data/net_file.hpp>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace prumo::bench {
+
+std::string net_description() {
+  return fmt::format("a net by name ({}; default lenet5), or its JSON file", fmt::join(nets::known_nets(), ", "));
+}
+
+std::int64_t read_digits(const std::string& text) {
+  constexpr std::uint64_t most = 10'000'000;
+  return static_cast<std::int64_t>(read_whole_number("--digits", text, 1, most));
+}
+
+std::vector<std::int64_t> read_batches(const std::vector<std::string>& words, const std::string& usual) {
+  constexpr std::uint64_t most_images = 1'000'000'000;
+  std::vector<std::int64_t> batches;
+  for (const std::string& word : split_list("--batch", words.empty() ? std::vector{usual} : words)) {
+    const auto batch = static_cast<std::int64_t>(read_whole_number("--batch", word, 1, most_images));
+    if (std::ranges::find(batches, batch) == batches.end()) batches.push_back(batch);
+  }
+  return batches;
+}
+
+std::vector<std::string> read_net_types(const std::vector<std::string>& words) {
+  if (words.empty()) return {"f32"};
+  std::vector<std::string> types = split_list("--dtype", words);
+  for (const std::string& type : types) check_choice("--dtype", type, {"f32", "f64", "f16", "bf16"});
+  return types;
+}
+
+}  // namespace prumo::bench
