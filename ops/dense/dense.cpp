@@ -7,13 +7,9 @@
 #include <string_view>
 
 namespace prumo {
-namespace {
-
-constexpr std::string_view operation = "prumo::dense";
-
-}  // namespace
 
 void dense(context_ref ctx, const array_ref& x, const array_ref& w, const array_ref& y, const dense_options& options) {
+  constexpr std::string_view operation = "prumo::dense";
   check::same_scalar_type(operation, {{"y", y}, {"x", x}, {"w", w}});
   check::rank(operation, {"w", w}, 2);
   check::rank(operation, {"y", y}, 2);
