@@ -6,10 +6,10 @@
 /// compiled once for a type: one image a step by one team, with the next image under way meanwhile; groups of images by
 /// several teams that meet twice a step; and each half of a step alone.
 
-#include "training_step.hpp"
 #include "images_ahead.hpp"
 #include "step_loop_parts.hpp"
 #include "step_update.hpp"
+#include "training_step.hpp"
 
 namespace prumo::nets {
 

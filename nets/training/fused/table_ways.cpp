@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ways `fused` and `persistent`: steps in the scratch memory of teams.
 
-#include "step_way.hpp"
 #include "plan/step_places.hpp"
 #include "plan/step_table.hpp"
 #include "plan/update_tiles.hpp"
 #include "step_launches.hpp"
 #include "step_order.hpp"
+#include "step_way.hpp"
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/detail/team_kernel.hpp>

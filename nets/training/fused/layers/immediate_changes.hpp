@@ -5,8 +5,8 @@
 /// How a team that takes a step alone, with one image, changes the weights at once. Their copies stay in its scratch
 /// memory.
 
-#include "fused/plan/step_scratch.hpp"
 #include "dense_layers.hpp"
+#include "fused/plan/step_scratch.hpp"
 
 namespace prumo::nets {
 

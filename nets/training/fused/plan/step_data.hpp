@@ -4,9 +4,9 @@
 /// \file
 /// The memory of a training on a device, as its kernels see it, and the rule by which gradients change weights.
 
-#include "step_way.hpp"
 #include "step_places.hpp"
 #include "step_table.hpp"
+#include "step_way.hpp"
 #include <prumo/math.hpp>
 
 #include <cstdint>
