@@ -70,7 +70,6 @@ gemm_plan_shape plan_shape_of(const blas_form<T>& form) {
 
 /// What a library does with the sums before it writes them.
 struct gemm_plan_epilogue {
-  activation_function activation = activation_function::none;
   int bias_alignment = 0;  ///< of the bias along the lines of C in memory; 0: no bias
 
   bool operator==(const gemm_plan_epilogue&) const = default;
@@ -99,16 +98,14 @@ inline int alignment_of(const void* address) {
 /// Whether libraries that propose algorithms may compute the epilogue of a problem with a row-major C together with the
 /// product. Their bias has a value for each row of a column-major C, without gaps; these rows are our columns. For a
 /// 16-bit C they compute nothing that follows: they round the product before they add a bias to it (on an H200,
-/// cuBLASLt of CUDA 13.0 had an error of 17 times the bound of one rounding), and their relu makes 0 of a NaN there,
-/// which would hide it. Their gelu is neither of the two here.
-/// Its accuracy is not documented, and NVIDIA's instruction for tanh has an error of up to 2^-11 (PTX ISA,
-/// tanh.approx.f32).
+/// cuBLASLt of CUDA 13.0 had an error of 17 times the bound of one rounding). They compute no activation: the relu of
+/// some algorithms of cuBLASLt makes 0 of a NaN, which would hide it.
 template <class T>
 constexpr bool can_fuse_epilogue(const gemm_problem<T>& problem) {
   if (!problem.has_epilogue()) return false;
   if constexpr (sizeof(product_result_t<T>) == 2) return false;
   if (problem.has_bias && (problem.bias.row_stride != 0 || problem.bias.column_stride != 1)) return false;
-  return problem.activation == activation_function::none || problem.activation == activation_function::relu;
+  return problem.activation == activation_function::none;
 }
 
 /// The key of a form whose epilogue is `fused`.

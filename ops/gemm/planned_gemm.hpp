@@ -69,11 +69,10 @@ class planned_product {
 
   static blas_form<T> without_epilogue(blas_form<T> form) {
     form.problem.has_bias = false;
-    form.problem.activation = activation_function::none;
     return form;
   }
   static gemm_plan_epilogue epilogue_of(const blas_form<T>& form) {
-    return {form.problem.activation, form.problem.has_bias ? alignment_of(form.problem.bias.data) : 0};
+    return {form.problem.has_bias ? alignment_of(form.problem.bias.data) : 0};
   }
 
   context_type& ctx_;

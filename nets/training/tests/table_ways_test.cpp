@@ -114,7 +114,7 @@ TEST(table_ways, are_taken_where_they_are_faster) {
   context<exec> ctx;
   const auto taken = [&](const char* net, std::int64_t batch) {
     const small_set set(named_net(net), 4);
-    return std::string(set.trainer(ctx, {.batch = batch}).implementation());
+    return std::string(set.trainer(ctx, {.batch = batch}, dtype::f32).implementation());
   };
   constexpr bool on_host = is_host_space<exec>;
   EXPECT_EQ(taken("mnist-2f", 1), "persistent");

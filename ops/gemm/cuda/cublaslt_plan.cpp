@@ -27,14 +27,10 @@ matmul_operation::matmul_operation(const plan_key& key) {
   set(CUBLASLT_MATMUL_DESC_TRANSB, key.shape.transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N);
   if (key.types.accumulates_fast) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
   // The rows of the library's column-major result are our columns, so its bias is our bias of the columns.
-  std::uint32_t epilogue = 0;
-  if (key.epilogue.activation == activation_function::relu) epilogue |= CUBLASLT_EPILOGUE_RELU;
-  if (key.epilogue.bias_alignment != 0) {
-    epilogue |= CUBLASLT_EPILOGUE_BIAS;
-    // The heuristic only needs the alignment of the address. The real address is set before each run.
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<std::uintptr_t>(key.epilogue.bias_alignment));
-  }
-  if (epilogue != 0) set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (key.epilogue.bias_alignment == 0) return;
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(CUBLASLT_EPILOGUE_BIAS));
+  // The heuristic only needs the alignment of the address. The real address is set before each run.
+  set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<std::uintptr_t>(key.epilogue.bias_alignment));
 }
 
 matmul_plan::matmul_plan(const plan_key& of, cublasLtHandle_t handle, std::size_t workspace_bytes)

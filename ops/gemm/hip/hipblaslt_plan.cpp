@@ -55,14 +55,9 @@ matmul_operation::matmul_operation(const plan_key& key) {
   set(HIPBLASLT_MATMUL_DESC_TRANSA, operation_of(key.shape.transposed[1]));
   set(HIPBLASLT_MATMUL_DESC_TRANSB, operation_of(key.shape.transposed[0]));
   // The rows of the library's column-major result are the columns of ours: its bias is one along the columns.
-  const bool has_bias = key.epilogue.bias_alignment != 0;
-  std::uint32_t epilogue = has_bias ? HIPBLASLT_EPILOGUE_BIAS : HIPBLASLT_EPILOGUE_DEFAULT;
-  if (key.epilogue.activation == activation_function::relu) {
-    epilogue = has_bias ? HIPBLASLT_EPILOGUE_RELU_BIAS : HIPBLASLT_EPILOGUE_RELU;
-  }
-  if (epilogue == HIPBLASLT_EPILOGUE_DEFAULT) return;
-  set(HIPBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
-  if (has_bias) set(HIPBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(key.result_type));
+  if (key.epilogue.bias_alignment == 0) return;
+  set(HIPBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(HIPBLASLT_EPILOGUE_BIAS));
+  set(HIPBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(key.result_type));
 }
 
 template <class Value>
