@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "transpose_device_kernel.hpp"
+#include "transpose_direct_kernel.hpp"
 #include "transpose_host_kernel.hpp"
 #include "transpose_packs_kernel.hpp"
 #include <prumo/check.hpp>
@@ -17,6 +18,7 @@ namespace prumo::detail {
 namespace {
 
 const std::string tiles_label = "prumo::transpose::tiles";
+const std::string direct_label = "prumo::transpose::direct";
 const std::string narrow_label = "prumo::transpose::narrow";
 
 template <class Word>
@@ -39,6 +41,9 @@ void launch_on_device(const Exec& instance, const transpose_problem<Word>& probl
     return takes;
   };
   if (!fits_packs || narrow_side < half_tile) {
+    if (transpose_direct_kernel<Word>::can_take(problem)) {
+      return launch_blocks(instance, direct_label, transpose_direct_kernel<Word>(problem));
+    }
     if (try_form.template operator()<transpose_form::narrow_source>(narrow_label)) return;
     if (try_form.template operator()<transpose_form::narrow_target>(narrow_label)) return;
   }

@@ -2,11 +2,14 @@
 // What the case does not reach: layouts that differ, parts of matrices, bits that no arithmetic makes, refusals.
 
 #include "operation_test.hpp"
+#include "transpose_direct_kernel.hpp"
 #include <prumo/transpose.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace prumo {
 namespace {
@@ -45,7 +48,7 @@ TYPED_TEST(transpose_types, any_two_layouts) {
 /// Matrices of few rows or columns, whose first row begins at a pack or within one.
 TYPED_TEST(transpose_types, narrow_matrices) {
   for (const int narrow : {2, 3, 5, 8, 31, 32, 33, 63, 64, 65}) {
-    for (const int wide : {1, 7, 64, 1021, 20011}) {
+    for (const int wide : {1, 7, 64, 1021, 20011, narrow <= 8 ? 1100003 : 33013}) {
       for (const int begin : {0, 1}) {
         const row_major<TypeParam> narrow_rows("x", begin + wide, narrow), wide_rows("y", begin + narrow, wide);
         const auto x = Kokkos::subview(narrow_rows, std::pair{begin, begin + wide}, Kokkos::ALL);
@@ -55,6 +58,48 @@ TYPED_TEST(transpose_types, narrow_matrices) {
       }
     }
   }
+}
+
+/// The threads of a device's kernel for small matrices, one after the other on the host.
+TEST(transpose_direct_kernel, moves_each_element_once) {
+  for (const std::int64_t rows : {2, 3, 4, 61, 495}) {
+    for (const std::int64_t columns : {2, 5, 64, 697}) {
+      for (const std::size_t begin : {0, 1}) {
+        const std::int64_t stride = columns + 3;
+        const auto elements = static_cast<std::size_t>(rows * columns);
+        std::vector<std::uint16_t> source(static_cast<std::size_t>(rows * stride)),
+            target(elements + begin + 1, 0xffff);
+        for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint16_t>(i * 7919 % 65521);
+        const detail::transpose_problem<std::uint16_t> problem{
+            source.data(), target.data() + begin, rows, columns, stride, 1, rows, 1, 0};
+        ASSERT_TRUE(detail::transpose_direct_kernel<std::uint16_t>::can_take(problem));
+        const detail::transpose_direct_kernel<std::uint16_t> kernel(problem);
+        for (std::int64_t thread = 0; thread < kernel.blocks(); ++thread) kernel(thread);
+        std::int64_t wrong = 0;
+        for (std::int64_t c = 0; c < columns; ++c) {
+          for (std::int64_t r = 0; r < rows; ++r) {
+            const std::uint16_t moved = target[begin + static_cast<std::size_t>(c * rows + r)];
+            wrong += moved != source[static_cast<std::size_t>(r * stride + c)] ? 1 : 0;
+          }
+        }
+        EXPECT_EQ(wrong, 0) << rows << " x " << columns;
+        EXPECT_EQ(target.back(), 0xffff);
+      }
+    }
+  }
+}
+
+TEST(transpose_direct_kernel, leaves_large_matrices_and_targets_with_gaps_to_others) {
+  using kernel = detail::transpose_direct_kernel<float>;
+  const auto takes = [](std::int64_t rows, std::int64_t columns, std::int64_t target_stride) {
+    return kernel::can_take({nullptr, nullptr, rows, columns, columns, 1, target_stride, 1, 0});
+  };
+  EXPECT_TRUE(takes(512, 512, 512));
+  EXPECT_FALSE(takes(512, 513, 512));
+  EXPECT_TRUE(takes(8, 65536, 8));
+  EXPECT_FALSE(takes(8, 65537, 8));
+  EXPECT_FALSE(takes(std::int64_t{1} << 40, std::int64_t{1} << 40, std::int64_t{1} << 40));
+  EXPECT_FALSE(takes(8, 16, 9));
 }
 
 /// Rows that begin at a pack and end within one, and rows that do not.

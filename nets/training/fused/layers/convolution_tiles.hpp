@@ -310,7 +310,7 @@ struct gradient_task {
   int first_map, channel, column;
 
   PRUMO_STEP_FUNCTION gradient_task(const step_layer& it, int task) {
-    const int filter = task / Side, map_group = it.x_items.channels.quotient(filter);
+    const int filter = task / Side, map_group = it.x_items.by_channels.quotient(filter);
     first_map = 2 * map_group;
     channel = filter - map_group * it.in_channels;
     column = task - filter * Side;

@@ -89,7 +89,7 @@ PRUMO_STEP_FUNCTION void add_any_gradients(const Team& team, const step_layer& f
   for (int weight = team.stretch(); weight < it.weight_count(); weight += team.stretches()) {
     const int filter = it.taps.quotient(weight), tap = weight - filter * it.filter_size();
     const int tap_row = it.tap_columns.quotient(tap), tap_column = tap - tap_row * it.filter_width;
-    const int map = it.x_items.channels.quotient(filter), channel = filter - map * it.in_channels;
+    const int map = it.x_items.by_channels.quotient(filter), channel = filter - map * it.in_channels;
     C sum = 0;
     for (int place = team.lane(); place < places; place += Team::lanes) {
       const item_place at(place, it.y_places);

@@ -92,14 +92,14 @@ class table_maker {
     to.column_stride = static_cast<int>(stride.width);
     to.row_padding = static_cast<int>(padding.height);
     to.column_padding = static_cast<int>(padding.width);
-    to.taps = quick_divisor(to.filter_size());
-    to.tap_columns = quick_divisor(to.filter_width);
+    to.taps = prumo::detail::index_divider(to.filter_size());
+    to.tap_columns = prumo::detail::index_divider(to.filter_width);
     to.owns_windows = filter.height <= stride.height && filter.width <= stride.width;
     const int areas_down = (to.in_height + to.row_padding - 1) / to.row_stride + 1;
     const int areas_across = (to.in_width + to.column_padding - 1) / to.column_stride + 1;
     to.window_areas = item_grid(to.in_channels, areas_down, areas_across);
     to.window_rows = item_grid(to.in_channels, to.in_height, areas_across);
-    to.window_strides = quick_divisor(to.row_stride);
+    to.window_strides = prumo::detail::index_divider(to.row_stride);
   }
 
   template <class Convolution>

@@ -61,11 +61,11 @@ struct step_layer {
   item_grid y_places;          ///< the places of one channel of y
   /// Where no pixel lies in two windows: what a window and the gap behind it cover, and the rows of that.
   item_grid window_areas, window_rows;
-  quick_divisor window_strides;     ///< of rows
-  quick_divisor taps, tap_columns;  ///< of a filter, and of a row of it
-  step_tiles forward, backward;     ///< of a convolution that takes tiles: those of y, and those of dx
-  item_grid tile_places;            ///< the tiles of one channel of y, for sums over its places
-  step_planes x, y, dy, dx;         ///< dy and dx lie at y and x, except where dx depends on all of x
+  prumo::detail::index_divider window_strides;     ///< of rows
+  prumo::detail::index_divider taps, tap_columns;  ///< of a filter, and of a row of it
+  step_tiles forward, backward;                    ///< of a convolution that takes tiles: those of y, and those of dx
+  item_grid tile_places;                           ///< the tiles of one channel of y, for sums over its places
+  step_planes x, y, dy, dx;                        ///< dy and dx lie at y and x, except where dx depends on all of x
 
   int weights = -1;  ///< the place in the flat array of parameters; -1: none
   int bias = -1;
