@@ -7,11 +7,15 @@
 
 namespace prumo::bench {
 
+namespace {
+
 double modest_seconds(double useful) {
   constexpr double share_of_useful = 0.1;  // what the stopping rule asks for at least
   constexpr double longest = 0.25;
   return std::min(share_of_useful * useful, longest);
 }
+
+}  // namespace
 
 double group_needs::modest_sum() const {
   double sum = 0;

@@ -11,9 +11,6 @@
 
 namespace prumo::bench {
 
-/// Seconds of sampling without which little can be said of a short call, of those that are of use to it.
-[[nodiscard]] double modest_seconds(double useful);
-
 /// What the cases of several groups need, one after the other as they stand there; settled ones need nothing.
 struct group_needs {
   std::vector<double> least;   ///< seconds to the first sample, the group's share of counting and probes included
@@ -22,7 +19,8 @@ struct group_needs {
   double least_sum = 0;
   double calls_sum = 0;
 
-  /// modest_seconds() of all. Nobody's first sample is worth more.
+  /// The seconds of sampling without which little can be said of short calls, of those that are of use to them.
+  /// Nobody's first sample is worth more.
   [[nodiscard]] double modest_sum() const;
 };
 

@@ -105,10 +105,9 @@ void scheduler::leave_out(planned_group& group, std::span<const std::size_t> pla
     const double call = all.calls[place];
     // It is verified and measured: two calls at least.
     const bool is_long = 2 * call > 0.5 * all.least[place];
-    const std::string why =
-        is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
-                : fmt::format("preparing, verifying and measuring it takes about {}, too long for what is left of",
-                              format_duration(all.least[place] + modest_seconds(useful_seconds(options_, call))));
+    // Tables tell equal reasons once, so the usual one has no number of its case.
+    const std::string why = is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
+                                    : "to prepare, verify and measure it takes longer than what is left of";
     it.outcome = settled_outcome{
         "skipped", fmt::format("{}: {} a budget of {}; name the size with --size, give a longer --time-budget, or "
                                "--resume this file",
