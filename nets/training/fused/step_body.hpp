@@ -4,6 +4,7 @@
 /// \file
 /// The parts of a training step that a team takes: images through all layers and back, and weights by their gradients.
 
+#include "layers/convolution_gradients.hpp"
 #include "layers/dense_layers.hpp"
 #include "layers/filter_layers.hpp"
 #include "layers/immediate_changes.hpp"

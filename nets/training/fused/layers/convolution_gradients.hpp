@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The gradients of the weights and biases of convolutions that take tiles (convolution_tiles.hpp). A thread owns some
+/// weights and sums over places, so lanes exchange nothing.
+
+#include "convolution_tiles.hpp"
+
+namespace prumo::nets {
+
+/// How many slices of the places of all images have a thread for each task.
+struct sliced_tasks {
+  int tasks, slices;
+
+  PRUMO_STEP_FUNCTION sliced_tasks(int task_count, int threads, int places)
+      : tasks(task_count), slices(threads / task_count) {
+    if (slices > places) slices = places;
+    if (slices < 1) slices = 1;
+  }
+};
+
+/// The sums of one task over one slice of tiles: sum[m * Side + row] for two maps and the taps of a filter column, and
+/// of_bias[m].
+template <int Side, class C>
+PRUMO_STEP_FUNCTION void sum_slice_of_gradients(const step_layer& it, const step_images<C>& images, int first_map,
+                                                int channel, int tap_column, int slice, int slices,
+                                                C (&sum)[2 * Side + 2]) {
+  const item_grid grid = it.tile_places;
+  const step_planes x_planes = it.x, dy_planes = it.dy;
+  const int height = it.out_height;
+  const int to_second = first_map + 1 < it.out_channels ? dy_planes.plane : 0;
+  const int x_begin =
+      x_planes.begin + channel * x_planes.plane - it.row_padding * x_planes.pitch + tap_column - it.column_padding;
+  const int dy_begin = dy_planes.begin + first_map * dy_planes.plane;
+  const int places = images.count * grid.of_an_image;
+  PRUMO_KEEP_LOOP
+  for (int place = slice; place < places; place += slices) {
+    const item_place at(place, grid);
+    const int first_row = at.row * tile_rows;
+    const int row = first_row + tile_rows <= height ? first_row : height - tile_rows;
+    const C* const memory = images.image(at.image);
+    const C* const x = memory + x_begin + row * x_planes.pitch + at.column;
+    const C* const dy = memory + dy_begin + row * dy_planes.pitch + at.column;
+    C values[tile_rows + Side - 1];
+    PRUMO_UNROLL
+    for (int i = 0; i < tile_rows + Side - 1; ++i) values[i] = x[i * x_planes.pitch];
+    PRUMO_UNROLL
+    for (int m = 0; m < 2; ++m) {
+      PRUMO_UNROLL
+      for (int r = 0; r < tile_rows; ++r) {
+        const C loaded = dy[m * to_second + r * dy_planes.pitch];
+        const C slope = row + r >= first_row ? loaded : C(0);
+        PRUMO_UNROLL
+        for (int tap = 0; tap < Side; ++tap) {
+          sum[m * Side + tap] = prumo::fma(slope, values[r + tap], sum[m * Side + tap]);
+        }
+        sum[2 * Side + m] += slope;
+      }
+    }
+  }
+}
+
+/// What a thread sums for the gradients of a convolution: two output channels, an input channel and a filter column.
+template <int Side>
+struct gradient_task {
+  int first_map, channel, column;
+
+  PRUMO_STEP_FUNCTION gradient_task(const step_layer& it, int task) {
+    const int filter = task / Side, map_group = it.x_items.by_channels.quotient(filter);
+    first_map = 2 * map_group;
+    channel = filter - map_group * it.in_channels;
+    column = task - filter * Side;
+  }
+  /// The place of a sum among the gradients of the layer; -1: none.
+  PRUMO_STEP_FUNCTION int place_of(const step_layer& it, int sum) const {
+    const bool is_bias = sum >= 2 * Side;
+    const int map = first_map + (is_bias ? sum - 2 * Side : sum / Side);
+    if (map >= it.out_channels) return -1;
+    if (!is_bias) return (map * it.in_channels + channel) * (Side * Side) + sum % Side * Side + column;
+    return it.bias >= 0 && channel == 0 && column == 0 ? it.weight_count() + map : -1;
+  }
+};
+
+/// Adds to the gradients of the weights, [out][in][taps], and of the bias behind them. A thread has a task. If there
+/// are more threads, they share the places.
+/// \param partials room for partial_sums of partial_threads
+template <int Side, class Team, class C>
+PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                             C* gradients, C* partials) {
+  constexpr int sums = 2 * Side + 2;
+  const int threads = team.size() < partial_threads<C> ? team.size() : partial_threads<C>;
+  const sliced_tasks share((it.out_channels + 1) / 2 * it.in_channels * Side, threads,
+                           images.count * it.tile_places.of_an_image);
+  for (int item = team.rank(); item < share.tasks * share.slices; item += team.size()) {
+    const int slice = share.slices == 1 ? 0 : item / share.tasks;
+    const gradient_task<Side> task(it, item - slice * share.tasks);
+    C sum[sums] = {};
+    sum_slice_of_gradients<Side>(it, images, task.first_map, task.channel, task.column, slice, share.slices, sum);
+    PRUMO_UNROLL
+    for (int i = 0; i < sums; ++i) {
+      if (share.slices > 1) {
+        partials[i * partial_threads<C> + item] = sum[i];
+      } else if (const int place = task.place_of(it, i); place >= 0) {
+        gradients[place] += sum[i];
+      }
+    }
+  }
+  if (share.slices == 1) return;
+  team.barrier();
+  for (int item = team.rank(); item < share.tasks * sums; item += team.size()) {
+    const int which = item / share.tasks, task = item - which * share.tasks;
+    const int place = gradient_task<Side>(it, task).place_of(it, which);
+    if (place < 0) continue;
+    const C* const from = partials + which * partial_threads<C> + task;
+    C total = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+    for (int slice = 0; slice < share.slices; ++slice) total += from[slice * share.tasks];
+    gradients[place] += total;
+  }
+}
+
+}  // namespace prumo::nets
