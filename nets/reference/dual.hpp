@@ -28,13 +28,13 @@ struct dual {
   friend bool operator>(const dual& x, const dual& y) { return x.value > y.value; }
 
   friend dual exp(const dual& x) {
-    const N value = std::exp(x.value);
-    return {value, value * x.slope};
+    const N result = std::exp(x.value);
+    return {result, result * x.slope};
   }
   friend dual log(const dual& x) { return {std::log(x.value), x.slope / x.value}; }
   friend dual tanh(const dual& x) {
-    const N value = std::tanh(x.value);
-    return {value, (1 - value * value) * x.slope};
+    const N result = std::tanh(x.value);
+    return {result, (1 - result * result) * x.slope};
   }
 };
 
