@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "gpu_backend.hpp"
 #include <prumo/backend/device_clock.hpp>
-#include <prumo/detail/device/current_device.hpp>
-#include <prumo/detail/device/gpu_runtime.hpp>
-#include <prumo/detail/device/owned_handle.hpp>
 
 #include <vector>
 
 namespace prumo::backend {
-
-using prumo::detail::current_device;
-using prumo::detail::gpu_space;
-using prumo::detail::owned_handle;
-using prumo::detail::stream_of;
-
 namespace {
 
 class event_clock final : public device_clock {

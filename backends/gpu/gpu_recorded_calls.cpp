@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "gpu_backend.hpp"
 #include <prumo/backend/recorded_calls.hpp>
-#include <prumo/detail/device/current_device.hpp>
-#include <prumo/detail/device/gpu_runtime.hpp>
-#include <prumo/detail/device/owned_handle.hpp>
 
 namespace prumo::backend {
-
-using prumo::detail::current_device;
-using prumo::detail::gpu_space;
-using prumo::detail::owned_handle;
-using prumo::detail::stream_of;
-
 namespace {
 
 class graph_calls final : public recorded_calls {

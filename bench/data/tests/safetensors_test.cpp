@@ -70,8 +70,8 @@ TEST(safetensors, a_wrong_array_is_not_written) {
   EXPECT_FALSE(std::filesystem::exists(folder / "w"));
 }
 
-/// Every number of a 16-bit type stays what it is, and what lies between two neighbours becomes the nearer one, or in
-/// the middle the even one.
+/// A number of a 16-bit type does not change. A number between two of them becomes the nearer one. A number in the
+/// middle becomes the one whose last bit is zero.
 TEST(safetensors, numbers_are_rounded_to_the_nearest_of_a_type) {
   for (const char* type : {"F16", "BF16"}) {
     const unsigned infinity = std::string(type) == "F16" ? 0x7C00 : 0x7F80;

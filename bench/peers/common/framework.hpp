@@ -57,7 +57,7 @@ class framework {
   /// Throws request_error for a net that it cannot run.
   virtual std::unique_ptr<net_program> open_net(const net_choice&, const std::string&) { return nullptr; }
 
-  /// The ways in which it trains nets, the standard one first, in the types of nets; empty if it trains none.
+  /// The names of the ways in which it trains nets of net_types(), the standard one first. Empty if it trains none.
   virtual std::vector<std::string> training_implementations() const { return {}; }
   /// The setup outlives the program. Throws request_error for a net that it cannot train.
   virtual std::unique_ptr<training_program> open_training(const inference::training_setup&, dtype, const std::string&) {

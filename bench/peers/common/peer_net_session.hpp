@@ -22,7 +22,7 @@
 
 namespace prumo::peers {
 
-/// Numbers of one of the two types that nets are computed in here.
+/// An array of f32 or f64, the two types in which peers compute nets.
 class number_array {
  public:
   number_array(dtype type, std::size_t count) : type_(type) {
@@ -217,7 +217,7 @@ class peer_net_session {
   std::int64_t batch_, batches_;
   std::unique_ptr<net_program> program_;
   number_array x_, y_;
-  std::vector<double> weights_;                                         ///< of all layers, without gaps
+  std::vector<double> weights_;                                         ///< of all layers, one behind the other
   std::map<std::optional<std::size_t>, std::unique_ptr<timed>> timed_;  ///< of each step; nullopt: the net
 };
 

@@ -158,7 +158,7 @@ void follow(const nets::shared_convolution& layer, const gradient_arrays<T>& it)
   }
 }
 
-/// One plane. Of equal largest pixels of a window the first one gets the gradient.
+/// dx of pooling, for one plane. The largest pixel of a window gets the gradient; of equal ones, the first.
 template <class T>
 void return_pooled(const nets::pooling& layer, const layer_arrays<T>& it, const T* x, const T* dy, T* dx) {
   std::fill_n(dx, it.input.height * it.input.width, T(0));

@@ -159,8 +159,9 @@ class training_loops final : public training_program {
     }
   }
 
-  /// As the authors of mnist-2f do it: those of a first convolution by the places of its filter, that of a shared
-  /// filter's bias by the number of its results.
+  /// Divides gradients as the authors of mnist-2f do. The gradients of a convolution that is the first layer are
+  /// divided by the number of pixels of an output plane, and that of a shared filter's bias by the number of the
+  /// layer's results.
   void divide_gradients() {
     for (std::size_t layer = 0; layer < net_.layers.size(); ++layer) {
       const nets::layer_facts& facts = facts_.layers[layer];

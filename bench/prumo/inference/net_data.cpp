@@ -86,4 +86,15 @@ std::string net_line(const data::net& net) {
                      net.facts.parameters, static_cast<double>(net.facts.flops_inside) * 1e-6);
 }
 
+protocol::open_request open_request_of(std::string_view workload, const std::string& net_text,
+                                       const data::data_files& files, const std::string& weights) {
+  protocol::open_request request;
+  request.workload = workload;
+  request.net = protocol::json::parse(net_text);
+  request.images = files.images;
+  request.labels = files.labels;
+  request.weights = weights;
+  return request;
+}
+
 }  // namespace prumo::bench

@@ -2,15 +2,18 @@
 #pragma once
 
 /// \file
-/// What nets that run and nets that are trained share of their data: digits that prumo draws, digests, temporary files.
+/// What nets that run and nets that are trained share of their data: digits that prumo draws, digests, temporary files,
+/// requests.
 
 #include "terminal/progress.hpp"
 #include <prumo/data/data_folder.hpp>
 #include <prumo/data/net_file.hpp>
+#include <prumo/protocol/net_messages.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace prumo::bench {
 
@@ -46,5 +49,9 @@ class temporary_folder {
 
 /// A sentence about the net: its size, classes and weights.
 [[nodiscard]] std::string net_line(const data::net& net);
+
+/// The request that opens a net, given as text, on images with labels and weights of files.
+[[nodiscard]] protocol::open_request open_request_of(std::string_view workload, const std::string& net_text,
+                                                     const data::data_files& files, const std::string& weights);
 
 }  // namespace prumo::bench

@@ -124,14 +124,6 @@ void net_inputs::write_random_weights(std::uint64_t seed) {
   weights_sha256_ = data::read_weights(weights_).sha256;
 }
 
-protocol::open_request net_inputs::request() const {
-  protocol::open_request request;
-  request.workload = "inference";
-  request.net = protocol::json::parse(net_text_);
-  request.images = files_.images;
-  request.labels = files_.labels;
-  request.weights = weights_;
-  return request;
-}
+protocol::open_request net_inputs::request() const { return open_request_of("inference", net_text_, files_, weights_); }
 
 }  // namespace prumo::bench

@@ -93,25 +93,14 @@ void training_inputs::take_weights(const training_choice& choice, const training
 }
 
 protocol::open_request training_inputs::request(const training_recipe& recipe) const {
-  protocol::open_request request;
-  request.workload = "training";
-  request.net = protocol::json::parse(net_text_);
-  request.images = train_.images;
-  request.labels = train_.labels;
-  request.weights = weights_;
+  protocol::open_request request = open_request_of("training", net_text_, train_, weights_);
   request.training = {test_.images,         test_.labels,    recipe.loss, recipe.optimizer,
                       recipe.learning_rate, recipe.momentum, recipe.seed, recipe.shuffle};
   return request;
 }
 
 protocol::open_request training_inputs::test_request(const std::string& weights) const {
-  protocol::open_request request;
-  request.workload = "inference";
-  request.net = protocol::json::parse(net_text_);
-  request.images = test_.images;
-  request.labels = test_.labels;
-  request.weights = weights;
-  return request;
+  return open_request_of("inference", net_text_, test_, weights);
 }
 
 }  // namespace prumo::bench

@@ -142,35 +142,6 @@ void with_team(int size, const Function& function) {
   });
 }
 
-template <int Count>
-void expect_scattered() {
-  std::vector<double> sums(Count, 0.0);
-  std::vector<int> owners(Count, 0);
-  with_team(emulated_lanes, [&](const emulated_step_team& team) {
-    double values[Count];
-    for (int i = 0; i < Count; ++i) values[i] = 100 * i + team.lane();
-    const owned_sum owned = scatter_sums(team, values);
-    for (int i = 0; i < owned.length; ++i) {
-      sums[static_cast<std::size_t>(owned.first + i)] = values[i];
-      ++owners[static_cast<std::size_t>(owned.first + i)];
-    }
-  });
-  for (int i = 0; i < Count; ++i) {
-    EXPECT_EQ(owners[static_cast<std::size_t>(i)], 1) << i << " of " << Count;
-    EXPECT_EQ(sums[static_cast<std::size_t>(i)], 100.0 * i * emulated_lanes + 28) << i << " of " << Count;
-  }
-}
-
-TEST(step_team, scatters_every_sum_to_one_lane) {
-  expect_scattered<1>();
-  expect_scattered<2>();
-  expect_scattered<3>();
-  expect_scattered<6>();
-  expect_scattered<10>();
-  expect_scattered<12>();
-  expect_scattered<20>();
-}
-
 /// A small training in plain memory.
 struct plain_training {
   small_set set;

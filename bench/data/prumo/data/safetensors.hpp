@@ -61,8 +61,8 @@ void write_tensors(const std::string& path, const tensor_file& file);
 /// \throws std::invalid_argument for another type
 [[nodiscard]] std::vector<float> floats_of(const tensor& which);
 
-/// The same numbers in F64, F32, F16 or BF16: each is the nearest one of that type, and of two the one whose last bit
-/// is zero.
+/// The numbers of an array, rounded to F64, F32, F16 or BF16: each becomes the nearest number of that type. If two are
+/// equally near, it becomes the one whose last bit is zero.
 /// \throws std::invalid_argument for another type, and for a number that is not finite or too large for the type; the
 ///         message names the array
 [[nodiscard]] tensor in_type(const tensor& from, std::string_view type);

@@ -9,7 +9,8 @@
 
 namespace prumo::nets {
 
-/// How many slices of the places of all images have a thread for each task.
+/// How threads share tasks. If there are more threads than tasks, the places of all images are cut into slices, and
+/// each task has a thread for each slice.
 struct sliced_tasks {
   int tasks, slices;
 

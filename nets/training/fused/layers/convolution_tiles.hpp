@@ -2,9 +2,10 @@
 #pragma once
 
 /// \file
-/// Convolutions of a step with square filters of 3 or 5 and stride 1. A thread has a tile of a few channels by a few
-/// rows of one column. The taps of one filter column share the values that it loads. Edges of zeros around the planes
-/// spare all checks of indices. The gradient of x is the same sum as y, of dy and the filters turned around.
+/// Convolutions of a step with filters of 3 x 3 or 5 x 5 taps and stride 1. A thread computes a tile: a few rows of one
+/// column, in a few channels. All taps of a filter column use the values that it has loaded. Edges of zeros surround
+/// the planes, so no index is checked. The gradient of x is the same kind of sum as y: of dy and the filters turned
+/// around.
 ///
 /// The last tile of a column ends with the plane, so it repeats rows of the tile before it, which it does not write.
 

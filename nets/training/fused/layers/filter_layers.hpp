@@ -8,15 +8,26 @@
 
 namespace prumo::nets {
 
-/// The windows along one axis that a pixel lies in, and those pixels of a window that lie inside.
-PRUMO_STEP_FUNCTION int first_window(int pixel, int window, int stride, int padding) {
-  const int begin = pixel + padding - window + 1;
-  return begin <= 0 ? 0 : (begin + stride - 1) / stride;
-}
-PRUMO_STEP_FUNCTION int end_window(int pixel, int stride, int padding, int windows) {
-  const int end = (pixel + padding) / stride + 1;
-  return end < windows ? end : windows;
-}
+/// The windows of a layer in which a pixel of x lies: from `begin` to before `end`.
+struct pixel_windows {
+  int row_begin, row_end, column_begin, column_end;
+
+  PRUMO_STEP_FUNCTION pixel_windows(const step_layer& it, const item_place& at)
+      : row_begin(first_window(at.row, it.filter_height, it.row_stride, it.row_padding)),
+        row_end(end_window(at.row, it.row_stride, it.row_padding, it.out_height)),
+        column_begin(first_window(at.column, it.filter_width, it.column_stride, it.column_padding)),
+        column_end(end_window(at.column, it.column_stride, it.column_padding, it.out_width)) {}
+
+ private:
+  PRUMO_STEP_FUNCTION static int first_window(int pixel, int window, int stride, int padding) {
+    const int begin = pixel + padding - window + 1;
+    return begin <= 0 ? 0 : (begin + stride - 1) / stride;
+  }
+  PRUMO_STEP_FUNCTION static int end_window(int pixel, int stride, int padding, int windows) {
+    const int end = (pixel + padding) / stride + 1;
+    return end < windows ? end : windows;
+  }
+};
 
 /// An element of the planes of all images.
 template <class C>
@@ -58,18 +69,15 @@ PRUMO_STEP_FUNCTION void convolve_any_backward(const Team& team, const step_laye
   const step_layer it = from_table;
   for (int item = team.rank(); item < images.count * it.in_size(); item += team.size()) {
     const item_place at(item, it.x_items);
-    const int row_begin = first_window(at.row, it.filter_height, it.row_stride, it.row_padding);
-    const int row_end = end_window(at.row, it.row_stride, it.row_padding, it.out_height);
-    const int column_begin = first_window(at.column, it.filter_width, it.column_stride, it.column_padding);
-    const int column_end = end_window(at.column, it.column_stride, it.column_padding, it.out_width);
+    const pixel_windows windows(it, at);
     const C* const planes = images.image(at.image) + it.dy.begin;
     C sum = 0;
     for (int map = 0; map < it.out_channels; ++map) {
       const C* const dy = planes + map * it.dy.plane;
       const C* const taps = copies + it.forward_copy + at.channel * it.filter_size() * it.padded_out + map;
-      for (int row = row_begin; row < row_end; ++row) {
+      for (int row = windows.row_begin; row < windows.row_end; ++row) {
         const int tap_row = at.row + it.row_padding - row * it.row_stride;
-        for (int column = column_begin; column < column_end; ++column) {
+        for (int column = windows.column_begin; column < windows.column_end; ++column) {
           const int tap_column = at.column + it.column_padding - column * it.column_stride;
           sum =
               prumo::fma(taps[tap_place(it, tap_row, tap_column) * it.padded_out], dy[row * it.dy.pitch + column], sum);

@@ -112,13 +112,11 @@ PRUMO_STEP_FUNCTION void pool_backward_by_pixels(const Team& team, const step_la
     C* const memory = images.image(at.image);
     const C* const x = memory + it.x.begin + at.channel * it.x.plane;
     const C* const dy = memory + it.dy.begin + at.channel * it.dy.plane;
-    const int row_end = end_window(at.row, it.row_stride, it.row_padding, it.out_height);
-    const int column_end = end_window(at.column, it.column_stride, it.column_padding, it.out_width);
+    const pixel_windows windows(it, at);
     C sum = 0;
-    for (int row = first_window(at.row, it.filter_height, it.row_stride, it.row_padding); row < row_end; ++row) {
+    for (int row = windows.row_begin; row < windows.row_end; ++row) {
       const window_range rows(row, it.filter_height, it.row_stride, it.row_padding, it.in_height);
-      for (int column = first_window(at.column, it.filter_width, it.column_stride, it.column_padding);
-           column < column_end; ++column) {
+      for (int column = windows.column_begin; column < windows.column_end; ++column) {
         const window_range columns(column, it.filter_width, it.column_stride, it.column_padding, it.in_width);
         const C value = dy[row * it.dy.pitch + column];
         if (it.kind == step_kind::average) {

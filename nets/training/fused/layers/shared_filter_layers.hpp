@@ -39,15 +39,12 @@ PRUMO_STEP_FUNCTION void convolve_shared_backward(const Team& team, const step_l
   const C* const taps = copies + it.forward_copy;
   for (int item = team.rank(); item < images.count * it.in_size(); item += team.size()) {
     const item_place at(item, it.x_items);
-    const int row_begin = first_window(at.row, it.filter_height, it.row_stride, it.row_padding);
-    const int row_end = end_window(at.row, it.row_stride, it.row_padding, it.out_height);
-    const int column_begin = first_window(at.column, it.filter_width, it.column_stride, it.column_padding);
-    const int column_end = end_window(at.column, it.column_stride, it.column_padding, it.out_width);
+    const pixel_windows windows(it, at);
     const C* const dy = images.image(at.image) + it.dy.begin + at.channel * it.dy.plane;
     C sum = 0;
-    for (int row = row_begin; row < row_end; ++row) {
+    for (int row = windows.row_begin; row < windows.row_end; ++row) {
       const C* const tap_row = taps + (at.row + it.row_padding - row * it.row_stride) * it.filter_width;
-      for (int column = column_begin; column < column_end; ++column) {
+      for (int column = windows.column_begin; column < windows.column_end; ++column) {
         sum = prumo::fma(tap_row[at.column + it.column_padding - column * it.column_stride],
                          dy[row * it.dy.pitch + column], sum);
       }

@@ -29,7 +29,10 @@ void add_filters(const step_layer& it, int layer, step_places& places) {
   }
 }
 
-void add_tiles(const step_table& table, std::vector<update_tile>& tiles) {
+}  // namespace
+
+std::vector<update_tile> make_update_tiles(const step_table& table) {
+  std::vector<update_tile> tiles;
   tiles.push_back({update_tile::losses, 0, 0});
   for (int first = 0; first < table.gradients; first += tile_columns) tiles.push_back({update_tile::filters, 0, first});
   for (int which = 0; which < table.layers; ++which) {
@@ -40,9 +43,8 @@ void add_tiles(const step_table& table, std::vector<update_tile>& tiles) {
       for (int column = 0; column < columns; column += tile_columns) tiles.push_back({which, output, column});
     }
   }
+  return tiles;
 }
-
-}  // namespace
 
 int choose_update_slices(int tiles, std::int64_t batch) {
   // Estimates for the GPUs at hand: 132 teams of 16 stretches, which wait some 500 cycles for eight images that they
@@ -78,7 +80,7 @@ step_places make_step_places(const step_table& table) {
     copy(each.copy, each.parameter);
     if (each.turned >= 0) copy(each.turned, each.parameter);
   }
-  add_tiles(table, result.update_tiles);
+  result.update_tiles = make_update_tiles(table);
   return result;
 }
 

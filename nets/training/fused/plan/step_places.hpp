@@ -16,7 +16,7 @@ namespace prumo::nets {
 struct filter_parameter {
   int parameter;  ///< its place in the flat array of parameters
   int copy;       ///< its place among a team's copies
-  int turned;     ///< that of its copy for dy to dx; -1: none
+  int turned;     ///< the place of the copy from which dx is made; -1: there is none
   int layer;
   bool is_bias;
 };
@@ -32,6 +32,9 @@ struct step_places {
 };
 
 step_places make_step_places(const step_table& table);
+
+/// step_places::update_tiles.
+std::vector<update_tile> make_update_tiles(const step_table& table);
 
 /// The slices in which each of `tiles` is summed over the images of a step: a power of two. It follows from the shape
 /// of the training alone, so that all devices sum in one order.

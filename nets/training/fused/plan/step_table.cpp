@@ -243,7 +243,7 @@ class table_maker {
       it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
       it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
     }
-    table_.update_tiles = static_cast<int>(make_step_places(table_).update_tiles.size());
+    table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
     table_.update_slices = choose_update_slices(table_.update_tiles, table_.batch);
     return {};
   }

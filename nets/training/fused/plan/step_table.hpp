@@ -59,7 +59,8 @@ struct step_layer {
   int row_padding = 0, column_padding = 0;
   item_grid x_items, y_items;  ///< the elements of x and y
   item_grid y_places;          ///< the places of one channel of y
-  /// Where no pixel lies in two windows: what a window and the gap behind it cover, and the rows of that.
+  /// Of a layer whose windows share no pixel: the areas of x that each cover a window and the gap behind it, and the
+  /// rows of pixels of these areas.
   item_grid window_areas, window_rows;
   prumo::detail::index_divider window_strides;     ///< of rows
   prumo::detail::index_divider taps, tap_columns;  ///< of a filter, and of a row of it
