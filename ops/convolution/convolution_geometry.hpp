@@ -33,6 +33,8 @@ struct convolution_geometry {
   /// The weights of one output channel, which are the terms of one sum.
   KOKKOS_FUNCTION constexpr std::int64_t taps() const { return in_channels * filter_rows * filter_columns; }
 
+  KOKKOS_FUNCTION constexpr bool is_padded() const { return row_padding > 0 || column_padding > 0; }
+
   /// The part of the filter that lies inside the image, at row `row` of the convolution.
   KOKKOS_FUNCTION window_range filter_rows_at(std::int64_t row) const {
     return part_inside(row * row_stride - row_padding, filter_rows, height);

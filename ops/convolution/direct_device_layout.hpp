@@ -14,7 +14,7 @@ namespace prumo::backend {
 enum class staging_kind : std::uint8_t {
   images,    ///< all channels of an image lie one behind the other, and are copied in packs
   planes,    ///< the rows of a channel lie one behind the other, and are copied in packs
-  rows,      ///< the elements of a row lie one behind the other, and are copied in pairs
+  rows,      ///< the elements of a row lie one behind the other, and are copied in packs, between zeros if padded
   elements,  ///< one after the other; what lies beside the image is zero
 };
 
@@ -43,6 +43,7 @@ struct direct_device_layout {
   bool is_stream = false;      ///< see above
   int step_tiles = 0;          ///< those of a stream that a team computes between two barriers
   int buffers = 1;             ///< for chunks: with two, one is filled while the other is used
+  int row_pack = 1;            ///< neighbours that are copied at once, if rows are
   int pitch = 0;               ///< elements from a row of a plane to the next
   int plane_rows = 0;          ///< rows of x that a band needs
   int plane_elements = 0;      ///< from a plane to the next
@@ -50,7 +51,8 @@ struct direct_device_layout {
   int planes_elements = 0;     ///< of a chunk of all images of an item
   int weight_row = 0;          ///< from the weights of a row of the filters to those of the next
   int filter_rows = 0;         ///< of a filter, as in the problem
-  int weights_elements = 0;    ///< of a chunk
+  int weight_channels = 0;     ///< the input channels whose weights are staged at a time: all, or those of a chunk
+  int weights_elements = 0;    ///< of these channels
   int tile_window = 0;         ///< the side of the windows that threads pool in their tiles; 0: none
   bool keeps_results = false;  ///< whether results go through the scratch memory, to be pooled or activated there
   bool stores_packs = false;   ///< whether neighbouring results can be stored at once
@@ -61,12 +63,13 @@ struct direct_device_layout {
   KOKKOS_FUNCTION static constexpr std::int64_t aligned(std::int64_t elements) { return (elements + 3) / 4 * 4; }
 
   KOKKOS_FUNCTION std::int64_t scratch_elements() const {
-    return std::int64_t{buffers} * planes_elements + std::int64_t{chunks > 1 ? buffers : 1} * weights_elements +
-           bias_elements + results_elements;
+    return std::int64_t{buffers} * planes_elements +
+           std::int64_t{weights_come_in_chunks() ? buffers : 1} * weights_elements + bias_elements + results_elements;
   }
   std::int64_t item_count(std::int64_t of_images) const {
     return is_stream ? of_images : (of_images + images - 1) / images * bands;
   }
+  KOKKOS_FUNCTION bool weights_come_in_chunks() const { return weight_channels < chunk_channels * chunks; }
   /// The weights of the channels of a tile for one input channel.
   KOKKOS_FUNCTION int filter_elements() const { return filter_rows * weight_row; }
   /// Or of a band of an image.

@@ -5,6 +5,7 @@
 /// Which layout the direct convolution takes on a device.
 
 #include "direct_device_estimate.hpp"
+#include "row_copies.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,10 +51,14 @@ class direct_device_choice : direct_device_estimate<C> {
         const std::int64_t most_images = bands == 1 ? std::min<std::int64_t>(8, problem_.images) : 1;
         for (std::int64_t images = 1; images <= most_images; ++images) {
           for (int buffers = 1; buffers <= 2; ++buffers) {
-            const direct_device_layout layout = of(images, band_rows, parts, buffers);
-            if (layout.threads == 0) continue;
-            const double time = estimate(layout);
-            if (time < best.time) best = {layout, time};
+            // Smaller chunks leave room for another team.
+            for (std::int64_t chunks = 1, tries = buffers == 1 ? 2 : 1; tries > 0; --tries) {
+              const direct_device_layout layout = of(images, band_rows, parts, buffers, chunks);
+              if (layout.threads == 0) break;
+              const double time = estimate(layout);
+              if (time < best.time) best = {layout, time};
+              chunks = 2 * layout.chunks;
+            }
           }
         }
         if (bands == 1) {
@@ -71,9 +76,10 @@ class direct_device_choice : direct_device_estimate<C> {
     return best;
   }
 
-  /// The layout with these cuts, and as few chunks as possible; no threads if it does not fit.
-  direct_device_layout of(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers) const {
-    for (std::int64_t chunks = 1; chunks <= std::max<std::int64_t>(1, problem_.in_channels); ++chunks) {
+  /// The layout with these cuts, and as few chunks as possible, but `least_chunks`; no threads if it does not fit.
+  direct_device_layout of(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers,
+                          std::int64_t least_chunks = 1) const {
+    for (std::int64_t chunks = least_chunks; chunks <= std::max<std::int64_t>(1, problem_.in_channels); ++chunks) {
       direct_device_layout layout = in_chunks(images, band_rows, parts, buffers, chunks);
       if (layout.threads == 0) break;
       if (fits(layout)) {
@@ -145,16 +151,20 @@ class direct_device_choice : direct_device_estimate<C> {
     const std::int64_t chunk = divided(problem_.in_channels, wanted_chunks);
     const std::int64_t chunks = chunk == 0 ? 1 : divided(problem_.in_channels, chunk);
     layout.staging = staging(is_whole, chunks);
+    layout.row_pack = layout.staging == staging_kind::rows ? row_pack() : 1;
     layout.tile_window = tile_window();
     layout.keeps_results = problem_.is_pooled() && layout.tile_window == 0;
     layout.stores_packs = stores_packs(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
     const std::int64_t needed_rows = (convolved_rows - 1) * problem_.row_stride + problem_.filter_rows;
-    const bool has_all_rows = is_whole && layout.staging != staging_kind::elements;
+    const bool has_all_rows = is_whole && layout.staging != staging_kind::elements && !problem_.is_padded();
     const std::int64_t plane_rows = has_all_rows ? problem_.height : needed_rows;
     const std::int64_t needed_columns = (problem_.columns - 1) * problem_.column_stride + problem_.filter_columns;
-    const std::int64_t input_pack = tile_.input_pack(pack_elements);
-    const std::int64_t pitch =
-        divided(layout.staging == staging_kind::elements ? needed_columns : problem_.width, input_pack) * input_pack;
+    const std::int64_t row_align = std::max<std::int64_t>(tile_.input_pack(pack_elements), layout.row_pack);
+    const std::int64_t staged_columns =
+        layout.staging == staging_kind::elements
+            ? needed_columns
+            : std::max(problem_.is_padded() ? needed_columns : 0, problem_.column_padding + problem_.width);
+    const std::int64_t pitch = divided(staged_columns, row_align) * row_align;
     const std::int64_t plane = plane_rows * pitch;
     const std::int64_t column_tiles = divided(problem_.columns, tile_.columns);
     // The last tiles reach beyond the last plane.
@@ -208,37 +218,46 @@ class direct_device_choice : direct_device_estimate<C> {
     layout.column_tiles = narrow(column_tiles);
     layout.weight_row = narrow(weight_row);
     layout.filter_rows = narrow(problem_.filter_rows);
-    layout.weights_elements = narrow(chunk * channel_tiles * filter_of_tile);
-
+    // Few weights stay for all chunks. To bring them again with each costs more than their place.
+    const std::int64_t of_channel = channel_tiles * filter_of_tile;
+    const std::int64_t most_kept = resources_.bytes_of_team / 8 / static_cast<std::int64_t>(sizeof(C));
+    layout.weight_channels = narrow(chunks == 1 || chunks * chunk <= most_kept / of_channel ? chunks * chunk : chunk);
+    layout.weights_elements = narrow(layout.weight_channels * of_channel);
     layout.bias_elements = narrow(layout.aligned(channels));
     layout.results_elements = narrow(layout.aligned(results));
     return layout;
   }
 
-  /// Packs have as many elements as the compute type has in 16 bytes.
   staging_kind staging(bool is_whole, std::int64_t chunks) const {
     const auto& x = problem_.x;
-    // The addresses of packs of so many elements.
-    const auto are_aligned = [&](std::int64_t elements, std::initializer_list<std::int64_t> distances) {
-      return reinterpret_cast<std::uintptr_t>(x.data) % static_cast<std::uintptr_t>(elements * element_bytes_) == 0 &&
-             std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % elements == 0; });
-    };
-    const std::int64_t image_stride = problem_.images > 1 ? x.image_stride : 0;
-    const std::int64_t channel_stride = problem_.in_channels > 1 ? x.channel_stride : 0;
-    if (problem_.row_padding > 0 || problem_.column_padding > 0 || x.column_stride != 1) return staging_kind::elements;
     const std::int64_t plane = problem_.height * problem_.width;
-    if (x.row_stride == problem_.width && problem_.width % tile_.input_pack(pack_elements) == 0) {
+    const bool has_whole_rows =
+        x.column_stride == 1 && x.row_stride == problem_.width && problem_.width % tile_.input_pack(pack_elements) == 0;
+    if (has_whole_rows && !problem_.is_padded()) {
       if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) &&
-          are_aligned(pack_elements, {image_stride, problem_.in_channels * plane})) {
+          has_packs(pack_elements, {image_stride(), problem_.in_channels * plane})) {
         return staging_kind::images;
       }
-      if (are_aligned(pack_elements, {image_stride, channel_stride, is_whole ? plane : problem_.width})) {
+      if (has_packs(pack_elements, {image_stride(), channel_stride(), is_whole ? plane : problem_.width})) {
         return staging_kind::planes;
       }
     }
-    return are_aligned(2, {image_stride, channel_stride, x.row_stride, problem_.width}) ? staging_kind::rows
-                                                                                        : staging_kind::elements;
+    return row_pack() > 1 ? staging_kind::rows : staging_kind::elements;
   }
+
+  int row_pack() const {
+    return most_row_pack<C>(problem_.x, element_bytes_, problem_.images, problem_.in_channels, problem_.height,
+                            problem_.width, problem_.column_padding);
+  }
+
+  /// Whether packs of so many elements begin at x, and at these distances from it.
+  bool has_packs(std::int64_t elements, std::initializer_list<std::int64_t> distances) const {
+    return reinterpret_cast<std::uintptr_t>(problem_.x.data) % static_cast<std::uintptr_t>(elements * element_bytes_) ==
+               0 &&
+           std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % elements == 0; });
+  }
+  std::int64_t image_stride() const { return problem_.images > 1 ? problem_.x.image_stride : 0; }
+  std::int64_t channel_stride() const { return problem_.in_channels > 1 ? problem_.x.channel_stride : 0; }
 
   /// The side of the windows, if they lie side by side and in the tiles. Long activations of all sums of a tile would
   /// be as many calls.

@@ -13,7 +13,7 @@ namespace {
 
 /// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
 template <class C>
-inline constexpr std::array<convolution_tile, 14> tiles = {convolution_tile{8, 6, 1, 0},
+inline constexpr std::array<convolution_tile, 20> tiles = {convolution_tile{8, 6, 1, 0},
                                                            {4, 8, 1, 0},
                                                            {8, 2, 4, 3},
                                                            {6, 1, 4, 5},
@@ -25,18 +25,16 @@ inline constexpr std::array<convolution_tile, 14> tiles = {convolution_tile{8, 6
                                                            {4, 4, 4, 7},
                                                            {8, 2, 4, 7},
                                                            {4, 1, 8, 7},
-                                                           {1, 2, 8, 5},
-                                                           {1, 2, 8, 7}};
+                                                           {1, 4, 4, 5},
+                                                           {1, 4, 4, 7},
+                                                           {1, 4, 4, 3, 3},
+                                                           {1, 4, 4, 5, 5},
+                                                           {1, 4, 4, 7, 7},
+                                                           {1, 8, 4, 7, 7},
+                                                           {2, 4, 4, 5, 5},
+                                                           {2, 4, 4, 7, 7}};
 template <>
 inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
-
-/// Tiles of one channel are for results of one channel, such as gradients of grey images. Other tiles would compute
-/// channels that are not there.
-template <class T>
-bool suits(const convolution_tile& tile, const convolution_problem<T>& problem) {
-  if (tile.channels == 1 && problem.out_channels > 1) return false;
-  return tile.filter_columns == 0 || (tile.filter_columns == problem.filter_columns && problem.column_stride == 1);
-}
 
 /// Calls visit(kernel type) with the kernel whose tile is tiles<C>[which].
 template <class C, std::size_t Which = 0, class Visitor>
@@ -57,7 +55,7 @@ direct_device_layout best_layout(const Exec& instance, const convolution_problem
   team_resources resources = team_resources_of(instance);
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t which = 0; which < tiles<C>.size(); ++which) {
-    if (!suits(tiles<C>[which], erased)) continue;
+    if (!tiles<C>[which].suits(erased)) continue;
     resources.threads_of_multiprocessor = tiles<C>[which].resident_teams() * resources.threads_of_team;
     const direct_device_choice<C> choice(erased, sizeof(T), tiles<C>[which], resources);
     if (const auto found = choice.best(); found.time < least) {

@@ -71,9 +71,9 @@ class direct_device_estimate {
     const double not_hidden = copies * (wait + step_images * image_bytes / bytes_of_cycle) / at_once;
     // Before anything is computed, each thread copies its share of the filters and of the first images.
     constexpr double of_weight = 200, of_pack = 60;
-    const double start =
-        (of_weight * layout.weights_elements * layout.chunks + of_pack * step_images * image_bytes / 16) /
-        layout.threads;
+    const double start = (of_weight * layout.weights_elements * (layout.weights_come_in_chunks() ? layout.chunks : 1) +
+                          of_pack * step_images * image_bytes / 16) /
+                         layout.threads;
     return std::max(compute, memory) + 0.3 * std::min(compute, memory) + not_hidden +
            barriers * (of_barrier / (at_once * at_once) + 400) + start;
   }
@@ -84,13 +84,22 @@ class direct_device_estimate {
     const double sums = tile_.sums();
     const auto filter_rows = static_cast<double>(problem_.in_channels * problem_.filter_rows);
     const auto filter_columns = static_cast<double>(problem_.filter_columns);
+    const double row_loads = std::ceil((tile_.columns + filter_columns - 1) / tile_.input_pack(pack_elements));
+    const double weight_loads = filter_columns * tile_.channels / pack_elements;
+    double loads_of_x = row_loads * tile_.rows;  // for a row of the filters
+    if (tile_.filter_rows > 0) loads_of_x = row_loads * (1 + (tile_.rows - 1.0) / tile_.filter_rows);
+    if (tile_.filter_columns == 0) loads_of_x = 2.0 * filter_columns * tile_.rows;
     const double loads =
-        tile_.filter_columns > 0
-            ? filter_columns * tile_.channels / pack_elements +
-                  std::ceil((tile_.columns + filter_columns - 1) / tile_.input_pack(pack_elements)) * tile_.rows
-            : filter_columns * (tile_.channels / pack_elements + 1.0 + 2.0 * tile_.rows);
+        loads_of_x +
+        (tile_.filter_columns > 0 ? weight_loads : filter_columns * (tile_.channels / pack_elements + 1.0));
+    // The scratch memory serves four schedulers, a warp of 16 bytes a thread in four cycles. Neighbouring threads meet
+    // in its banks if their packs have gaps between them.
+    const double input_pack = tile_.input_pack(pack_elements);
+    const double conflicts = input_pack == 4 ? tile_.columns / 4.0 : 1;
+    const double scratch_cycles =
+        tile_.filter_columns > 0 ? 4 * (input_pack * conflicts * loads_of_x + weight_loads) : 0;
     // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
-    const double products = filter_rows * (1.2 * filter_columns * sums + 1.3 * loads + 8);
+    const double products = filter_rows * std::max(1.2 * filter_columns * sums + 1.3 * loads + 8, scratch_cycles);
     const double side = layout.keeps_results ? 1 : std::max(1, layout.tile_window);
     const double activations = is_long(problem_.activation) ? 30.0 * sums / (side * side) : 0;
     return products + 200 + (layout.keeps_results ? 25.0 : 3.0) * sums + activations;

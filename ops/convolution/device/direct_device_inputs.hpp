@@ -7,7 +7,7 @@
 
 #include "direct_device_choice.hpp"
 #include "direct_device_tile.hpp"
-#include "scratch_copies.hpp"
+#include "row_copies.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
 #include <cstdint>
@@ -52,13 +52,16 @@ class direct_device_inputs {
   KOKKOS_FORCEINLINE_FUNCTION scratch scratch_of(const Member& member) const {
     C* const memory = static_cast<C*>(member.team_scratch(0).get_shmem_aligned(
         static_cast<std::size_t>(layout_.scratch_elements()) * sizeof(C), sizeof(pack)));
-    C* const planes = memory + (layout_.chunks > 1 ? layout_.buffers : 1) * layout_.weights_elements;
+    C* const planes = memory + (layout_.weights_come_in_chunks() ? layout_.buffers : 1) * layout_.weights_elements;
     C* const bias = planes + layout_.buffers * layout_.planes_elements;
     return {memory, bias, planes, bias + layout_.bias_elements};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION C* weights_of(const scratch& memory, int buffer) const {
-    return memory.weights + (layout_.chunks > 1 ? buffer * layout_.weights_elements : 0);
+  /// Those of a step's chunk of input channels.
+  KOKKOS_FORCEINLINE_FUNCTION C* weights_of(const scratch& memory, const step& which) const {
+    return memory.weights + (layout_.weights_come_in_chunks()
+                                 ? which.buffer * layout_.weights_elements
+                                 : which.chunk * layout_.chunk_channels * layout_.filter_elements());
   }
 
   KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t item) const {
@@ -78,15 +81,7 @@ class direct_device_inputs {
   /// Calls visit(pointer), where the pointer has the elements' type.
   template <class Visitor>
   KOKKOS_FORCEINLINE_FUNCTION void with_elements(const C* data, const Visitor& visit) const {
-    if constexpr (std::is_same_v<C, double>) {
-      visit(data);
-    } else {
-      switch (type_) {
-        case dtype::f16: return visit(reinterpret_cast<const f16*>(data));
-        case dtype::bf16: return visit(reinterpret_cast<const bf16*>(data));
-        default: return visit(data);
-      }
-    }
+    with_elements_of(type_, data, visit);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION C element_at(const C* data, std::int64_t index) const {
@@ -104,14 +99,12 @@ class direct_device_inputs {
     }
   }
 
-  /// Copies the filters of a chunk of input channels, so that the weights of a tile's channels are neighbours:
+  /// Copies the filters of some input channels, so that the weights of a tile's channels are neighbours:
   /// [tile of channels][input channel][row][column][channel of the tile]. A stretch of 32 threads takes a filter.
-  KOKKOS_FORCEINLINE_FUNCTION void copy_weights(C* to, int part, int chunk, int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void copy_weights(C* to, int part, int first, int channels, int thread) const {
     constexpr int lanes = prumo::detail::exchange_threads;
     const int filter_columns = static_cast<int>(problem_.filter_columns);
     const int taps = static_cast<int>(problem_.filter_rows) * filter_columns;
-    const int first = chunk * layout_.chunk_channels;
-    const int channels = channels_of(chunk);
     const int filters = layout_.channel_tiles * Tile.channels * channels;
     PRUMO_KEEP_LOOP
     for (int which = thread / lanes; which < filters; which += layout_.threads / lanes) {
@@ -121,7 +114,7 @@ class direct_device_inputs {
       const bool is_there = channel < problem_.out_channels;
       const std::int64_t from =
           is_there ? channel * problem_.w.image_stride + (first + c) * problem_.w.channel_stride : 0;
-      C* const filter = to + (tile_of_part * layout_.chunk_channels + c) * layout_.filter_elements() + m;
+      C* const filter = to + (tile_of_part * layout_.weight_channels + c) * layout_.filter_elements() + m;
       PRUMO_KEEP_LOOP
       for (int tap = thread % lanes; tap < taps; tap += lanes) {
         const int p = tap / filter_columns, q = tap - p * filter_columns;
@@ -140,20 +133,22 @@ class direct_device_inputs {
 
   /// Copies all filters of a part, if they do not come in chunks.
   KOKKOS_FORCEINLINE_FUNCTION void copy_weights_of(const scratch& memory, int part, int thread) const {
-    if (layout_.chunks == 1) copy_weights(memory.weights, part, 0, thread);
+    if (layout_.weights_come_in_chunks()) return;
+    copy_weights(memory.weights, part, 0, static_cast<int>(problem_.in_channels), thread);
   }
 
   /// Begins to copy what a step needs of some images.
   KOKKOS_FORCEINLINE_FUNCTION void copy_inputs(const scratch& memory, const step& which, const item_place& place,
                                                int part, int thread) const {
-    if (layout_.chunks > 1) copy_weights(weights_of(memory, which.buffer), part, which.chunk, thread);
+    if (layout_.weights_come_in_chunks()) {
+      copy_weights(weights_of(memory, which), part, which.chunk * layout_.chunk_channels, channels_of(which.chunk),
+                   thread);
+    }
     C* const planes =
         memory.planes + which.buffer * (layout_.is_stream ? layout_.image_elements : layout_.planes_elements);
     switch (layout_.staging) {
       case staging_kind::elements: copy_elements(place, which.chunk, planes, thread); break;
-      case staging_kind::rows:
-        with_elements(problem_.x.data, [&](const auto* x) { copy_rows(x, place, which.chunk, planes, thread); });
-        break;
+      case staging_kind::rows: copy_padded_rows(place, which.chunk, planes, thread); break;
       default:
         with_elements(problem_.x.data, [&](const auto* x) { copy_packs(x, place, which.chunk, planes, thread); });
     }
@@ -192,42 +187,42 @@ class direct_device_inputs {
     }
   }
 
-  /// Copies rows in pairs of elements, to rows that are longer.
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* x, const item_place& place, int chunk, C* planes,
-                                             int thread) const {
-    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride);
-    const int rows_left = static_cast<int>(problem_.height) - first_row;
-    const int rows = rows_left < layout_.plane_rows ? rows_left : layout_.plane_rows;
-    const int channels = channels_of(chunk), pairs = static_cast<int>(problem_.width) / 2;
-    if (rows <= 0 || channels == 0) return;
-    const int row_step = layout_.threads / pairs, pair_step = layout_.threads - row_step * pairs;
-    int row = thread / pairs, pair = thread - row * pairs, image = 0, channel = 0;
-    const T* plane = x + place.first_image * problem_.x.image_stride +
-                     std::int64_t{chunk} * layout_.chunk_channels * problem_.x.channel_stride +
-                     first_row * problem_.x.row_stride;
-    C* to = planes;
-    while (true) {
-      while (row >= rows) {
-        row -= rows;
-        plane += problem_.x.channel_stride;
-        to += layout_.plane_elements;
-        if (++channel == channels) {
-          channel = 0;
-          if (++image == place.images) return;
-          plane += problem_.x.image_stride - channels * problem_.x.channel_stride;
-          to += layout_.image_elements - channels * layout_.plane_elements;
-        }
-      }
-      copy_pack_to_scratch<C, 2>(plane + row * static_cast<int>(problem_.x.row_stride) + 2 * pair,
-                                 to + row * layout_.pitch + 2 * pair);
-      row += row_step;
-      pair += pair_step;
-      if (pair >= pairs) {
-        pair -= pairs;
-        ++row;
-      }
+  /// Sets zeros where copies of rows leave gaps: what lies beside images.
+  KOKKOS_FORCEINLINE_FUNCTION void clear_planes(C* planes, int thread) const {
+    const int packs = layout_.buffers * layout_.planes_elements / pack_elements;
+    PRUMO_KEEP_LOOP
+    for (int at = thread; at < packs; at += layout_.threads) reinterpret_cast<pack*>(planes)[at] = pack{};
+  }
+
+  /// Copies rows to longer ones. Rows above and below an image are zero. Where all items have the same ones, they stay
+  /// so.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_padded_rows(const item_place& place, int chunk, C* planes, int thread) const {
+    const auto& x = problem_.x;
+    const int height = static_cast<int>(problem_.height);
+    copied_rows rows{x.image_stride,
+                     x.channel_stride,
+                     x.row_stride,
+                     x.column_stride,
+                     place.images,
+                     channels_of(chunk),
+                     layout_.plane_rows,
+                     static_cast<int>(place.rows.convolved_first * problem_.row_stride - problem_.row_padding),
+                     height,
+                     static_cast<int>(problem_.width),
+                     layout_.image_elements,
+                     layout_.plane_elements,
+                     layout_.pitch};
+    C* to = planes + problem_.column_padding;
+    if (layout_.bands == 1 && rows.first_row < 0) {
+      to -= rows.first_row * layout_.pitch;
+      rows.rows += rows.first_row;
+      rows.first_row = 0;
     }
+    const int rows_left = height - rows.first_row;
+    if ((layout_.bands == 1 || !problem_.is_padded()) && rows_left < rows.rows) rows.rows = rows_left;
+    copy_rows_of(type_, x.data,
+                 place.first_image * x.image_stride + std::int64_t{chunk} * layout_.chunk_channels * x.channel_stride,
+                 layout_.row_pack, rows, to, thread, layout_.threads);
   }
 
   /// Copies elements one after the other. A stretch of 32 threads takes a row of a plane.

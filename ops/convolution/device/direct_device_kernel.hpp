@@ -25,6 +25,7 @@ template <class C, convolution_tile Tile>
 class direct_device_kernel : direct_device_results<C, Tile> {
   using results = direct_device_results<C, Tile>;
   using results::channels_of;
+  using results::clear_planes;
   using results::copy_bias;
   using results::copy_inputs;
   using results::copy_weights_of;
@@ -73,6 +74,10 @@ class direct_device_kernel : direct_device_results<C, Tile> {
     if (!has(share, now)) return;
     copy_bias(memory.bias, share.part, thread);
     copy_weights_of(memory, share.part, thread);
+    if (layout_.staging == staging_kind::rows && problem_.is_padded()) {
+      clear_planes(memory.planes, thread);
+      member.team_barrier();
+    }
     bool is_copied = false;
     sums_type sums;
     while (true) {
@@ -182,13 +187,13 @@ class direct_device_kernel : direct_device_results<C, Tile> {
                                                : place_of(now.item);
     const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
     const int channels = channels_of(now.chunk);
-    const C* const weights = weights_of(memory, now.buffer);
+    const C* const weights = weights_of(memory, now);
     for (int which = now.first_tile + member.team_rank(); which < end; which += layout_.threads) {
       const tile_place at = tile_at(which);
       if (now.chunk == 0) sums.clear();
       add_products(plane_of(memory, now, at.image) + at.row * static_cast<int>(problem_.row_stride) * layout_.pitch +
                        at.column * static_cast<int>(problem_.column_stride),
-                   weights + at.channels * layout_.chunk_channels * layout_.filter_elements(), channels, sums);
+                   weights + at.channels * layout_.weight_channels * layout_.filter_elements(), channels, sums);
       if (now.chunk + 1 < layout_.chunks) continue;
       if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
       // Longer ones, and those of maxima, follow in store() or finish().
@@ -215,6 +220,12 @@ class direct_device_kernel : direct_device_results<C, Tile> {
     const int distance = static_cast<int>(problem_.row_stride) * pitch;
     PRUMO_KEEP_LOOP
     for (int c = 0; c < channels; ++c) {
+      if constexpr (Tile.filter_rows > 0) {
+        sums.add_filter(plane, pitch, weights);
+        weights += layout_.filter_elements();
+        plane += layout_.plane_elements;
+        continue;
+      }
       const C* row = plane;
       PRUMO_KEEP_LOOP
       for (int p = 0; p < filter_rows; ++p) {

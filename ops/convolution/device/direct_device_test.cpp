@@ -115,23 +115,27 @@ struct convolution_test_case {
 };
 
 template <class T>
-convolution_problem<T> random_shape(numbers& random, int filter) {
+convolution_problem<T> random_shape(numbers& random, convolution_tile tile) {
   convolution_problem<T> shape;
+  const int filter = tile.filter_columns;
   do {
     shape.images = random(1, 5);
     shape.in_channels = random(0, 20) == 0 ? 0 : random(1, 5);
     shape.height = random(1, 24);
     shape.width = random(1, 24);
-    shape.out_channels = random(1, 19);
-    shape.filter_rows = random(1, 6);
+    shape.out_channels = tile.channels == 1 ? 1 : random(1, 19);
+    shape.filter_rows = tile.filter_rows > 0 ? tile.filter_rows : random(1, 6);
     shape.filter_columns = filter > 0 ? filter : random(1, 7);
-    shape.row_stride = random(1, 4);
+    shape.row_stride = tile.filter_rows > 0 ? 1 : random(1, 4);
     shape.column_stride = filter > 0 ? 1 : random(1, 4);
     shape.row_padding = random(0, 1) * random(0, shape.filter_rows - 1);
     shape.column_padding = random(0, 1) * random(0, shape.filter_columns - 1);
     if (random(0, 1) == 0) {  // what is copied in packs
-      shape.width = random(0, 1) == 0 ? 4 * random(1, 6) : 2 * random(1, 12);
-      shape.row_padding = shape.column_padding = 0;
+      const std::int64_t pack = random(0, 1) == 0 ? 4 : 2;
+      shape.width = pack * random(1, 24 / pack);
+      const bool is_padded = random(0, 1) == 0;
+      shape.row_padding = is_padded ? random(0, shape.filter_rows - 1) : 0;
+      shape.column_padding = is_padded ? (shape.filter_columns - 1) / pack * pack : 0;
     }
     shape.rows = convolved_extent(shape.height, shape.filter_rows, shape.row_stride, shape.row_padding);
     shape.columns = convolved_extent(shape.width, shape.filter_columns, shape.column_stride, shape.column_padding);
@@ -167,12 +171,12 @@ convolution_problem<T> random_shape(numbers& random, int filter) {
 
 /// Random shapes, each cut in some random ways and in the way that is chosen.
 template <class T, class Kernel>
-void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
+void expect_random_shapes(int shapes, std::uint32_t seed) {
   using C = compute_t<T>;
   numbers random(seed);
-  int run = 0, in_chunks = 0, in_packs = 0, in_bands = 0, in_streams = 0;
+  int run = 0, in_chunks = 0, in_packs = 0, in_padded_rows = 0, in_bands = 0, in_streams = 0;
   for (int which = 0; which < shapes; ++which) {
-    const auto shape = random_shape<T>(random, filter);
+    const auto shape = random_shape<T>(random, Kernel::tile);
     convolution_test_case<T> test(shape, random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0,
                                   random(0, 1) * random(0, 5), random(0, 1) == 1, random);
     if (random(0, 2) == 0) {  // it is the maximum of its windows, and what is made of it
@@ -191,6 +195,7 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
       ++run;
       in_chunks += layout.chunks > 1;
       in_packs += layout.staging == staging_kind::images || layout.staging == staging_kind::planes;
+      in_padded_rows += layout.staging == staging_kind::rows && test.problem.is_padded();
       in_bands += layout.bands > 1;
       in_streams += layout.is_stream;
       test.template expect_right<Kernel>(
@@ -214,20 +219,26 @@ void expect_random_shapes(int filter, int shapes, std::uint32_t seed) {
   EXPECT_GT(run, shapes);
   EXPECT_GT(in_chunks, 0);
   EXPECT_GT(in_packs, 0);
+  EXPECT_GT(in_padded_rows, 0);
   EXPECT_GT(in_bands, 0);
   EXPECT_GT(in_streams, 0);
 }
 
 TEST(direct_device_kernel, computes_any_filter_and_stride) {
-  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(0, 60, 1);
-  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{4, 4, 1, 0}>>(0, 30, 2);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(60, 1);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{4, 4, 1, 0}>>(30, 2);
 }
 
 TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
-  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{6, 2, 4, 3}>>(3, 40, 3);
-  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(5, 40, 4);
-  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 2, 8, 5}>>(5, 20, 9);
-  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(3, 30, 7);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{6, 2, 4, 3}>>(40, 3);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(40, 4);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 4, 4, 5}>>(30, 9);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(30, 7);
+}
+
+TEST(direct_device_kernel, holds_whole_filters_in_registers) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 8, 4, 5, 5}>>(40, 10);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{2, 3, 4, 3, 3}>>(30, 11);
 }
 
 /// Maxima of windows in a tile stay in registers, and are activated there. Means are of activated results, which wait
@@ -271,9 +282,9 @@ TEST(direct_device_kernel, activates_maxima_in_its_tiles) {
 }
 
 TEST(direct_device_kernel, converts_types_of_16_bits) {
-  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(0, 30, 5);
-  expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{8, 2, 2, 3}>>(3, 30, 6);
-  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{2, 1, 4, 5}>>(5, 30, 8);
+  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{4, 3, 1, 0}>>(30, 5);
+  expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{8, 2, 2, 3}>>(30, 6);
+  expect_random_shapes<f16, direct_device_kernel<float, convolution_tile{2, 1, 4, 5}>>(30, 8);
 }
 
 }  // namespace

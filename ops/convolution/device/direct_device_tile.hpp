@@ -20,12 +20,19 @@ struct convolution_tile {
   int channels;
   int rows;
   int columns;
-  int filter_columns;  ///< with a column stride of 1; 0: any filter and any stride
+  int filter_columns;   ///< with a column stride of 1; 0: any filter and any stride
+  int filter_rows = 0;  ///< with a row stride of 1; all weights of a filter are held in registers then. 0: any rows
 
+  /// Whether a tile computes what filters of such extents need.
+  constexpr bool suits(const convolution_geometry& geometry) const {
+    return (filter_columns == 0 || (filter_columns == geometry.filter_columns && geometry.column_stride == 1)) &&
+           (filter_rows == 0 || (filter_rows == geometry.filter_rows && geometry.row_stride == 1)) &&
+           (channels > 1 || geometry.out_channels == 1);
+  }
   KOKKOS_FUNCTION constexpr int sums() const { return channels * rows * columns; }
-  /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles leave room for more
-  /// teams.
-  constexpr int resident_teams() const { return sums() <= 32 ? 3 : 2; }
+  /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles
+  /// leave room for more teams, unless whole filters are held too.
+  constexpr int resident_teams() const { return sums() <= 32 && filter_rows == 0 ? 3 : 2; }
   /// Neighbouring elements of a row of x that one load brings.
   KOKKOS_FUNCTION constexpr int input_pack(int most) const {
     if (filter_columns == 0) return 1;
@@ -85,6 +92,39 @@ class convolution_sums {
           PRUMO_UNROLL
           for (int k = 0; k < Tile.columns; ++k) {
             sums_[m][r][k] = prumo::fma(w[q * Tile.channels + m], x[q + k], sums_[m][r][k]);
+          }
+        }
+      }
+    }
+  }
+
+  /// Adds the products with a whole filter of Tile.filter_rows rows. Each row of x is loaded once for all rows of the
+  /// tile that it meets.
+  /// \param row where the tile's first row of x begins
+  /// \param pitch from a row of x to the next
+  KOKKOS_FORCEINLINE_FUNCTION void add_filter(const C* row, int pitch, const C* weights) {
+    constexpr int filter_columns = Tile.filter_columns, needed = Tile.columns + filter_columns - 1;
+    constexpr auto weight_elements = static_cast<int>(Tile.weight_row_elements(filter_columns));
+    C w[Tile.filter_rows][weight_elements];
+    PRUMO_UNROLL
+    for (int p = 0; p < Tile.filter_rows; ++p) {
+      load_neighbours<weight_elements, pack_elements>(weights + p * weight_elements, w[p]);
+    }
+    PRUMO_UNROLL
+    for (int i = 0; i < Tile.rows + Tile.filter_rows - 1; ++i) {
+      C x[needed];
+      load_neighbours<needed, input_pack>(row + i * pitch, x);
+      PRUMO_UNROLL
+      for (int r = 0; r < Tile.rows; ++r) {
+        if (i < r || i >= r + Tile.filter_rows) continue;
+        PRUMO_UNROLL
+        for (int m = 0; m < Tile.channels; ++m) {
+          PRUMO_UNROLL
+          for (int q = 0; q < filter_columns; ++q) {
+            PRUMO_UNROLL
+            for (int k = 0; k < Tile.columns; ++k) {
+              sums_[m][r][k] = prumo::fma(w[i - r][q * Tile.channels + m], x[q + k], sums_[m][r][k]);
+            }
           }
         }
       }

@@ -6,6 +6,8 @@
 /// multiprocessor, and not from the number of multiprocessors, so that the bits are the same on a part of a device.
 
 #include "device_weights_inputs.hpp"
+#include "device_weights_tile.hpp"
+#include "row_copies.hpp"
 #include "team_resources.hpp"
 
 #include <algorithm>
@@ -84,8 +86,10 @@ class device_weights_choice {
     layout.x_plane = narrow(x_rows * pitch);
     layout.dy_pitch = narrow(segments * segment);
     layout.dy_plane = narrow(dy_plane);
-    layout.x_pack = pack_of(inputs_.x, inputs_.in_channels, inputs_.height, inputs_.width, inputs_.column_padding);
-    layout.dy_pack = pack_of(inputs_.dy, inputs_.out_channels, inputs_.rows, inputs_.columns, 0);
+    layout.x_pack = most_row_pack<C>(inputs_.x, element_bytes_, inputs_.images, inputs_.in_channels, inputs_.height,
+                                     inputs_.width, inputs_.column_padding);
+    layout.dy_pack = most_row_pack<C>(inputs_.dy, element_bytes_, inputs_.images, inputs_.out_channels, inputs_.rows,
+                                      inputs_.columns, 0);
     layout.buffers = buffers;
     layout.buffer_elements = narrow(split.in_channels * x_rows * pitch + channels * dy_plane);
     layout.ones = inputs_.has_bias ? narrow(aligned(reach)) : 0;
@@ -158,23 +162,6 @@ class device_weights_choice {
       layout = of(split, bands, layout.buffers);
     }
     return layout;
-  }
-
-  /// Elements of rows that can be copied at once, to `padding` elements behind an aligned place.
-  int pack_of(const image_array<const C>& array, std::int64_t channels, std::int64_t rows, std::int64_t columns,
-              std::int64_t padding) const {
-    if (array.column_stride != 1) return 1;
-    const std::int64_t strides[] = {inputs_.images > 1 ? array.image_stride : 0,
-                                    channels > 1 ? array.channel_stride : 0, rows > 1 ? array.row_stride : 0, columns,
-                                    padding};
-    for (const std::int64_t pack : {segment, std::int64_t{2}}) {
-      const auto bytes = static_cast<std::uintptr_t>(pack * element_bytes_);
-      if (reinterpret_cast<std::uintptr_t>(array.data) % bytes == 0 &&
-          std::ranges::all_of(strides, [&](std::int64_t stride) { return stride % pack == 0; })) {
-        return static_cast<int>(pack);
-      }
-    }
-    return 1;
   }
 
   weights_inputs<C> inputs_;

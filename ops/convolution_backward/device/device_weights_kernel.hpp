@@ -12,6 +12,8 @@
 /// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
 
 #include "device_weights_inputs.hpp"
+#include "device_weights_tile.hpp"
+#include "row_copies.hpp"
 
 #include <cstdint>
 
@@ -140,16 +142,36 @@ class device_weights_kernel {
     const int first = first_row_of(item);
     const auto& [x, dy] = arrays();
     const auto padding = static_cast<int>(inputs_.column_padding);
-    copy_rows_of(type_, x.data, image * x.image_stride + part.first_input * x.channel_stride, layout_.x_pack,
-                 {x.channel_stride, x.row_stride, x.column_stride, part.inputs, layout_.x_rows,
-                  first * static_cast<int>(inputs_.row_stride) - static_cast<int>(inputs_.row_padding),
-                  static_cast<int>(inputs_.height), static_cast<int>(inputs_.width), layout_.x_plane, layout_.x_pitch},
+    const copied_rows rows_of_x{0,
+                                x.channel_stride,
+                                x.row_stride,
+                                x.column_stride,
+                                1,
+                                part.inputs,
+                                layout_.x_rows,
+                                first * static_cast<int>(inputs_.row_stride) - static_cast<int>(inputs_.row_padding),
+                                static_cast<int>(inputs_.height),
+                                static_cast<int>(inputs_.width),
+                                0,
+                                layout_.x_plane,
+                                layout_.x_pitch};
+    copy_rows_of(type_, x.data, image * x.image_stride + part.first_input * x.channel_stride, layout_.x_pack, rows_of_x,
                  to + padding, thread, layout_.threads);
-    copy_rows_of(
-        type_, dy.data, image * dy.image_stride + part.first_channel * dy.channel_stride, layout_.dy_pack,
-        {dy.channel_stride, dy.row_stride, dy.column_stride, part.channels, rows_of(item), first,
-         static_cast<int>(inputs_.rows), static_cast<int>(inputs_.columns), layout_.dy_plane, layout_.dy_pitch},
-        to + layout_.in_channels * layout_.x_plane, thread, layout_.threads);
+    const copied_rows rows_of_dy{0,
+                                 dy.channel_stride,
+                                 dy.row_stride,
+                                 dy.column_stride,
+                                 1,
+                                 part.channels,
+                                 rows_of(item),
+                                 first,
+                                 static_cast<int>(inputs_.rows),
+                                 static_cast<int>(inputs_.columns),
+                                 0,
+                                 layout_.dy_plane,
+                                 layout_.dy_pitch};
+    copy_rows_of(type_, dy.data, image * dy.image_stride + part.first_channel * dy.channel_stride, layout_.dy_pack,
+                 rows_of_dy, to + layout_.in_channels * layout_.x_plane, thread, layout_.threads);
   }
 
   struct arrays_of_inputs {
@@ -180,20 +202,25 @@ class device_weights_kernel {
   KOKKOS_FORCEINLINE_FUNCTION void add(const C* buffer, const C* ones, const thread_tile& own, int rows,
                                        sums_type& sums) const {
     if (!own.is_there) return;
-    const C* const x = own.is_bias ? ones : buffer + own.x;
-    const C* const dy = buffer + own.dy;
+    // The places of a band follow each other in dy. In x there is a gap behind each row.
     const int segments = layout_.segments, column_stride = static_cast<int>(inputs_.column_stride);
     const int row_step = layout_.slices / segments, segment_step = layout_.slices - row_step * segments;
-    int row = own.slice / segments, at = own.slice - row * segments;
+    const int of_segment = segment * column_stride, gap = own.row_stride - segments * of_segment;
+    const int step = row_step * own.row_stride + segment_step * of_segment;
+    const int first_row = own.slice / segments;
+    int at = own.slice - first_row * segments;
+    const C* element = (own.is_bias ? ones : buffer + own.x) + first_row * own.row_stride + at * of_segment;
+    const C* gradient = buffer + own.dy + own.slice * segment;
+    const C* const end = buffer + own.dy + rows * segments * segment;
     PRUMO_KEEP_LOOP
-    while (row < rows) {
-      sums.add(x + row * own.row_stride + at * segment * column_stride, column_stride,
-               dy + row * layout_.dy_pitch + at * segment, layout_.dy_plane);
-      row += row_step;
+    while (gradient < end) {
+      sums.add(element, column_stride, gradient, layout_.dy_plane);
+      gradient += layout_.slices * segment;
+      element += step;
       at += segment_step;
       if (at >= segments) {
         at -= segments;
-        ++row;
+        element += gap;
       }
     }
   }
