@@ -23,9 +23,12 @@ struct softmax_short_rows_choice {
   static constexpr std::int64_t longest_row_of_thread = is_single ? pack_elements : 0;
   /// Rows with up to a pack for each thread that exchanges registers.
   static constexpr std::int64_t longest_row_of_packs = pack_elements * exchange_threads;
-  /// Arrays up to this size are taken element by element if their rows have at least these elements.
-  static constexpr std::int64_t small_array_bytes = std::int64_t{2} << 20;
-  static constexpr std::int64_t shortest_row_of_small_array = is_single ? 1 : 4 * pack_elements + 1;
+  /// Arrays up to this size are taken element by element. The longer the rows are, the larger such arrays are.
+  static constexpr std::int64_t most_bytes_by_element(std::int64_t columns) {
+    constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+    if (columns <= 32) return is_single ? 2 * mebibyte : 0;
+    return is_single && columns > 96 ? std::numeric_limits<std::int64_t>::max() : 6 * mebibyte;
+  }
 
   /// `same_packs`: whether the rows of source and target begin at the same place of a pack.
   static constexpr softmax_short_form of(std::int64_t rows, std::int64_t columns, bool same_packs) {
@@ -35,8 +38,7 @@ struct softmax_short_rows_choice {
       return same_packs ? softmax_short_form::packs_with_ends : softmax_short_form::tiles;
     }
     const std::int64_t bytes = rows * columns * static_cast<std::int64_t>(sizeof(T));
-    const bool is_small = bytes <= small_array_bytes && columns >= shortest_row_of_small_array;
-    return is_small ? softmax_short_form::elements : softmax_short_form::tiles;
+    return bytes <= most_bytes_by_element(columns) ? softmax_short_form::elements : softmax_short_form::tiles;
   }
 };
 

@@ -238,7 +238,7 @@ TYPED_TEST(softmax_types, rows_within_packs) {
   }
 }
 
-TEST(softmax, a_device_takes_short_rows_by_the_measured_rule) {
+TEST(softmax, a_device_chooses_a_form_for_short_rows) {
   using form = detail::softmax_short_form;
   using singles = detail::softmax_short_rows_choice<float>;
   using halves = detail::softmax_short_rows_choice<bf16>;
@@ -247,10 +247,14 @@ TEST(softmax, a_device_takes_short_rows_by_the_measured_rule) {
     EXPECT_EQ(singles::of(1, columns, true), form::elements) << columns;
     EXPECT_EQ(singles::of(100'000'000, columns, false), form::elements) << columns;
   }
-  // 2 MiB are 524,288 singles.
-  for (const std::int64_t columns : {5, 31, 33, 127, 128}) {
-    EXPECT_EQ(singles::of(524'288 / columns, columns, true), form::elements) << columns;
-    EXPECT_EQ(singles::of(524'288 / columns + 1, columns, true), form::tiles) << columns;
+  // 2 MiB are 524,288 singles, and 6 MiB are three times as many.
+  for (const std::int64_t columns : {5, 31, 32, 33, 96}) {
+    const std::int64_t most = columns <= 32 ? 524'288 : 1'572'864;
+    EXPECT_EQ(singles::of(most / columns, columns, true), form::elements) << columns;
+    EXPECT_EQ(singles::of(most / columns + 1, columns, true), form::tiles) << columns;
+  }
+  for (const std::int64_t columns : {97, 128}) {
+    EXPECT_EQ(singles::of(100'000'000, columns, true), form::elements) << columns;
   }
   for (const std::int64_t columns : {129, 150, 255}) {
     for (const std::int64_t rows : {1, 1'000'000}) {
@@ -260,8 +264,8 @@ TEST(softmax, a_device_takes_short_rows_by_the_measured_rule) {
   }
   for (const std::int64_t columns : {2, 17, 32}) EXPECT_EQ(halves::of(1, columns, true), form::tiles) << columns;
   for (const std::int64_t columns : {33, 150, 255}) {
-    EXPECT_EQ(halves::of(1'048'576 / columns, columns, true), form::elements) << columns;
-    EXPECT_EQ(halves::of(1'048'576 / columns + 1, columns, true), form::tiles) << columns;
+    EXPECT_EQ(halves::of(3'145'728 / columns, columns, true), form::elements) << columns;
+    EXPECT_EQ(halves::of(3'145'728 / columns + 1, columns, true), form::tiles) << columns;
   }
   for (const std::int64_t columns : {2, 65, 127}) EXPECT_EQ(doubles::of(1, columns, true), form::tiles) << columns;
 }
