@@ -186,8 +186,9 @@ function(prumo_write_registration file function)
     string(APPEND calls "  prumo_register_cases_of_${name}(registries);\n")
   endforeach()
   string(
-    CONCAT content "// Written by prumo_write_registration().\n#include <prumo/case/registry.hpp>\n\n" "${declarations}"
-           "\nvoid ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n" "${calls}}\n"
+    CONCAT content "// Written by prumo_write_registration(). What it needs of <prumo/case/registry.hpp>, which reads Kokkos.\n"
+           "namespace prumo::cases {\nclass case_registries;\nvoid register_library_cases(case_registries& registries);\n}\n\n"
+           "${declarations}" "\nvoid ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n" "${calls}}\n"
   )
   file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
 endfunction()
