@@ -133,8 +133,8 @@ function(prumo_add_test_program target)
   endif()
   # Tests run side by side. Threads that spin while they wait would take the cores from threads that work.
   gtest_discover_tests(
-    ${target} TEST_PREFIX "${target}." DISCOVERY_TIMEOUT 60 DISCOVERY_MODE ${mode} PROPERTIES ENVIRONMENT
-                                                                              "OMP_WAIT_POLICY=passive"
+    ${target} TEST_PREFIX "${target}." DISCOVERY_TIMEOUT 60 DISCOVERY_MODE ${mode}
+    PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive" PROCESSORS 2
   )
 endfunction()
 
