@@ -133,8 +133,8 @@ function(prumo_add_test_program target)
   endif()
   # Tests run side by side. Threads that spin while they wait would take the cores from threads that work.
   gtest_discover_tests(
-    ${target} TEST_PREFIX "${target}." DISCOVERY_TIMEOUT 60 DISCOVERY_MODE ${mode} PROPERTIES ENVIRONMENT
-                                                                              "OMP_WAIT_POLICY=passive"
+    ${target} TEST_PREFIX "${target}." DISCOVERY_TIMEOUT 60 DISCOVERY_MODE ${mode}
+    PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive" PROCESSORS 2
   )
 endfunction()
 
@@ -186,8 +186,9 @@ function(prumo_write_registration file function)
     string(APPEND calls "  prumo_register_cases_of_${name}(registries);\n")
   endforeach()
   string(
-    CONCAT content "// Written by prumo_write_registration().\n#include <prumo/case/registry.hpp>\n\n" "${declarations}"
-           "\nvoid ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n" "${calls}}\n"
+    CONCAT content "// Written by prumo_write_registration(). What it needs of <prumo/case/registry.hpp>, which reads Kokkos.\n"
+           "namespace prumo::cases {\nclass case_registries;\nvoid register_library_cases(case_registries& registries);\n}\n\n"
+           "${declarations}" "\nvoid ${function}(prumo::cases::case_registries& registries) {\n  (void)registries;\n" "${calls}}\n"
   )
   file(CONFIGURE OUTPUT "${file}" CONTENT "${content}" @ONLY)
 endfunction()

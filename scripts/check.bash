@@ -39,9 +39,9 @@ check_tidy() {
     # The flags are those of g++. It defaults to C++20, and its omp.h is where clang does not look.
     local -a flags=(--extra-arg-before=-std=c++20 --extra-arg=-Wno-unknown-warning-option)
     flags+=("--extra-arg=-idirafter$(inside bash -c 'dirname "$(g++ -print-file-name=include/omp.h)"')")
-    # clang rejects these flags of g++'s optimiser.
+    # clang rejects these flags of g++'s optimiser and memory.
     mkdir -p "$build/tidy"
-    sed 's/ -fno-thread-jumps//g; s/ -fschedule-insns//g; s/ -fsched-pressure//g' "$build/compile_commands.json" \
+    sed -E 's/ (-fno-thread-jumps|-fschedule-insns|-fsched-pressure|--param=[^ ]*)//g' "$build/compile_commands.json" \
         >"$build/tidy/compile_commands.json"
     say "Running clang-tidy on ${#files[@]} files, $(cores) at a time (about 10 s a file)."
     printf '%s\0' "${files[@]}" |

@@ -66,8 +66,11 @@ template <std::derived_from<protocol::case_request> Request>
   request.op = op;
   request.dtype = dtype;
   request.layout = layout;
-  for (const auto& [axis, extent] : shape.items()) request.shape.emplace_back(axis, extent.get<std::int64_t>());
-  for (const auto& [name, value] : parameters.items()) request.parameters.emplace_back(name, value.get<double>());
+  // GCC 12 takes both for dependent names, and wants `template`.
+  for (const auto& [axis, extent] : shape.items())
+    request.shape.emplace_back(axis, extent.template get<std::int64_t>());
+  for (const auto& [name, value] : parameters.items())
+    request.parameters.emplace_back(name, value.template get<double>());
   return request;
 }
 

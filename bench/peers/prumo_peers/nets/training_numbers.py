@@ -30,9 +30,12 @@ def image_order(seed, epoch, count):
                            & right_mask)
         return (left << np.uint64(right_bits)) | right
 
-    images = once(np.arange(count, dtype=np.uint64))
+    following = once
+    if bits == _LEAST_BITS:  # values go round many times before they are in a small set
+        following = once(np.arange(1 << bits, dtype=np.uint64)).__getitem__
+    images = following(np.arange(count, dtype=np.uint64))
     while (outside := images >= count).any():
-        images[outside] = once(images[outside])
+        images[outside] = following(images[outside])
     return images.astype(np.int64)
 
 
