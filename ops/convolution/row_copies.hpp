@@ -89,7 +89,8 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* from, const copied_rows& wha
     const T* plane = from;
     C* target = to + lane_row * what.row_pitch + pack * Pack;
     int row = lane_row, channel = 0, image = 0;
-    offset source = (what.first_row + row) * row_stride + pack * static_cast<offset>(Pack == 1 ? what.column_stride : Pack);
+    offset source =
+        (what.first_row + row) * row_stride + pack * static_cast<offset>(Pack == 1 ? what.column_stride : Pack);
     PRUMO_KEEP_LOOP
     while (image < what.images) {
       if (row >= what.rows) {
