@@ -193,10 +193,17 @@ class Adaptor(unittest.TestCase):
             last[...] = last + 1 if numbers.dtype == np.int64 else np.where(last != 0, last * 1.02, 0.02)
             return numbers
 
-        self.plant(spoil)
+        def spoil_gradient(numbers):
+            numbers.reshape(-1)[-1] += np.abs(numbers).max() * 0.1
+            return numbers
+
         for device, dtype, operation, shape in choices():
             if isinstance(operation, RandomNumbers):
                 continue
+            # A framework may round the sums of each image to 16 bits. Then the error grows with the terms of a gradient, and not
+            # with the sum of them, which may be small.
+            is_rounded_often = dtype in ("f16", "bf16") and operation.op.startswith("convolution_backward")
+            self.plant(spoil_gradient if is_rounded_often else spoil)
             with self.subTest(device=device.id, dtype=dtype, op=operation.op, shape=shape):
                 self.assertFalse(case_of(device, dtype, operation, shape).verify(1e9)["verified"])
 
