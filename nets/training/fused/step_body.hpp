@@ -15,7 +15,7 @@
 namespace prumo::nets {
 
 /// Pixels of one image become numbers. (A team of several threads takes them one by one, as they are loaded.)
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void put_image(const Team& team, const step_layer& it, C* image, const std::uint8_t* pixels) {
   for (int pixel = team.rank(); pixel < it.in_size(); pixel += team.size()) {
     put_pixel(it, image, item_place(pixel, it.x_items), pixels[pixel]);

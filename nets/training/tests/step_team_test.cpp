@@ -105,6 +105,7 @@ struct emulated_stretch {
 class emulated_step_team {
  public:
   static constexpr int lanes = emulated_lanes;
+  static constexpr bool takes_vectors = false;
 
   emulated_step_team(int rank, int size, emulated_barrier& all, emulated_stretch& stretch)
       : rank_(rank), size_(size), all_(all), stretch_(stretch) {}

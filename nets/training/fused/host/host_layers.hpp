@@ -15,7 +15,9 @@
 namespace prumo::nets {
 
 /// A thread of a host, which reads with vectors, and may do so a vector beyond the end of a row.
-struct host_step_team : single_step_team {};
+struct host_step_team : single_step_team {
+  static constexpr bool takes_vectors = true;
+};
 
 inline namespace PRUMO_INSTRUCTION_SET {
 

@@ -21,11 +21,14 @@ template <class C, class Visit>
 /// Rows of windows that lie side by side, as a shared filter has them in the known nets: no pixel lies in two windows,
 /// and between windows there is none. A row of pixels then meets one row of taps, again and again.
 struct adjacent_windows {
-  static constexpr int most_columns = 256;
+  static constexpr int most_columns = 256, most_tap_rows = 8;
+  /// A number for each pixel of a row, for each row of taps.
+  template <class C>
+  using rows_of = C[most_tap_rows][most_columns];
 
   static bool are_those_of(const step_layer& it) {
     return it.filter_height == it.row_stride && it.filter_width == it.column_stride && it.row_padding == 0 &&
-           it.column_padding == 0 && it.in_width + 64 <= most_columns;
+           it.column_padding == 0 && it.in_width + 64 <= most_columns && it.filter_height <= most_tap_rows;
   }
   /// Pixels of a row that lie in windows.
   static int columns(const step_layer& it) { return it.out_width * it.filter_width; }
@@ -38,11 +41,14 @@ struct adjacent_windows {
     }
     std::fill_n(to, simd<C>::lanes, C(0));
   }
-  /// The numbers again and again.
+  /// The taps that each pixel of a row meets.
   template <class C>
-  static void repeat_all(const C* from, int count, int times, C* to) {
-    for (int k = 0; k < times; ++k) to = std::copy_n(from, count, to);
-    std::fill_n(to, simd<C>::lanes, C(0));
+  static void repeat_taps(const step_layer& it, const C* taps, rows_of<C>& weights) {
+    for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+      C* to = weights[tap_row];
+      for (int k = 0; k < it.out_width; ++k) to = std::copy_n(taps + tap_row * it.filter_width, it.filter_width, to);
+      std::fill_n(to, simd<C>::lanes, C(0));
+    }
   }
 };
 
@@ -56,16 +62,18 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
   const C* const taps = copies + it.forward_copy;
   const C bias = it.bias_copy >= 0 ? copies[it.bias_copy] : C(0);
   const int columns = adjacent_windows::columns(it);
+  adjacent_windows::rows_of<C> weights;
+  adjacent_windows::repeat_taps(it, taps, weights);
   for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
     for (int row = 0; row < it.out_height; ++row) {
-      C products[adjacent_windows::most_columns] = {};
-      for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
-        C weights[adjacent_windows::most_columns];
-        adjacent_windows::repeat_all(taps + tap_row * it.filter_width, it.filter_width, it.out_width, weights);
-        const C* const x = memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
-        for (int i = 0; i < columns; i += vector::lanes) {
-          prumo::fma(vector::load(weights + i), vector::load(x + i), vector::load(products + i)).store(products + i);
+      const C* const x = memory + it.x.begin + channel * it.x.plane + row * it.filter_height * it.x.pitch;
+      C products[adjacent_windows::most_columns];
+      for (int i = 0; i < columns; i += vector::lanes) {
+        vector sum(C(0));
+        for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+          sum = prumo::fma(vector::load(weights[tap_row] + i), vector::load(x + tap_row * it.x.pitch + i), sum);
         }
+        sum.store(products + i);
       }
       C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
       for (int column = 0; column < it.out_width; ++column) {
@@ -94,28 +102,33 @@ void convolve_shared_backward(const host_step_team&, const step_layer& it, const
     convolve_shared_backward(single_step_team{}, it, images, copies);
     return;
   }
-  const C* const taps = copies + it.forward_copy;
   const int columns = adjacent_windows::columns(it), to_x = it.x.begin - it.dx.begin;
+  adjacent_windows::rows_of<C> weights;
+  adjacent_windows::repeat_taps(it, copies + it.forward_copy, weights);
   for_each_plane(images, it.in_channels, [&](C* memory, int channel) {
-    for (int row = 0; row < it.in_height; ++row) {
-      C* const dx = memory + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch;
-      const int window = row / it.filter_height;
-      if (window >= it.out_height) {
-        std::fill_n(dx, it.in_width, C(0));
-        continue;
+    C* dx = memory + it.dx.begin + channel * it.dx.plane;
+    const C* dy = memory + it.dy.begin + channel * it.dy.plane;
+    for (int window = 0; window < it.out_height; ++window, dy += it.dy.pitch) {
+      C slopes[adjacent_windows::most_columns];
+      adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
+      for (int tap_row = 0; tap_row < it.filter_height; ++tap_row, dx += it.dx.pitch) {
+        for (int i = 0; i < columns; i += vector::lanes) {
+          const vector below = slopes_of(it.below, vector::load(dx + to_x + i));
+          store_lanes(vector::load(weights[tap_row] + i) * vector::load(slopes + i) * below, dx + i, columns - i);
+        }
+        std::fill(dx + columns, dx + it.in_width, C(0));
       }
-      C weights[adjacent_windows::most_columns], slopes[adjacent_windows::most_columns];
-      adjacent_windows::repeat_all(taps + (row - window * it.filter_height) * it.filter_width, it.filter_width,
-                                   it.out_width, weights);
-      adjacent_windows::repeat_each(memory + it.dy.begin + channel * it.dy.plane + window * it.dy.pitch, it.out_width,
-                                    it.filter_width, slopes);
-      for (int i = 0; i < columns; i += vector::lanes) {
-        const vector below = slopes_of(it.below, vector::load(dx + to_x + i));
-        store_lanes(vector::load(weights + i) * vector::load(slopes + i) * below, dx + i, columns - i);
-      }
-      for (int i = columns; i < it.in_width; ++i) dx[i] = 0;
+    }
+    for (int row = it.out_height * it.filter_height; row < it.in_height; ++row, dx += it.dx.pitch) {
+      std::fill_n(dx, it.in_width, C(0));
     }
   });
+}
+
+template <class C>
+void convolve_shared_backward_by_windows(const host_step_team& team, const step_layer& it, const step_images<C>& images,
+                                         const C* copies) {
+  convolve_shared_backward(team, it, images, copies);
 }
 
 template <class C>
@@ -126,26 +139,33 @@ void add_shared_gradients(const host_step_team&, const step_layer& it, const ste
     return;
   }
   const int columns = adjacent_windows::columns(it);
+  adjacent_windows::rows_of<C> products;
   for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
-    C products[adjacent_windows::most_columns] = {};
-    C of_bias = 0;
-    for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
-      for (int row = 0; row < it.out_height; ++row) {
-        const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
-        const C* const x = memory + it.x.begin + channel * it.x.plane + (row * it.filter_height + tap_row) * it.x.pitch;
-        C slopes[adjacent_windows::most_columns];
-        adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
+    std::fill_n(products[tap_row], columns + vector::lanes, C(0));
+  }
+  C of_bias = 0;
+  for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
+    for (int row = 0; row < it.out_height; ++row) {
+      const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
+      const C* const x = memory + it.x.begin + channel * it.x.plane + row * it.filter_height * it.x.pitch;
+      C slopes[adjacent_windows::most_columns];
+      adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
+      for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+        C* const to = products[tap_row];
         for (int i = 0; i < columns; i += vector::lanes) {
-          prumo::fma(vector::load(slopes + i), vector::load(x + i), vector::load(products + i)).store(products + i);
-        }
-        if (tap_row == 0) {
-          for (int column = 0; column < it.out_width; ++column) of_bias += dy[column];
+          const vector values = vector::load(x + tap_row * it.x.pitch + i);
+          prumo::fma(vector::load(slopes + i), values, vector::load(to + i)).store(to + i);
         }
       }
-    });
-    for (int i = 0; i < columns; ++i) gradients[tap_row * it.filter_width + i % it.filter_width] += products[i];
-    if (tap_row == 0 && it.bias >= 0) gradients[it.filter_size()] += of_bias;
+      for (int column = 0; column < it.out_width; ++column) of_bias += dy[column];
+    }
+  });
+  for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+    for (int i = 0; i < columns; ++i) {
+      gradients[tap_row * it.filter_width + i % it.filter_width] += products[tap_row][i];
+    }
   }
+  if (it.bias >= 0) gradients[it.filter_size()] += of_bias;
 }
 
 template <class C>

@@ -86,7 +86,7 @@ struct gradient_task {
 /// Adds to the gradients of the weights, [out][in][taps], and of the bias behind them. A thread has a task. If there
 /// are more threads, they share the places.
 /// \param partials room for partial_sums of partial_threads
-template <int Side, class Team, class C>
+template <int Side, scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
                                              C* gradients, C* partials) {
   constexpr int sums = 2 * Side + 2;

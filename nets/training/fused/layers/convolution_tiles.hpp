@@ -215,7 +215,7 @@ PRUMO_STEP_FUNCTION tiled_sum backward_sum(const step_layer& it) {
 }
 
 /// y of a convolution.
-template <int Side, class Team, class C>
+template <int Side, scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, const step_images<C>& images,
                                         const C* copies) {
   const tiled_sum what = forward_sum(it);
@@ -235,7 +235,7 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
 }
 
 /// dx of a convolution, times the slope of the activation that made x. It may take the place of x.
-template <int Side, class Team, class C>
+template <int Side, scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void convolve_tiles_backward(const Team& team, const step_layer& it, const step_images<C>& images,
                                                  const C* copies) {
   const tiled_sum what = backward_sum(it);

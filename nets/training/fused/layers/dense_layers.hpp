@@ -65,7 +65,7 @@ PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& from
   }
 }
 
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void multiply_dense(const Team& team, const step_layer& it, const step_images<C>& images,
                                         const C* weights, const C* bias) {
   const bool has_many_outputs = it.out_channels >= 2 * team.stretches();
@@ -126,7 +126,7 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& from
   }
 }
 
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, const step_images<C>& images,
                                         const C* weights, C* factors, int factor_elements) {
   if (images.count == 1) {

@@ -113,7 +113,7 @@ PRUMO_STEP_FUNCTION void add_any_gradients(const Team& team, const step_layer& f
 }
 
 /// Adds the sums of dy to the gradients of a convolution's bias.
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void add_bias_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
                                             C* gradients) {
   const int places = images.count * it.out_height * it.out_width;

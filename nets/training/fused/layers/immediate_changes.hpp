@@ -64,7 +64,7 @@ PRUMO_STEP_FUNCTION void change_dense(const Team& team, const step_layer& from_t
   }
 }
 
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void change_dense(const Team& team, const step_layer& it, C* image, const C* from,
                                       const step_data<C>& data, const step_rule<C>& rule, C* copies) {
   if (rule.which == optimizer::sgd) {

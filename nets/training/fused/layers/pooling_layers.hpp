@@ -37,7 +37,7 @@ PRUMO_STEP_FUNCTION int first_maximum(const C* plane, int pitch, const window_ra
   return found;
 }
 
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void pool(const Team& team, const step_layer& from_table, const step_images<C>& images) {
   const step_layer it = from_table;
   for (int item = team.rank(); item < images.count * it.out_size(); item += team.size()) {
@@ -91,7 +91,7 @@ PRUMO_STEP_FUNCTION void pool_backward_window(const step_layer& it, C* memory, i
 }
 
 /// dx of pooling where no pixel lies in two windows: a thread for each window.
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void pool_backward_by_windows(const Team& team, const step_layer& from_table,
                                                   const step_images<C>& images) {
   const step_layer it = from_table;

@@ -9,7 +9,7 @@
 namespace prumo::nets {
 
 /// y of a filter that all maps share.
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void convolve_shared(const Team& team, const step_layer& from_table, const step_images<C>& images,
                                          const C* copies) {
   const step_layer it = from_table;
@@ -32,7 +32,7 @@ PRUMO_STEP_FUNCTION void convolve_shared(const Team& team, const step_layer& fro
   }
 }
 
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void convolve_shared_backward(const Team& team, const step_layer& from_table,
                                                   const step_images<C>& images, const C* copies) {
   const step_layer it = from_table;
@@ -59,7 +59,7 @@ PRUMO_STEP_FUNCTION bool is_inside(const step_layer& it, int first, int i) {
 }
 
 /// dx where no pixel lies in two windows: a thread for the pixels that a row of a window and the gap behind it cover.
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void convolve_shared_backward_by_windows(const Team& team, const step_layer& from_table,
                                                              const step_images<C>& images, const C* copies) {
   const step_layer it = from_table;
@@ -96,7 +96,7 @@ PRUMO_STEP_FUNCTION void convolve_shared_backward_by_windows(const Team& team, c
 }
 
 /// Adds to the gradients of a shared filter's taps, and of its bias behind them. A stretch of threads has a tap.
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void add_shared_gradients(const Team& team, const step_layer& from_table,
                                               const step_images<C>& images, C* gradients) {
   const step_layer it = from_table;

@@ -6,18 +6,25 @@
 /// - `rank()` and `size()`, `barrier()`;
 /// - `lanes`, the number of neighbouring threads that read each other's registers; `lane()`, `stretch()` and
 ///   `stretches()`, the place of a thread in such a stretch, and the stretch's place in the team;
-/// - `across(value, distance)`, the value of the lane whose number differs in the bit `distance`.
+/// - `across(value, distance)`, the value of the lane whose number differs in the bit `distance`;
+/// - `takes_vectors`, whether it has functions of its own for the layers in which a step spends its time.
 
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
 
 namespace prumo::nets {
 
+/// A team without functions of its own. Functions for such teams refuse the others. Otherwise a team whose own function
+/// is missing would take the slow one without a word.
+template <class Team>
+concept scalar_step_team = !Team::takes_vectors;
+
 /// The threads of a device's kernel.
 template <class Member>
 class device_step_team {
  public:
   static constexpr int lanes = prumo::detail::exchange_threads;
+  static constexpr bool takes_vectors = false;
 
   PRUMO_STEP_FUNCTION device_step_team(const Member& member, int size)
       : member_(member), rank_(member.team_rank()), size_(size) {}
@@ -42,6 +49,7 @@ class device_step_team {
 /// One thread.
 struct single_step_team {
   static constexpr int lanes = 1;
+  static constexpr bool takes_vectors = false;
 
   PRUMO_STEP_FUNCTION static int rank() { return 0; }
   PRUMO_STEP_FUNCTION static int size() { return 1; }
