@@ -5,6 +5,7 @@
 #include <prumo/detail/word.hpp>
 #include <prumo/gather.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -26,7 +27,8 @@ bool can_use_packs(const gather_problem<Word, Index>& problem) {
 template <class Exec, class Word, class Index>
 void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>& problem) {
   if constexpr (is_host_space<Exec>) {
-    const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
+    const std::int64_t rows_read = std::min(problem.rows, problem.source_rows);
+    const std::size_t footprint = static_cast<std::size_t>((problem.rows + rows_read) * problem.columns) * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
     constexpr double of_a_row = 1;
     const host_work work =

@@ -135,6 +135,8 @@ class gather_host_kernel {
     rows_ahead_ = std::clamp<std::int64_t>(bytes_ahead / (row_bytes + 1), 1, 16);
     is_narrow_ = problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
                  row_bytes <= static_cast<std::int64_t>(widest_narrow);
+    streams_runs_ = streaming && problem.target_column_stride == 1 && problem.target_row_stride == problem.columns &&
+                    row_bytes <= static_cast<std::int64_t>(widest_in_runs);
   }
 
   std::int64_t blocks() const {
@@ -147,10 +149,12 @@ class gather_host_kernel {
     const std::int64_t begin = block % stretches_ * stretch_;
     const std::int64_t end = std::min(problem_.columns, begin + stretch_);
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
-    if (is_narrow_ && !streaming_) return copy_narrow_rows(first, last);
+    if (is_narrow_ && !streaming_)
+      return copy_narrow_rows(first, last, last, target_row(first), problem_.target_row_stride);
+    if (streams_runs_) return stream_runs(first, last);
     for (std::int64_t row = first; row < last; ++row) {
       if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, begin, end);
-      copy_row(row, begin, end);
+      copy_row(row, begin, end, target_row(row), streaming_);
     }
     if (streaming_) streaming_fence();
   }
@@ -160,7 +164,9 @@ class gather_host_kernel {
   /// but at most a page of each row: from there on the processor sees that the row is read in order.
   static constexpr std::int64_t bytes_ahead = 16384, bytes_of_row = 4096;
   static constexpr std::int64_t line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
-  static constexpr std::size_t widest_narrow = 128;  ///< bytes of a row
+  static constexpr std::size_t widest_narrow = 128;   ///< bytes of a row
+  static constexpr std::size_t widest_in_runs = 256;  ///< bytes of a row; wider ones gain nothing
+  static constexpr auto run_words = static_cast<std::int64_t>(8192 / sizeof(Word));
 
   bool is_row(std::int64_t chosen) const { return chosen >= 0 && chosen < problem_.source_rows; }
   std::int64_t index_of(std::int64_t row) const {
@@ -178,41 +184,68 @@ class gather_host_kernel {
 #endif
   }
 
-  /// Rows for which a call of memcpy would take longer than the copy.
-  void copy_narrow_rows(std::int64_t first, std::int64_t last) const {
+  /// Rows that follow each other in the target. Where one ends within a cache line, the next one begins there, so they
+  /// are streamed together from a copy in the nearest cache.
+  void stream_runs(std::int64_t first, std::int64_t last) const {
+    alignas(streaming_unit) Word run[run_words];
+    const std::int64_t columns = problem_.columns, rows_at_once = run_words / columns;
+    for (std::int64_t begin = first; begin < last; begin += rows_at_once) {
+      const std::int64_t end = std::min(last, begin + rows_at_once);
+      if (is_narrow_) {
+        copy_narrow_rows(begin, end, last, run, columns);
+      } else {
+        for (std::int64_t row = begin; row < end; ++row) {
+          if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, 0, columns);
+          copy_row(row, 0, columns, run + (row - begin) * columns, false);
+        }
+      }
+      stream_run(problem_.target + begin * columns, run, (end - begin) * columns);
+    }
+    streaming_fence();
+  }
+
+  /// Rows [first, last), for which a call of memcpy would take longer than the copy.
+  /// \param end of the rows that are prefetched
+  /// \param to where the first one goes
+  /// \param stride from there to the next
+  void copy_narrow_rows(std::int64_t first, std::int64_t last, std::int64_t end, Word* to, std::int64_t stride) const {
     const auto row_bytes = static_cast<std::size_t>(problem_.columns) * sizeof(Word);
     [&]<std::size_t... Part>(std::index_sequence<Part...>) {
-      static_cast<void>(((row_bytes <= 2 * Part && (copy_narrow_rows<Part>(first, last), true)) || ...));
+      static_cast<void>(
+          ((row_bytes <= 2 * Part && (copy_narrow_rows<Part>(first, last, end, to, stride), true)) || ...));
     }(std::index_sequence<1, 2, 4, 8, 16, 32, widest_narrow / 2>{});
   }
 
   /// Rows of Part to 2 Part bytes: two copies of Part bytes each, which may overlap.
   template <std::size_t Part>
-  void copy_narrow_rows(std::int64_t first, std::int64_t last) const {
+  void copy_narrow_rows(std::int64_t first, std::int64_t last, std::int64_t end, Word* to, std::int64_t stride) const {
     const std::int64_t columns = problem_.columns;
     const std::size_t rest = static_cast<std::size_t>(columns) * sizeof(Word) - Part;
-    for (std::int64_t row = first; row < last; ++row) {
-      if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, 0, columns);
+    for (std::int64_t row = first; row < last; ++row, to += stride) {
+      if (row + rows_ahead_ < end) prefetch(row + rows_ahead_, 0, columns);
       const std::int64_t chosen = index_of(row);
       if (!is_row(chosen)) {
-        copy_row(row, 0, columns);
+        copy_row(row, 0, columns, to, false);
         continue;
       }
       const auto* const from = reinterpret_cast<const char*>(problem_.source + chosen * problem_.source_row_stride);
-      auto* const to = reinterpret_cast<char*>(problem_.target + row * problem_.target_row_stride);
+      auto* const bytes = reinterpret_cast<char*>(to);
       char head[Part], tail[Part];
       std::memcpy(head, from, Part);
       std::memcpy(tail, from + rest, Part);
-      std::memcpy(to, head, Part);
-      std::memcpy(to + rest, tail, Part);
+      std::memcpy(bytes, head, Part);
+      std::memcpy(bytes + rest, tail, Part);
     }
   }
 
-  void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end) const {
+  Word* target_row(std::int64_t row) const { return problem_.target + row * problem_.target_row_stride; }
+
+  /// Elements [begin, end) of the row that index `row` chooses.
+  /// \param to where element 0 goes
+  void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end, Word* to, bool streaming) const {
     const std::int64_t chosen = index_of(row);
     // These are copies, because words may alias anything, also the members.
     const std::int64_t source_step = problem_.source_column_stride, target_step = problem_.target_column_stride;
-    Word* const to = problem_.target + row * problem_.target_row_stride;
     if (!is_row(chosen)) {
       const Word missing = problem_.missing;
       for (std::int64_t c = begin; c < end; ++c) to[c * target_step] = missing;
@@ -223,14 +256,10 @@ class gather_host_kernel {
       for (std::int64_t c = begin; c < end; ++c) to[c * target_step] = from[c * source_step];
       return;
     }
-    copy_run(from + begin, to + begin, end - begin);
-  }
-
-  void copy_run(const Word* from, Word* to, std::int64_t count) const {
-    if (streaming_) {
-      stream_run(to, from, count);
+    if (streaming) {
+      stream_run(to + begin, from + begin, end - begin);
     } else {
-      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(Word));
     }
   }
 
@@ -240,6 +269,7 @@ class gather_host_kernel {
   std::int64_t rows_per_block_ = 1;
   std::int64_t rows_ahead_ = 1;
   bool is_narrow_ = false;
+  bool streams_runs_ = false;  ///< see stream_runs()
   bool streaming_;
 };
 

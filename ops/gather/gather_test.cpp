@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: indices of 32 bits, indices that are no rows, long rows, layouts that differ, refusals.
 
+#include "gather_kernel.hpp"
 #include "operation_test.hpp"
 #include <prumo/gather.hpp>
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace prumo {
 namespace {
@@ -59,6 +61,42 @@ TYPED_TEST(gather_types, any_two_layouts) {
   expect_gathered<std::int64_t>(column_major<TypeParam>("x", 50, 33), row_major<TypeParam>("y", 70, 33));
   const auto part = Kokkos::subview(row_major<TypeParam>("x", 50, 40), Kokkos::ALL, std::pair{3, 36});
   expect_gathered<std::int64_t>(part, row_major<TypeParam>("y", 70, 33));
+}
+
+/// Large arrays go past the caches, with rows that begin anywhere in a cache line. Small ones stand for them here.
+TEST(gather_rows, past_the_caches_on_a_host) {
+  using word = std::uint16_t;
+  constexpr std::int64_t table = 11, rows = 1501;
+  constexpr word untouched = 0xdead, missing = 0x7e00;
+  for (const std::int64_t columns : {1, 2, 3, 7, 31, 32, 33, 64, 65, 127, 128, 129, 1000}) {
+    std::vector<word> source(static_cast<std::size_t>(table * columns));
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<word>(i * 40503u % 50021u);
+    std::vector<std::int32_t> index(rows);
+    for (std::int32_t i = 0; i < rows; ++i) index[static_cast<std::size_t>(i)] = i % 5 == 3 ? -1 : i * 7 % 13;
+    std::vector<word> target(static_cast<std::size_t>(rows * columns) + 2, untouched);
+    detail::gather_problem<word, std::int32_t> problem;
+    problem.source = source.data();
+    problem.index = index.data();
+    problem.target = target.data() + 1;
+    problem.source_rows = table;
+    problem.rows = rows;
+    problem.columns = problem.source_row_stride = problem.target_row_stride = columns;
+    problem.missing = missing;
+    const detail::gather_host_kernel<word, std::int32_t> kernel(problem, 2, true);
+    for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
+    std::int64_t wrong = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t chosen = index[static_cast<std::size_t>(row)];
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const bool is_there = chosen >= 0 && chosen < table;
+        const word expected = is_there ? source[static_cast<std::size_t>(chosen * columns + c)] : missing;
+        wrong += target[static_cast<std::size_t>(1 + row * columns + c)] != expected ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(wrong, 0) << columns;
+    EXPECT_EQ(target.front(), untouched) << columns;
+    EXPECT_EQ(target.back(), untouched) << columns;
+  }
 }
 
 TEST(gather_rows, of_a_matrix_without_rows_is_nan) {
