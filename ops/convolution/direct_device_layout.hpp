@@ -52,7 +52,7 @@ struct direct_device_layout {
   int weight_row = 0;          ///< from the weights of a row of the filters to those of the next
   int filter_rows = 0;         ///< of a filter, as in the problem
   int weight_channels = 0;     ///< the input channels whose weights are staged at a time: all, or those of a chunk
-  int weights_elements = 0;    ///< of these channels
+  int weights_elements = 0;    ///< what the weights of these channels take
   int tile_window = 0;         ///< the side of the windows that threads pool in their tiles; 0: none
   bool keeps_results = false;  ///< whether results go through the scratch memory, to be pooled or activated there
   bool stores_packs = false;   ///< whether neighbouring results can be stored at once

@@ -49,6 +49,13 @@ KOKKOS_FORCEINLINE_FUNCTION void with_elements_of(dtype type, const C* data, con
   }
 }
 
+/// Whether packs of so many elements begin at `data`, and at these distances from it.
+template <class C, class Distances>
+bool has_packs(const C* data, std::int64_t element_bytes, std::int64_t elements, const Distances& distances) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(elements * element_bytes) == 0 &&
+         std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % elements == 0; });
+}
+
 /// The most neighbours in rows of an array that can be copied at once, to `padding` elements behind an aligned place:
 /// those of 16 bytes of the compute type C, two, or one.
 /// \param array its pointer has the address of elements of `element_bytes` bytes
@@ -62,18 +69,14 @@ int most_row_pack(const Array& array, std::int64_t element_bytes, std::int64_t i
   const std::int64_t distances[] = {images > 1 ? array.image_stride : 0, channels > 1 ? array.channel_stride : 0,
                                     rows > 1 ? array.row_stride : 0, columns, padding};
   for (const std::int64_t pack : {std::int64_t{prumo::detail::device_pack_elements<C>}, std::int64_t{2}}) {
-    const auto bytes = static_cast<std::uintptr_t>(pack * element_bytes);
-    if (reinterpret_cast<std::uintptr_t>(array.data) % bytes == 0 &&
-        std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % pack == 0; })) {
-      return static_cast<int>(pack);
-    }
+    if (has_packs(array.data, element_bytes, pack, distances)) return static_cast<int>(pack);
   }
   return 1;
 }
 
 /// Copies the rows in packs of `Pack` neighbours. Elements are converted on the way. A thread takes packs one below the
 /// other, so that it has little to compute between two copies.
-/// \param from the first element of the first channel's row 0
+/// \param from the first element of row 0 of the first channel
 template <int Pack, class T, class C>
 KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* from, const copied_rows& what, C* to, int thread, int threads) {
   // Inside a plane, unless its elements are far from each other.

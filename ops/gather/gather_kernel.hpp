@@ -240,7 +240,7 @@ class gather_host_kernel {
 
   Word* target_row(std::int64_t row) const { return problem_.target + row * problem_.target_row_stride; }
 
-  /// Elements [begin, end) of the row that index `row` chooses.
+  /// Copies elements [begin, end) of the row of the source that index number `row` chooses.
   /// \param to where element 0 goes
   void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end, Word* to, bool streaming) const {
     const std::int64_t chosen = index_of(row);

@@ -63,8 +63,9 @@ TYPED_TEST(gather_types, any_two_layouts) {
   expect_gathered<std::int64_t>(part, row_major<TypeParam>("y", 70, 33));
 }
 
-/// Large arrays go past the caches, with rows that begin anywhere in a cache line. Small ones stand for them here.
-TEST(gather_rows, past_the_caches_on_a_host) {
+/// Hosts store large arrays past the caches. Here small arrays are stored so, with rows that begin anywhere in a cache
+/// line.
+TEST(gather_rows, hosts_store_rows_past_the_caches) {
   using word = std::uint16_t;
   constexpr std::int64_t table = 11, rows = 1501;
   constexpr word untouched = 0xdead, missing = 0x7e00;

@@ -250,11 +250,8 @@ class direct_device_choice : direct_device_estimate<C> {
                             problem_.width, problem_.column_padding);
   }
 
-  /// Whether packs of so many elements begin at x, and at these distances from it.
   bool has_packs(std::int64_t elements, std::initializer_list<std::int64_t> distances) const {
-    return reinterpret_cast<std::uintptr_t>(problem_.x.data) % static_cast<std::uintptr_t>(elements * element_bytes_) ==
-               0 &&
-           std::ranges::all_of(distances, [&](std::int64_t distance) { return distance % elements == 0; });
+    return backend::has_packs(problem_.x.data, element_bytes_, elements, distances);
   }
   std::int64_t image_stride() const { return problem_.images > 1 ? problem_.x.image_stride : 0; }
   std::int64_t channel_stride() const { return problem_.in_channels > 1 ? problem_.x.channel_stride : 0; }

@@ -148,7 +148,7 @@ class direct_device_inputs {
         memory.planes + which.buffer * (layout_.is_stream ? layout_.image_elements : layout_.planes_elements);
     switch (layout_.staging) {
       case staging_kind::elements: copy_elements(place, which.chunk, planes, thread); break;
-      case staging_kind::rows: copy_padded_rows(place, which.chunk, planes, thread); break;
+      case staging_kind::rows: copy_separate_rows(place, which.chunk, planes, thread); break;
       default:
         with_elements(problem_.x.data, [&](const auto* x) { copy_packs(x, place, which.chunk, planes, thread); });
     }
@@ -194,9 +194,9 @@ class direct_device_inputs {
     for (int at = thread; at < packs; at += layout_.threads) reinterpret_cast<pack*>(planes)[at] = pack{};
   }
 
-  /// Copies rows to longer ones. Rows above and below an image are zero. Where all items have the same ones, they stay
-  /// so.
-  KOKKOS_FORCEINLINE_FUNCTION void copy_padded_rows(const item_place& place, int chunk, C* planes, int thread) const {
+  /// Copies rows one by one, to rows of another length. Those above and below an image are zero. If an item is a whole
+  /// image, they are zero already.
+  KOKKOS_FORCEINLINE_FUNCTION void copy_separate_rows(const item_place& place, int chunk, C* planes, int thread) const {
     const auto& x = problem_.x;
     const int height = static_cast<int>(problem_.height);
     copied_rows rows{x.image_stride,

@@ -85,16 +85,7 @@ class convolution_sums {
     for (int r = 0; r < Tile.rows; ++r) {
       C x[needed];
       load_neighbours<needed, input_pack>(row + r * distance, x);
-      PRUMO_UNROLL
-      for (int m = 0; m < Tile.channels; ++m) {
-        PRUMO_UNROLL
-        for (int q = 0; q < filter_columns; ++q) {
-          PRUMO_UNROLL
-          for (int k = 0; k < Tile.columns; ++k) {
-            sums_[m][r][k] = prumo::fma(w[q * Tile.channels + m], x[q + k], sums_[m][r][k]);
-          }
-        }
-      }
+      add_row_products(r, x, w);
     }
   }
 
@@ -116,17 +107,7 @@ class convolution_sums {
       load_neighbours<needed, input_pack>(row + i * pitch, x);
       PRUMO_UNROLL
       for (int r = 0; r < Tile.rows; ++r) {
-        if (i < r || i >= r + Tile.filter_rows) continue;
-        PRUMO_UNROLL
-        for (int m = 0; m < Tile.channels; ++m) {
-          PRUMO_UNROLL
-          for (int q = 0; q < filter_columns; ++q) {
-            PRUMO_UNROLL
-            for (int k = 0; k < Tile.columns; ++k) {
-              sums_[m][r][k] = prumo::fma(w[i - r][q * Tile.channels + m], x[q + k], sums_[m][r][k]);
-            }
-          }
-        }
+        if (i >= r && i < r + Tile.filter_rows) add_row_products(r, x, w[i - r]);
       }
     }
   }
@@ -184,6 +165,20 @@ class convolution_sums {
   }
 
  private:
+  /// Adds to row r of the tile the products of a row of x with a row of the filters.
+  KOKKOS_FORCEINLINE_FUNCTION void add_row_products(int r, const C* x, const C* w) {
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int q = 0; q < Tile.filter_columns; ++q) {
+        PRUMO_UNROLL
+        for (int k = 0; k < Tile.columns; ++k) {
+          sums_[m][r][k] = prumo::fma(w[q * Tile.channels + m], x[q + k], sums_[m][r][k]);
+        }
+      }
+    }
+  }
+
   /// The window that begins at a row and a column, of which `rows` rows and `columns` columns are there. The order is
   /// that of pooled_window(), so that the results have the same bits.
   template <prumo::detail::pooling_kind Kind, int Window>
