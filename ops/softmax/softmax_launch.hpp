@@ -4,6 +4,7 @@
 /// \file
 /// Which kernel softmax and log_softmax run, and its launch. Included by the source of each.
 
+#include "softmax_element_rows_kernel.hpp"
 #include "softmax_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
 #include "softmax_of_one.hpp"
@@ -89,6 +90,28 @@ void launch_softmax_tiles(context<Exec>& ctx, const softmax_problem<T>& problem)
   }
 }
 
+/// Rows of up to longest_row_of_tile neighbouring elements.
+template <class Formula, class Exec, class T>
+void launch_softmax_element_rows(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("element_rows");
+  const auto launch = [&]<int Group, int Elements>() {
+    launch_teams(ctx.instance(), label, softmax_element_rows_kernel<T, Formula, Group, Elements>(problem));
+  };
+  const std::int64_t columns = problem.columns;
+  if constexpr (softmax_short_rows_choice<T>::longest_row_of_thread < 4) {
+    if (columns <= 2) return launch.template operator()<1, 2>();
+    if (columns <= 4) return launch.template operator()<2, 2>();
+  }
+  if (columns <= 8) return launch.template operator()<4, 2>();
+  if (columns <= 16) return launch.template operator()<8, 2>();
+  if (columns <= 32) return launch.template operator()<8, 4>();
+  if (columns <= 64) return launch.template operator()<16, 4>();
+  if (columns <= 96) return launch.template operator()<32, 3>();
+  if (columns <= 128) return launch.template operator()<32, 4>();
+  if (columns <= 192) return launch.template operator()<32, 6>();
+  launch.template operator()<32, 8>();
+}
+
 /// Rows of any strides.
 template <class Formula, class Exec, class T>
 void launch_strided_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
@@ -118,11 +141,10 @@ void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) 
   using statistics = softmax_statistics<compute_t<T>>;
   using partition = softmax_device_partition<T>;
   const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(T));
-  if (problem.rows >= softmax_long_partition::many_rows && row_bytes <= softmax_long_partition::cached_row_bytes) {
+  if (softmax_long_partition::gives_rows_to_teams(problem.rows, row_bytes)) {
     constexpr int most = partition::most_threads;
     if constexpr (InPacks) {
-      // Of shorter rows the cache holds twice the number. Then one team computes while another one loads.
-      if (row_bytes <= softmax_long_partition::cached_row_bytes / 4) {
+      if (row_bytes <= softmax_long_partition::shorter_row_bytes) {
         return launch_teams(ctx.instance(), rows_label, softmax_long_rows_kernel<T, Formula, true, most / 2>(problem));
       }
     }
@@ -146,10 +168,13 @@ void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& prob
   }
   if (softmax_has_whole_packs(problem)) return launch_short_softmax<softmax_rows::whole_packs, Formula>(ctx, problem);
   if (softmax_fits_tiles(problem)) {
-    switch (softmax_short_rows_choice<T>::of(problem.rows, problem.columns, in_packs)) {
+    switch (softmax_short_rows_choice<T>::of(problem.rows, problem.columns)) {
       case softmax_short_form::tiles: return launch_softmax_tiles<Formula>(ctx, problem);
-      case softmax_short_form::elements: return launch_strided_softmax<Formula>(ctx, problem);
-      case softmax_short_form::packs_with_ends: break;
+      case softmax_short_form::row_of_thread: return launch_strided_softmax<Formula>(ctx, problem);
+      case softmax_short_form::elements:
+        if constexpr (softmax_short_rows_choice<T>::takes_elements) {
+          return launch_softmax_element_rows<Formula>(ctx, problem);
+        }
     }
   }
   // Of the shortest rows hardly anything would be in packs.

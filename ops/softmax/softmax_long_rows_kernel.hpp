@@ -22,11 +22,17 @@ struct softmax_long_partition {
   /// Segments that keep a large device busy, several times over. Every team that writes joins the statistics of a row:
   /// more of them would make that longer than the writing.
   static constexpr std::int64_t wanted_segments = 2048;
-  /// From this many rows on, a team a row keeps a device as busy ...
-  static constexpr std::int64_t many_rows = 512;
+  /// From this many rows on, a team a row keeps a device as busy, and of shorter rows two thirds of them are enough ...
+  static constexpr std::int64_t many_rows = 96;
   /// ... and its second read comes from a cache as long as a row has no more bytes than this: large devices run some
   /// 130 to 300 teams of 1024 threads at a time, on 50 to 256 MB of last-level cache.
   static constexpr std::int64_t cached_row_bytes = std::int64_t{512} << 10;
+  /// Of rows up to this size the cache holds those of twice the teams. Then one team computes while another one loads.
+  static constexpr std::int64_t shorter_row_bytes = std::int64_t{160} << 10;
+
+  static constexpr bool gives_rows_to_teams(std::int64_t rows, std::int64_t row_bytes) {
+    return row_bytes <= cached_row_bytes && rows >= (row_bytes <= shorter_row_bytes ? many_rows * 2 / 3 : many_rows);
+  }
 
   std::int64_t segment = 1;
   std::int64_t segments = 1;

@@ -6,37 +6,37 @@
 
 #include "softmax_device_share.hpp"
 
+#include <limits>
+
 namespace prumo::detail {
 
-/// How such rows go through a team: as tiles in its scratch memory, as packs with single elements at their ends, or
-/// element by element.
-enum class softmax_short_form { tiles, packs_with_ends, elements };
+/// How such rows go through a team: as tiles in its scratch memory, each as a whole by one thread, or element by
+/// element.
+enum class softmax_short_form { tiles, row_of_thread, elements };
 
-/// Tiles move everything in packs, but wait at two barriers, and their threads are few. So they lose where rows have
-/// hardly anything to move in packs, where rows are long, and where a device is not filled anyway. The limits were
-/// measured on an H200 in f32 and bf16; docs/performance-log.md has the times. Rows of double were not measured.
+/// Tiles move everything in packs, but wait at two barriers. So they win where there is much to move and little to
+/// compute: in large arrays of the shortest rows, and of 16-bit numbers, of which a load of single elements brings
+/// little. The limits were measured on an H100 in f32 and bf16; docs/performance-log.md has the times. Rows of double
+/// were not measured.
 template <class T>
 struct softmax_short_rows_choice {
-  static constexpr std::int64_t pack_elements = device_pack_elements<T>;
-  static constexpr bool is_single = sizeof(T) == 4, is_half = sizeof(T) == 2;
-  /// Rows that a thread takes as a whole. A pack of halves is too much for it.
-  static constexpr std::int64_t longest_row_of_thread = is_single ? pack_elements : 0;
-  /// Rows with up to a pack for each thread that exchanges registers.
-  static constexpr std::int64_t longest_row_of_packs = pack_elements * exchange_threads;
-  /// Arrays up to this size are taken element by element. The longer the rows are, the larger such arrays are.
+  static constexpr bool is_single = sizeof(T) == 4, is_half = sizeof(T) == 2, takes_elements = is_single || is_half;
+  /// Rows that a thread takes as a whole.
+  static constexpr std::int64_t longest_row_of_thread = is_single ? 4 : 0;
+  /// Arrays up to this size are taken element by element.
   static constexpr std::int64_t most_bytes_by_element(std::int64_t columns) {
-    constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
-    if (columns <= 32) return is_single ? 2 * mebibyte : 0;
-    return is_single && columns > 96 ? std::numeric_limits<std::int64_t>::max() : 6 * mebibyte;
+    constexpr std::int64_t mebibyte = std::int64_t{1} << 20, any = std::numeric_limits<std::int64_t>::max();
+    if (is_single) return columns <= 16 ? 8 * mebibyte : any;
+    if (columns <= 4) return 5 * mebibyte;
+    if (columns <= 16) return 3 * mebibyte;
+    if (columns <= 32) return 5 * mebibyte;
+    if (columns <= 96) return 14 * mebibyte;
+    return any;
   }
 
-  /// `same_packs`: whether the rows of source and target begin at the same place of a pack.
-  static constexpr softmax_short_form of(std::int64_t rows, std::int64_t columns, bool same_packs) {
-    if (!is_single && !is_half) return softmax_short_form::tiles;
-    if (columns <= longest_row_of_thread) return softmax_short_form::elements;
-    if (columns > longest_row_of_packs) {
-      return same_packs ? softmax_short_form::packs_with_ends : softmax_short_form::tiles;
-    }
+  static constexpr softmax_short_form of(std::int64_t rows, std::int64_t columns) {
+    if (!takes_elements) return softmax_short_form::tiles;
+    if (columns <= longest_row_of_thread) return softmax_short_form::row_of_thread;
     const std::int64_t bytes = rows * columns * static_cast<std::int64_t>(sizeof(T));
     return bytes <= most_bytes_by_element(columns) ? softmax_short_form::elements : softmax_short_form::tiles;
   }

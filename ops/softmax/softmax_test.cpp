@@ -5,6 +5,7 @@
 #include "filling.hpp"
 #include "message_of.hpp"
 #include "registered_cases.hpp"
+#include "softmax_long_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/error.hpp>
@@ -243,31 +244,34 @@ TEST(softmax, a_device_chooses_a_form_for_short_rows) {
   using singles = detail::softmax_short_rows_choice<float>;
   using halves = detail::softmax_short_rows_choice<bf16>;
   using doubles = detail::softmax_short_rows_choice<double>;
+  constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
   for (const std::int64_t columns : {2, 3, 4}) {
-    EXPECT_EQ(singles::of(1, columns, true), form::elements) << columns;
-    EXPECT_EQ(singles::of(100'000'000, columns, false), form::elements) << columns;
+    EXPECT_EQ(singles::of(1, columns), form::row_of_thread) << columns;
+    EXPECT_EQ(singles::of(100'000'000, columns), form::row_of_thread) << columns;
   }
-  // 2 MiB are 524,288 singles, and 6 MiB are three times as many.
-  for (const std::int64_t columns : {5, 31, 32, 33, 96}) {
-    const std::int64_t most = columns <= 32 ? 524'288 : 1'572'864;
-    EXPECT_EQ(singles::of(most / columns, columns, true), form::elements) << columns;
-    EXPECT_EQ(singles::of(most / columns + 1, columns, true), form::tiles) << columns;
+  for (const std::int64_t columns : {5, 9, 15}) {
+    EXPECT_EQ(singles::of(8 * mebibyte / 4 / columns, columns), form::elements) << columns;
+    EXPECT_EQ(singles::of(8 * mebibyte / 4 / columns + 1, columns), form::tiles) << columns;
   }
-  for (const std::int64_t columns : {97, 128}) {
-    EXPECT_EQ(singles::of(100'000'000, columns, true), form::elements) << columns;
+  for (const std::int64_t columns : {17, 97, 255}) {
+    EXPECT_EQ(singles::of(100'000'000, columns), form::elements) << columns;
   }
-  for (const std::int64_t columns : {129, 150, 255}) {
-    for (const std::int64_t rows : {1, 1'000'000}) {
-      EXPECT_EQ(singles::of(rows, columns, true), form::packs_with_ends) << columns;
-      EXPECT_EQ(singles::of(rows, columns, false), form::tiles) << columns;
-    }
+  for (const auto& [columns, mebibytes] : {std::pair{2, 5}, std::pair{5, 3}, std::pair{17, 5}, std::pair{65, 14}}) {
+    EXPECT_EQ(halves::of(mebibytes * mebibyte / 2 / columns, columns), form::elements) << columns;
+    EXPECT_EQ(halves::of(mebibytes * mebibyte / 2 / columns + 1, columns), form::tiles) << columns;
   }
-  for (const std::int64_t columns : {2, 17, 32}) EXPECT_EQ(halves::of(1, columns, true), form::tiles) << columns;
-  for (const std::int64_t columns : {33, 150, 255}) {
-    EXPECT_EQ(halves::of(3'145'728 / columns, columns, true), form::elements) << columns;
-    EXPECT_EQ(halves::of(3'145'728 / columns + 1, columns, true), form::tiles) << columns;
-  }
-  for (const std::int64_t columns : {2, 65, 127}) EXPECT_EQ(doubles::of(1, columns, true), form::tiles) << columns;
+  for (const std::int64_t columns : {97, 255}) EXPECT_EQ(halves::of(100'000'000, columns), form::elements) << columns;
+  for (const std::int64_t columns : {2, 65, 127}) EXPECT_EQ(doubles::of(1, columns), form::tiles) << columns;
+}
+
+TEST(softmax, a_device_gives_a_row_to_a_team_where_there_are_many) {
+  using partition = detail::softmax_long_partition;
+  constexpr std::int64_t kibibyte = 1024;
+  EXPECT_TRUE(partition::gives_rows_to_teams(64, 160 * kibibyte));
+  EXPECT_FALSE(partition::gives_rows_to_teams(63, 160 * kibibyte));
+  EXPECT_TRUE(partition::gives_rows_to_teams(96, 512 * kibibyte));
+  EXPECT_FALSE(partition::gives_rows_to_teams(95, 512 * kibibyte));
+  EXPECT_FALSE(partition::gives_rows_to_teams(1'000'000, 512 * kibibyte + 1));
 }
 
 TEST(softmax, refuses_what_it_cannot_do) {

@@ -23,15 +23,22 @@ class transpose_direct_kernel {
   using pack = device_pack<Word, thread_elements>;
 
  public:
-  /// Below these sizes of a matrix in bytes it is the fastest kernel on an H200, where a side is short and elsewhere.
-  static constexpr std::int64_t most_bytes_of_thin = 2 << 20, most_bytes = 1 << 20;
-  static constexpr std::int64_t short_side = 8;
-
   static bool can_take(const transpose_problem<Word>& problem) {
     const bool is_run = problem.target_column_stride == 1 && problem.target_row_stride == problem.rows;
-    const bool is_thin = std::min(problem.rows, problem.columns) <= short_side;
-    const std::int64_t most = (is_thin ? most_bytes_of_thin : most_bytes) / static_cast<std::int64_t>(sizeof(Word));
+    const std::int64_t most = most_bytes(problem.rows, problem.columns) / static_cast<std::int64_t>(sizeof(Word));
     return is_run && problem.columns <= most / problem.rows;
+  }
+
+  /// Matrices up to this size it transposes faster than the other kernels, on an H100; docs/performance-log.md has the
+  /// times. Neighbouring threads read elements that are a row apart. So it needs either few rows, because neighbouring
+  /// teams then read what lies beside, or rows of which one access brings a large part.
+  static constexpr std::int64_t most_bytes(std::int64_t rows, std::int64_t columns) {
+    constexpr std::int64_t kibibyte = 1024;
+    const std::int64_t row_bytes = columns * static_cast<std::int64_t>(sizeof(Word));
+    if (rows <= 256 || row_bytes <= 12) return (sizeof(Word) == 2 ? 4096 : 8192) * kibibyte;
+    if (row_bytes <= 16) return 1536 * kibibyte;
+    if (row_bytes <= 24) return 1024 * kibibyte;
+    return 384 * kibibyte;
   }
 
   explicit transpose_direct_kernel(const transpose_problem<Word>& problem)

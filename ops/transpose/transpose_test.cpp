@@ -62,7 +62,7 @@ TYPED_TEST(transpose_types, narrow_matrices) {
 
 /// The threads of a device's kernel for small matrices, one after the other on the host.
 TEST(transpose_direct_kernel, moves_each_element_once) {
-  for (const std::int64_t rows : {2, 3, 4, 61, 495}) {
+  for (const std::int64_t rows : {2, 3, 4, 61, 256}) {
     for (const std::int64_t columns : {2, 5, 64, 697}) {
       for (const std::size_t begin : {0, 1}) {
         const std::int64_t stride = columns + 3;
@@ -94,10 +94,16 @@ TEST(transpose_direct_kernel, leaves_large_matrices_and_targets_with_gaps_to_oth
   const auto takes = [](std::int64_t rows, std::int64_t columns, std::int64_t target_stride) {
     return kernel::can_take({nullptr, nullptr, rows, columns, columns, 1, target_stride, 1, 0});
   };
-  EXPECT_TRUE(takes(512, 512, 512));
-  EXPECT_FALSE(takes(512, 513, 512));
-  EXPECT_TRUE(takes(8, 65536, 8));
-  EXPECT_FALSE(takes(8, 65537, 8));
+  EXPECT_TRUE(takes(768, 128, 768));
+  EXPECT_FALSE(takes(768, 129, 768));
+  EXPECT_TRUE(takes(256, 8192, 256));
+  EXPECT_FALSE(takes(256, 8193, 256));
+  EXPECT_TRUE(takes(699050, 3, 699050));
+  EXPECT_FALSE(takes(699051, 3, 699051));
+  EXPECT_TRUE(takes(98304, 4, 98304));
+  EXPECT_FALSE(takes(98305, 4, 98305));
+  EXPECT_TRUE(takes(43690, 6, 43690));
+  EXPECT_FALSE(takes(43691, 6, 43691));
   EXPECT_FALSE(takes(std::int64_t{1} << 40, std::int64_t{1} << 40, std::int64_t{1} << 40));
   EXPECT_FALSE(takes(8, 16, 9));
 }
