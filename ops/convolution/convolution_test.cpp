@@ -168,11 +168,11 @@ TYPED_TEST(convolution_types, shapes_that_nobody_chose) {
   }
 }
 
-TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
+void expect_that_it_pools_windows_that_overlap(std::size_t filters) {
   context<exec> ctx;
-  const images<float> x("x", 2, 1, 21, 40), w("w", 3, 1, 3, 3), plain("plain", 2, 3, 19, 38);
+  const images<float> x("x", 2, 1, 21, 40), w("w", filters, 1, 3, 3), plain("plain", 2, filters, 19, 38);
   const pooling_window window{3, 5, 2, 3, 1, 1, window_rounding::down};
-  const Kokkos::View<float*, exec> bias("bias", 3);
+  const Kokkos::View<float*, exec> bias("bias", filters);
   tests::set_uniform(x, 1);
   tests::set_uniform(w, 2);
   tests::set_uniform(bias, 3);
@@ -184,7 +184,7 @@ TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
     convolution_options options{.bias = array_ref(bias),
                                 .activation = is_exact ? activation_function::tanh : activation_function::relu};
     for_each_implementation(x, w, plain, options, [&](convolution_options with_name) {
-      const images<float> pooled("pooled", 2, 3, 10, 12), separate("separate", 2, 3, 10, 12);
+      const images<float> pooled("pooled", 2, filters, 10, 12), separate("separate", 2, filters, 10, 12);
       convolve(ctx, x, w, plain, with_name);
       if (pooling == convolution_pooling::maximum) {
         max_pool(ctx, plain, separate, window);
@@ -199,6 +199,11 @@ TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
       tests::for_each_index(pooled, [&](auto... at) { EXPECT_EQ(one(at...), two(at...)) << with_name.implementation; });
     });
   }
+}
+
+/// Few filters, and as many as hosts take into the lanes of registers.
+TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
+  for (const std::size_t filters : {3, 16}) expect_that_it_pools_windows_that_overlap(filters);
 }
 
 /// Activations that rise may be taken of maxima alone. Their rounding may fall where x rises, so the results need not

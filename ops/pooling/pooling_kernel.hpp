@@ -9,6 +9,7 @@
 #include "pooling_problem.hpp"
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/math.hpp>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -91,12 +93,17 @@ class pooled_row {
       return;
     }
     C joined[most_joined_columns];
-    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      const X* const from = plane + r * row_stride + used.begin * column_stride;
-      if (column_stride == 1) {
-        join_row<1>(from, column_stride, used.length(), r == rows.begin, joined);
-      } else {
-        join_row<0>(from, column_stride, used.length(), r == rows.begin, joined);
+    const X* const first = plane + used.begin * column_stride;
+    if (has_vectors && column_stride == 1 && used.length() >= lanes) {
+      join_rows_in_vectors(first, row_stride, rows, used.length(), joined);
+    } else {
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        const X* const from = first + r * row_stride;
+        if (column_stride == 1) {
+          join_row<1>(from, column_stride, used.length(), r == rows.begin, joined);
+        } else {
+          join_row<0>(from, column_stride, used.length(), r == rows.begin, joined);
+        }
       }
     }
     join_columns(joined, used.begin, rows.length(), begin, end, values);
@@ -105,6 +112,24 @@ class pooled_row {
  private:
   window_range columns_at(std::int64_t j) const {
     return {j, window_.column_stride, window_.column_padding, window_.width, width_};
+  }
+
+  /// The last vector may repeat columns of the one before it, so that no column is left for a loop of single numbers.
+  static void join_rows_in_vectors([[maybe_unused]] const X* first, [[maybe_unused]] std::int64_t row_stride,
+                                   [[maybe_unused]] window_range rows, [[maybe_unused]] std::int64_t count,
+                                   [[maybe_unused]] C* joined) {
+    if constexpr (has_vectors) {
+      for (std::int64_t c = 0; c < count; c += lanes) {
+        const std::int64_t at = std::min(c, count - lanes);
+        const C* from = first + rows.begin * row_stride + at;
+        auto value = simd<C>::load(from);
+        for (std::int64_t r = rows.begin + 1; r < rows.end; ++r) {
+          from += row_stride;
+          value = joined_in_window<Kind>(value, simd<C>::load(from));
+        }
+        value.store(joined + at);
+      }
+    }
   }
 
   /// Distance: that of neighbouring elements, or 0 if it is known at run time only.
@@ -138,11 +163,19 @@ class pooled_row {
     for (std::int64_t j = begin; j < first_whole; ++j) values[j - begin] = at_edge(j);
     if (const std::int64_t count = last_whole - first_whole; count > 0) {
       const C* const first = joined + (columns_at(first_whole).begin - origin);
-      // Compilers vectorise loads with a constant distance only.
-      switch (window_.column_stride) {
-        case 1: join_whole<1>(first, rows, count, values + (first_whole - begin)); break;
-        case 2: join_whole<2>(first, rows, count, values + (first_whole - begin)); break;
-        default: join_whole<0>(first, rows, count, values + (first_whole - begin)); break;
+      C* const to = values + (first_whole - begin);
+      const bool is_side_by_side = window_.column_stride == window_.width && count >= lanes;
+      if (has_vectors && is_side_by_side && window_.width == 2) {
+        join_side_by_side<2>(first, rows, count, to);
+      } else if (has_vectors && is_side_by_side && window_.width == 4) {
+        join_side_by_side<4>(first, rows, count, to);
+      } else {
+        // Compilers vectorise loads with a constant distance only.
+        switch (window_.column_stride) {
+          case 1: join_whole<1>(first, rows, count, to); break;
+          case 2: join_whole<2>(first, rows, count, to); break;
+          default: join_whole<0>(first, rows, count, to); break;
+        }
       }
     }
     for (std::int64_t j = last_whole; j < end; ++j) values[j - begin] = at_edge(j);
@@ -164,6 +197,50 @@ class pooled_row {
       for (std::int64_t j = 0; j < count; ++j) values[j] = finished_window<Kind>(values[j], elements);
     }
   }
+
+  /// Windows of Width columns, of which each begins where the last one ended.
+  template <int Width>
+  static void join_side_by_side([[maybe_unused]] const C* first, [[maybe_unused]] std::int64_t rows,
+                                [[maybe_unused]] std::int64_t count, [[maybe_unused]] C* values) {
+    if constexpr (has_vectors) {
+      using vector = simd<C>;
+      for (std::int64_t j = 0; j < count; j += lanes) {
+        const std::int64_t at = std::min(j, count - lanes);
+        const C* const from = first + at * Width;
+        vector columns[Width];
+        for (int c = 0; c < Width; ++c) columns[c] = vector::load(from + c * lanes);
+        take_apart(columns);
+        vector value = columns[0];
+        for (int c = 1; c < Width; ++c) value = joined_in_window<Kind>(value, columns[c]);
+        if constexpr (Kind == pooling_kind::mean) value /= vector(static_cast<C>(rows * Width));
+        value.store(values + at);
+      }
+    }
+  }
+
+  /// Turns neighbouring elements of windows into the columns of the windows.
+  template <class Vector>
+  static void take_apart(Vector (&columns)[2]) {
+    const Vector even = every_second_lane<0>(columns[0], columns[1]);
+    columns[1] = every_second_lane<1>(columns[0], columns[1]);
+    columns[0] = even;
+  }
+  template <class Vector>
+  static void take_apart(Vector (&columns)[4]) {
+    Vector lower[2] = {columns[0], columns[1]}, upper[2] = {columns[2], columns[3]};
+    take_apart(lower);
+    take_apart(upper);
+    Vector even[2] = {lower[0], upper[0]}, odd[2] = {lower[1], upper[1]};
+    take_apart(even);
+    take_apart(odd);
+    columns[0] = even[0];
+    columns[1] = odd[0];
+    columns[2] = even[1];
+    columns[3] = odd[1];
+  }
+
+  static constexpr bool has_vectors = std::is_floating_point_v<C> && std::is_same_v<X, C>;
+  static constexpr std::int64_t lanes = simd<C>::lanes;
 
   pooling_window window_;
   std::int64_t height_;

@@ -27,7 +27,8 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
   const std::int64_t threads = std::min(workers, problem.images * layout.bands * layout.parts);
   constexpr std::size_t line = 64;
   const auto aligned = [](std::size_t bytes) { return (bytes + line - 1) / line * line; };
-  const std::size_t weights_bytes = aligned(static_cast<std::size_t>(problem.out_channels) * taps * sizeof(C));
+  const auto channels = static_cast<std::size_t>(layout.template channels_of_tiles<C>(problem.out_channels));
+  const std::size_t weights_bytes = aligned(channels * taps * sizeof(C));
   const std::size_t offsets_bytes = aligned(taps * sizeof(std::int64_t));
   const std::size_t thread_bytes = kernel_type::thread_bytes(problem, layout);
   auto* const memory = static_cast<std::byte*>(

@@ -6,10 +6,10 @@
 ///
 /// A thread takes a band of rows of one image, and copies the part of the image that they need, as *planes*: one for
 /// each channel and each remainder of row and column by the strides. In a plane, neighbouring places of the filter are
-/// neighbouring elements, whatever the strides are, and rows follow each other without gaps. So a vector register holds
-/// neighbouring places, also across the end of a row: the places there compute nothing that is stored, and there are
-/// filter_columns - 1 of them in each row. A tile of sums for several output channels and several registers stays in
-/// registers over all taps of the filter.
+/// neighbouring elements, whatever the strides are, and rows follow each other without gaps. So a vector register can
+/// hold neighbouring places, also across the end of a row: the places there compute nothing that is stored, and there
+/// are filter_columns - 1 of them in each row. Or it holds neighbouring output channels, where that takes fewer
+/// multiply-adds (channel_tiles.hpp). A tile of sums stays in registers over all taps of the filter.
 
 #include "direct_convolution_layout.hpp"
 #include "gemm_activation.hpp"
@@ -21,6 +21,7 @@
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -68,7 +69,8 @@ class direct_convolution_kernel {
  private:
   struct buffers {
     C* planes;
-    C* sums;
+    C* sums;  ///< [channel of a tile][place]
+    C* sums_by_place;
     C* results;
     C* pooled;
     T* rounded;
@@ -85,7 +87,10 @@ class direct_convolution_kernel {
       own.bytes += (static_cast<std::size_t>(elements) * sizeof(Element) + page - 1) / page * page + line;
     };
     take(layout.planes_elements(problem.in_channels), own.planes);
-    take(tiles::most_channels * layout.sums_per_channel, own.sums);
+    take(layout.most_channels<C>() * layout.sums_per_channel, own.sums);
+    if (layout.registers == register_kind::channels) {
+      take(layout.most_channels<C>() * layout.sums_per_channel, own.sums_by_place);
+    }
     take(layout.block_elements, own.results);
     take(layout.block_rows * problem.y_columns, own.pooled);
     take(std::max(layout.block_elements, layout.block_rows * problem.y_columns), own.rounded);
@@ -114,7 +119,7 @@ class direct_convolution_kernel {
       const C* const places = own.planes + (rows.convolved_first - of_band.convolved_first) * layout_.pitch;
       std::int64_t channel = 0;
       for (std::int64_t tile = 0; channel < problem_.out_channels; ++tile) {
-        const std::int64_t channels = tiles::channels_of_next(problem_.out_channels - channel);
+        const std::int64_t channels = layout_.channels_of_next<C>(problem_.out_channels - channel);
         if (tile % layout_.parts == part) compute_channels(own, image, rows, places, channel, channels);
         channel += channels;
       }
@@ -144,8 +149,32 @@ class direct_convolution_kernel {
 
   void compute_channels(const buffers& own, std::int64_t image, const row_block& rows, const C* places,
                         std::int64_t first_channel, std::int64_t channels) const {
-    const std::int64_t count = (rows.convolved_last - rows.convolved_first - 1) * layout_.pitch + problem_.columns;
+    const std::int64_t convolved = rows.convolved_last - rows.convolved_first;
     const C* const weights = weights_ + first_channel * problem_.taps();
+    if (layout_.registers == register_kind::channels) {
+      add_with_registers_of_channels(own, convolved, places, {problem_.taps(), weights, offsets_}, channels);
+    } else {
+      add_with_registers_of_places(own, convolved, places, weights, channels);
+    }
+    const std::int64_t there = std::min(channels, problem_.out_channels - first_channel);
+    for (std::int64_t c = 0; c < there; ++c) {
+      finish_channel(own, image, rows, first_channel + c, own.sums + c * layout_.sums_per_channel);
+    }
+  }
+
+  void add_with_registers_of_channels(const buffers& own, std::int64_t rows, const C* places,
+                                      const filter_taps<C>& taps, std::int64_t channels) const {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      channel_tiles<C>::add_row(problem_.columns, channels, places + r * layout_.pitch, taps,
+                                own.sums_by_place + r * problem_.columns * channels);
+    }
+    channel_tiles<C>::transpose(own.sums_by_place, rows * problem_.columns, channels, own.sums,
+                                layout_.sums_per_channel);
+  }
+
+  void add_with_registers_of_places(const buffers& own, std::int64_t rows, const C* places, const C* weights,
+                                    std::int64_t channels) const {
+    const std::int64_t count = (rows - 1) * layout_.pitch + problem_.columns;
     tiles::with_channels(channels, [&]<int Channels>(std::integral_constant<int, Channels>) {
       constexpr int registers = tiles::registers_of(Channels);
       std::int64_t at = 0;
@@ -154,9 +183,6 @@ class direct_convolution_kernel {
       }
       for (; at < count; at += vector::lanes) add_taps<Channels, 1>(places + at, weights, own.sums + at);
     });
-    for (std::int64_t c = 0; c < channels; ++c) {
-      finish_channel(own, image, rows, first_channel + c, own.sums + c * layout_.sums_per_channel);
-    }
   }
 
   /// The sums of `Registers` registers of places, for some channels.
@@ -181,37 +207,45 @@ class direct_convolution_kernel {
   /// Bias, activation and pooling of one channel's sums, and what is stored in y.
   void finish_channel(const buffers& own, std::int64_t image, const row_block& rows, std::int64_t channel,
                       const C* sums) const {
-    const std::int64_t convolved = rows.convolved_last - rows.convolved_first, columns = problem_.columns;
     const C bias = problem_.bias != nullptr ? static_cast<C>(problem_.bias[channel * problem_.bias_stride]) : C(0);
-    const bool has_bias = problem_.bias != nullptr;
-    C* const results = own.results;
-    for (std::int64_t r = 0; r < convolved; ++r) {
-      const C* const from = sums + r * layout_.pitch;
-      C* const to = results + r * columns;
-      if (has_bias) {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j] + bias;
-      } else {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j];
-      }
-    }
-    if (!problem_.activates_maxima()) activate(problem_.activation, results, convolved * columns);
     T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
-    const std::int64_t count = rows.last - rows.first;
+    const std::int64_t count = rows.last - rows.first, windows = count * problem_.y_columns;
+    // A maximum plus a bias has the bits of the maximum of sums plus the bias, because rounding rises.
+    if (problem_.activates_maxima() && std::isfinite(bias)) {
+      pool<prumo::detail::pooling_kind::maximum>(rows, sums, layout_.sum_pitch, own.pooled);
+      add_bias(bias, own.pooled, windows, own.pooled);
+      activate(problem_.activation, own.pooled, windows);
+      return store_rows(own, own.pooled, count, target);
+    }
+    const std::int64_t convolved = rows.convolved_last - rows.convolved_first, columns = problem_.columns;
+    for (std::int64_t r = 0; r < convolved; ++r) {
+      add_bias(bias, sums + r * layout_.sum_pitch, columns, own.results + r * columns);
+    }
+    if (!problem_.activates_maxima()) activate(problem_.activation, own.results, convolved * columns);
     switch (problem_.pooling) {
       using prumo::detail::pooling_kind;
-      case convolution_pooling::none: return store_rows(own, results, count, target);
-      case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, results, own.pooled); break;
-      case convolution_pooling::mean: pool<pooling_kind::mean>(rows, results, own.pooled); break;
+      case convolution_pooling::none: return store_rows(own, own.results, count, target);
+      case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, own.results, columns, own.pooled); break;
+      case convolution_pooling::mean: pool<pooling_kind::mean>(rows, own.results, columns, own.pooled); break;
     }
-    if (problem_.activates_maxima()) activate(problem_.activation, own.pooled, count * problem_.y_columns);
+    if (problem_.activates_maxima()) activate(problem_.activation, own.pooled, windows);
     store_rows(own, own.pooled, count, target);
   }
 
+  /// Without a bias, -0 stays -0.
+  void add_bias(C bias, const C* from, std::int64_t count, C* to) const {
+    if (problem_.bias != nullptr) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t j = 0; j < count; ++j) to[j] = from[j] + bias;
+    } else if (to != from) {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(C));
+    }
+  }
+
   /// Pools the rows of a block. Row 0 of the results is row `convolved_first` of the convolution.
+  /// \param pitch from a row of the results to the next
   template <prumo::detail::pooling_kind Kind>
-  void pool(const row_block& rows, const C* results, C* pooled) const {
+  void pool(const row_block& rows, const C* results, std::int64_t pitch, C* pooled) const {
     pooling_window window = problem_.window;
     window.row_padding += rows.convolved_first - rows.first * window.row_stride;
     const prumo::detail::pooled_row<Kind, C, C> row_of(window, rows.convolved_last - rows.convolved_first,
@@ -219,7 +253,7 @@ class direct_convolution_kernel {
     const std::int64_t stretch = prumo::detail::windows_at_once(window);
     for (std::int64_t row = 0; row < rows.last - rows.first; ++row) {
       for (std::int64_t begin = 0; begin < problem_.y_columns; begin += stretch) {
-        row_of.compute(results, problem_.columns, 1, row, begin, std::min(problem_.y_columns, begin + stretch),
+        row_of.compute(results, pitch, 1, row, begin, std::min(problem_.y_columns, begin + stretch),
                        pooled + row * problem_.y_columns + begin);
       }
     }

@@ -4,6 +4,7 @@
 /// \file
 /// How the direct convolution cuts images and output channels, and where it finds images and filters in its memory.
 
+#include "channel_tiles.hpp"
 #include "convolution_problem.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
@@ -15,8 +16,9 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// The output channels that a tile of sums may have, and the registers of each. Eight times three sums, three registers
-/// of places and one weight fit into 32 registers, four times three into 16.
+/// Tiles of sums whose registers hold neighbouring places: the output channels that a tile may have, and the registers
+/// of each. Eight times three sums, three registers of places and one weight fit into 32 registers, four times three
+/// into 16.
 struct convolution_tiles {
   static constexpr bool has_many_registers = simd_has_many_registers;
   static constexpr std::int64_t most_channels = has_many_registers ? 8 : 4;
@@ -48,8 +50,12 @@ struct convolution_tiles {
   }
 };
 
+/// What the numbers in a register of sums belong to.
+enum class register_kind { places, channels };
+
 /// How images are cut, and where things lie in the planes.
 struct direct_layout {
+  register_kind registers = register_kind::places;
   std::int64_t row_phases = 1;  ///< the remainders of rows by the stride that a filter meets
   std::int64_t column_phases = 1;
   std::int64_t pitch = 0;       ///< elements of a plane's row
@@ -59,8 +65,9 @@ struct direct_layout {
   std::int64_t bands = 1;       ///< of an image
   std::int64_t parts = 1;       ///< into which the output channels are cut, if there are few images
   std::int64_t plane_elements = 0;
-  std::int64_t sums_per_channel = 0;
-  std::int64_t block_elements = 0;  ///< results of a block, of one channel
+  std::int64_t sum_pitch = 0;         ///< from a row of sums of a channel to the next
+  std::int64_t sums_per_channel = 0;  ///< with room for the last registers
+  std::int64_t block_elements = 0;    ///< results of a block, of one channel
 
   /// The rows of the convolution that `count` rows of y need at most.
   template <class T>
@@ -71,13 +78,16 @@ struct direct_layout {
 
   template <class T>
   static direct_layout of(const convolution_problem<T>& problem, std::int64_t workers) {
+    using C = compute_t<T>;
     constexpr std::int64_t planes_bytes = 256 << 10, sums_bytes = 24 << 10;
-    constexpr auto bytes = static_cast<std::int64_t>(sizeof(compute_t<T>));
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(C));
     direct_layout layout;
     layout.row_phases = std::min(problem.row_stride, problem.filter_rows);
     layout.column_phases = std::min(problem.column_stride, problem.filter_columns);
     layout.pitch = problem.columns + (problem.filter_columns - 1) / problem.column_stride;
     layout.extra_rows = (problem.filter_rows - 1) / problem.row_stride;
+    layout.registers = best_registers<C>(problem, layout.pitch);
+    layout.sum_pitch = layout.registers == register_kind::places ? layout.pitch : problem.columns;
     const std::int64_t planes = problem.in_channels * layout.row_phases * layout.column_phases;
 
     // A band's planes fit into a second-level cache, and there is enough for each thread to do.
@@ -91,26 +101,77 @@ struct direct_layout {
     }
     layout.bands = (problem.y_rows + layout.band_rows - 1) / layout.band_rows;
     const std::int64_t items = problem.images * layout.bands;
-    const std::int64_t tiles =
-        (problem.out_channels + convolution_tiles::most_channels - 1) / convolution_tiles::most_channels;
+    const std::int64_t most_channels = layout.most_channels<C>();
+    const std::int64_t tiles = (problem.out_channels + most_channels - 1) / most_channels;
     if (items < workers) layout.parts = std::clamp<std::int64_t>((workers + items - 1) / items, 1, tiles);
 
     layout.block_rows = layout.band_rows;
     while (layout.block_rows > 1 &&
-           convolved_rows(problem, layout.block_rows) * layout.pitch * bytes * convolution_tiles::most_channels >
-               sums_bytes) {
+           convolved_rows(problem, layout.block_rows) * layout.sum_pitch * bytes * most_channels > sums_bytes) {
       layout.block_rows = (layout.block_rows + 1) / 2;
     }
     constexpr std::int64_t slack = 128;  // the last registers reach beyond the last row
     layout.plane_elements = (convolved_rows(problem, layout.band_rows) + layout.extra_rows) * layout.pitch;
-    layout.sums_per_channel = convolved_rows(problem, layout.block_rows) * layout.pitch + slack;
+    layout.sums_per_channel = convolved_rows(problem, layout.block_rows) * layout.sum_pitch + slack;
     layout.block_elements = convolved_rows(problem, layout.block_rows) * problem.columns;
     return layout;
+  }
+
+  /// The most output channels of a tile.
+  template <class C>
+  std::int64_t most_channels() const {
+    return registers == register_kind::places ? convolution_tiles::most_channels : channel_tiles<C>::most_channels;
+  }
+
+  /// The channels of the next tile, if `left` output channels are left. Those beyond the last have weights of zero.
+  template <class C>
+  std::int64_t channels_of_next(std::int64_t left) const {
+    return registers == register_kind::places ? convolution_tiles::channels_of_next(left)
+                                              : channel_tiles<C>::channels_of_next(left);
+  }
+
+  /// The channels of all tiles.
+  template <class C>
+  std::int64_t channels_of_tiles(std::int64_t out_channels) const {
+    constexpr std::int64_t lanes = simd<C>::lanes;
+    return registers == register_kind::places ? out_channels : (out_channels + lanes - 1) / lanes * lanes;
   }
 
   std::int64_t planes_elements(std::int64_t in_channels) const {
     constexpr std::int64_t slack = 128;
     return in_channels * row_phases * column_phases * plane_elements + slack;
+  }
+
+ private:
+  /// The kind of registers with which the sums of an image take less time. It is counted in multiply-adds of registers.
+  template <class C, class T>
+  static register_kind best_registers(const convolution_problem<T>& problem, std::int64_t pitch) {
+    constexpr std::int64_t lanes = simd<C>::lanes;
+    constexpr std::int64_t under_way = 8;           // at once: a tile of fewer sums takes as long as one of these
+    constexpr double of_a_transposed_number = 0.8;  // measured on a Zen 3
+    const auto of_a_tap = [](std::int64_t sums) { return sums < under_way ? under_way : sums; };
+    std::int64_t with_places = 0, with_channels = 0, transposed = 0;
+    const std::int64_t places = (problem.rows - 1) * pitch + problem.columns;
+    for (std::int64_t left = problem.out_channels; left > 0;) {
+      const std::int64_t channels = convolution_tiles::channels_of_next(left);
+      const std::int64_t registers = convolution_tiles::registers_of(static_cast<int>(channels));
+      const std::int64_t tiles = places / (registers * lanes), rest = places - tiles * registers * lanes;
+      with_places += tiles * of_a_tap(channels * registers) + (rest + lanes - 1) / lanes * of_a_tap(channels);
+      left -= channels;
+    }
+    for (std::int64_t left = problem.out_channels; left > 0;) {
+      const std::int64_t channels = channel_tiles<C>::channels_of_next(left), vectors = channels / lanes;
+      const row_pieces pieces(problem.columns, channel_tiles<C>::most_places(vectors));
+      with_channels += problem.rows * (pieces.larger * of_a_tap(vectors * pieces.places) +
+                                       (pieces.count - pieces.larger) * of_a_tap(vectors * (pieces.places - 1)));
+      transposed += problem.rows * problem.columns * channels;
+      left -= channels;
+    }
+    const auto taps = static_cast<double>(problem.taps());
+    return taps * static_cast<double>(with_channels) + of_a_transposed_number * static_cast<double>(transposed) <
+                   taps * static_cast<double>(with_places)
+               ? register_kind::channels
+               : register_kind::places;
   }
 };
 
@@ -125,7 +186,7 @@ class direct_filter_kernel {
                        std::int64_t* offsets)
       : problem_(problem), layout_(layout), weights_(weights), offsets_(offsets) {}
 
-  std::int64_t blocks() const { return problem_.out_channels; }
+  std::int64_t blocks() const { return layout_.channels_of_tiles<C>(problem_.out_channels); }
 
   void operator()(std::int64_t channel) const {
     std::int64_t first = 0, channels = channels_of_tile(0);
@@ -134,6 +195,10 @@ class direct_filter_kernel {
       channels = channels_of_tile(first);
     }
     C* to = weights_ + first * problem_.taps() + (channel - first);
+    if (channel >= problem_.out_channels) {
+      for (std::int64_t tap = 0; tap < problem_.taps(); ++tap, to += channels) *to = C(0);
+      return;
+    }
     std::int64_t tap = 0;
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
       const T* const filter = problem_.w.plane(channel, c);
@@ -149,7 +214,7 @@ class direct_filter_kernel {
  private:
   /// The number of channels in the tile whose first channel is `first`.
   std::int64_t channels_of_tile(std::int64_t first) const {
-    return convolution_tiles::channels_of_next(problem_.out_channels - first);
+    return layout_.channels_of_next<C>(problem_.out_channels - first);
   }
 
   std::int64_t offset_of(std::int64_t c, std::int64_t p, std::int64_t q) const {

@@ -15,11 +15,13 @@
 #include <prumo/detail/math_constants.hpp>
 #include <prumo/types.hpp>
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_elementwise_fma) && __has_builtin(__builtin_elementwise_sqrt)
@@ -126,6 +128,18 @@ template <class T>
 [[gnu::always_inline]] inline simd<T> select(simd_mask<T> condition, std::type_identity_t<simd<T>> a,
                                              std::type_identity_t<simd<T>> b) {
   return simd<T>(condition.value ? a.value() : b.value());
+}
+
+/// The lanes First, First + 2, ... of `a`, and those of `b` behind them.
+template <int First, class T>
+[[gnu::always_inline]] inline simd<T> every_second_lane(simd<T> a, simd<T> b) {
+  using words = typename simd<T>::words;
+  using word = typename detail::math_constants<T>::word;
+  return [&]<std::size_t... At>(std::index_sequence<At...>) {
+    const words chosen = detail::shuffle<word>(std::bit_cast<words>(a.value()), std::bit_cast<words>(b.value()),
+                                               std::index_sequence<(2 * At + First)...>());
+    return simd<T>(std::bit_cast<typename simd<T>::native>(chosen));
+  }(std::make_index_sequence<static_cast<std::size_t>(simd<T>::lanes)>());
 }
 
 /// `a` where it is less, or greater, than `b`, and `b` elsewhere: also where one of them is a NaN. Processors have an

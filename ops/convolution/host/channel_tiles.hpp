@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Tiles of sums whose registers hold neighbouring output channels, at neighbouring places of a row.
+///
+/// A register of channels needs no places past the end of a row, which registers of places compute and nobody stores.
+/// It needs that the channels fill the registers.
+
+#include <prumo/detail/host/line_square.hpp>
+#include <prumo/detail/host/register_tile.hpp>
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/instruction_set.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The taps of a filter, in the order in which their products are added.
+template <class C>
+struct filter_taps {
+  std::int64_t count;
+  const C* weights;             ///< [tap][channel of the tile]
+  const std::int64_t* offsets;  ///< from a place of the convolution to the element that a tap multiplies
+};
+
+/// Some places of a row: as equal as possible, and no more than registers can hold.
+struct row_pieces {
+  std::int64_t count;
+  std::int64_t places;  ///< of the first pieces
+  std::int64_t larger;  ///< the number of these; each of the others has a place less
+
+  row_pieces(std::int64_t columns, std::int64_t most)
+      : count((columns + most - 1) / most),
+        places((columns + count - 1) / count),
+        larger(columns - count * (places - 1)) {}
+};
+
+template <class C>
+struct channel_tiles {
+  using vector = simd<C>;
+  using word = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
+  using square = prumo::detail::line_square<word>;
+  static constexpr std::int64_t transposed_at_once = square::side;
+  static constexpr std::int64_t lanes = vector::lanes;
+  static constexpr std::int64_t most_vectors = 2;
+  static constexpr std::int64_t most_channels = most_vectors * lanes;
+
+  /// The places of a tile of one or two registers of channels. With 16 registers, 12 hold sums.
+  static constexpr std::int64_t most_places(std::int64_t vectors) {
+    return simd_has_many_registers ? 12 : 12 / vectors;
+  }
+
+  /// The channels of the next tile, if `left` channels are left. Those beyond the last have weights of zero.
+  static constexpr std::int64_t channels_of_next(std::int64_t left) {
+    return std::min(most_vectors, (left + lanes - 1) / lanes) * lanes;
+  }
+
+  /// The sums of a row of the convolution, for the channels of one tile.
+  /// \param places where the row begins
+  /// \param sums [column][channel of the tile]
+  static void add_row(std::int64_t columns, std::int64_t channels, const C* places, const filter_taps<C>& taps,
+                      C* sums) {
+    const std::int64_t vectors = channels / lanes;
+    const row_pieces pieces(columns, most_places(vectors));
+    for (std::int64_t piece = 0; piece < pieces.count; ++piece) {
+      const std::int64_t count = piece < pieces.larger ? pieces.places : pieces.places - 1;
+      if (vectors == 1) {
+        add_piece<1>(count, places, taps, sums);
+      } else {
+        add_piece<most_vectors>(count, places, taps, sums);
+      }
+      places += count;
+      sums += count * channels;
+    }
+  }
+
+  /// Turns sums [place][channel of the tile] into [channel][place]. Both have room for a multiple of
+  /// `transposed_at_once` places.
+  /// \param distance from a channel to the next in `by_channel`
+  static void transpose(const C* by_place, std::int64_t places, std::int64_t channels, C* by_channel,
+                        std::int64_t distance) {
+    const auto* const from = reinterpret_cast<const word*>(by_place);
+    auto* const to = reinterpret_cast<word*>(by_channel);
+    for (std::int64_t place = 0; place < places; place += transposed_at_once) {
+      for (std::int64_t channel = 0; channel < channels; channel += square::columns) {
+        square::template transpose<false>(from + place * channels + channel, channels, to + channel * distance + place,
+                                          distance);
+      }
+    }
+  }
+
+ private:
+  template <int Vectors>
+  static void add_piece(std::int64_t count, const C* places, const filter_taps<C>& taps, C* sums) {
+    constexpr auto most = static_cast<std::size_t>(most_places(Vectors));
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto add = [&]<int Places>(std::integral_constant<int, Places>) {
+        if (count == Places) add_taps<Vectors, Places>(places, taps, sums);
+      };
+      (add(std::integral_constant<int, static_cast<int>(I) + 1>{}), ...);
+    }(std::make_index_sequence<most>{});
+  }
+
+  template <int Vectors, int Places>
+  static void add_taps(const C* places, const filter_taps<C>& taps, C* sums) {
+    using prumo::detail::for_each_register;
+    constexpr int channels = Vectors * vector::lanes;
+    const C* weights = taps.weights;
+    vector held[Places][Vectors];
+    for_each_register<Places, Vectors>([&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
+    for (std::int64_t tap = 0; tap < taps.count; ++tap, weights += channels) {
+      const C* const from = places + taps.offsets[tap];
+      vector loaded[Vectors];
+      for_each_register<1, Vectors>([&](int, int j)
+                                        PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(weights + j * vector::lanes); });
+      for_each_register<Places, Vectors>(
+          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(from[i]), loaded[j], held[i][j]); });
+    }
+    for_each_register<Places, Vectors>(
+        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * channels + j * vector::lanes); });
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which numbers the direct convolution of hosts keeps in a register, and how it cuts rows.
+
+#include "direct_convolution_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace prumo::backend {
+namespace {
+
+convolution_problem<float> problem_of(std::int64_t in_channels, std::int64_t out_channels, std::int64_t side,
+                                      std::int64_t filter) {
+  convolution_problem<float> problem{};
+  problem.images = 10;
+  problem.in_channels = in_channels;
+  problem.out_channels = out_channels;
+  problem.height = problem.width = side;
+  problem.filter_rows = problem.filter_columns = filter;
+  problem.row_stride = problem.column_stride = 1;
+  problem.rows = problem.columns = problem.y_rows = problem.y_columns = side - filter + 1;
+  return problem;
+}
+
+TEST(direct_layout, keeps_channels_in_registers_where_they_fill_them) {
+  constexpr std::int64_t many = 4 * simd<float>::lanes;
+  EXPECT_EQ(direct_layout::of(problem_of(4, many, 40, 7), 2).registers, register_kind::channels);
+  EXPECT_EQ(direct_layout::of(problem_of(64, many, 9, 3), 2).registers, register_kind::channels);
+}
+
+/// With few taps the transposition of the sums costs more than the places at the end of a row.
+TEST(direct_layout, keeps_places_in_registers_otherwise) {
+  constexpr std::int64_t few = simd<float>::lanes / 2 + 1, many = 4 * simd<float>::lanes;
+  EXPECT_EQ(direct_layout::of(problem_of(1, few, 48, 5), 2).registers, register_kind::places);
+  EXPECT_EQ(direct_layout::of(problem_of(1, many, 200, 1), 2).registers, register_kind::places);
+}
+
+TEST(direct_layout, gives_the_channels_of_all_tiles_a_weight) {
+  const direct_layout layout = direct_layout::of(problem_of(64, 4 * simd<float>::lanes - 1, 9, 3), 2);
+  ASSERT_EQ(layout.registers, register_kind::channels);
+  EXPECT_EQ(layout.channels_of_tiles<float>(4 * simd<float>::lanes - 1), 4 * simd<float>::lanes);
+  std::int64_t channels = 0;
+  while (channels < 4 * simd<float>::lanes - 1) {
+    channels += layout.channels_of_next<float>(4 * simd<float>::lanes - 1 - channels);
+  }
+  EXPECT_EQ(channels, 4 * simd<float>::lanes);
+}
+
+TEST(row_pieces, cover_a_row_and_differ_by_one_place_at_most) {
+  for (std::int64_t most = 1; most <= 12; ++most) {
+    for (std::int64_t columns = 1; columns <= 100; ++columns) {
+      const row_pieces pieces(columns, most);
+      EXPECT_LE(pieces.places, most);
+      EXPECT_GE(pieces.larger, 1);
+      EXPECT_LE(pieces.larger, pieces.count);
+      EXPECT_EQ(pieces.larger * pieces.places + (pieces.count - pieces.larger) * (pieces.places - 1), columns);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace prumo::backend
