@@ -206,6 +206,36 @@ TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
   for (const std::size_t filters : {3, 16}) expect_that_it_pools_windows_that_overlap(filters);
 }
 
+/// An infinite bias makes a NaN of an infinite sum of the other sign, and that is the maximum of its window.
+TEST(convolve, adds_an_infinite_bias_before_it_takes_maxima) {
+  context<exec> ctx;
+  for (const std::size_t filters : {3, 16}) {
+    const images<float> x("x", 1, 1, 20, 21), w("w", filters, 1, 1, 1), y("y", 1, filters, 10, 10);
+    const Kokkos::View<float*, exec> bias("bias", filters);
+    auto source = set_whole_numbers(x, 1);
+    source(0, 0, 5, 7) = -std::numeric_limits<float>::infinity();
+    tests::write_back(x, source);
+    tests::set_elements(w, [](auto...) { return 1.0f; });
+    Kokkos::deep_copy(bias, std::numeric_limits<float>::infinity());
+    for_each_implementation(x, w, images<float>("plain", 1, filters, 20, 21), {}, [&](convolution_options options) {
+      options.bias = array_ref(bias);
+      options.pooling = convolution_pooling::maximum;
+      try {
+        convolve(ctx, x, w, y, options);
+      } catch (const unsupported_error&) {
+        return;
+      }
+      ctx.fence();
+      const auto result = tests::host_copy(y);
+      std::int64_t wrong = 0;
+      tests::for_each_index(y, [&](auto, auto m, auto r, auto k) {
+        wrong += std::isnan(result(0, m, r, k)) == (r == 2 && k == 3) ? 0 : 1;
+      });
+      EXPECT_EQ(wrong, 0) << options.implementation << ", " << filters << " filters";
+    });
+  }
+}
+
 /// Activations that rise may be taken of maxima alone. Their rounding may fall where x rises, so the results need not
 /// have the bits of the maximum of activated results: both are within the bound of the activation, 3 units in the last
 /// place at most. A NaN is the maximum of its window whatever follows.

@@ -11,6 +11,7 @@
 /// are filter_columns - 1 of them in each row. Or it holds neighbouring output channels, where that takes fewer
 /// multiply-adds (channel_tiles.hpp). A tile of sums stays in registers over all taps of the filter.
 
+#include "channel_results.hpp"
 #include "direct_convolution_layout.hpp"
 #include "gemm_activation.hpp"
 #include "image_rows.hpp"
@@ -71,6 +72,7 @@ class direct_convolution_kernel {
     C* planes;
     C* sums;  ///< [channel of a tile][place]
     C* sums_by_place;
+    C* pooled_by_place;
     C* results;
     C* pooled;
     T* rounded;
@@ -90,6 +92,7 @@ class direct_convolution_kernel {
     take(layout.most_channels<C>() * layout.sums_per_channel, own.sums);
     if (layout.registers == register_kind::channels) {
       take(layout.most_channels<C>() * layout.sums_per_channel, own.sums_by_place);
+      take(layout.most_channels<C>() * layout.sums_per_channel, own.pooled_by_place);
     }
     take(layout.block_elements, own.results);
     take(layout.block_rows * problem.y_columns, own.pooled);
@@ -97,13 +100,7 @@ class direct_convolution_kernel {
     return own;
   }
 
-  /// Rows of y, and those of the convolution that they need.
-  struct row_block {
-    std::int64_t first, last;
-    std::int64_t convolved_first, convolved_last;
-  };
-
-  row_block rows_from(std::int64_t first, std::int64_t last) const {
+  direct_rows rows_from(std::int64_t first, std::int64_t last) const {
     if (!problem_.is_pooled()) return {first, last, first, last};
     const pooling_window& window = problem_.window;
     return {first, last, std::max<std::int64_t>(0, first * window.row_stride - window.row_padding),
@@ -111,11 +108,11 @@ class direct_convolution_kernel {
   }
 
   void compute_band(const buffers& own, std::int64_t image, std::int64_t band, std::int64_t part) const {
-    const row_block of_band =
+    const direct_rows of_band =
         rows_from(band * layout_.band_rows, std::min(problem_.y_rows, (band + 1) * layout_.band_rows));
     copy_planes(own, image, of_band);
     for (std::int64_t first = of_band.first; first < of_band.last; first += layout_.block_rows) {
-      const row_block rows = rows_from(first, std::min(of_band.last, first + layout_.block_rows));
+      const direct_rows rows = rows_from(first, std::min(of_band.last, first + layout_.block_rows));
       const C* const places = own.planes + (rows.convolved_first - of_band.convolved_first) * layout_.pitch;
       std::int64_t channel = 0;
       for (std::int64_t tile = 0; channel < problem_.out_channels; ++tile) {
@@ -127,7 +124,7 @@ class direct_convolution_kernel {
   }
 
   /// Fills the planes with the rows that a band needs. What lies beside the image is zero.
-  void copy_planes(const buffers& own, std::int64_t image, const row_block& band) const {
+  void copy_planes(const buffers& own, std::int64_t image, const direct_rows& band) const {
     const std::int64_t plane_rows = band.convolved_last - band.convolved_first + layout_.extra_rows;
     C* plane = own.planes;
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
@@ -147,29 +144,35 @@ class direct_convolution_kernel {
     }
   }
 
-  void compute_channels(const buffers& own, std::int64_t image, const row_block& rows, const C* places,
+  void compute_channels(const buffers& own, std::int64_t image, const direct_rows& rows, const C* places,
                         std::int64_t first_channel, std::int64_t channels) const {
-    const std::int64_t convolved = rows.convolved_last - rows.convolved_first;
-    const C* const weights = weights_ + first_channel * problem_.taps();
     if (layout_.registers == register_kind::channels) {
-      add_with_registers_of_channels(own, convolved, places, {problem_.taps(), weights, offsets_}, channels);
-    } else {
-      add_with_registers_of_places(own, convolved, places, weights, channels);
+      return compute_with_registers_of_channels(own, image, rows, places, first_channel, channels);
     }
-    const std::int64_t there = std::min(channels, problem_.out_channels - first_channel);
-    for (std::int64_t c = 0; c < there; ++c) {
+    add_with_registers_of_places(own, rows.convolved_last - rows.convolved_first, places,
+                                 weights_ + first_channel * problem_.taps(), channels);
+    for (std::int64_t c = 0; c < channels; ++c) {
       finish_channel(own, image, rows, first_channel + c, own.sums + c * layout_.sums_per_channel);
     }
   }
 
-  void add_with_registers_of_channels(const buffers& own, std::int64_t rows, const C* places,
-                                      const filter_taps<C>& taps, std::int64_t channels) const {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      channel_tiles<C>::add_row(problem_.columns, channels, places + r * layout_.pitch, taps,
-                                own.sums_by_place + r * problem_.columns * channels);
+  void compute_with_registers_of_channels(const buffers& own, std::int64_t image, const direct_rows& rows,
+                                          const C* places, std::int64_t first_channel, std::int64_t channels) const {
+    using tiles_of_channels = channel_tiles<C>;
+    const filter_taps<C> taps{problem_.taps(), weights_ + first_channel * problem_.taps(), offsets_};
+    for (std::int64_t r = 0; r < rows.convolved_last - rows.convolved_first; ++r) {
+      tiles_of_channels::add_row(problem_.columns, channels, places + r * layout_.pitch, taps,
+                                 own.sums_by_place + r * problem_.columns * channels);
     }
-    channel_tiles<C>::transpose(own.sums_by_place, rows * problem_.columns, channels, own.sums,
-                                layout_.sums_per_channel);
+    const C* const by_place =
+        channel_results<T>(problem_, first_channel, channels).finish(rows, own.sums_by_place, own.pooled_by_place);
+    const std::int64_t count = rows.last - rows.first;
+    tiles_of_channels::transpose(by_place, count * problem_.y_columns, channels, own.sums, layout_.sums_per_channel);
+    const std::int64_t there = std::min(channels, problem_.out_channels - first_channel);
+    for (std::int64_t c = 0; c < there; ++c) {
+      store_rows(own, own.sums + c * layout_.sums_per_channel, count,
+                 problem_.y.plane(image, first_channel + c) + rows.first * problem_.y.row_stride);
+    }
   }
 
   void add_with_registers_of_places(const buffers& own, std::int64_t rows, const C* places, const C* weights,
@@ -189,23 +192,32 @@ class direct_convolution_kernel {
   template <int Channels, int Registers>
   void add_taps(const C* places, const C* weights, C* sums) const {
     const std::int64_t taps = problem_.taps(), sums_per_channel = layout_.sums_per_channel;
+    using prumo::detail::for_each_register;
     vector held[Channels][Registers];
-    prumo::detail::for_each_register<Channels, Registers>([&](int i, int j)
-                                                              PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
+    for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
     for (std::int64_t tap = 0; tap < taps; ++tap, weights += Channels) {
       const C* const from = places + offsets_[tap];
-      vector loaded[Registers];
-      prumo::detail::for_each_register<1, Registers>(
-          [&](int, int j) PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
-      prumo::detail::for_each_register<Channels, Registers>(
-          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(weights[i]), loaded[j], held[i][j]); });
+      // What is fewer, weights or places, stays in registers beside the sums.
+      if constexpr (Channels < Registers) {
+        vector weight[Channels];
+        for_each_register<1, Channels>([&](int, int i) PRUMO_ALWAYS_INLINE { weight[i] = vector(weights[i]); });
+        for_each_register<Registers, Channels>([&](int j, int i) PRUMO_ALWAYS_INLINE {
+          held[i][j] = fma(weight[i], vector::load(from + j * vector::lanes), held[i][j]);
+        });
+      } else {
+        vector loaded[Registers];
+        for_each_register<1, Registers>(
+            [&](int, int j) PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
+        for_each_register<Channels, Registers>(
+            [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(weights[i]), loaded[j], held[i][j]); });
+      }
     }
-    prumo::detail::for_each_register<Channels, Registers>(
+    for_each_register<Channels, Registers>(
         [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * sums_per_channel + j * vector::lanes); });
   }
 
   /// Bias, activation and pooling of one channel's sums, and what is stored in y.
-  void finish_channel(const buffers& own, std::int64_t image, const row_block& rows, std::int64_t channel,
+  void finish_channel(const buffers& own, std::int64_t image, const direct_rows& rows, std::int64_t channel,
                       const C* sums) const {
     const C bias = problem_.bias != nullptr ? static_cast<C>(problem_.bias[channel * problem_.bias_stride]) : C(0);
     T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
@@ -245,7 +257,7 @@ class direct_convolution_kernel {
   /// Pools the rows of a block. Row 0 of the results is row `convolved_first` of the convolution.
   /// \param pitch from a row of the results to the next
   template <prumo::detail::pooling_kind Kind>
-  void pool(const row_block& rows, const C* results, std::int64_t pitch, C* pooled) const {
+  void pool(const direct_rows& rows, const C* results, std::int64_t pitch, C* pooled) const {
     pooling_window window = problem_.window;
     window.row_padding += rows.convolved_first - rows.first * window.row_stride;
     const prumo::detail::pooled_row<Kind, C, C> row_of(window, rows.convolved_last - rows.convolved_first,

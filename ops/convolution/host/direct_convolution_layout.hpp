@@ -53,6 +53,12 @@ struct convolution_tiles {
 /// What the numbers in a register of sums belong to.
 enum class register_kind { places, channels };
 
+/// Rows of y, and those of the convolution that they need.
+struct direct_rows {
+  std::int64_t first, last;
+  std::int64_t convolved_first, convolved_last;
+};
+
 /// How images are cut, and where things lie in the planes.
 struct direct_layout {
   register_kind registers = register_kind::places;
@@ -114,6 +120,9 @@ struct direct_layout {
     layout.plane_elements = (convolved_rows(problem, layout.band_rows) + layout.extra_rows) * layout.pitch;
     layout.sums_per_channel = convolved_rows(problem, layout.block_rows) * layout.sum_pitch + slack;
     layout.block_elements = convolved_rows(problem, layout.block_rows) * problem.columns;
+    if (layout.registers == register_kind::channels) {
+      layout.sums_per_channel = std::max(layout.sums_per_channel, layout.block_rows * problem.y_columns + slack);
+    }
     return layout;
   }
 
