@@ -6,7 +6,12 @@
 /// memory (column-major): a block computes a row in each of its lanes.
 
 #include "softmax_kernel.hpp"
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/line_square.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace prumo::detail {
@@ -129,6 +134,11 @@ class softmax_side_by_side_kernel {
       }
       return;
     }
+    if constexpr (takes_squares) {
+      if (column_stride == 1 && pays_squares(row_stride, length)) {
+        return read_squares(source + first, length, count, values);
+      }
+    }
     for (std::int64_t l = 0; l < count; ++l) {
       const T* const row = source + l * row_stride + first * column_stride;
       for (std::int64_t k = 0; k < length; ++k) values[k * lanes + l] = load(row[k * column_stride]);
@@ -146,11 +156,77 @@ class softmax_side_by_side_kernel {
       }
       return;
     }
+    if constexpr (takes_squares) {
+      if (column_stride == 1 && pays_squares(row_stride, length)) {
+        return write_squares(values, length, count, target + first);
+      }
+    }
     for (std::int64_t l = 0; l < count; ++l) {
       T* const row = target + l * row_stride + first * column_stride;
       for (std::int64_t k = 0; k < length; ++k) row[k * column_stride] = static_cast<T>(values[k * lanes + l]);
     }
   }
+
+  /// 16-bit numbers are converted in vectors, which rows with gaps between them would end within. Squares of doubles
+  /// have two columns, so that they gain little.
+  static bool pays_squares(std::int64_t row_stride, std::int64_t length) {
+    constexpr std::int64_t least_columns = sizeof(C) == 8 ? 12 : 2;
+    return length >= least_columns && (std::is_same_v<T, C> || row_stride == length || length >= 64);
+  }
+
+  /// Rows of neighbours are converted as they lie, and transposed in squares. Squares that reach beyond the last row or
+  /// column move what nobody reads.
+  void read_squares(const T* source, std::int64_t length, std::int64_t count, C* values) const {
+    alignas(streaming_unit) C rows[most_square_rows];
+    for (std::int64_t l = 0; l < count; l += square::side) {
+      convert_rows(source + l * problem_.source_row_stride, problem_.source_row_stride, rows, length, length,
+                   std::min<std::int64_t>(square::side, count - l));
+      for (std::int64_t k = 0; k < length; k += square::columns) {
+        square::template transpose<false>(reinterpret_cast<const word*>(rows) + k, length,
+                                          reinterpret_cast<word*>(values) + k * lanes + l, lanes);
+      }
+    }
+  }
+
+  /// A square that reaches beyond a row overwrites the beginning of the next one, so the last squares come first.
+  void write_squares(const C* values, std::int64_t length, std::int64_t count, T* target) const {
+    alignas(streaming_unit) C rows[most_square_rows];
+    for (std::int64_t l = 0; l < count; l += square::side) {
+      for (std::int64_t r = 0; r < square::side; r += square::columns) {
+        for (std::int64_t k = (length - 1) / square::side * square::side; k >= 0; k -= square::side) {
+          square::template transpose<false>(reinterpret_cast<const word*>(values) + k * lanes + l + r, lanes,
+                                            reinterpret_cast<word*>(rows) + r * length + k, length);
+        }
+      }
+      convert_rows(rows, length, target + l * problem_.target_row_stride, problem_.target_row_stride, length,
+                   std::min<std::int64_t>(square::side, count - l));
+    }
+  }
+
+  template <class From, class To>
+  static void convert_rows(const From* from, std::int64_t from_stride, To* to, std::int64_t to_stride,
+                           std::int64_t length, std::int64_t rows) {
+    if (from_stride == length && to_stride == length) return convert(from, to, rows * length);
+    for (std::int64_t r = 0; r < rows; ++r) convert(from + r * from_stride, to + r * to_stride, length);
+  }
+
+  template <class From, class To>
+  static void convert(const From* from, To* to, std::int64_t count) {
+    if constexpr (std::is_same_v<From, To>) {
+      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(To));
+    } else if constexpr (std::is_same_v<From, C>) {
+      narrow(from, to, count);
+    } else {
+      widen(from, to, count);
+    }
+  }
+
+  static constexpr bool takes_squares = std::is_floating_point_v<C>;
+  using word = std::conditional_t<sizeof(plain_scalar_t<C>) == 8, std::uint64_t, std::uint32_t>;
+  using square = line_square<word>;
+  static_assert(columns_at_once % square::side == 0 && lanes % square::side == 0);
+  /// Of a square of whole rows, and what its last row reaches beyond.
+  static constexpr std::int64_t most_square_rows = square::side * columns_at_once + square::side;
 
   softmax_problem<T> problem_;
 };

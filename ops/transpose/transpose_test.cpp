@@ -123,8 +123,9 @@ TYPED_TEST(transpose_types, parts_of_matrices) {
 /// cache line, at different words or all at the same one, and more than one strip of columns.
 TYPED_TEST(transpose_types, streamed) {
   constexpr std::size_t much = std::size_t{1} << 40;
-  for (const auto& [rows, columns] : {std::pair{1, 1}, std::pair{33, 15}, std::pair{128, 256}, std::pair{384, 130},
-                                      std::pair{257, 321}, std::pair{131, 2300}, std::pair{1031, 67}}) {
+  for (const auto& [rows, columns] :
+       {std::pair{1, 1}, std::pair{33, 15}, std::pair{128, 256}, std::pair{384, 130}, std::pair{257, 321},
+        std::pair{131, 2300}, std::pair{1031, 67}, std::pair{3, 2300}, std::pair{7, 530}, std::pair{2300, 5}}) {
     for (const int begin : {0, 1, 8}) {
       for (const int beside : {0, 5, 64}) {
         const row_major<TypeParam> whole("y", columns, begin + rows + beside);
