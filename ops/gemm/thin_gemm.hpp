@@ -21,12 +21,25 @@ bool takes_columns(const gemm_problem<T>& problem) {
   return problem.m >= fewest_rows && (problem.k == 1 || problem.a.row_stride < problem.a.column_stride);
 }
 
+/// Whether sums of 16-bit numbers are so short that their ends take most of the time: each row of A meets each column
+/// by itself, and what is left of both behind the last vector is converted by itself. Tiles of C convert a row once.
+template <class T>
+bool has_short_sums(const gemm_problem<T>& problem) {
+  constexpr std::int64_t vector_elements = 16;
+  const std::int64_t columns = std::min(problem.m, problem.n);
+  const std::int64_t short_for_a_column = problem.k % vector_elements == 0 ? 16 : 64;
+  constexpr std::int64_t fewest_rows = 16;
+  return sizeof(T) == 2 && columns > 1 && std::max(problem.m, problem.n) >= fewest_rows &&
+         problem.k < short_for_a_column * columns && !takes_columns(with_few_columns(problem));
+}
+
 /// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
-/// With 8 of them or fewer, the kernels of thin_gemm_host.hpp are faster than tiles of C in the portable kernel.
+/// With 8 of them or fewer, the kernels of thin_gemm_host.hpp are faster than tiles of C in the portable kernel, unless
+/// sums are short.
 template <class T>
 bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {
   const std::int64_t fewest = std::min(problem.m, problem.n);
-  return fewest > 0 && fewest <= most && !problem.has_epilogue();
+  return fewest > 0 && fewest <= most && !problem.has_epilogue() && !has_short_sums(problem);
 }
 
 /// Whether these kernels are faster than the host's BLAS, too. They are for a matrix and a vector, if the matrix lies

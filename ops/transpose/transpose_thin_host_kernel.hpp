@@ -91,8 +91,7 @@ class transpose_thin_host_kernel {
   void gather_runs(std::int64_t begin, std::int64_t count) const {
     for (std::int64_t c = 0; c < problem_.columns; ++c) {
       const Word* const from = source_at(begin, c);
-      Word* const to =
-          problem_.target + c * problem_.target_row_stride + begin * problem_.target_column_stride;
+      Word* const to = problem_.target + c * problem_.target_row_stride + begin * problem_.target_column_stride;
       if (!streaming_ || problem_.target_column_stride != 1) {
         move(count, from, problem_.source_row_stride, to, problem_.target_column_stride);
         continue;

@@ -9,12 +9,14 @@
 #include "gemm_entries.hpp"
 #include "gemm_problem.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -172,7 +174,11 @@ class portable_gemm_host_kernel {
       C* const out = to + sliver * Width * depth;
       const T* const in = from + sliver * Width * along;
       const std::int64_t width = std::min<std::int64_t>(Width, count - sliver * Width);
-      if (width < Width) {
+      if (converts_runs && deep == 1) {
+        pack_rows_converted<Width>(out, in, width, depth, along);
+      } else if (converts_runs && along == 1) {
+        pack_columns_converted<Width>(out, in, width, depth, deep);
+      } else if (width < Width) {
         pack_edge<Width>(out, in, width, depth, along, deep);
       } else if (along == 1) {
         for (std::int64_t p = 0; p < depth; ++p) {
@@ -181,6 +187,38 @@ class portable_gemm_host_kernel {
         }
       } else {
         pack_across<Width>(out, in, depth, along, deep);
+      }
+    }
+  }
+
+  /// 16-bit numbers, which are converted in vectors as they lie. One at a time takes several times as long.
+  static constexpr bool converts_runs = sizeof(T) == 2 && std::is_same_v<C, float>;
+
+  template <int Width>
+  static void pack_rows_converted([[maybe_unused]] C* out, [[maybe_unused]] const T* in,
+                                  [[maybe_unused]] std::int64_t width, [[maybe_unused]] std::int64_t depth,
+                                  [[maybe_unused]] std::int64_t along) {
+    if constexpr (converts_runs) {
+      C row[largest_host_tiling<C>().depth];
+      for (std::int64_t w = 0; w < Width; ++w) {
+        if (w < width) {
+          prumo::detail::widen(in + w * along, row, depth);
+        } else {
+          std::fill(row, row + depth, C(0));
+        }
+        for (std::int64_t p = 0; p < depth; ++p) out[p * Width + w] = row[p];
+      }
+    }
+  }
+
+  template <int Width>
+  static void pack_columns_converted([[maybe_unused]] C* out, [[maybe_unused]] const T* in,
+                                     [[maybe_unused]] std::int64_t width, [[maybe_unused]] std::int64_t depth,
+                                     [[maybe_unused]] std::int64_t deep) {
+    if constexpr (converts_runs) {
+      for (std::int64_t p = 0; p < depth; ++p, out += Width) {
+        prumo::detail::widen(in + p * deep, out, width);
+        std::fill(out + width, out + Width, C(0));
       }
     }
   }
@@ -237,6 +275,19 @@ class portable_gemm_host_kernel {
     const std::int64_t row_stride = problem_.c.row_stride;
     const std::int64_t column_stride = problem_.c.column_stride;
     with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+      constexpr bool reads_c = Form != scaled_form::store && Form != scaled_form::scale;
+      if constexpr (converts_runs && !reads_c) {
+        if (column_stride == 1) {
+          for (int i = 0; i < rows; ++i) {
+            C values[tile::columns];
+            for (int j = 0; j < tile::columns; ++j) {
+              values[j] = scaled_entry<Form, T>(alpha, beta, sums[i * tile::columns + j], T());
+            }
+            prumo::detail::narrow(values, c + i * row_stride, columns);
+          }
+          return;
+        }
+      }
       for (int i = 0; i < rows; ++i) {
         PRUMO_INDEPENDENT_ITERATIONS
         for (int j = 0; j < columns; ++j) {
