@@ -276,17 +276,9 @@ class portable_gemm_host_kernel {
     const std::int64_t column_stride = problem_.c.column_stride;
     with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
       constexpr bool reads_c = Form != scaled_form::store && Form != scaled_form::scale;
-      if constexpr (converts_runs && !reads_c) {
-        if (column_stride == 1) {
-          for (int i = 0; i < rows; ++i) {
-            C values[tile::columns];
-            for (int j = 0; j < tile::columns; ++j) {
-              values[j] = scaled_entry<Form, T>(alpha, beta, sums[i * tile::columns + j], T());
-            }
-            prumo::detail::narrow(values, c + i * row_stride, columns);
-          }
-          return;
-        }
+      if (converts_runs && !reads_c && column_stride == 1) {
+        return write_converted([&](C sum) { return scaled_entry<Form, T>(alpha, beta, sum, T()); }, sums, c, rows,
+                               columns);
       }
       for (int i = 0; i < rows; ++i) {
         PRUMO_INDEPENDENT_ITERATIONS
@@ -296,6 +288,19 @@ class portable_gemm_host_kernel {
         }
       }
     });
+  }
+
+  /// Writes entry(sum) of each sum to rows of C that are neighbours, converted in vectors.
+  template <class Entry>
+  void write_converted([[maybe_unused]] const Entry& entry, [[maybe_unused]] const C* sums, [[maybe_unused]] T* c,
+                       [[maybe_unused]] int rows, [[maybe_unused]] int columns) const {
+    if constexpr (converts_runs) {
+      for (int i = 0; i < rows; ++i) {
+        C values[tile::columns];
+        for (int j = 0; j < tile::columns; ++j) values[j] = entry(sums[i * tile::columns + j]);
+        prumo::detail::narrow(values, c + i * problem_.c.row_stride, columns);
+      }
+    }
   }
 
   /// The same with bias and activation, which are computed before the sums are rounded to T.
