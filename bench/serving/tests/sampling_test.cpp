@@ -31,14 +31,20 @@ class waiting_calls : public timed_calls {
   double seconds_;
 };
 
+/// A machine under load makes calls longer, never shorter, so one undisturbed try of many has to tell.
 TEST(sampler, batches_short_calls_to_the_least_interval) {
-  waiting_calls calls(2e-5);
-  sampler measured(calls, 1);
-  const sample_times times = measured.sample(0.02);
-  EXPECT_GE(times.batch, 10u);  // a machine under load makes calls longer, never shorter
-  EXPECT_LE(times.batch, 75u);
-  ASSERT_FALSE(times.wall.empty());
-  for (const double seconds : times.wall) EXPECT_GE(seconds, 2e-5);
+  constexpr int tries = 50;
+  std::uint64_t most = 0;
+  for (int i = 0; i < tries && most < 10; ++i) {
+    waiting_calls calls(2e-5);
+    sampler measured(calls, 1);
+    const sample_times times = measured.sample(0.02);
+    most = std::max(most, times.batch);
+    EXPECT_LE(times.batch, 75u);
+    ASSERT_FALSE(times.wall.empty());
+    for (const double seconds : times.wall) EXPECT_GE(seconds, 2e-5);
+  }
+  EXPECT_GE(most, 10u);
 }
 
 TEST(sampler, long_calls_are_timed_one_by_one) {
