@@ -22,10 +22,10 @@ template <class C>
 inline constexpr std::int64_t softmax_rows_at_once = reduction_lanes<C>;
 /// Columns of a block: what stays in the nearest caches. Longer rows are taken in stretches, and read twice.
 template <class C>
-inline constexpr std::int64_t softmax_columns_at_once = 2 * softmax_chunk / softmax_rows_at_once<C>;
+inline constexpr std::int64_t softmax_columns_at_once = 3 * softmax_chunk / softmax_rows_at_once<C>;
 /// From this many columns on, a row keeps vectors busy by itself.
 template <class C>
-inline constexpr std::int64_t softmax_vector_row = 2 * reduction_lanes<C>;
+inline constexpr std::int64_t softmax_vector_row = 5 * reduction_lanes<C> / 2;
 
 template <class T, class Formula>
 class softmax_side_by_side_kernel {
