@@ -21,8 +21,8 @@ bool takes_columns(const gemm_problem<T>& problem) {
   return problem.m >= fewest_rows && (problem.k == 1 || problem.a.row_stride < problem.a.column_stride);
 }
 
-/// Whether sums of 16-bit numbers are so short that their ends take most of the time: each row of A meets each column
-/// by itself, and what is left of both behind the last vector is converted by itself. Tiles of C convert a row once.
+/// Whether sums of 16-bit numbers are so short that their ends take most of the time. The kernels of thin_gemm_host.hpp
+/// convert the numbers behind the last whole vector of a row again for each column. Tiles of C convert a row once.
 template <class T>
 bool has_short_sums(const gemm_problem<T>& problem) {
   constexpr std::int64_t vector_elements = 16;

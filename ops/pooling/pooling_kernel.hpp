@@ -42,6 +42,13 @@ KOKKOS_FORCEINLINE_FUNCTION C finished_window(C joined, std::int64_t elements) {
   }
 }
 
+/// The same of windows in the lanes of a vector, on a host. Code for devices may not have vectors.
+template <pooling_kind Kind, class C>
+simd<C> finished_windows(simd<C> joined, std::int64_t elements) {
+  if constexpr (Kind == pooling_kind::mean) joined /= simd<C>(static_cast<C>(elements));
+  return joined;
+}
+
 /// One window of a plane of x: column by column, and then over the columns.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <pooling_kind Kind, class C, class X>
@@ -212,8 +219,7 @@ class pooled_row {
         take_apart(columns);
         vector value = columns[0];
         for (int c = 1; c < Width; ++c) value = joined_in_window<Kind>(value, columns[c]);
-        if constexpr (Kind == pooling_kind::mean) value /= vector(static_cast<C>(rows * Width));
-        value.store(values + at);
+        finished_windows<Kind>(value, rows * Width).store(values + at);
       }
     }
   }

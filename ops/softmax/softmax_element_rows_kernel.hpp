@@ -10,8 +10,8 @@
 
 namespace prumo::detail {
 
-/// Neighbouring threads take neighbouring elements. Group threads take some rows at once, so that what one row waits
-/// for is computed of the other: a row has two chains of exchanges, and few instructions beside them.
+/// Neighbouring threads take neighbouring elements. Group threads take two rows at once where they are short. A row
+/// waits for two chains of exchanges between its threads, and the other row is computed meanwhile.
 ///
 /// Group is a power of two. Group * Elements is the length of the longest row.
 template <class T, class Formula, int Group, int Elements>

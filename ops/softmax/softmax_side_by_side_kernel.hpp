@@ -182,8 +182,7 @@ class softmax_side_by_side_kernel {
       convert_rows(source + l * problem_.source_row_stride, problem_.source_row_stride, rows, length, length,
                    std::min<std::int64_t>(square::side, count - l));
       for (std::int64_t k = 0; k < length; k += square::columns) {
-        square::template transpose<false>(reinterpret_cast<const word*>(rows) + k, length,
-                                          reinterpret_cast<word*>(values) + k * lanes + l, lanes);
+        square::transpose(rows + k, length, values + k * lanes + l, lanes);
       }
     }
   }
@@ -194,8 +193,7 @@ class softmax_side_by_side_kernel {
     for (std::int64_t l = 0; l < count; l += square::side) {
       for (std::int64_t r = 0; r < square::side; r += square::columns) {
         for (std::int64_t k = (length - 1) / square::side * square::side; k >= 0; k -= square::side) {
-          square::template transpose<false>(reinterpret_cast<const word*>(values) + k * lanes + l + r, lanes,
-                                            reinterpret_cast<word*>(rows) + r * length + k, length);
+          square::transpose(values + k * lanes + l + r, lanes, rows + r * length + k, length);
         }
       }
       convert_rows(rows, length, target + l * problem_.target_row_stride, problem_.target_row_stride, length,
@@ -222,8 +220,7 @@ class softmax_side_by_side_kernel {
   }
 
   static constexpr bool takes_squares = std::is_floating_point_v<C>;
-  using word = std::conditional_t<sizeof(plain_scalar_t<C>) == 8, std::uint64_t, std::uint32_t>;
-  using square = line_square<word>;
+  using square = number_square<plain_scalar_t<C>>;
   static_assert(columns_at_once % square::side == 0 && lanes % square::side == 0);
   /// Of a square of whole rows, and what its last row reaches beyond.
   static constexpr std::int64_t most_square_rows = square::side * columns_at_once + square::side;

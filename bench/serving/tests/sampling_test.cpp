@@ -31,7 +31,7 @@ class waiting_calls : public timed_calls {
   double seconds_;
 };
 
-/// A machine under load makes calls longer, never shorter, so one undisturbed try of many has to tell.
+/// A machine under load makes calls longer, never shorter. So the largest batch of several tries counts.
 TEST(sampler, batches_short_calls_to_the_least_interval) {
   constexpr int tries = 50;
   std::uint64_t most = 0;

@@ -2,12 +2,12 @@
 #pragma once
 
 /// \file
-/// Bias, activation and pooling of sums whose output channels are neighbours. Each of them is computed of a register of
-/// channels, so windows of any shape need no shuffles.
+/// Bias, activation and pooling of sums whose output channels are neighbours. Each is computed for a register of
+/// channels at a time, so windows of any shape need no shuffles.
 
 #include "channel_tiles.hpp"
 #include "convolution_problem.hpp"
-#include "direct_convolution_layout.hpp"
+#include "convolution_rows.hpp"
 #include "gemm_activation.hpp"
 #include "pooling_kernel.hpp"
 
@@ -36,19 +36,16 @@ class channel_results {
   /// \param sums [place of the convolution][channel]; they are overwritten
   /// \param pooled room for the windows
   /// \return where the results lie: [place of y][channel]
-  C* finish(const direct_rows& rows, C* sums, C* pooled) const {
+  C* finish(const convolution_rows& rows, C* sums, C* pooled) const {
     const std::int64_t places = (rows.convolved_last - rows.convolved_first) * problem_.columns;
     const std::int64_t windows = (rows.last - rows.first) * problem_.y_columns;
-    if (!problem_.is_pooled()) {
-      activate_with_biases(sums, places);
-      return sums;
-    }
     // A maximum plus a bias has the bits of the maximum of sums plus the bias, because rounding rises.
     const bool takes_maxima_first = problem_.activates_maxima() && has_finite_biases_;
     if (!takes_maxima_first) {
       add_biases(sums, places);
       if (!problem_.activates_maxima()) activate(problem_.activation, sums, places * channels_);
     }
+    if (!problem_.is_pooled()) return sums;
     if (problem_.pooling == convolution_pooling::maximum) {
       pool<prumo::detail::pooling_kind::maximum>(rows, sums, pooled);
     } else {
@@ -60,11 +57,6 @@ class channel_results {
   }
 
  private:
-  void activate_with_biases(C* values, std::int64_t places) const {
-    add_biases(values, places);
-    activate(problem_.activation, values, places * channels_);
-  }
-
   /// Without a bias, -0 stays -0.
   void add_biases(C* values, std::int64_t places) const {
     if (problem_.bias == nullptr) return;
@@ -77,7 +69,7 @@ class channel_results {
 
   /// Row 0 of the sums is row `convolved_first` of the convolution.
   template <prumo::detail::pooling_kind Kind>
-  void pool(const direct_rows& rows, const C* sums, C* pooled) const {
+  void pool(const convolution_rows& rows, const C* sums, C* pooled) const {
     const pooling_window& window = problem_.window;
     for (std::int64_t row = rows.first; row < rows.last; ++row) {
       window_range of_rows(row, window.row_stride, window.row_padding, window.height, problem_.rows);
@@ -108,10 +100,7 @@ class channel_results {
       }
       joined = c == columns.begin ? of_column : joined_in_window<Kind>(joined, of_column);
     }
-    if constexpr (Kind == prumo::detail::pooling_kind::mean) {
-      joined /= vector(static_cast<C>(rows.length() * columns.length()));
-    }
-    return joined;
+    return prumo::detail::finished_windows<Kind>(joined, rows.length() * columns.length());
   }
 
   const convolution_problem<T>& problem_;

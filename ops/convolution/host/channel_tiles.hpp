@@ -5,7 +5,7 @@
 /// Tiles of sums whose registers hold neighbouring output channels, at neighbouring places of a row.
 ///
 /// A register of channels needs no places past the end of a row, which registers of places compute and nobody stores.
-/// It needs that the channels fill the registers.
+/// It wastes lanes where the channels do not fill it.
 
 #include <prumo/detail/host/line_square.hpp>
 #include <prumo/detail/host/register_tile.hpp>
@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 namespace prumo::backend {
@@ -43,8 +42,7 @@ struct row_pieces {
 template <class C>
 struct channel_tiles {
   using vector = simd<C>;
-  using word = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
-  using square = prumo::detail::line_square<word>;
+  using square = prumo::detail::number_square<C>;
   static constexpr std::int64_t transposed_at_once = square::side;
   static constexpr std::int64_t lanes = vector::lanes;
   static constexpr std::int64_t most_vectors = 2;
@@ -79,17 +77,15 @@ struct channel_tiles {
     }
   }
 
-  /// Turns sums [place][channel of the tile] into [channel][place]. Both have room for a multiple of
-  /// `transposed_at_once` places.
+  /// Turns sums [place][channel of the tile] into [channel][place]. It moves `transposed_at_once` places at a time, so
+  /// both arrays need room for a multiple of them.
   /// \param distance from a channel to the next in `by_channel`
   static void transpose(const C* by_place, std::int64_t places, std::int64_t channels, C* by_channel,
                         std::int64_t distance) {
-    const auto* const from = reinterpret_cast<const word*>(by_place);
-    auto* const to = reinterpret_cast<word*>(by_channel);
     for (std::int64_t place = 0; place < places; place += transposed_at_once) {
       for (std::int64_t channel = 0; channel < channels; channel += square::columns) {
-        square::template transpose<false>(from + place * channels + channel, channels, to + channel * distance + place,
-                                          distance);
+        square::transpose(by_place + place * channels + channel, channels, by_channel + channel * distance + place,
+                          distance);
       }
     }
   }

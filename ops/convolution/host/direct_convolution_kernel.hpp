@@ -12,6 +12,7 @@
 /// multiply-adds (channel_tiles.hpp). A tile of sums stays in registers over all taps of the filter.
 
 #include "channel_results.hpp"
+#include "convolution_rows.hpp"
 #include "direct_convolution_layout.hpp"
 #include "gemm_activation.hpp"
 #include "image_rows.hpp"
@@ -100,19 +101,12 @@ class direct_convolution_kernel {
     return own;
   }
 
-  direct_rows rows_from(std::int64_t first, std::int64_t last) const {
-    if (!problem_.is_pooled()) return {first, last, first, last};
-    const pooling_window& window = problem_.window;
-    return {first, last, std::max<std::int64_t>(0, first * window.row_stride - window.row_padding),
-            std::min(problem_.rows, (last - 1) * window.row_stride - window.row_padding + window.height)};
-  }
-
   void compute_band(const buffers& own, std::int64_t image, std::int64_t band, std::int64_t part) const {
-    const direct_rows of_band =
-        rows_from(band * layout_.band_rows, std::min(problem_.y_rows, (band + 1) * layout_.band_rows));
+    const convolution_rows of_band(problem_, band * layout_.band_rows,
+                                   std::min(problem_.y_rows, (band + 1) * layout_.band_rows));
     copy_planes(own, image, of_band);
     for (std::int64_t first = of_band.first; first < of_band.last; first += layout_.block_rows) {
-      const direct_rows rows = rows_from(first, std::min(of_band.last, first + layout_.block_rows));
+      const convolution_rows rows(problem_, first, std::min(of_band.last, first + layout_.block_rows));
       const C* const places = own.planes + (rows.convolved_first - of_band.convolved_first) * layout_.pitch;
       std::int64_t channel = 0;
       for (std::int64_t tile = 0; channel < problem_.out_channels; ++tile) {
@@ -124,7 +118,7 @@ class direct_convolution_kernel {
   }
 
   /// Fills the planes with the rows that a band needs. What lies beside the image is zero.
-  void copy_planes(const buffers& own, std::int64_t image, const direct_rows& band) const {
+  void copy_planes(const buffers& own, std::int64_t image, const convolution_rows& band) const {
     const std::int64_t plane_rows = band.convolved_last - band.convolved_first + layout_.extra_rows;
     C* plane = own.planes;
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
@@ -144,7 +138,7 @@ class direct_convolution_kernel {
     }
   }
 
-  void compute_channels(const buffers& own, std::int64_t image, const direct_rows& rows, const C* places,
+  void compute_channels(const buffers& own, std::int64_t image, const convolution_rows& rows, const C* places,
                         std::int64_t first_channel, std::int64_t channels) const {
     if (layout_.registers == register_kind::channels) {
       return compute_with_registers_of_channels(own, image, rows, places, first_channel, channels);
@@ -156,7 +150,7 @@ class direct_convolution_kernel {
     }
   }
 
-  void compute_with_registers_of_channels(const buffers& own, std::int64_t image, const direct_rows& rows,
+  void compute_with_registers_of_channels(const buffers& own, std::int64_t image, const convolution_rows& rows,
                                           const C* places, std::int64_t first_channel, std::int64_t channels) const {
     using tiles_of_channels = channel_tiles<C>;
     const filter_taps<C> taps{problem_.taps(), weights_ + first_channel * problem_.taps(), offsets_};
@@ -217,7 +211,7 @@ class direct_convolution_kernel {
   }
 
   /// Bias, activation and pooling of one channel's sums, and what is stored in y.
-  void finish_channel(const buffers& own, std::int64_t image, const direct_rows& rows, std::int64_t channel,
+  void finish_channel(const buffers& own, std::int64_t image, const convolution_rows& rows, std::int64_t channel,
                       const C* sums) const {
     const C bias = problem_.bias != nullptr ? static_cast<C>(problem_.bias[channel * problem_.bias_stride]) : C(0);
     T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
@@ -257,7 +251,7 @@ class direct_convolution_kernel {
   /// Pools the rows of a block. Row 0 of the results is row `convolved_first` of the convolution.
   /// \param pitch from a row of the results to the next
   template <prumo::detail::pooling_kind Kind>
-  void pool(const direct_rows& rows, const C* results, std::int64_t pitch, C* pooled) const {
+  void pool(const convolution_rows& rows, const C* results, std::int64_t pitch, C* pooled) const {
     pooling_window window = problem_.window;
     window.row_padding += rows.convolved_first - rows.first * window.row_stride;
     const prumo::detail::pooled_row<Kind, C, C> row_of(window, rows.convolved_last - rows.convolved_first,

@@ -53,12 +53,6 @@ struct convolution_tiles {
 /// What the numbers in a register of sums belong to.
 enum class register_kind { places, channels };
 
-/// Rows of y, and those of the convolution that they need.
-struct direct_rows {
-  std::int64_t first, last;
-  std::int64_t convolved_first, convolved_last;
-};
-
 /// How images are cut, and where things lie in the planes.
 struct direct_layout {
   register_kind registers = register_kind::places;

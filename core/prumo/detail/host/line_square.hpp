@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -98,6 +99,22 @@ class line_square {
     std::memcpy(&value, first, sizeof(value));
     return value;
 #endif
+  }
+};
+
+/// The same for numbers of C. They are moved as words of their size.
+template <class C>
+class number_square {
+  using word = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
+  using square = line_square<word>;
+  static_assert(sizeof(C) == sizeof(word));
+
+ public:
+  static constexpr int side = square::side, columns = square::columns;
+
+  static void transpose(const C* source, std::int64_t source_stride, C* target, std::int64_t target_stride) {
+    square::template transpose<false>(reinterpret_cast<const word*>(source), source_stride,
+                                      reinterpret_cast<word*>(target), target_stride);
   }
 };
 
