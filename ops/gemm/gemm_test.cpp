@@ -175,12 +175,13 @@ TYPED_TEST(gemm_typed, every_alpha_and_beta) {
   }
 }
 
-TYPED_TEST(gemm_typed, few_rows_or_columns) {
+TYPED_TEST(gemm_typed, few_rows_or_columns_or_short_sums) {
   using T = TypeParam;
   struct extents {
     std::size_t m, n, k;
   };
   // Sums of one register and of several, with and without rests; those that are cut into parts; blocks of many rows.
+  // Then short sums: tiles and panels with and without rests, C of less than a panel, blocks of fewer columns.
   for (const auto& [m, n, k] : {extents{1, 1, 1},
                                 {5, 1, 63},
                                 {3, 2, 64},
@@ -188,7 +189,15 @@ TYPED_TEST(gemm_typed, few_rows_or_columns) {
                                 {2, 4, 20000},
                                 {33, 8, 700},
                                 {1500, 1, 70},
-                                {2100, 3, 9}}) {
+                                {2100, 3, 9},
+                                {9, 1, 1001},
+                                {300, 2, 257},
+                                {6, 16, 4},
+                                {13, 100, 10},
+                                {47, 530, 5},
+                                {7, 150, 33},
+                                {64, 48, 256},
+                                {29, 37, 255}}) {
     for (const placing pa : {placing::right, placing::padded_left, placing::strided}) {
       for (const placing pb : {placing::right, placing::left}) {
         const auto a = place<T>(m, k, pa);
@@ -208,6 +217,29 @@ TYPED_TEST(gemm_typed, few_rows_or_columns) {
           expect_product<T>(true, true, 1, b, a, 0, 0, transposed, what + ", transposed");
           if (this->HasFatalFailure()) return;
         }
+      }
+    }
+  }
+}
+
+TYPED_TEST(gemm_typed, short_sums_past_the_caches) {
+  using T = TypeParam;
+  this->ctx.set_working_set(std::size_t{1} << 40);
+  for (const std::size_t n : {7u, 64u, 533u}) {
+    const auto a = place<T>(31, 10, placing::right);
+    const auto b = place<T>(10, n, placing::right);
+    set_uniform(a, 1);
+    set_uniform(b, 2);
+    for (const std::string_view implementation : this->implementations) {
+      const auto c = place<T>(31, n, placing::padded_right);
+      Kokkos::deep_copy(c, static_cast<T>(2.0f));
+      const std::string what = std::string(implementation) + " n = " + std::to_string(n);
+      if (this->run(implementation, false, false, 0.5, a, b, 0, c)) {
+        expect_product<T>(false, false, 0.5, a, b, 0, 2, c, what);
+      }
+      Kokkos::deep_copy(c, static_cast<T>(2.0f));
+      if (this->run(implementation, false, false, 1, a, b, 0.25, c)) {
+        expect_product<T>(false, false, 1, a, b, 0.25, 2, c, what + ", beta");
       }
     }
   }

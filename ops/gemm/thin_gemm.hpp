@@ -42,13 +42,12 @@ bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {
   return fewest > 0 && fewest <= most && !problem.has_epilogue() && !has_short_sums(problem);
 }
 
-/// Whether these kernels are faster than the host's BLAS, too. They are for a matrix and a vector, if the matrix lies
-/// in memory in the direction in which C is long, or if sums are so long that adding up their parts costs little.
+/// Whether these kernels are faster than the host's library, too. Where rows of A are multiplied, they are faster than
+/// the BLAS for a few columns; otherwise, for a single one.
 template <class T>
-bool is_thin_for_blas(const gemm_problem<T>& problem) {
-  if (!is_thin(problem, 1)) return false;
-  constexpr std::int64_t long_sum = 256;
-  return problem.k >= long_sum || takes_columns(with_few_columns(problem));
+bool is_thin_for_library(const gemm_problem<T>& problem) {
+  const bool multiplies_rows = sizeof(T) >= 4 && !takes_columns(with_few_columns(problem));
+  return is_thin(problem, multiplies_rows ? 4 : 1);
 }
 
 /// C = alpha A B + beta C of a thin problem on a host, in any strides.

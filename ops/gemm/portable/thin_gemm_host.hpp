@@ -48,6 +48,56 @@ struct thin_share {
   }
 };
 
+/// The sum of the lanes of each of as many vectors as a vector has lanes. The lanes of a vector are added in pairs of
+/// neighbours, and so are their sums.
+template <class T>
+[[gnu::always_inline]] inline simd<T> lane_sums(const simd<T>* vectors) {
+  constexpr int lanes = simd<T>::lanes;
+  simd<T> pairs[lanes / 2];
+  for (int i = 0; i < lanes / 2; ++i) {
+    pairs[i] = every_second_lane<0>(vectors[2 * i], vectors[2 * i + 1]) +
+               every_second_lane<1>(vectors[2 * i], vectors[2 * i + 1]);
+  }
+  for (int count = lanes / 2; count > 1; count /= 2) {
+    for (int i = 0; i < count / 2; ++i) {
+      pairs[i] =
+          every_second_lane<0>(pairs[2 * i], pairs[2 * i + 1]) + every_second_lane<1>(pairs[2 * i], pairs[2 * i + 1]);
+    }
+  }
+  return pairs[0];
+}
+
+/// The elements of a row behind its last whole vector: a vector that ends where the row ends, and in which elements of
+/// the vector before are cleared. Infinity times zero is NaN, so both factors are cleared.
+template <class T>
+class row_end {
+  using C = compute_t<T>;
+  using vector = simd<C>;
+
+ public:
+  /// \param count elements of the row, as many as a vector has or more
+  explicit row_end(std::int64_t count) : begin_(count - vector::lanes), kept_(kept_lanes(count)) {}
+
+  vector of_elements(const T* row) const {
+    return prumo::select(kept_, prumo::detail::load_vector(row + begin_), vector(C(0)));
+  }
+  vector of_numbers(const C* numbers) const {
+    return prumo::select(kept_, vector::load(numbers + begin_), vector(C(0)));
+  }
+
+ private:
+  static simd_mask<C> kept_lanes(std::int64_t count) {
+    C kept[vector::lanes];
+    for (int lane = 0; lane < vector::lanes; ++lane) {
+      kept[lane] = lane < vector::lanes - count % vector::lanes ? C(0) : C(1);
+    }
+    return vector::load(kept) != vector(C(0));
+  }
+
+  std::int64_t begin_;
+  simd_mask<C> kept_;
+};
+
 /// B in the compute type, each column without gaps.
 template <class C>
 struct thin_columns {
@@ -183,7 +233,9 @@ class thin_rows_kernel {
   thin_rows_kernel(const gemm_problem<T>& problem, const thin_columns<C>& b, C* partial)
       : problem_(problem), result_(problem, parts_of(problem), partial), b_(b) {
     const std::int64_t length = std::min(problem.k, thin_block_elements);
-    block_rows_ = std::clamp<std::int64_t>(thin_block_elements / length, 1, most_rows);
+    constexpr std::int64_t many_rows = 256;
+    const std::int64_t least = problem.m >= many_rows ? vector::lanes : 1;
+    block_rows_ = std::clamp<std::int64_t>(thin_block_elements / length, least, most_rows);
     row_blocks_ = thin_blocks_of(problem.m, block_rows_);
   }
 
@@ -199,16 +251,13 @@ class thin_rows_kernel {
     const gemm_matrix<const T>& a = problem_.a;
     const T* const corner = a.data + share.batch * a.batch_stride + first * a.row_stride + begin * a.column_stride;
     const C* const x = b_.column(share) + begin;
-    C sums[most_rows];
+    C sums[most_rows + vector::lanes];
     std::int64_t i = 0;
-    if (Contiguous && length >= in_registers) {
-      for (; i + rows_at_once <= rows; i += rows_at_once) {
-        multiply_rows<rows_at_once>(corner + i * a.row_stride, x, length, sums + i);
+    if (Contiguous && length >= vector::lanes) {
+      for (; i + vector::lanes <= rows || (i < rows && length < in_registers); i += vector::lanes) {
+        multiply_side_by_side(corner + i * a.row_stride, rows - i, x, length, sums + i);
       }
-      if constexpr (rows_at_once > 2) {
-        for (; i + 2 <= rows; i += 2) multiply_rows<2>(corner + i * a.row_stride, x, length, sums + i);
-      }
-      for (; i < rows; ++i) multiply_rows<1>(corner + i * a.row_stride, x, length, sums + i);
+      for (; i < rows; ++i) sums[i] = long_product(corner + i * a.row_stride, x, length);
     }
     for (; i < rows; ++i) sums[i] = short_product(corner + i * a.row_stride, x, length);
     result_.put(share, first, rows, sums);
@@ -217,41 +266,57 @@ class thin_rows_kernel {
  private:
   using vector = simd<C>;
   static constexpr std::int64_t most_rows = 1024;
-  /// The partial sums of a row, the same number on every machine: element j goes to sum j modulo this number.
+  /// The partial sums of a long row that is multiplied alone.
   static constexpr int in_registers = prumo::detail::reduction_lanes<C>;
   static constexpr int registers = in_registers / vector::lanes;
-  /// Rows that share a load of B, as far as there are registers for their sums.
-  static constexpr int rows_at_once = std::max(1, (simd_has_many_registers ? 16 : 8) / registers);
 
-  template <int Rows>
-  void multiply_rows(const T* row, const C* x, std::int64_t count, C* sums) const {
+  C long_product(const T* row, const C* x, std::int64_t count) const {
     constexpr int lanes = vector::lanes;
-    const std::int64_t stride = problem_.a.row_stride;
-    vector held[Rows][registers];
-    prumo::detail::for_each_register<Rows, registers>([&](int i, int r)
-                                                          PRUMO_ALWAYS_INLINE { held[i][r] = vector(0); });
-    const auto add = [&](const T* from, std::int64_t step, const C* factors, int i, int r) PRUMO_ALWAYS_INLINE {
-      held[i][r] = fma(prumo::detail::load_vector(from + i * step), vector::load(factors), held[i][r]);
-    };
+    vector held[registers];
+    prumo::detail::for_each_register<registers, 1>([&](int r, int) PRUMO_ALWAYS_INLINE { held[r] = vector(C(0)); });
     std::int64_t j = 0;
     for (; j + in_registers <= count; j += in_registers) {
-      prumo::detail::for_each_register<Rows, registers>(
-          [&](int i, int r) PRUMO_ALWAYS_INLINE { add(row + j + r * lanes, stride, x + j + r * lanes, i, r); });
-    }
-    if (j < count) {
-      // What is left, filled up with zeros.
-      T last_of_rows[Rows * in_registers] = {};
-      C last_of_x[in_registers] = {};
-      std::copy_n(x + j, count - j, last_of_x);
-      for (int i = 0; i < Rows; ++i) std::copy_n(row + i * stride + j, count - j, last_of_rows + i * in_registers);
-      prumo::detail::for_each_register<Rows, registers>([&](int i, int r) PRUMO_ALWAYS_INLINE {
-        add(last_of_rows + r * lanes, in_registers, last_of_x + r * lanes, i, r);
+      prumo::detail::for_each_register<registers, 1>([&](int r, int) PRUMO_ALWAYS_INLINE {
+        held[r] = fma(prumo::detail::load_vector(row + j + r * lanes), vector::load(x + j + r * lanes), held[r]);
       });
     }
-    C lane[Rows][in_registers];
-    prumo::detail::for_each_register<Rows, registers>(
-        [&](int i, int r) PRUMO_ALWAYS_INLINE { held[i][r].store(lane[i] + r * lanes); });
-    for (int i = 0; i < Rows; ++i) sums[i] = sum_of<in_registers>(lane[i]);
+    for (; j + lanes <= count; j += lanes) {
+      held[0] = fma(prumo::detail::load_vector(row + j), vector::load(x + j), held[0]);
+    }
+    if (j < count) {
+      const row_end<T> end(count);
+      held[0] = fma(end.of_elements(row), end.of_numbers(x), held[0]);
+    }
+    C lane[in_registers];
+    prumo::detail::for_each_register<registers, 1>(
+        [&](int r, int) PRUMO_ALWAYS_INLINE { held[r].store(lane + r * lanes); });
+    return sum_of<in_registers>(lane);
+  }
+
+  /// As many rows as a vector has lanes, or `rows` if they are fewer, with a partial sum in each lane. `sums` has room
+  /// for a whole vector.
+  void multiply_side_by_side(const T* first, std::int64_t rows, const C* x, std::int64_t count, C* sums) const {
+    constexpr int lanes = vector::lanes;
+    const T* row[lanes];
+    vector held[lanes];
+    prumo::detail::for_each_register<lanes, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+      row[i] = first + std::min<std::int64_t>(i, rows - 1) * problem_.a.row_stride;
+      held[i] = vector(C(0));
+    });
+    std::int64_t j = 0;
+    for (; j + lanes <= count; j += lanes) {
+      const vector factors = vector::load(x + j);
+      prumo::detail::for_each_register<lanes, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        held[i] = fma(prumo::detail::load_vector(row[i] + j), factors, held[i]);
+      });
+    }
+    if (j < count) {
+      const row_end<T> end(count);
+      const vector factors = end.of_numbers(x);
+      prumo::detail::for_each_register<lanes, 1>(
+          [&](int i, int) PRUMO_ALWAYS_INLINE { held[i] = fma(end.of_elements(row[i]), factors, held[i]); });
+    }
+    lane_sums(held).store(sums);
   }
 
   /// Adds up pairs whose distance is halved from step to step.
