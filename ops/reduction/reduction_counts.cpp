@@ -93,6 +93,12 @@ void count_row_of(reduction kind, counted_kernels kernels, const specification& 
   }
 }
 
+/// How often all lanes and the last few elements of this many are combined: see reduce_lanes().
+std::int64_t combinations_of_lanes(std::int64_t count, std::int64_t lanes) {
+  const std::int64_t group = lanes / 8;
+  return count % group == 0 ? lanes - 1 : lanes;
+}
+
 /// What is done with this many elements of a segment.
 struct operations {
   std::uint64_t joins = 0;
@@ -102,7 +108,7 @@ struct operations {
     using prumo::detail::short_rows;
     if (count < short_rows::chained) return;
     const bool in_few_lanes = count < 4 * lanes;
-    combinations = static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes : lanes - 1);
+    combinations = static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes : combinations_of_lanes(count, lanes));
     if (!in_few_lanes || !idempotent) return;
     // Lanes that are full to the end, with the last elements once more, and no remainder.
     joins = static_cast<std::uint64_t>(count / short_rows::lanes + 1) * short_rows::lanes;
@@ -152,7 +158,9 @@ flop_counts reduction_counts(reduction kind, counted_kernels kernels, dtype type
   std::uint64_t combinations = whole_segments * whole.combinations + last.combinations;
   if (segments > 1) {
     combinations += static_cast<std::uint64_t>(segments);
-    if (segments >= prumo::detail::short_rows::chained) combinations += static_cast<std::uint64_t>(lanes - 1);
+    if (segments >= prumo::detail::short_rows::chained) {
+      combinations += static_cast<std::uint64_t>(combinations_of_lanes(segments, lanes));
+    }
   }
   flop_counts counts;
   switch (kind) {

@@ -9,7 +9,10 @@
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -18,32 +21,51 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
-/// join(... join(initial, load(0)) ..., load(count - 1)), in the order of the lanes: element i goes to lane i modulo
-/// the number of lanes, and the lanes are combined in a tree. The depth is count / lanes + log2(lanes). A load that has
-/// `widen_lanes(index, C (&)[lanes])` fills all lanes at once.
+/// Joins neighbouring lanes with as many elements from `index` on.
+template <int First, int Count, class C, std::size_t Lanes, class Join, class Load>
+[[gnu::always_inline]] inline void join_lanes(C (&lane)[Lanes], std::int64_t index, const Join& join,
+                                              const Load& load) {
+  // Unrolled, so that the lanes stay in registers.
+  if constexpr (requires { load.widen_lanes(index, lane); }) {
+    C loaded[Count];
+    load.widen_lanes(index, loaded);
+    PRUMO_UNROLL
+    for (int which = 0; which < Count; ++which) lane[First + which] = join(lane[First + which], loaded[which]);
+  } else {
+    PRUMO_UNROLL
+    for (int which = 0; which < Count; ++which) {
+      lane[First + which] = join(lane[First + which], load(index + which));
+    }
+  }
+}
+
+/// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number alone. Of every
+/// whole block of elements, each goes to another lane; so do whole groups of those behind the blocks. The last few are
+/// joined one after the other. The lanes are combined in a tree, and the last few come to its result. The depth is
+/// count / lanes + log2(lanes) + 1, or that of the last few. A load that has `widen_lanes(index, C (&)[n])` fills n
+/// lanes at once.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
+  constexpr int group = static_cast<int>(32 / sizeof(plain_scalar_t<C>));
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
   std::int64_t index = 0;
-  for (; index + lanes <= count; index += lanes) {
-    if constexpr (requires { load.widen_lanes(index, lane); }) {
-      C loaded[lanes];
-      load.widen_lanes(index, loaded);
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], loaded[which]);
-    } else {
-      // Unrolled, so that the lanes stay in registers.
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes; ++which) lane[which] = join(lane[which], load(index + which));
-    }
-  }
-  for (int which = 0; index + which < count; ++which) lane[which] = join(lane[which], load(index + which));
+  for (; index + lanes <= count; index += lanes) join_lanes<0, lanes>(lane, index, join, load);
+  [&]<std::size_t... Which>(std::index_sequence<Which...>) {
+    const auto join_group = [&]<int First>(std::integral_constant<int, First>) {
+      if (index + First + group <= count) join_lanes<First, group>(lane, index + First, join, load);
+    };
+    (join_group(std::integral_constant<int, static_cast<int>(Which) * group>{}), ...);
+  }(std::make_index_sequence<lanes / group>());
+  index += (count - index) / group * group;
+  const bool has_rest = index < count;
+  C rest = initial;
+  for (; index < count; ++index) rest = join(rest, load(index));
   for (int half = lanes / 2; half > 0; half /= 2) {
     for (int which = 0; which < half; ++which) lane[which] = combine(lane[which], lane[which + half]);
   }
-  return lane[0];
+  return has_rest ? combine(lane[0], rest) : lane[0];
 }
 
 /// The same for lanes that are combined by `join`, like elements.

@@ -5,6 +5,7 @@
 /// The position of the first of the largest elements, found by one thread of a host in two passes over a stretch that
 /// stays in the nearest cache.
 
+#include "reduction_host_extremes.hpp"
 #include "reduction_host_lanes.hpp"
 #include <prumo/detail/word.hpp>
 
@@ -74,46 +75,22 @@ typename Joining::accumulator find_in_stretches(const Joining& joining, std::int
   return found;
 }
 
-/// The order of ordered_bits in words as memory has them: 16-bit elements are not widened, which lets vectors hold
-/// twice as many.
-template <class T>
-struct rank_of_words {
-  using word = word_of<T>;
-  using integer = std::make_signed_t<word>;
-  static constexpr int bits = static_cast<int>(8 * sizeof(word));
-  static constexpr auto sign = static_cast<word>(word{1} << (bits - 1));
-  static constexpr auto infinity = static_cast<word>(ordered_bits<T>::infinity >> ordered_bits<T>::padding);
-
-  static integer of(word number) { return static_cast<integer>(static_cast<word>(turned(number) - wrap)); }
-  static word back(integer rank) { return turned(static_cast<word>(static_cast<word>(rank) + wrap)); }
-
- private:
-  static constexpr auto wrap = static_cast<word>(~(infinity | sign) & ~sign);
-
-  static word turned(word number) {
-    const auto below_zero = static_cast<word>(static_cast<integer>(number) >> (bits - 1));
-    return static_cast<word>(number ^ (below_zero & static_cast<word>(~sign)));
-  }
-};
-
 /// The elements that one value stands for, as words of memory: those with some bits, or all NaN.
 template <class T>
 struct equal_words {
   using word = word_of<T>;
   word mask, bits;
-  bool is_nan;
 
   /// Those equal to this one, zeros of either sign being equal.
   explicit equal_words(word of) {
-    constexpr auto magnitude = static_cast<word>(~rank_of_words<T>::sign);
-    is_nan = static_cast<word>(of & magnitude) > rank_of_words<T>::infinity;
     mask = static_cast<word>(of & magnitude) == 0 ? magnitude : static_cast<word>(~word{0});
     bits = static_cast<word>(of & mask);
   }
   bool contains(word other) const { return static_cast<word>(other & mask) == bits; }
-  static bool nan(word other) {
-    return static_cast<word>(other & static_cast<word>(~rank_of_words<T>::sign)) > rank_of_words<T>::infinity;
-  }
+  static bool nan(word other) { return static_cast<word>(other & magnitude) > number_extremes<T>::infinity; }
+
+ private:
+  static constexpr auto magnitude = static_cast<word>(~number_extremes<T>::sign);
 };
 
 /// The first word of which `wanted` is true among 0 ... count - 1, of which there is one.
@@ -138,33 +115,36 @@ std::int64_t find_word(const Word* words, std::int64_t count, const Wanted& want
   return at + first;
 }
 
-/// The first of the largest of elements that lie one behind the other. The first pass orders them by all their bits,
-/// which takes fewer operations than keys do that know equal ones, and 16-bit ones as they are; the second pass, where
-/// it is needed, only compares words.
+/// The first of the largest of elements that lie one behind the other. The first pass finds the largest, and the second
+/// pass, where it is needed, only compares words.
+/// \param count how many elements there are: as many as a vector has lanes, or more
 template <class Policy>
 typename Policy::accumulator find_in_memory(const Policy& policy, const typename Policy::stored* first,
                                             std::int64_t count) {
   using stored = typename Policy::stored;
-  using rank = rank_of_words<stored>;
-  using word = typename rank::word;
+  using extremes = number_extremes<stored>;
+  using word = typename extremes::word;
   constexpr std::int64_t stretch = 4096;
   const auto* const words = reinterpret_cast<const word*>(first);
-  const word flipped = policy.flipped == 0 ? word{0} : rank::sign;
   typename Policy::accumulator found = policy.identity();
-  for (std::int64_t begin = 0; begin < count; begin += stretch) {
-    const std::int64_t length = std::min(stretch, count - begin);
+  for (std::int64_t begin = 0; begin < count;) {
+    // No stretch is shorter than a vector.
+    const std::int64_t length = count - begin < stretch + extremes::lanes ? count - begin : stretch;
     const word* const here = words + begin;
-    const auto largest = reduce_in_lanes(
-        largest_key<typename rank::integer>{}, length,
-        [here, flipped](std::int64_t index) { return rank::of(static_cast<word>(here[index] ^ flipped)); });
-    const auto number = static_cast<word>(rank::back(largest) ^ flipped);
+    const extremes of_stretch(here, length);
+    const bool has_nan = of_stretch.has_nan();
+    const word number = has_nan              ? of_stretch.nan()
+                        : policy.flipped == 0 ? of_stretch.largest()
+                                              : of_stretch.smallest();
     const auto key = policy.lift(Kokkos::bit_cast<stored>(number));
-    if (begin > 0 && key <= found.key) continue;
-    const equal_words<stored> equal(number);
-    const std::int64_t position =
-        equal.is_nan ? find_word(here, length, [](word other) { return equal_words<stored>::nan(other); })
-                     : find_word(here, length, [equal](word other) { return equal.contains(other); });
-    found = {key, begin + position};
+    if (begin == 0 || key > found.key) {
+      const equal_words<stored> equal(number);
+      const std::int64_t position =
+          has_nan ? find_word(here, length, [](word other) { return equal_words<stored>::nan(other); })
+                  : find_word(here, length, [equal](word other) { return equal.contains(other); });
+      found = {key, begin + position};
+    }
+    begin += length;
   }
   return found;
 }

@@ -60,8 +60,11 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
   using stored = typename Policy::stored;
   const typename Policy::joining& joining = policy;
   if (stride == 1) {
+    if constexpr (finds_extremes<Policy>) {
+      if (count >= number_extremes<stored>::lanes) return reduce_extremes(policy, first, count);
+    }
     if constexpr (Policy::indexed) {
-      if (count >= short_rows::chained) {
+      if (count >= std::max<std::int64_t>(short_rows::chained, number_extremes<stored>::lanes)) {
         auto found = find_in_memory(policy, first, count);
         found.position = position + found.position * step;
         return found;
@@ -130,7 +133,7 @@ class row_reduction_kernel {
     const std::int64_t begin = block * rows_per_block_;
     const std::int64_t end = std::min(problem_.rows, begin + rows_per_block_);
     if (problem_.column_stride == 1 && problem_.row_stride == problem_.columns && problem_.columns > 0 &&
-        problem_.columns < short_rows::longest<element>) {
+        problem_.columns < short_longest()) {
       reduce_short(begin, end);
       return;
     }
@@ -146,6 +149,15 @@ class row_reduction_kernel {
   using element = typename Policy::element;
   using shared_policy = std::remove_cvref_t<decltype(std::declval<const Policy&>().shared())>;
   static constexpr std::int64_t lifted_at_once = 2048;
+
+  /// Where rows are no longer short.
+  static constexpr std::int64_t short_longest() {
+    if constexpr (finds_extremes<Policy>) {
+      return number_extremes<stored>::lanes;
+    } else {
+      return short_rows::longest<element>;
+    }
+  }
 
   /// Short rows that lie one behind the other: those that fit into a buffer are lifted by one vectorised loop, which a
   /// loop over each row's few elements would not be.
