@@ -3,9 +3,9 @@
 #include "comparison/compared_state.hpp"
 
 #include "comparison/choice.hpp"
-#include "comparison/clocks.hpp"
-#include "comparison/comparison_document.hpp"
-#include "comparison/comparison_table.hpp"
+#include "comparison/report/clocks.hpp"
+#include "comparison/report/comparison_document.hpp"
+#include "comparison/report/comparison_table.hpp"
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
 #include "sample_results.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/clocks.hpp"
+#include "comparison/report/clocks.hpp"
 
 #include "comparison/context.hpp"
 #include "reports/case_columns.hpp"

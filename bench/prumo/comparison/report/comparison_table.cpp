@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/comparison_table.hpp"
+#include "comparison/report/comparison_table.hpp"
 
-#include "comparison/clocks.hpp"
 #include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
+#include "comparison/report/clocks.hpp"
 #include "reports/case_columns.hpp"
 #include "reports/result_cells.hpp"
 #include "terminal/plural.hpp"

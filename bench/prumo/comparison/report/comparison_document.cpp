@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/comparison_document.hpp"
+#include "comparison/report/comparison_document.hpp"
 
-#include "comparison/clocks.hpp"
 #include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
+#include "comparison/report/clocks.hpp"
 #include "privacy/recorded_words.hpp"
 #include "results/csv.hpp"
 #include "results/json_text.hpp"
