@@ -36,8 +36,8 @@ PROGRAMS = ("bench/files", "bench/data", "bench/protocol", "bench/serving", "ben
             "bench/prumo")
 # The same within the front-end.
 FRONT_END = ("terminal", "statistics", "privacy", "results", "rates", "workers", "plan", "cases", "ceilings", "measure", "reports",
-             "comparison", "crossover", "inference", "training", "command_line/options", "command_line/verbs", "command_line/verbs/data",
-             "command_line")
+             "comparison", "comparison/report", "crossover", "inference", "training", "command_line/options", "command_line/verbs",
+             "command_line/verbs/data", "command_line")
 MOST_SOURCES = 25  # of one folder
 
 

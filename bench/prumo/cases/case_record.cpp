@@ -7,7 +7,6 @@
 #include "statistics/time_interval.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -126,7 +125,7 @@ json case_record::finish(stop_reason why) const {
   result["energy_j"] =
       energy_calls_ > 0 ? json(energy_j_ / energy_calls_) : field(result, "/states/sustained/energy_j");
   if (!throttle_.empty()) {
-    result["warnings"].push_back(fmt::format("the device was throttled: {}", fmt::join(throttle_, ", ")));
+    result["warnings"].push_back(throttle_warning(throttle_));
   }
   return result;
 }

@@ -120,6 +120,7 @@ cell_figures figures_of(const case_cell& cell) {
     if (!ran(*row)) continue;
     seconds.push_back(*row->seconds());
     figures.published = figures.published || row->published;
+    figures.throttle.insert(row->throttle.begin(), row->throttle.end());
   }
   if (!seconds.empty()) figures.seconds = quantile(seconds, 0.5);
   figures.gbytes = median_over(cell, "/rates/gbytes");
@@ -129,6 +130,7 @@ cell_figures figures_of(const case_cell& cell) {
   figures.peak = median_over(cell, "/percent/peak_max_clock");
   if (!figures.peak) figures.peak = median_over(cell, "/percent/peak_measured_clock");
   figures.energy = median_over(cell, "/energy_j");
+  figures.clock_mhz = median_over(cell, "/clock_mhz");
   return figures;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "comparison/compared_state.hpp"
 #include "comparison/source.hpp"
 #include "statistics/verdict.hpp"
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +61,7 @@ struct lonely_case {
 /// Sides, and the cases that they share.
 struct comparison {
   comparison_mode mode = comparison_mode::versions;
+  compared_state state = compared_state::turns;  ///< whose times the measurements have
   std::vector<comparison_side> sides;
   std::size_t base = 0;              ///< the side to which ratios refer
   std::vector<compared_case> cases;  ///< cases that two sides or more measured, or tried and failed
@@ -71,6 +74,8 @@ struct cell_figures {
   std::optional<double> seconds, gbytes, gflops, gelements;  ///< rates in 10^9 a second
   std::optional<double> roofline, peak;                      ///< percent
   std::optional<double> energy;                              ///< joules of a call
+  std::optional<double> clock_mhz;                           ///< of the device during the samples
+  std::set<std::string> throttle;                            ///< why it was held down in any of the files
   bool published = false;
 };
 

@@ -31,6 +31,20 @@ std::size_t judged_cases(const comparison& of) {
   return count;
 }
 
+/// How the user comes to three process runs of each side.
+std::string how_to_get_runs(compared_state state, double percent) {
+  if (state != compared_state::turns) {
+    return fmt::format(
+        "compare {} files of each that `prumo bench --power-states all` wrote: `prumo compare A1 A2 A3 "
+        "--to B1 B2 B3 --state {} --gate {:.3g}%`",
+        fewest_runs, to_string(state), percent);
+  }
+  return fmt::format(
+      "`prumo bench --against OLD_BUILD --gate {:.3g}%` measures both builds in turns, which tells most. "
+      "Or compare {} files of each: `prumo compare A1 A2 A3 --to B1 B2 B3 --gate {:.3g}%`",
+      percent, fewest_runs, percent);
+}
+
 }  // namespace
 
 gate_report report_gate(const comparison& of, const judge_options& judged_with) {
@@ -79,12 +93,8 @@ std::string gate_line(const comparison& of, const gate_report& report, const jud
                         plural(report.undecided, "case", "cases"), percent);
   }
   if (report.too_few_runs > 0) {
-    text += fmt::format(
-        ". A gate needs {} process runs or more of each side: `prumo bench --against OLD_BUILD --gate {:.3g}%` "
-        "measures "
-        "both builds in turns, which tells most. Or compare {} files of each: `prumo compare A1 A2 A3 --to B1 B2 B3 "
-        "--gate {:.3g}%`",
-        fewest_runs, percent, fewest_runs, percent);
+    text += fmt::format(". A gate needs {} process runs or more of each side: {}", fewest_runs,
+                        how_to_get_runs(of.state, percent));
   } else if (report.further_runs) {
     text += fmt::format(". About {} of each side would probably decide",
                         plural(*report.further_runs, "more process run", "more process runs"));

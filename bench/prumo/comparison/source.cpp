@@ -166,6 +166,7 @@ comparison_source source_of_results(json document, std::string name) {
     row.runs = runs_of(result);
     row.device = place->second;
     row.published = field(result, "/published").is_object();
+    row.throttle = throttle_reasons(result);
     const std::string identity =
         fmt::format("{}\n{}\n{}", result.at("key").get<std::string>(), id, text_of(field(result, "/implementation")));
     row.result = std::move(result);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct measurement {
   process_runs runs;       ///< seconds of a call; empty if nothing was measured, or if the file has only moments
   std::optional<sample_moments> moments;  ///< if there are no samples
   bool published = false;                 ///< a figure from a publication: one value, no samples
+  std::set<std::string> throttle;         ///< why the device held its clock down meanwhile, as far as its file tells
 
   /// The median of the samples, or else the mean, or else the published figure, in seconds; absent if nothing was
   /// measured.

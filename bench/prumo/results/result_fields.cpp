@@ -4,12 +4,24 @@
 #include "statistics/median_interval.hpp"
 #include "statistics/statistics.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string_view>
 
 namespace prumo::bench {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view throttle_warning_begin = "the device was throttled: ";
+constexpr std::string_view between_reasons = ", ";
+
+}  // namespace
 
 const json& field(const json& value, const char* pointer) {
   static const json null;
@@ -30,6 +42,24 @@ const json& field(const json& value, const char* pointer) {
 bool lacked_memory(const nlohmann::json& result) {
   return text_of(field(result, "/status")) == "skipped" &&
          text_of(field(result, "/reason")).starts_with(too_little_memory);
+}
+
+std::string throttle_warning(const std::set<std::string>& reasons) {
+  return fmt::format("{}{}", throttle_warning_begin, fmt::join(reasons, between_reasons));
+}
+
+std::set<std::string> throttle_reasons(const json& result) {
+  std::set<std::string> reasons;
+  for (const json& warning : field(result, "/warnings")) {
+    const std::string text = text_of(warning);
+    if (!text.starts_with(throttle_warning_begin)) continue;
+    for (std::size_t begin = throttle_warning_begin.size(); begin < text.size();) {
+      const std::size_t end = std::min(text.find(between_reasons, begin), text.size());
+      reasons.insert(text.substr(begin, end - begin));
+      begin = end + between_reasons.size();
+    }
+  }
+  return reasons;
 }
 
 std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,13 @@ inline constexpr std::string_view too_little_memory = "too little memory";
 
 /// Whether a result was skipped for that reason.
 [[nodiscard]] bool lacked_memory(const nlohmann::json& result);
+
+/// The warning of a result whose device held its clock down while it was measured. What follows is why, as the device
+/// tells it.
+[[nodiscard]] std::string throttle_warning(const std::set<std::string>& reasons);
+
+/// The reasons that the warnings of a result give for that; none where the device told of no throttling.
+[[nodiscard]] std::set<std::string> throttle_reasons(const nlohmann::json& result);
 
 /// A field of nested objects by its path (`/time_s/median`), null where it is absent.
 [[nodiscard]] const nlohmann::json& field(const nlohmann::json& value, const char* pointer);

@@ -45,7 +45,31 @@ bool is_same_device(const json& one, const json& other) {
   return one.at("id") == other.at("id") && one.value("threads", json()) == other.value("threads", json());
 }
 
+const json* find_same_device(const json& devices, const json& device) {
+  const auto found = std::ranges::find_if(devices, [&](const json& it) { return is_same_device(it, device); });
+  return found == devices.end() ? nullptr : &*found;
+}
+
 }  // namespace
+
+void check_same_devices(const std::string& path, const json& earlier, const json& devices) {
+  for (const json& device : devices) {
+    const std::string id = text_of(field(device, "/id"));
+    const json* same = find_same_device(earlier, device);
+    for (const json& known : earlier) {
+      if (text_of(field(known, "/id")) != id || (same != nullptr && same != &known)) continue;
+      for (const char* fact : {"backend", "name", "threads"}) {
+        if (known.at(fact) == device.at(fact)) continue;
+        throw file_error(file_error::cause::input,
+                         fmt::format("{}: cannot be resumed here: '{}' of its device {} is {} in the file and {} "
+                                     "here; resume on the machine where it began and with as many threads, or name "
+                                     "another file",
+                                     sanitize(path), fact, sanitize(id), sanitize(known.at(fact).dump()),
+                                     sanitize(device.at(fact).dump())));
+      }
+    }
+  }
+}
 
 void check_replaceable(const output_file& file, bool force) {
   if (!file.is_regular() || !file.had_content()) return;
@@ -81,22 +105,12 @@ results_writer results_writer::resume(const output_file& file, json document, js
   writer.run_ = std::move(document.at("run"));
   writer.run_["resumed"].push_back(std::move(run));
   writer.devices_ = std::move(document.at("devices"));
+  check_same_devices(file.path(), writer.devices_, devices);
   for (json& device : devices) {
-    const std::string id = text_of(field(device, "/id"));
-    const auto same = [&](const json& earlier) { return is_same_device(earlier, device); };
-    const bool known = std::ranges::any_of(writer.devices_, same);
-    for (const json& earlier : writer.devices_) {
-      if (text_of(field(earlier, "/id")) != id || (known && !same(earlier))) continue;
-      for (const char* fact : {"backend", "name", "threads"}) {
-        if (earlier.at(fact) == device.at(fact)) continue;
-        throw file_error(file_error::cause::input,
-                         fmt::format("{}: cannot be resumed here: '{}' of its device {} is {} in the file and {} "
-                                     "here; resume on the machine where it began, or name another file",
-                                     sanitize(file.path()), fact, sanitize(id), sanitize(earlier.at(fact).dump()),
-                                     sanitize(device.at(fact).dump())));
-      }
-      // Ceilings of the first run stay until new ones are measured.
-      if (device.value("ceilings", json::array()).empty()) device["ceilings"] = earlier.at("ceilings");
+    // Ceilings of the first run stay until new ones are measured.
+    const json* earlier = find_same_device(writer.devices_, device);
+    if (earlier != nullptr && device.value("ceilings", json::array()).empty()) {
+      device["ceilings"] = earlier->at("ceilings");
     }
     writer.set_device(std::move(device));
   }

@@ -50,6 +50,12 @@ namespace prumo::bench {
 /// \throws file_error
 void check_replaceable(const output_file& file, bool force);
 
+/// Refuses to resume a file of other devices, which also `--allow-mixed` does not: devices that share an id must have
+/// the same backend, name and number of threads.
+/// \param earlier, devices the `devices` of the file and of this run
+/// \throws file_error
+void check_same_devices(const std::string& path, const nlohmann::json& earlier, const nlohmann::json& devices);
+
 /// Collects the results of a run and keeps its file valid on disk all the time.
 ///
 /// A stream (output_file) is written once, at the end. Older content of the file stays until there is a result that was
@@ -62,9 +68,9 @@ class results_writer {
   results_writer(const output_file& file, nlohmann::json run, nlohmann::json devices);
 
   /// Goes on with `document`, which is what `file` holds: its results stay, `run` is appended to its `run.resumed`.
-  /// Its devices are updated by id, new ones appended; one whose name or backend differs is refused (another machine's
-  /// file). Conditions of the runs are the caller's to compare (run_conditions.hpp).
-  /// \throws file_error also for a stream
+  /// Its devices are updated by id, new ones appended. Conditions of the runs are the caller's to compare
+  /// (run_conditions.hpp).
+  /// \throws file_error as check_same_devices(), and for a stream
   [[nodiscard]] static results_writer resume(const output_file& file, nlohmann::json document, nlohmann::json run,
                                              nlohmann::json devices);
 

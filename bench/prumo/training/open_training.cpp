@@ -9,7 +9,6 @@
 #include <prumo/data/weights_file.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -342,7 +341,7 @@ json open_training::result(bool interrupted) const {
   for (const double it : accuracies) add_time(it);
   if (!times.empty()) result["time_to"] = times;
   if (!throttle_.empty()) {
-    result["warnings"].push_back(fmt::format("the device was throttled: {}", fmt::join(throttle_, ", ")));
+    result["warnings"].push_back(throttle_warning(throttle_));
   }
   if (ended_) return result;
   if (epochs_.empty()) return {};

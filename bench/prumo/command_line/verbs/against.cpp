@@ -3,7 +3,7 @@
 
 #include "comparison/comparison.hpp"
 #include "comparison/comparison_gate.hpp"
-#include "comparison/comparison_table.hpp"
+#include "comparison/report/comparison_table.hpp"
 #include "comparison/source.hpp"
 #include "comparison/two_builds.hpp"
 #include "results/process_runs.hpp"

@@ -130,11 +130,10 @@ void bench_call::add_options(CLI::App& app) {
       ->group("Two builds");
   add_words(app, "--with", references_, "show published figures below the table: theano-2017, mps, ...", "LIST")
       ->group("Output");
-  results_.add_to(
-      app, {"continue the run in -o; keep finished cases",
-            "resume although host, build, libraries, driver, power limit or threads have changed; each result tells "
-            "which run measured it",
-            "print the plan and measure nothing"});
+  results_.add_to(app, {"continue the run in -o; keep finished cases",
+                        "resume although host, build, libraries, driver, power limit or places of threads have "
+                        "changed; each result tells which run measured it",
+                        "print the plan and measure nothing"});
 }
 
 plan_options bench_call::read_plan() const {

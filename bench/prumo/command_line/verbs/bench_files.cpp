@@ -144,6 +144,7 @@ results_writer begin_results(const bench_options& options, bench_files& files, c
   if (fields.is_object()) run.update(fields);
   if (!options.resume) return {files.results, std::move(run), fleet.device_entries()};
   check_same_plan(options.output, files.earlier.at("run"), run["plan"]);
+  check_same_devices(options.output, files.earlier.at("devices"), fleet.device_entries());
   check_same_conditions(options, files.earlier, run["conditions"]);
   drop_unmeasured(files.earlier, options.measure.process_runs, options.allow_mixed);
   return results_writer::resume(files.results, std::move(files.earlier), std::move(run), fleet.device_entries());

@@ -4,9 +4,9 @@
 #include "command_line/verbs/outputs.hpp"
 #include "command_line/verbs/verb.hpp"
 #include "comparison/choice.hpp"
-#include "comparison/comparison_document.hpp"
 #include "comparison/comparison_gate.hpp"
-#include "comparison/comparison_table.hpp"
+#include "comparison/report/comparison_document.hpp"
+#include "comparison/report/comparison_table.hpp"
 #include "comparison/two_builds.hpp"
 #include "privacy/anonymous.hpp"
 #include "results/published_figures.hpp"
@@ -27,15 +27,20 @@
 namespace prumo::bench {
 namespace {
 
-comparison_value read_by(const std::string& name) {
-  constexpr std::array values{comparison_value::time,     comparison_value::rate, comparison_value::elements,
-                              comparison_value::roofline, comparison_value::peak, comparison_value::energy};
+constexpr std::array values_to_show{comparison_value::time,     comparison_value::rate, comparison_value::elements,
+                                    comparison_value::roofline, comparison_value::peak, comparison_value::energy};
+constexpr std::array states_to_compare{compared_state::turns, compared_state::burst, compared_state::sustained};
+
+/// The one of `values` that has this name.
+template <typename Value, std::size_t Count>
+Value read_named(const char* option, const std::string& name, const std::array<Value, Count>& values) {
   std::vector<std::string> names;
-  for (const comparison_value value : values) {
+  for (const Value value : values) {
     if (to_string(value) == name) return value;
     names.emplace_back(to_string(value));
   }
-  throw program_error(exit_code::wrong_usage, "--by: " + unknown_name_message("value", name, names));
+  throw program_error(exit_code::wrong_usage,
+                      fmt::format("{}: {}", option, unknown_name_message("value", name, names)));
 }
 
 /// Refuses to show a column of nothing.
@@ -83,7 +88,7 @@ class compare_call : public verb_call {
   std::vector<std::string> ops_, sizes_, dtypes_, layouts_, data_, caches_, dispatches_, compute_modes_, devices_,
       implementations_;
   std::vector<std::string> references_;
-  std::string by_ = "time", gate_, base_, output_, csv_;
+  std::string by_ = "time", state_ = "turns", gate_, base_, output_, csv_;
   bool all_ = false, each_implementation_ = false, anonymous_ = false;
 };
 
@@ -112,6 +117,12 @@ void compare_call::add_options(CLI::App& app) {
   add_words(app, "--compute-mode", compute_modes_, "only these compute modes", "LIST")->group("What");
   app.add_option("--by", by_, "the value to show: time, rate, elements, roofline, peak, energy (default time)")
       ->type_name("VALUE")
+      ->group("How");
+  app.add_option("--state", state_,
+                 "the times to compare: turns (default: measured in turns with other cases), burst (short work after "
+                 "idling), sustained (after seconds of work at the case alone); `prumo bench --power-states all` "
+                 "measures the last two")
+      ->type_name("STATE")
       ->group("How");
   app.add_option("--gate", gate_,
                  "exit with 1 if a case became slower by more than this, and with 4 if the runs do not tell (for two "
@@ -149,7 +160,7 @@ row_filters compare_call::read_filters() {
 
 comparison_view compare_call::read_view() const {
   comparison_view view;
-  view.by = read_by(by_);
+  view.by = read_named("--by", by_, values_to_show);
   view.all = all_;
   if (!gate_.empty()) {
     view.gated = true;
@@ -165,6 +176,7 @@ void compare_call::check_inputs() const {
 
 exit_code compare_call::run(std::vector<std::string> command) {
   comparison_view view = read_view();
+  const compared_state state = read_named("--state", state_, states_to_compare);
   const row_filters filters = read_filters();
   if (!to_.empty() && (!base_.empty() || each_implementation_ || !references_.empty())) {
     throw program_error(exit_code::wrong_usage,
@@ -199,13 +211,14 @@ exit_code compare_call::run(std::vector<std::string> command) {
   for (published_set& set : load_published_sets(split_list("--with", references_), worker_folders())) {
     sources.push_back(source_of_results(std::move(set.document), set.name));
   }
+  keep_rows(sources, filters);
+  take_state(sources, state);
   std::vector<std::string> notes;
   for (const comparison_source& source : sources) {
     for (const std::string& note : source.notes) {
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
   }
-  keep_rows(sources, filters);
   comparison_request request;
   request.base = base_;
   request.each_implementation = each_implementation_;
@@ -215,13 +228,15 @@ exit_code compare_call::run(std::vector<std::string> command) {
     (other_side ? request.to : request.files).push_back(&sources[i]);
   }
   comparison compared = choose_comparison(request);
+  compared.state = state;
   if (view.gated && compared.mode != comparison_mode::versions) {
     throw program_error(exit_code::wrong_usage,
                         "--gate judges two versions of a device, but these are devices side by side; name the files "
                         "of the two versions: prumo compare BEFORE --to AFTER --gate 3%");
   }
   check_value_is_told(compared, view.by);
-  judge_cases(compared, view.judged_with, interleaved);
+  // Only the samples of turns were taken in turns with those of the other build.
+  judge_cases(compared, view.judged_with, interleaved && state == compared_state::turns);
   notes.insert(notes.end(), compared.notes.begin(), compared.notes.end());
   for (std::string& note : notes) note = sanitize(note);
   print_notes(notes);
@@ -261,6 +276,8 @@ const verb compare_verb{
                                                   implementations side by side
   prumo compare r.json --with theano-2017 --by rate
                                                   published figures beside this machine
+  prumo compare card0.json card1.json --state sustained
+                                                  two cards at their power limits, with their clocks
   prumo compare old-nvbench.json new-nvbench.json
   prumo compare a.json b.json -o c.json --csv c.csv --all
 

@@ -63,11 +63,12 @@ class infer_call : public verb_call {
     app.add_flag("--quick", quick_, "fewer images, batches of 100 and 1000, in 15 seconds")->group("How long");
     measuring_.add_to(app, "30s");
     app.add_flag("--no-probe", no_probe_, "do not measure ceilings")->group("How");
-    results_.add_to(app,
-                    {"continue the run in -o; keep finished results",
-                     "resume although host, build, libraries, driver, power limit or threads have changed; each result "
-                     "tells which run measured it",
-                     "print what would be measured, and measure nothing"});
+    results_.add_to(
+        app,
+        {"continue the run in -o; keep finished results",
+         "resume although host, build, libraries, driver, power limit or places of threads have changed; each result "
+         "tells which run measured it",
+         "print what would be measured, and measure nothing"});
   }
 
   exit_code run(std::vector<std::string> command) override {

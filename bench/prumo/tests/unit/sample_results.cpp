@@ -10,6 +10,17 @@ namespace prumo::bench::testing {
 
 using nlohmann::json;
 
+namespace {
+
+/// Eleven samples within two percent of their median.
+std::vector<double> samples_around(double seconds) {
+  std::vector<double> samples;
+  for (int i = -5; i <= 5; ++i) samples.push_back((1 + 0.004 * i) * seconds);
+  return samples;
+}
+
+}  // namespace
+
 json sample_run() {
   return {{"id", "20261121T101500Z-4711"},
           {"started", "2026-11-21T10:15:00Z"},
@@ -83,8 +94,7 @@ json sample_result(const std::string& op, std::uint64_t bytes_per_array, double 
   result["error"] = 0.31;
   result["error_bound"] = 0.5;
   result["verification"] = {{"method", "all"}, {"checked", elements}};
-  std::vector<double> samples;
-  for (int i = -5; i <= 5; ++i) samples.push_back((1 + 0.004 * i) * seconds);
+  const std::vector<double> samples = samples_around(seconds);
   result["time_s"] = {
       {"median", seconds},     {"interval", {{"low", 0.99 * seconds}, {"high", 1.01 * seconds}, {"confidence", 0.95}}},
       {"p25", 0.99 * seconds}, {"p75", 1.01 * seconds},
@@ -104,6 +114,13 @@ json sample_result(const std::string& op, std::uint64_t bytes_per_array, double 
   result["clock_mhz"] = 3100.0;
   result["key"] = result_key(result);
   return result;
+}
+
+json sample_state(double seconds, double clock_mhz, const std::vector<std::string>& throttle) {
+  return {
+      {"median", seconds},      {"p25", 0.99 * seconds}, {"p75", 1.01 * seconds}, {"samples", samples_around(seconds)},
+      {"clock_mhz", clock_mhz}, {"power_w", 698.0},      {"temperature_c", 55.0}, {"throttle", throttle},
+      {"energy_j", 2.0}};
 }
 
 json skipped_result(const std::string& op, std::uint64_t bytes_per_array) {

@@ -18,6 +18,10 @@ namespace prumo::bench::testing {
 /// A verified result that ran: `op` f32 over an array of this many bytes in `seconds`.
 [[nodiscard]] nlohmann::json sample_result(const std::string& op, std::uint64_t bytes_per_array, double seconds);
 
+/// What a result has in `states` of a state of power: a call takes `seconds` at this clock, and 2 J.
+[[nodiscard]] nlohmann::json sample_state(double seconds, double clock_mhz,
+                                          const std::vector<std::string>& throttle = {});
+
 /// The same case transferred, skipped with a reason.
 [[nodiscard]] nlohmann::json skipped_result(const std::string& op, std::uint64_t bytes_per_array);
 

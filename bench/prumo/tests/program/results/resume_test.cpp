@@ -118,6 +118,20 @@ TEST(resume, mixes_where_it_is_allowed_and_compare_tells_it) {
                                       HasSubstr(results.at(1).at("run_id").get<std::string>() + ",A device")));
 }
 
+TEST(resume, another_number_of_threads_is_refused_even_where_mixing_is_allowed) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  interrupted_run(path, {}, "--threads 2");
+  const std::string before = read_file(path);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--resume"}, {"--resume", "--allow-mixed"}}) {
+    const program_result rest = run_prumo(bench(path, words, "--threads 1"));
+    EXPECT_EQ(rest.code, 2) << rest.out;
+    EXPECT_THAT(rest.err, AllOf(HasSubstr("'threads' of its device fake:0 is 2 in the file and 1 here"),
+                                HasSubstr("with as many threads"), Not(HasSubstr("are added"))));
+    EXPECT_EQ(read_file(path), before) << "the file was changed";
+  }
+}
+
 TEST(resume, does_not_mix_conditions_within_a_result) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");

@@ -3,10 +3,10 @@
 #include "comparison/comparison.hpp"
 
 #include "comparison/choice.hpp"
-#include "comparison/comparison_cells.hpp"
 #include "comparison/comparison_gate.hpp"
-#include "comparison/comparison_table.hpp"
 #include "comparison/context.hpp"
+#include "comparison/report/comparison_cells.hpp"
+#include "comparison/report/comparison_table.hpp"
 #include "results/results_file.hpp"
 #include "sample_results.hpp"
 #include "terminal/program_error.hpp"

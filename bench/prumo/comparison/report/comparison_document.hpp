@@ -2,7 +2,7 @@
 #pragma once
 
 #include "comparison/comparison.hpp"
-#include "comparison/comparison_table.hpp"
+#include "comparison/report/comparison_table.hpp"
 
 #include <string>
 #include <string_view>

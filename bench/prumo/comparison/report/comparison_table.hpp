@@ -2,7 +2,7 @@
 #pragma once
 
 #include "comparison/comparison.hpp"
-#include "comparison/comparison_cells.hpp"
+#include "comparison/report/comparison_cells.hpp"
 #include "statistics/verdict.hpp"
 #include "terminal/text.hpp"
 

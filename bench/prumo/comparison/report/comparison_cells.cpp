@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/comparison_cells.hpp"
+#include "comparison/report/comparison_cells.hpp"
 
 #include "reports/result_cells.hpp"
 #include "terminal/units.hpp"

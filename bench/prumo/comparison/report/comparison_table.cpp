@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/comparison_table.hpp"
+#include "comparison/report/comparison_table.hpp"
 
 #include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
+#include "comparison/report/clocks.hpp"
 #include "reports/case_columns.hpp"
 #include "reports/result_cells.hpp"
 #include "terminal/plural.hpp"
@@ -32,6 +33,9 @@ std::string files_of(const comparison_side& side) {
 /// Which files and devices stand on the sides.
 std::string head(const comparison& of, const text_style& style) {
   text_table table({{""}, {""}, {""}});
+  if (of.state != compared_state::turns) {
+    table.add_row({{"state", emphasis::heading}, {fmt::format("{}: {}", to_string(of.state), describe(of.state))}});
+  }
   if (of.mode == comparison_mode::versions) {
     table.add_row({{"before", emphasis::heading}, {files_of(of.sides[0])}});
     table.add_row({{"after", emphasis::heading}, {files_of(of.sides[1])}});
@@ -273,6 +277,7 @@ std::string comparison_table(const comparison& of, const comparison_view& view, 
                                               : devices_table(of, ordered, view, notes, style);
   out += '\n';
   if (const std::string lines = notes.render(style); !lines.empty()) out += lines + '\n';
+  out += clock_lines(of, ordered.cases, view.all, style);
   out += lonely_lines(of, view, style);
   const verdict_counts counts = count_verdicts(of);
   out += paragraph(counts_line(of.cases.size(), counts), style, emphasis::heading);

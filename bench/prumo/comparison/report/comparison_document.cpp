@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "comparison/comparison_document.hpp"
+#include "comparison/report/comparison_document.hpp"
 
 #include "comparison/comparison_gate.hpp"
 #include "comparison/context.hpp"
+#include "comparison/report/clocks.hpp"
 #include "privacy/recorded_words.hpp"
 #include "results/csv.hpp"
 #include "results/json_text.hpp"
@@ -59,10 +60,13 @@ ordered_json cell_record(const compared_case& it, std::size_t base, std::size_t 
                          {"gelements", or_null(figures.gelements)},
                          {"percent_roofline", or_null(figures.roofline)},
                          {"percent_peak", or_null(figures.peak)},
-                         {"energy_j", or_null(figures.energy)}};
+                         {"energy_j", or_null(figures.energy)},
+                         {"clock_mhz", or_null(figures.clock_mhz)},
+                         {"throttle", figures.throttle}};
   if (side == base) return record;
   const case_outcome& outcome = it.outcomes.at(side);
   record["ratio"] = or_null(outcome.refusal.empty() ? outcome.ratio : std::nullopt);
+  record["ratio_per_clock"] = or_null(ratio_per_clock(it, base, side));
   record["low"] = outcome.judged ? or_null(outcome.judged->low) : ordered_json();
   record["high"] = outcome.judged ? or_null(outcome.judged->high) : ordered_json();
   record["p_value"] = outcome.judged ? or_null(outcome.judged->p_value) : ordered_json();
@@ -134,6 +138,7 @@ std::string list_of_lines(const char* name, const std::vector<std::string>& line
 /// A value of a record as a field of CSV; empty where it is unknown.
 std::string field_text(const ordered_json& value) {
   if (value.is_null()) return {};
+  if (value.is_array()) return csv_field(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), "; ")));
   return value.is_string() ? csv_field(value.get_ref<const std::string&>()) : dump(value);
 }
 
@@ -148,6 +153,7 @@ std::string dump_comparison(const comparison& of, const comparison_view& view,
       {"command", recorded_command(command)},
       {"versions", {{"prumo", program_version()}}},
       {"mode", of.mode == comparison_mode::versions ? "versions" : "devices"},
+      {"state", to_string(of.state)},
       {"by", to_string(view.by)},
       {"judged",
        {{"margin", view.judged_with.margin},
@@ -196,7 +202,8 @@ std::string comparison_csv(const comparison& of) {
   std::string text =
       "key,op,dtype,bytes_per_array,device,base,side,base_implementation,implementation,base_status,status,"
       "base_seconds,seconds,ratio,low,high,verdict,refusal,base_gbytes,gbytes,base_gflops,gflops,base_gelements,"
-      "gelements,base_percent_roofline,percent_roofline,base_percent_peak,percent_peak,base_energy_j,energy_j\r\n";
+      "gelements,base_percent_roofline,percent_roofline,base_percent_peak,percent_peak,base_energy_j,energy_j,"
+      "base_clock_mhz,clock_mhz,base_throttle,throttle,ratio_per_clock,state\r\n";
   for (const compared_case& it : of.cases) {
     const json& result = it.result();
     ordered_json base = cell_record(it, of.base, of.base);
@@ -217,9 +224,12 @@ std::string comparison_csv(const comparison& of) {
       };
       for (const char* name : {"implementation", "status", "seconds"}) add_both(name);
       for (const char* name : {"ratio", "low", "high", "verdict", "refusal"}) fields.push_back(field_text(own[name]));
-      for (const char* name : {"gbytes", "gflops", "gelements", "percent_roofline", "percent_peak", "energy_j"}) {
+      for (const char* name :
+           {"gbytes", "gflops", "gelements", "percent_roofline", "percent_peak", "energy_j", "clock_mhz", "throttle"}) {
         add_both(name);
       }
+      fields.push_back(field_text(own["ratio_per_clock"]));
+      fields.emplace_back(to_string(of.state));
       text += fmt::format("{}\r\n", fmt::join(fields, ","));
     }
   }
