@@ -97,10 +97,11 @@ class worker_handler final : public protocol::request_handler {
     choice.shape = shape_of(operation, choice.type, request, 0);
     require_valid(operation, choice);
     prove_count(operation, choice);
-    const auto footprint =
-        static_cast<std::size_t>(checked_footprint(operation.arrays(choice.shape, choice.values), choice));
+    const std::vector<cases::array_specification> arrays = operation.arrays(choice.shape, choice.values);
+    const auto footprint = static_cast<std::size_t>(checked_footprint(arrays, choice));
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
-    const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
+    const std::size_t touched = cases::touched_bytes(arrays, choice.type, choice.layout);
+    const std::size_t copies = request.cold ? protocol::cold_copies(footprint, touched, last_level_cache_bytes()) : 1;
     require_device_memory(instance_, case_label(choice), static_cast<std::int64_t>(copies * footprint));
     if (request.transferred) {
       protocol::require_memory(case_label(choice) + " on the host", static_cast<std::int64_t>(footprint));

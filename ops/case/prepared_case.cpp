@@ -53,6 +53,14 @@ std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtyp
   return bytes;
 }
 
+std::size_t touched_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
+  std::vector<array_specification> touched = arrays;
+  for (array_specification& array : touched) {
+    if (array.rows_read) array.extents[0] = std::min(array.extents[0], *array.rows_read);
+  }
+  return footprint_bytes(touched, type, layout);
+}
+
 template <class Exec>
 prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec>& operation,
                                    const specification& choice, std::size_t copies)

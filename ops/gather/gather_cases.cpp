@@ -39,7 +39,9 @@ class gather_rows_case final : public moving_case<Exec> {
     const std::int64_t rows = extents.at("rows"), columns = extents.at("columns"), table = extents.at("table");
     array_specification index{"index", array_role::input, {rows}};
     index.indices_below = table;
-    return {{"x", array_role::input, {table, columns}}, index, {"y", array_role::output, {rows, columns}}};
+    array_specification x{"x", array_role::input, {table, columns}};
+    x.rows_read = rows;
+    return {x, index, {"y", array_role::output, {rows, columns}}};
   }
 
   cost model(dtype type, const shape& extents, const parameters&) const override {

@@ -13,7 +13,8 @@ except ImportError:
     print("skipped: NumPy is not installed")
     sys.exit(77)
 
-from prumo_peers.common import array_philox, nvml, philox, rounding
+from prumo_peers.common import array_philox, machine, nvml, philox, rounding
+from prumo_peers.common.case import Case
 from prumo_peers.common.contents import Constant, Contents, Uniform
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.framework import Device
@@ -43,6 +44,19 @@ class Sampling(unittest.TestCase):
 
 
 NUMPY_TYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
+
+
+class ColdCopies(unittest.TestCase):
+    def test_are_twice_the_cache_together(self):
+        self.assertEqual([machine.cold_copies(it, 1000) for it in (100, 300, 5000, 0)], [20, 7, 1, 1])
+
+    def test_of_a_call_that_looks_up_a_few_rows_count_these(self):
+        shape = {"rows": 10, "columns": 32, "table": 1000}
+        case = Case(OPERATIONS["gather_rows"], "f32", shape, {})
+        self.assertEqual(case.footprint - case.touched, 990 * 32 * 4)
+        self.assertEqual(machine.cold_copies(case.footprint, 10000, case.touched), -(-20000 // case.touched))
+        self.assertEqual(machine.cold_copies(1 << 30, 10000, 100), 2)  # of 2 GiB
+        self.assertEqual(machine.cold_copies(3 << 30, 10000, 100), 1)
 
 
 class FakeGpu(NumPy):

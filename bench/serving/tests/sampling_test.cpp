@@ -197,6 +197,14 @@ TEST(sampler, device_times_and_transfers_are_those_of_single_calls) {
   EXPECT_EQ(times.d2h.front(), 1.0 / 65536);
 }
 
+TEST(cold_copies, of_calls_that_touch_a_part_are_as_many_as_the_part_needs) {
+  EXPECT_EQ(cold_copies(5000, 100, 1000), 20u);
+  EXPECT_EQ(cold_copies(5000, 5000, 1000), 1u);
+  EXPECT_EQ(cold_copies(5000, 0, 1000), 1u);
+  EXPECT_EQ(cold_copies(std::size_t{1} << 30, 100, 1000), 2u) << "of 2 GiB";
+  EXPECT_EQ(cold_copies(std::size_t{3} << 30, 100, 1000), 1u);
+}
+
 TEST(cold_copies, are_twice_the_cache_together) {
   EXPECT_EQ(cold_copies(100, 1000), 20u);
   EXPECT_EQ(cold_copies(300, 1000), 7u);

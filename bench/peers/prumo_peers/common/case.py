@@ -22,6 +22,7 @@ class Case:
         self.array_bytes = [math.prod(extents) * rounding.BYTES[self.dtype_of(which)]
                             for which, (extents, _) in enumerate(self.arrays)]
         self.footprint = sum(self.array_bytes)
+        self.touched = self.footprint - operation.untouched_elements(shape) * rounding.BYTES[dtype]  # by a call
         self.transfer_bytes = None  # to the device and back, where calls contain copies
 
     def dtype_of(self, which):

@@ -48,6 +48,10 @@ class Operation:
         """The axes that are not given, for arrays of this number of elements."""
         return {"n": elements}
 
+    def untouched_elements(self, shape):
+        """Elements of the inputs that a call does not read, because indices choose others."""
+        return 0
+
     def arrays(self, shape, values):
         """Extents and role of each array; the output comes last."""
         return [((shape["n"],), "input")] * self.inputs + [((shape["n"],), "output")]

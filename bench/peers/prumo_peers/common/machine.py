@@ -71,9 +71,14 @@ def last_level_cache_bytes():
     return 32 << 20
 
 
-def cold_copies(footprint, cache_bytes):
-    """The number of copies that together are at least twice the last-level cache."""
-    return max(1, -(-2 * cache_bytes // footprint)) if footprint else 1
+def cold_copies(footprint, cache_bytes, touched=None):
+    """The number of copies that together are at least twice the last-level cache. Where a call touches only a part of
+    its arrays, as one that looks up a few rows of a large table, as many as that part needs, or as fit into 2 GiB.
+    """
+    usual = max(1, -(-2 * cache_bytes // footprint)) if footprint else 1
+    if not touched or touched >= footprint:
+        return usual
+    return max(usual, min(-(-2 * cache_bytes // touched), (2 << 30) // footprint))
 
 
 def processor_name():

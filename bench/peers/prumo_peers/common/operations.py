@@ -263,6 +263,9 @@ class GatherRows(Rows):
     def indices_below(self, shape):
         return shape["table"]
 
+    def untouched_elements(self, shape):
+        return max(0, shape["table"] - shape["rows"]) * shape["columns"]
+
     def arrays(self, shape, values):
         return [((shape["table"], shape["columns"]), "input"), ((shape["rows"],), "indices"),
                 ((shape["rows"], shape["columns"]), "output")]

@@ -71,7 +71,8 @@ class Worker:
             raise RequestError("skipped", "a host device has no transfers")
         if transferred and host_memory not in device.host_memory:
             raise RequestError("unsupported", f"{self._framework.name} has no {host_memory} memory for {device.id}")
-        copies = machine.cold_copies(case.footprint, self._framework.cache_bytes(device)) if cold else 1
+        cache_bytes = self._framework.cache_bytes(device)
+        copies = machine.cold_copies(case.footprint, cache_bytes, case.touched) if cold else 1
         self._require_memory(case, device, copies)
         try:
             case.allocate(self._framework, device, copies, host_memory, single)

@@ -16,6 +16,9 @@ namespace prumo::cases {
 /// Bytes of one copy of all arrays of a case.
 std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout);
 
+/// Those of the bytes that a call reads or writes: not the rows that no index chooses.
+std::size_t touched_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout);
+
 /// The entries of each part of a reference, kept for cases that differ in their implementation alone.
 using kept_reference = std::vector<std::vector<reference_entry>>;
 

@@ -108,6 +108,8 @@ struct array_specification {
   input_domain domain = input_domain::symmetric;
   /// Set: the elements are whole numbers in [0, indices_below): indices of i64, or of `type` (i32), or pixels (u8).
   std::optional<std::int64_t> indices_below = {};
+  /// Set: a call reads at most so many of the rows, because indices choose them.
+  std::optional<std::int64_t> rows_read = {};
   /// The result of a matrix product: of product_result_type() of the case's type.
   bool is_product_result = false;
 };
