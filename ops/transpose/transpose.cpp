@@ -61,11 +61,11 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
     constexpr double of_an_element = 0.06;
     const std::int64_t elements = problem.rows * problem.columns;
     const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element);
+    const int threads = threads_for(instance, work);
     if (transpose_thin_host_kernel<Word>::can_take(problem)) {
-      return launch_blocks(instance, narrow_label, transpose_thin_host_kernel<Word>(problem, streaming), work);
+      return launch_blocks(instance, narrow_label, transpose_thin_host_kernel<Word>(problem, threads, streaming), work);
     }
-    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads_for(instance, work), streaming),
-                  work);
+    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads, streaming), work);
   } else {
     launch_on_device(instance, problem);
   }

@@ -7,6 +7,7 @@
 
 #include "transpose_problem.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/lane_square.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
@@ -16,7 +17,7 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// A block takes a stretch of the long side.
+/// A block takes some stretches of the long side.
 template <class Word>
 class transpose_thin_host_kernel {
  public:
@@ -27,25 +28,34 @@ class transpose_thin_host_kernel {
     return std::min(problem.rows, problem.columns) <= most_runs;
   }
 
-  transpose_thin_host_kernel(const transpose_problem<Word>& problem, bool streaming)
+  transpose_thin_host_kernel(const transpose_problem<Word>& problem, int threads, bool streaming)
       : problem_(problem),
         has_few_rows_(problem.rows <= most_runs),
         length_(has_few_rows_ ? problem.columns : problem.rows),
-        streaming_(streaming) {}
+        streaming_(streaming) {
+    // A block of streamed stores ends in a fence that waits for memory, so it is long.
+    constexpr std::int64_t blocks_per_thread = 16, most_stretches = 64;
+    const std::int64_t stretches = (length_ + stretch - 1) / stretch;
+    block_ = stretch * std::clamp<std::int64_t>(stretches / (threads * blocks_per_thread), 1, most_stretches);
+  }
 
-  std::int64_t blocks() const { return (length_ + stretch - 1) / stretch; }
+  std::int64_t blocks() const { return (length_ + block_ - 1) / block_; }
 
   void operator()(std::int64_t block) const {
-    const std::int64_t begin = block * stretch, count = std::min(stretch, length_ - begin);
-    if (has_few_rows_) {
-      take_turns(begin, count);
-    } else {
-      gather_runs(begin, count);
+    const std::int64_t end = std::min(length_, (block + 1) * block_);
+    for (std::int64_t begin = block * block_; begin < end; begin += stretch) {
+      const std::int64_t count = std::min(stretch, end - begin);
+      if (has_few_rows_) {
+        take_turns(begin, count);
+      } else {
+        gather_runs(begin, count);
+      }
     }
     if (streaming_) streaming_fence();
   }
 
  private:
+  using square = lane_square<Word>;
   static constexpr std::int64_t stretch = 256;
 
   /// Few rows: a row of the target has an element of each.
@@ -74,7 +84,21 @@ class transpose_thin_host_kernel {
       case 4: return take_turns_of<4>(begin, count, to);
       default: break;
     }
-    for (std::int64_t r = 0; r < runs; ++r) move(count, source_at(r, begin), 1, to + r, runs);
+    std::int64_t i = 0;
+    if (runs >= square::side) {
+      for (; i + square::side <= count; i += square::side) {
+        for_each_square(runs, [&](std::int64_t r) {
+          square::transpose(source_at(r, begin + i), problem_.source_row_stride, to + i * runs + r, runs);
+        });
+      }
+    }
+    for (std::int64_t r = 0; r < runs; ++r) move(count - i, source_at(r, begin + i), 1, to + i * runs + r, runs);
+  }
+
+  /// Calls visit(first) for squares that cover this many rows or columns. The last two may overlap.
+  template <class Visitor>
+  static void for_each_square(std::int64_t runs, const Visitor& visit) {
+    for (std::int64_t first = 0; first < runs; first += square::side) visit(std::min(first, runs - square::side));
   }
 
   template <int Runs>
@@ -89,17 +113,40 @@ class transpose_thin_host_kernel {
 
   /// Few columns: each becomes a row of the target.
   void gather_runs(std::int64_t begin, std::int64_t count) const {
-    for (std::int64_t c = 0; c < problem_.columns; ++c) {
-      const Word* const from = source_at(begin, c);
-      Word* const to = problem_.target + c * problem_.target_row_stride + begin * problem_.target_column_stride;
-      if (!streaming_ || problem_.target_column_stride != 1) {
-        move(count, from, problem_.source_row_stride, to, problem_.target_column_stride);
-        continue;
+    const std::int64_t runs = problem_.columns, stride = problem_.target_row_stride;
+    Word* const target = problem_.target + begin * problem_.target_column_stride;
+    if (problem_.target_column_stride != 1) {
+      for (std::int64_t c = 0; c < runs; ++c) {
+        move(count, source_at(begin, c), problem_.source_row_stride, target + c * stride,
+             problem_.target_column_stride);
       }
-      alignas(streaming_unit) Word held[stretch];
-      move(count, from, problem_.source_row_stride, held, 1);
-      stream_run(to, held, count);
+      return;
     }
+    if (!streaming_) return gather_runs(begin, count, target, stride);
+    alignas(streaming_unit) Word held[stretch * most_runs];
+    gather_runs(begin, count, held, stretch);
+    for (std::int64_t c = 0; c < runs; ++c) stream_run(target + c * stride, held + c * stretch, count);
+  }
+
+  void gather_runs(std::int64_t begin, std::int64_t count, Word* to, std::int64_t stride) const {
+    const std::int64_t runs = problem_.columns;
+    std::int64_t i = 0;
+    if (gathers_squares(runs) && problem_.source_column_stride == 1) {
+      for (; i + square::side <= count; i += square::side) {
+        for_each_square(runs, [&](std::int64_t c) {
+          square::transpose(source_at(begin + i, c), problem_.source_row_stride, to + c * stride + i, stride);
+        });
+      }
+    }
+    for (std::int64_t c = 0; c < runs; ++c) {
+      move(count - i, source_at(begin + i, c), problem_.source_row_stride, to + c * stride + i, 1);
+    }
+  }
+
+  /// Squares of two rows gain nothing over single elements, nor do squares that overlap by half.
+  static bool gathers_squares(std::int64_t runs) {
+    const std::int64_t covered = (runs + square::side - 1) / square::side * square::side;
+    return square::side > 2 && runs >= square::side && 3 * covered <= 4 * runs;
   }
 
   static void move(std::int64_t count, const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step) {
@@ -119,6 +166,7 @@ class transpose_thin_host_kernel {
   transpose_problem<Word> problem_;
   bool has_few_rows_;
   std::int64_t length_;
+  std::int64_t block_ = stretch;
   bool streaming_;
 };
 

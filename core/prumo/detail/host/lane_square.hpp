@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Transposes squares of words whose rows are a lane of vector units, on a host.
+
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/vector_shuffle.hpp>
+#include <prumo/detail/instruction_set.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+template <class Word>
+struct lane_square {
+  static constexpr int side = static_cast<int>(vector_lane / sizeof(Word));
+
+  /// target[c * target_stride + r] = source[r * source_stride + c]. Where the bits of a word's index are (row, column),
+  /// interleaving the first half of the rows with the second moves the highest bit of the row to the end.
+  static void transpose(const Word* source, std::int64_t source_stride, Word* target, std::int64_t target_stride) {
+    vector from[side], to[side];
+    PRUMO_UNROLL
+    for (int r = 0; r < side; ++r) std::memcpy(&from[r], source + r * source_stride, sizeof(vector));
+    PRUMO_UNROLL
+    for (int bit = 1; bit < side; bit *= 2) {
+      PRUMO_UNROLL
+      for (int r = 0; r < side / 2; ++r) {
+        to[2 * r] = interleave_lower<Word>(from[r], from[r + side / 2]);
+        to[2 * r + 1] = interleave_upper<Word>(from[r], from[r + side / 2]);
+      }
+      PRUMO_UNROLL
+      for (int r = 0; r < side; ++r) from[r] = to[r];
+    }
+    PRUMO_UNROLL
+    for (int c = 0; c < side; ++c) std::memcpy(target + c * target_stride, &from[c], sizeof(vector));
+  }
+
+ private:
+  using vector = vector_of<Word, vector_lane>;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail
