@@ -96,11 +96,13 @@ struct read_case final : probe_case<Exec> {
 
   /// Counted as in the host's kernel: an addition for each element, and the additions that join the lanes at the end.
   flop_counts count_closed_form(const specification& choice) const override {
-    const std::int64_t n = choice.shape.at("n");
-    const std::int64_t joined =
+    const std::int64_t n = choice.shape.at("n"), stretch = probe::read_stretch;
+    const std::int64_t lanes =
         choice.type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
+    const std::int64_t of_whole = n / stretch * prumo::detail::lane_combinations(stretch, lanes);
+    const std::int64_t of_last = n % stretch == 0 ? 0 : prumo::detail::lane_combinations(n % stretch, lanes);
     flop_counts counts;
-    counts[flop_kind::add] = static_cast<std::uint64_t>(n + probe::read_stretches(n) * (joined - 1));
+    counts[flop_kind::add] = static_cast<std::uint64_t>(n + of_whole + of_last);
     return counts;
   }
 

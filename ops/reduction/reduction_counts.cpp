@@ -93,12 +93,6 @@ void count_row_of(reduction kind, counted_kernels kernels, const specification& 
   }
 }
 
-/// How often all lanes and the last few elements of this many are combined: see reduce_lanes().
-std::int64_t combinations_of_lanes(std::int64_t count, std::int64_t lanes) {
-  const std::int64_t group = lanes / 8;
-  return count % group == 0 ? lanes - 1 : lanes;
-}
-
 /// What is done with this many elements of a segment.
 struct operations {
   std::uint64_t joins = 0;
@@ -108,7 +102,8 @@ struct operations {
     using prumo::detail::short_rows;
     if (count < short_rows::chained) return;
     const bool in_few_lanes = count < 4 * lanes;
-    combinations = static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes : combinations_of_lanes(count, lanes));
+    combinations = static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes
+                                                           : prumo::detail::lane_combinations(count, lanes));
     if (!in_few_lanes || !idempotent) return;
     // Lanes that are full to the end, with the last elements once more, and no remainder.
     joins = static_cast<std::uint64_t>(count / short_rows::lanes + 1) * short_rows::lanes;
@@ -159,7 +154,7 @@ flop_counts reduction_counts(reduction kind, counted_kernels kernels, dtype type
   if (segments > 1) {
     combinations += static_cast<std::uint64_t>(segments);
     if (segments >= prumo::detail::short_rows::chained) {
-      combinations += static_cast<std::uint64_t>(combinations_of_lanes(segments, lanes));
+      combinations += static_cast<std::uint64_t>(prumo::detail::lane_combinations(segments, lanes));
     }
   }
   flop_counts counts;

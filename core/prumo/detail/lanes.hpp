@@ -21,6 +21,14 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
+/// How many neighbouring lanes take elements together where there is no whole block of them.
+constexpr std::int64_t lane_group(std::int64_t lanes) { return lanes / 8; }
+
+/// How often reduce_lanes() combines results: those of all lanes, and that of the last few elements.
+constexpr std::int64_t lane_combinations(std::int64_t count, std::int64_t lanes) {
+  return count % lane_group(lanes) == 0 ? lanes - 1 : lanes;
+}
+
 /// Joins neighbouring lanes with as many elements from `index` on.
 template <int First, int Count, class C, std::size_t Lanes, class Join, class Load>
 [[gnu::always_inline]] inline void join_lanes(C (&lane)[Lanes], std::int64_t index, const Join& join,
@@ -47,7 +55,7 @@ template <int First, int Count, class C, std::size_t Lanes, class Join, class Lo
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
-  constexpr int group = static_cast<int>(32 / sizeof(plain_scalar_t<C>));
+  constexpr auto group = static_cast<int>(lane_group(lanes));
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
   std::int64_t index = 0;
