@@ -223,9 +223,10 @@ rates_and_shares compute_rates_and_shares(const timed_call& input) {
     figures.percent_roofline = 100 * floor->seconds() / input.seconds;
     figures.bound = floor->bound;
   }
-  // The probe of a short call is launched, too: below twice the floor the launch takes longer than the work.
+  // The probe of a short call is launched, too: below twice the floor the launch takes longer than the work. A floor
+  // above the time itself was disturbed.
   const auto& launch = figures.launch;
-  if (floor && launch && 2 * *launch > floor->seconds()) figures.bound = "launch";
+  if (floor && launch && 2 * *launch > std::min(floor->seconds(), input.seconds)) figures.bound = "launch";
 
   const auto warn = [&](std::optional<double> percent, double limit, std::string_view what, std::string_view advice) {
     if (!percent || *percent <= limit) return;
@@ -237,13 +238,14 @@ rates_and_shares compute_rates_and_shares(const timed_call& input) {
        "the clock rose during the run, or the peak or the counted flops are wrong");
   const bool is_memory = floor && !input.copied && floor->bound != "compute";
   const bool stands_in = is_memory && figures.memory && !figures.memory->same_traffic;
-  // So short a call's probes are little but launches, which are no ceiling of memory or arithmetic.
-  constexpr double launches = 3;
+  // So short a call's probes are little but launches, which are no ceiling of memory or arithmetic. But no launch takes
+  // half as long again as another.
+  constexpr double launches = 3, launched_limit = 150;
   const bool mostly_launched = launch && input.seconds < launches * *launch;
-  if (!stands_in && !mostly_launched) {
+  const double limit = mostly_launched ? launched_limit : measured_limit;
+  if (!stands_in && figures.percent_roofline && *figures.percent_roofline > limit) {
     const auto fastest = floor_of(input, input.fastest_ceilings);
-    const bool unsteady = fastest && fastest->seconds() * 100 <= measured_limit * input.seconds;
-    if (unsteady && figures.percent_roofline && *figures.percent_roofline > measured_limit) {
+    if (mostly_launched || (fastest && fastest->seconds() * 100 <= measured_limit * input.seconds)) {
       figures.warnings.push_back(
           fmt::format("UNSTEADY: {} of the measured ceiling, but the samples of the ceiling vary as much, or are few; "
                       "measure longer, or on a quiet machine",

@@ -135,8 +135,15 @@ TEST(rates_and_shares, above_a_hundred_percent_is_loud) {
   input.ceilings.launch = 0.08e-3;
   EXPECT_THAT(compute_rates_and_shares(input).warnings, ElementsAre(HasSubstr("IMPOSSIBLE")));
   input.ceilings.launch = 0.09e-3;
-  EXPECT_THAT(compute_rates_and_shares(input).warnings, IsEmpty())
-      << "the probe of so short a call is little but a launch";
+  EXPECT_THAT(compute_rates_and_shares(input).warnings, ElementsAre(HasSubstr("UNSTEADY: 201 %")))
+      << "the probe of so short a call is little but a launch, and takes no longer";
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "memory") << "two launches are shorter than the call";
+  input.ceilings.launch = 0.13e-3;
+  EXPECT_EQ(compute_rates_and_shares(input).bound, "launch");
+  input.seconds = 0.4e-3;
+  input.ceilings.launch = 0.14e-3;
+  EXPECT_THAT(compute_rates_and_shares(input).warnings, IsEmpty()) << "126 %: launches vary";
+  input.seconds = 0.25e-3;
   input.ceilings.launch = std::nullopt;
   input.fastest_ceilings = input.ceilings;
   input.fastest_ceilings.triad = 4 * *input.ceilings.triad;
