@@ -46,7 +46,8 @@ std::int64_t host_depth(std::int64_t count) {
   const auto depth_of = [&](std::int64_t terms, bool few_lanes) {
     if (terms < short_rows::chained) return terms;
     const std::int64_t in_few = share(terms, short_rows::lanes) + levels(short_rows::lanes) + 1;
-    const std::int64_t in_all = share(terms, lanes) + levels(lanes) + 1;
+    const std::int64_t last_few = 2 * detail::lane_group(lanes);
+    const std::int64_t in_all = std::max(share(terms, lanes) + levels(lanes), last_few) + 1;
     return few_lanes ? std::max(in_few, std::int64_t{short_rows::lanes}) : in_all;
   };
   const std::int64_t segments = detail::reduction_segments(count);

@@ -55,7 +55,9 @@ template <int First, int Count, class C, std::size_t Lanes, class Join, class Lo
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
-  constexpr auto group = static_cast<int>(lane_group(lanes));
+  // Of 16-bit numbers, as many as the widest vectors widen at once.
+  constexpr bool widens = requires(C (&loaded)[lanes]) { load.widen_lanes(count, loaded); };
+  constexpr auto group = static_cast<int>(lane_group(lanes)) * (widens ? 2 : 1);
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
   std::int64_t index = 0;

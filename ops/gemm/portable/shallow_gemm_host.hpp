@@ -40,7 +40,8 @@ class shallow_gemm_host_kernel {
   /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
   static constexpr std::int64_t block_products = std::int64_t{1} << 18;
   /// Elements of the part of B that a block reads, so that it stays in a first-level cache.
-  static constexpr std::int64_t cached_elements = 16384 / static_cast<std::int64_t>(sizeof(C));
+  static constexpr std::int64_t cached_elements =
+      std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel * shallow_depth);
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
@@ -74,7 +75,7 @@ class shallow_gemm_host_kernel {
     const gemm_matrix<const C>& b = problem_.b;
     const C* const corner = b.data + batch * b.batch_stride + column * b.column_stride;
 
-    C copied[cached_elements + panel];
+    C copied[cached_elements];
     const bool copies = copies_b_ || columns < panel;
     const std::int64_t whole = copies ? 0 : columns / panel * panel;
     copy_panels(corner, whole, columns, copied);
