@@ -44,7 +44,7 @@ import sys
 import time
 
 from fake_faults import Faults, play
-from fake_nets import NetRefusal, Nets
+from fake_nets import NetRefusal, Nets, evenly
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2}
 LAUNCH = 2e-6
@@ -271,9 +271,7 @@ class Worker:
         for _ in range(5):
             self.draws += 1
             times.append(case["seconds"] * (1 + self.options.noise * math.sin(self.draws)))
-        # Multiples of the golden ratio are spread evenly, however many there are.
-        evenly = 2 * (case["samples"] * 0.6180339887 % 1) - 1
-        times = [t * (1 + self.options.steady_noise * evenly) for t in times]
+        times = [t * (1 + self.options.steady_noise * evenly(case["samples"])) for t in times]
         for op, factor in self.options.disturb:
             if op == case["op"] and case["samples"] % 2 == 0:
                 times = [t * float(factor) for t in times]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What stopping early does to the interval of the median, over made-up cases of fixed seeds whose noise is too large for
-// the target. Each is measured twice from the same times: with the noise looked at, and until its time is spent.
+// What stopping early does to the interval of the median, over made-up cases of fixed seeds whose noise is too large
+// for the target. Each is measured twice from the same times: with the noise looked at, and until its time is spent.
 #include "statistics/median_interval.hpp"
 #include "statistics/stopping.hpp"
 
@@ -128,7 +128,8 @@ pattern long_tail() {
 
 pattern autocorrelated(double correlation) {
   return [correlation, last = 0.0](chance& random, double share) mutable {
-    last = share == 0 ? random.normal() : correlation * last + std::sqrt(1 - correlation * correlation) * random.normal();
+    last =
+        share == 0 ? random.normal() : correlation * last + std::sqrt(1 - correlation * correlation) * random.normal();
     return 1 + noise * last;
   };
 }
