@@ -125,8 +125,11 @@ std::optional<protocol::sample_answer> live_case::look(double seconds) {
 
 void live_case::check_stop() {
   if (!open() || !is_measured_enough(record_.samples(), record_.rounds(), sampled_seconds_, rule_)) return;
-  done_ = true;
-  why_ = stop_reason::settled;
+  stop(stop_reason::settled);
+}
+
+std::optional<steady_noise> live_case::find_noise() const {
+  return find_steady_noise(record_.samples(), record_.rounds(), sampled_seconds_, rule_);
 }
 
 void live_case::release() {

@@ -40,8 +40,14 @@ class live_case {
 
   /// The case is settled if its samples satisfy the stopping rule.
   void check_stop();
+  /// Its noise, if that no longer changes; see find_steady_noise().
+  [[nodiscard]] std::optional<steady_noise> find_noise() const;
+  [[nodiscard]] double target_noise() const { return rule_.target_noise; }
   /// No further samples.
-  void stop() { done_ = true; }
+  void stop(stop_reason why) {
+    done_ = true;
+    why_ = why;
+  }
 
   /// Frees what the worker holds.
   void release();

@@ -209,6 +209,7 @@ std::string inference_report(const json& document, const text_style& style) {
                   "roofline: the time that the ceilings measured here allow, over the time taken. check: whether "
                   "results were within the bounds of rounding of those in higher precision.",
                   style.unicode ? "±" : "+-"));
+  if (const std::string note = steady_note(document.at("results")); !note.empty()) explain(note);
   if (any([](const json& it) { return field(it, "/usage").is_object(); })) {
     explain(
         "program: a fresh process for all images, median of its runs. start: until its runtime answers; load: "

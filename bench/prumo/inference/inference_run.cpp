@@ -83,6 +83,7 @@ void inference_run::sample_in_turns(std::vector<open_net>& nets, double part_sec
   for (open_net& net : nets) {
     for (std::size_t part = 0; part < net.parts().size(); ++part) turns.push_back({&net, part});
   }
+  constexpr double most_of_share = 1.25;
   const pace chosen = choose_pace(part_seconds, rounds_of_a_share(1));
   const auto ask = [&](const turn& it, double seconds, bool discards) {
     throw_if_interrupted();
@@ -97,15 +98,7 @@ void inference_run::sample_in_turns(std::vector<open_net>& nets, double part_sec
       const turn& it = turns[(first_of_round(round, turns.size()) + i) % turns.size()];
       ask(it, chosen.slice_seconds, false);
     }
-    for (open_net& net : nets) {
-      net.end_round();
-      for (timed_part& it : net.parts()) {
-        // Who takes long gets fewer samples.
-        const bool spent =
-            it.sampled_seconds + std::max(chosen.slice_seconds, it.interval_seconds) > 1.25 * part_seconds;
-        if (it.open() && spent) it.done = true;
-      }
-    }
+    for (open_net& net : nets) net.end_round(most_of_share * part_seconds, chosen.slice_seconds);
   }
 }
 

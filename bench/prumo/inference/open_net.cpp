@@ -198,12 +198,22 @@ void open_net::sample(timed_part& part, double seconds, bool discards) {
   });
 }
 
-void open_net::end_round() {
+void open_net::end_round(double part_seconds, double slice_seconds) {
   for (timed_part& it : parts_) {
     it.record.end_round();
-    if (!it.open() || !is_measured_enough(it.record.samples(), it.record.rounds(), it.sampled_seconds, rule_)) continue;
-    it.done = true;
-    it.why = stop_reason::settled;
+    if (!it.open()) continue;
+    const std::vector<double>& samples = it.record.samples();
+    const std::vector<std::size_t>& rounds = it.record.rounds();
+    const double left = part_seconds - it.sampled_seconds;
+    const double turn = std::max(slice_seconds, it.interval_seconds);
+    if (is_measured_enough(samples, rounds, it.sampled_seconds, rule_)) {
+      it.stop(stop_reason::settled);
+    } else if (const auto noise = find_steady_noise(samples, rounds, it.sampled_seconds, rule_);
+               noise && is_out_of_reach(*noise, left / turn, rule_.target_noise)) {
+      it.stop(stop_reason::steady);
+    } else if (turn > left) {
+      it.stop(stop_reason::budget);  // who takes long gets fewer samples
+    }
   }
 }
 

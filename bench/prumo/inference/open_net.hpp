@@ -44,6 +44,10 @@ struct timed_part {
   stop_reason why = stop_reason::budget;
 
   [[nodiscard]] bool open() const { return !done && !record.ended(); }
+  void stop(stop_reason reason) {
+    done = true;
+    why = reason;
+  }
 };
 
 /// An open net. Errors of its worker end its parts with the reason, and nothing else.
@@ -59,8 +63,9 @@ class open_net {
   void evaluate();
   /// Asks a part for samples. `discards` as in live_case::sample().
   void sample(timed_part& part, double seconds, bool discards);
-  /// The parts whose samples satisfy the stopping rule are done.
-  void end_round();
+  /// The parts that are measured enough, or cannot be, are done. Each may use `part_seconds`, in turns of
+  /// `slice_seconds`.
+  void end_round(double part_seconds, double slice_seconds);
   /// Closes the session.
   void close();
 

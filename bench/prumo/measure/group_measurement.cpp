@@ -2,12 +2,14 @@
 #include "measure/group_measurement.hpp"
 
 #include "measure/power_states.hpp"
+#include "measure/steady_cases.hpp"
 #include "statistics/stopping.hpp"
 #include "terminal/interrupt.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -19,6 +21,9 @@ using steady = std::chrono::steady_clock;
 
 /// Of the time that a case may use beside the necessary, what its verification may take.
 constexpr double verify_share = 0.25;
+
+/// What a case may use at most, in units of what it may use beside the necessary.
+constexpr double most_of_share = 1.25;
 
 /// The most that a probe samples at a time.
 constexpr double longest_probe_seconds = 0.25;
@@ -45,6 +50,7 @@ struct group_measurer::batch {
 struct group_measurer::turn {
   live_case* measured;
   live_probe* probe;  ///< null for a case
+  std::size_t device;
 
   [[nodiscard]] bool has_samples() const { return measured->samples().size() > (probe == nullptr ? 0 : probe->first); }
 };
@@ -131,10 +137,11 @@ json group_measurer::counted_flops(const planned_group& group, const group_setti
 void group_measurer::sample_in_turns(const planned_group& group, const group_setting& setting, batch& now) {
   std::vector<turn> turns;
   for (live_probe* it : now.probes) {
-    if (it->measured.is_prepared() && now.is_needed(*it)) turns.push_back({&it->measured, it});
+    if (it->measured.is_prepared() && now.is_needed(*it))
+      turns.push_back({&it->measured, it, it->group.cases.front().device});
   }
   for (member* it : now.cases) {
-    if (it->measured.open()) turns.push_back({&it->measured, nullptr});
+    if (it->measured.open()) turns.push_back({&it->measured, nullptr, it->planned->device});
   }
   const auto takes_turn = [&](const turn& it) {
     return it.measured->open() && (it.probe == nullptr || now.is_needed(*it.probe));
@@ -163,8 +170,10 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
     for (const turn& it : turns) {
       // Who takes long gets fewer samples, not the time of the others.
       const double next = it.measured->next_seconds(chosen.slice_seconds);
-      const bool spent = it.measured->sampled_seconds() + next > 1.25 * setting.case_seconds;
-      if (it.probe == nullptr && it.measured->open() && spent && it.has_samples()) it.measured->stop();
+      const bool spent = it.measured->sampled_seconds() + next > most_of_share * setting.case_seconds;
+      if (it.probe == nullptr && it.measured->open() && spent && it.has_samples()) {
+        it.measured->stop(stop_reason::budget);
+      }
       if (takes_turn(it)) round_seconds += next;
       if (it.probe == nullptr) longest = std::max(longest, next);
     }
@@ -181,8 +190,37 @@ void group_measurer::sample_in_turns(const planned_group& group, const group_set
       it.measured->record().end_round();
       if (it.probe != nullptr) continue;
       it.measured->check_stop();
-      if (late && it.measured->open()) it.measured->stop();
+      if (late && it.measured->open()) it.measured->stop(stop_reason::budget);
     }
+    stop_steady(setting, turns, chosen.slice_seconds, seconds_until(deadline));
+  }
+}
+
+/// Cases stop whose noise is known, and for which the time that is left is too short. What they leave is for the
+/// others.
+void group_measurer::stop_steady(const group_setting& setting, std::span<const turn> turns, double slice_seconds,
+                                 double left_seconds) {
+  // Versions are compared round by round, and what disturbs both cancels: the noise of one tells nothing of that.
+  if (setting.options.process_runs > 1) return;
+  std::vector<live_case*> cases;
+  std::vector<steady_candidate> candidates;
+  std::map<std::size_t, double> probe_seconds;
+  for (const turn& it : turns) {
+    if (!it.measured->open()) continue;
+    const double turn_seconds = it.measured->next_seconds(slice_seconds);
+    if (it.probe != nullptr) {
+      probe_seconds[it.device] += turn_seconds;
+      continue;
+    }
+    const std::optional<steady_noise> noise = it.measured->find_noise();
+    if (!noise) continue;
+    const double own = most_of_share * setting.case_seconds - it.measured->sampled_seconds();
+    cases.push_back(it.measured);
+    candidates.push_back({*noise, it.measured->target_noise(), turn_seconds, own, it.device});
+  }
+  const std::vector<bool> stops = which_stop(candidates, probe_seconds, left_seconds);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (stops[i]) cases[i]->stop(stop_reason::steady);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,8 @@ class group_measurer {
       : fleet_(fleet), times_(times), ceilings_(ceilings) {}
 
   /// Prepares the cases of a group and the probes that it needs, verifies and counts the cases, and lets the machine
-  /// settle. Then it samples all in turns, until each case is measured enough or its time is used up. Cases that do not
-  /// fit into memory together run in several batches. If a case fails, its entry says why.
+  /// settle. Then it samples all in turns, until each case is measured enough, cannot be, or its time is used up. Cases
+  /// that do not fit into memory together run in several batches. If a case fails, its entry says why.
   /// \return one entry a case of `group`, in order \throws interrupted
   [[nodiscard]] std::vector<measured_case> measure(const planned_group& group, const group_setting& setting);
 
@@ -62,6 +63,8 @@ class group_measurer {
   void measure_batch(const planned_group& group, const group_setting& setting, batch& now);
   void measure_states(const group_setting& setting, batch& now);
   void sample_in_turns(const planned_group& group, const group_setting& setting, batch& now);
+  static void stop_steady(const group_setting& setting, std::span<const turn> turns, double slice_seconds,
+                          double left_seconds);
 
   worker_fleet& fleet_;
   time_model& times_;

@@ -223,6 +223,7 @@ std::string bench_table(const json& document, const text_style& style) {
       "here allow, over the time taken. % of peak: share of the theoretical peak. check: whether the result "
       "agreed with a reference in this run.",
       style.unicode ? "±" : "+-"));
+  if (const std::string note = steady_note(results); !note.empty()) explain(note);
   const auto any = [&](auto holds) { return std::any_of(results.begin(), results.end(), holds); };
   if (any([&](const json& it) { return !share_spread_cell(it, style).empty(); })) {
     explain(fmt::format("{} of % of roofline: half of its 95% interval, from those of the time and of the ceiling.",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reports/result_cells.hpp"
 
+#include "terminal/plural.hpp"
 #include "terminal/units.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -80,6 +82,15 @@ std::string share_spread_cell(const json& result, const text_style& style) {
   const auto high = number_of(field(result, "/percent/roofline_interval/high"));
   if (!share || !(*share > 0) || !low || !high) return {};
   return half_width(*low, *high, *share, style);
+}
+
+std::string steady_note(const json& results) {
+  const auto count =
+      std::ranges::count_if(results, [](const json& it) { return text_of(field(it, "/time_s/stop")) == "steady"; });
+  if (count == 0) return {};
+  return fmt::format(
+      "{} stopped early: the noise no longer changed, and the time left was too short for --target-noise.",
+      plural(static_cast<std::size_t>(count), "case", "cases"));
 }
 
 std::string bound_cell(const json& result) {

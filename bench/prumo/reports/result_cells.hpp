@@ -54,6 +54,9 @@ namespace prumo::bench {
 /// none.
 [[nodiscard]] std::string kernel_cell(const nlohmann::json& result, const text_style& style);
 
+/// How many results were stopped because their noise was known, and what that means; empty if there are none.
+[[nodiscard]] std::string steady_note(const nlohmann::json& results);
+
 /// Whether a net's result was right: `ok`, `WRONG` or `failed`, with notes that tell the reason and the warnings.
 [[nodiscard]] text_table::cell check_cell(const nlohmann::json& result, footnotes& notes);
 

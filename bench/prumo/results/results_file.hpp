@@ -22,7 +22,7 @@ namespace prumo::bench {
 /// `kind` is `op`, `layout` `right`, `compute_mode` `strict`, `data` `resident`, `cache` `cold`; `status` is
 /// `failed` until it is set. `op`, `dtype` and `device` must be set, and `reason` unless the status becomes
 /// `ok`; `verified` null means not compared in this run; `time_s` is an object where the status is `ok`, its
-/// `stop` one of `settled`, `budget`, `interrupted`.
+/// `stop` one of `settled`, `steady`, `budget`, `interrupted`.
 [[nodiscard]] nlohmann::json blank_result();
 
 /// The text by which a case is found in other files, on other machines and with other implementations. It has op,

@@ -4,6 +4,7 @@
 #include "statistics/run_values.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,7 @@ struct stopping_rule {
 /// Why measuring a case ended; as in the results file.
 enum class stop_reason {
   settled,  ///< the median is known as exactly as was asked for
+  steady,   ///< the noise no longer changes, and is too large for what was asked for
   budget    ///< its time was spent
 };
 
@@ -33,6 +35,40 @@ enum class stop_reason {
 /// rounds may differ from that of the earlier half by twice the target, which chance does in one of twenty cases.
 [[nodiscard]] bool is_measured_enough(std::span<const double> samples, std::span<const std::size_t> rounds,
                                       double measured_seconds, const stopping_rule& rule);
+
+/// The noise of a case, once it no longer changes.
+struct steady_noise {
+  std::size_t rounds = 0;
+  double half_width = 0;  ///< half of the interval of the median, over the median
+};
+
+/// What further rounds could do is known of a case if
+/// - it has the samples and the time that the rule asks for, and twice the rounds;
+/// - the times have no trend: neither the halves of the rounds differ by more than chance explains, nor do later rounds
+///   tend to be slower or faster (Mann, "Nonparametric tests against trend", Econometrica 13, 1945);
+/// - the noise stays what it was while the later half of the rounds was added.
+///
+/// The noise is the spread of the rounds' medians, since the interval comes from these: the median of the distances of
+/// all pairs (Shamos 1976; Bickel and Lehmann, "Descriptive statistics for nonparametric models IV", 1979). It bears
+/// outliers in a quarter of the rounds, needs less than half of the rounds of quartiles to be known as exactly, and
+/// does not keep still while times change between two values. That of some tens of rounds is known to a tenth or so
+/// only, and halves could not be compared to within a few percent. What is looked at, as in nvbench, is how much the
+/// noise of all rounds so far changes with further ones: by a standard deviation of 5 % at most.
+///
+/// Who looks after each round finds by chance what is not there. So looks are rare: whenever an eighth of the rounds
+/// was added.
+/// \return absent between the looks, and as long as further rounds may show something new
+[[nodiscard]] std::optional<steady_noise> find_steady_noise(std::span<const double> samples,
+                                                            std::span<const std::size_t> rounds,
+                                                            double measured_seconds, const stopping_rule& rule);
+
+/// A case that stops because its noise is known may have an interval this many times as wide as its whole time would
+/// give.
+inline constexpr double most_widening = 1.5;
+
+/// True if this many further rounds, the most that a case can get, would be in vain: the interval, which shrinks as one
+/// over the root of the rounds, would still be above the target, and now is at most `most_widening` times as wide.
+[[nodiscard]] bool is_out_of_reach(const steady_noise& noise, double further_rounds, double target_noise);
 
 /// The target of a backend for stopping_rule::target_noise: GPUs hold their clock better than CPUs.
 [[nodiscard]] double standard_noise_target(std::string_view backend);

@@ -10,6 +10,11 @@ PER_IMAGE = 1e-6  # seconds
 COPY = 1e-7  # seconds an image, in each direction
 
 
+def evenly(number):
+    """Numbers of -1 to 1 without a trend: multiples of the golden ratio are spread evenly, however many there are."""
+    return 2 * (number * 0.6180339887 % 1) - 1
+
+
 class Nets:
     WORKLOADS = [{"workload": "inference", "dtypes": ["f32", "f64"], "implementations": ["layers", "fused"], "compute_modes": ["strict"]},
                  {"workload": "training", "dtypes": ["f32", "f64"], "implementations": ["fused", "layers"], "compute_modes": ["strict"]}]
@@ -19,6 +24,7 @@ class Nets:
         self.options = options
         self.sessions = {}
         self.last_id = 0
+        self.timed = 0
 
     def requests(self):
         return {name: getattr(self, name) for name in ("open", "check", "time", "evaluate", "close", "advance", "save", "load")}
@@ -68,7 +74,9 @@ class Nets:
 
     def time(self, request):
         session = self.sessions[request["session"]]
+        self.timed += 1
         seconds = PER_IMAGE * session["batch"] * (0.25 if request["level"] == "layer" else 1)
+        seconds *= 1 + self.options.steady_noise * evenly(self.timed)
         answer = {"samples": [seconds] * 5, "wall": [seconds] * 5, "batch": max(1, int(1e-3 / seconds)), "transfer": None}
         if session["data"] == "transferred":
             copy = COPY * session["batch"]

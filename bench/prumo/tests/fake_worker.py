@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A worker without any device: answers docs/protocol.md with times from a formula, and misbehaves when told to.
 
-    fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE]
+    fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE] [--steady-noise SHARE]
                    [--speed FACTOR] [--no-energy] [--slow-sustained FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
                    [--always-recorded] [--nets] [--wrong-net] [--predict N] [--most-steps N] [--nan-at-step N] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
+
+With --noise samples differ by up to SHARE, with --steady-noise whole requests do, evenly and without a trend.
 
 With --slow-sustained, requests for 0.2 seconds and more take FACTOR times as long for each call, at a lower clock: the
 device is at its power limit then.
@@ -42,7 +44,7 @@ import sys
 import time
 
 from fake_faults import Faults, play
-from fake_nets import NetRefusal, Nets
+from fake_nets import NetRefusal, Nets, evenly
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2}
 LAUNCH = 2e-6
@@ -269,6 +271,7 @@ class Worker:
         for _ in range(5):
             self.draws += 1
             times.append(case["seconds"] * (1 + self.options.noise * math.sin(self.draws)))
+        times = [t * (1 + self.options.steady_noise * evenly(case["samples"])) for t in times]
         for op, factor in self.options.disturb:
             if op == case["op"] and case["samples"] % 2 == 0:
                 times = [t * float(factor) for t in times]
@@ -345,6 +348,7 @@ def main():
     parser.add_argument("--more-probes", action="store_true", help="it has the probes that came later, too")
     parser.add_argument("--memory", type=int, default=None)
     parser.add_argument("--noise", type=float, default=0.001)
+    parser.add_argument("--steady-noise", type=float, default=0)
     parser.add_argument("--speed", type=float, default=1, help="the factor by which it is faster than usual, launches excepted")
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
     parser.add_argument("--slow-sustained", type=float, default=1.0, help="how much longer calls take in long requests")

@@ -30,7 +30,8 @@ void measuring_arguments::add_to(CLI::App& app, const std::string& budget) {
       ->group("How long");
   app.add_option(
          "--target-noise", target_noise_,
-         "stop when the median is known to within this share, with 95% confidence (default 0.25% on GPUs, 1% on CPUs)")
+         "stop when the median is known to within this share, with 95% confidence (default 0.25% on GPUs, 1% on CPUs), "
+         "or when the noise no longer changes and the time left cannot bring it there")
       ->type_name("PERCENT")
       ->group("How long");
   app.add_option("--min-samples", minimum_samples_, "smallest number of samples for judging the spread (default 10)")

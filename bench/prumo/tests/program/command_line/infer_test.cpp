@@ -112,6 +112,15 @@ TEST_F(infer_test, without_files_runs_a_net_on_digits_and_says_what_it_took) {
   EXPECT_THAT(compared.out, HasSubstr("lenet5/net"));
 }
 
+TEST_F(infer_test, a_net_whose_noise_is_known_stops_early) {
+  const program_result result =
+      infer({"--batch", "1000", "--level", "net", "--target-noise", "0.0001%", "-o", in("r.json")},
+            "--steady-noise 0.2 --delay 0.01");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(json::parse(read_file(in("r.json"))).at("results").at(0).at("time_s").at("stop"), "steady");
+  EXPECT_THAT(result.out, HasSubstr("1 case stopped early: the noise no longer changed"));
+}
+
 TEST_F(infer_test, says_where_weights_are_random) {
   const program_result result =
       infer({"--net", own_net(), "--data", own_data(false), "--level", "net", "--batch", "2"});

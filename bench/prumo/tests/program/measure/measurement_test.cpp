@@ -32,7 +32,7 @@ std::vector<std::string> logged(const std::string& path, const std::string& requ
 TEST(measurement, cases_of_a_group_take_turns_and_are_sampled_equally_often) {
   const temporary_folder folder;
   measure({"--op", "add", "--size", "2MB", "--data", "resident", "--time-budget", "2s", "--target-noise", "0.0001%"},
-          "--devices 3 --noise 0.2 --delay 0.02 --log " + folder.file("log"));
+          "--devices 3 --noise 0.2 --delay 0.05 --log " + folder.file("log"));
   const auto samples = logged(folder.file("log"), "sample");
   ASSERT_GE(samples.size(), 9U);
   std::map<std::string, int> counts;
@@ -49,8 +49,42 @@ TEST(measurement, stops_when_settled_or_when_the_time_is_spent) {
   EXPECT_EQ(quiet.at("results").at(0).at("time_s").at("stop"), "settled");
   EXPECT_GE(quiet.at("results").at(0).at("time_s").at("samples").size(), 10U);
   const json noisy = measure({"--op", "add", "--size", "2MB", "--data", "resident", "--time-budget", "1s"},
-                             "--noise 0.5 --delay 0.02");
+                             "--noise 0.5 --delay 0.07");
   EXPECT_EQ(noisy.at("results").at(0).at("time_s").at("stop"), "budget");
+}
+
+/// Calls of 0.1 s whose noise no time would make exact enough: 60 rounds in three seconds.
+const std::string steady_noise_worker = "--steady-noise 0.2 --delay 0.05 --factor add=320";
+const std::vector<std::string> steady_noise_words{
+    "--op", "add", "--size", "2MB", "--data", "resident", "--case-limit", "2s", "--target-noise", "0.0001%"};
+
+TEST(measurement, stops_when_the_noise_is_known_and_its_time_would_not_help) {
+  const json result = measure(steady_noise_words, steady_noise_worker).at("results").at(0);
+  EXPECT_EQ(result.at("time_s").at("stop"), "steady");
+  ASSERT_EQ(result.at("time_s").at("rounds").size(), 1U);
+  const std::size_t rounds = result.at("time_s").at("rounds").at(0).size();
+  EXPECT_GE(rounds, 16U);
+  EXPECT_LT(rounds, 40U);
+  EXPECT_FALSE(result.at("time_s").at("interval").is_null());
+}
+
+TEST(measurement, a_case_of_steady_noise_is_finished) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const auto bench = [&](const std::vector<std::string>& more) {
+    const program_result made =
+        run_prumo(joined(joined(joined({"bench", "--no-probe", "-o", path}, steady_noise_words), more),
+                         fake_worker_words(steady_noise_worker)));
+    EXPECT_EQ(made.code, 0) << made.err;
+    return made;
+  };
+  EXPECT_THAT(bench({"--csv", folder.file("r.csv")}).out, HasSubstr("1 case stopped early: the noise"));
+  EXPECT_THAT(read_file(folder.file("r.csv")), HasSubstr(",steady,"));
+  const json first = json::parse(read_file(path));
+  bench({"--resume"});
+  EXPECT_EQ(json::parse(read_file(path)).at("results"), first.at("results")) << "measured again";
+  const program_result compared = run_prumo({"compare", path, "--to", path});
+  EXPECT_EQ(compared.code, 0) << compared.err;
 }
 
 TEST(measurement, cases_that_do_not_fit_together_run_one_after_the_other) {
@@ -172,10 +206,10 @@ TEST(measurement, all_operations_get_a_share_of_a_short_budget) {
 /// Where there is more time than all can use, a case that does not settle takes what is of use and no more: the rest
 /// is not its own.
 TEST(measurement, a_noisy_case_leaves_the_others_their_time) {
-  // Calls of some 10 ms, five samples a request.
+  // Calls of some 10 ms, five samples a request, and too few rounds to know the noise.
   const json document = measure({"--op", "add,mul", "--size", "2MB", "--data", "resident", "--target-noise", "0.0001%",
                                  "--no-probe", "--time-budget", "4s"},
-                                "--noise 0.2 --delay 0.05 --factor add=32 --factor mul=32");
+                                "--noise 0.2 --delay 0.08 --factor add=32 --factor mul=32");
   ASSERT_EQ(document.at("results").size(), 2U);
   for (const json& result : document.at("results")) {
     ASSERT_EQ(result.at("status"), "ok") << result.at("reason");

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -60,6 +61,66 @@ TEST(stopping, waits_while_the_times_have_a_trend) {
   EXPECT_FALSE(is_measured_enough(settled, rounds(40, 1), 1, rule));
   EXPECT_FALSE(is_measured_enough(rising, rounds(40, 1), 1, rule));
   EXPECT_TRUE(is_measured_enough(std::vector<double>(40, 1.03), rounds(40, 1), 1, rule));
+}
+
+/// Medians of rounds that differ from 1 by up to `size`, without a trend.
+std::vector<double> noisy(std::size_t count, double size) {
+  constexpr std::array<double, 8> thirds{-3, 3, 1, -1, -1, 1, 3, -3};
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < count; ++i) medians.push_back(1 + size * thirds.at(i % thirds.size()) / 3);
+  return medians;
+}
+
+TEST(stopping, steady_noise_needs_samples_time_and_twice_the_rounds) {
+  const stopping_rule rule{0.01, 10, 0.1, 8};
+  const auto found = find_steady_noise(noisy(16, 0.2), rounds(16, 1), 1, rule);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rounds, 16U);
+  const median_interval interval = *interval_of_median(noisy(16, 0.2));
+  EXPECT_NEAR(found->half_width, (interval.high - interval.low) / 2, 0.01);
+  EXPECT_FALSE(find_steady_noise(noisy(15, 0.2), rounds(15, 1), 1, rule)) << "too few rounds";
+  EXPECT_FALSE(find_steady_noise(noisy(17, 0.2), rounds(17, 1), 1, rule)) << "between two looks";
+  EXPECT_TRUE(find_steady_noise(noisy(18, 0.2), rounds(18, 1), 1, rule));
+  EXPECT_FALSE(find_steady_noise(noisy(16, 0.2), rounds(16, 1), 0.05, rule)) << "too little time";
+  EXPECT_FALSE(find_steady_noise(noisy(16, 0.2), rounds(16, 1), 1, {0.01, 17, 0.1, 8})) << "too few samples";
+  EXPECT_FALSE(find_steady_noise(noisy(16, 0.2), rounds(16, 1), 1, {0.01, 10, 0.1, 9})) << "more rounds are asked for";
+  EXPECT_FALSE(find_steady_noise({}, {}, 1, rule));
+}
+
+TEST(stopping, a_trend_or_a_change_is_no_steady_noise) {
+  const stopping_rule rule{0.01, 10, 0.1, 8};
+  ASSERT_TRUE(find_steady_noise(noisy(33, 0.2), rounds(33, 1), 1, rule));
+  std::vector<double> rising = noisy(33, 0.2);
+  for (std::size_t i = 0; i < rising.size(); ++i) rising[i] += 0.01 * static_cast<double>(i);
+  EXPECT_FALSE(find_steady_noise(rising, rounds(33, 1), 1, rule));
+  std::vector<double> calmer = noisy(33, 0.2);
+  for (std::size_t i = 12; i < calmer.size(); ++i) calmer[i] = 1 + (calmer[i] - 1) / 4;
+  EXPECT_FALSE(find_steady_noise(calmer, rounds(33, 1), 1, rule));
+  std::vector<double> wilder = noisy(33, 0.2);
+  for (std::size_t i = 20; i < wilder.size(); ++i) wilder[i] = 1 + (wilder[i] - 1) * 4;
+  EXPECT_FALSE(find_steady_noise(wilder, rounds(33, 1), 1, rule));
+}
+
+TEST(stopping, very_many_rounds_are_judged_by_some_of_them) {
+  std::vector<double> medians;
+  std::vector<std::size_t> looks;
+  while (medians.size() < 2600) {
+    // Multiples of the golden ratio: spread evenly, and without a period.
+    medians.push_back(1 + 0.2 * std::fmod(0.6180339887 * static_cast<double>(medians.size()), 1));
+    const std::size_t count = medians.size();
+    if (count >= 2000 && find_steady_noise(medians, rounds(count, 1), 1, stopping_rule{})) looks.push_back(count);
+  }
+  EXPECT_FALSE(looks.empty());
+  EXPECT_LE(looks.size(), 3U);
+}
+
+TEST(stopping, a_target_is_out_of_reach_if_the_root_of_the_rounds_does_not_reach_it) {
+  const steady_noise known{40, 0.03};
+  EXPECT_TRUE(is_out_of_reach(known, 40, 0.02)) << "0.0212";
+  EXPECT_FALSE(is_out_of_reach(known, 60, 0.02)) << "0.0190";
+  EXPECT_TRUE(is_out_of_reach(known, 0, 0.02));
+  EXPECT_TRUE(is_out_of_reach(known, 50, 0.001));
+  EXPECT_FALSE(is_out_of_reach(known, 51, 0.001)) << "the interval would be 1.51 times as wide as it could be";
 }
 
 TEST(stopping, has_the_rounds_that_two_builds_are_compared_by) {

@@ -292,6 +292,26 @@ TEST(against, refuses_what_cannot_be_compared) {
   EXPECT_THAT(refused({"--runs", "many"}), HasSubstr("--runs: 'many' is not a number of runs"));
 }
 
+/// What disturbs both builds alike cancels between their rounds, so noise does not end them.
+TEST(against, noise_that_no_longer_changes_takes_no_rounds_from_the_builds) {
+  const std::string worker = "--steady-noise 0.2 --delay 0.02 --factor add=320";
+  const other_build other(worker);
+  const program_result result =
+      run_prumo(joined({"bench", "--against", other.path(), "--op", "add", "--size", "2MB", "--no-probe", "-o", "-",
+                        "--case-limit", "800ms", "--time-budget", "20s", "--target-noise", "0.0001%"},
+                       fake_worker_words(worker)));
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document.at("results").size(), 2U) << result.err;
+  const json& before = document.at("results").at(0).at("time_s").at("rounds");
+  const json& after = document.at("results").at(1).at("time_s").at("rounds");
+  ASSERT_EQ(before.size(), 3U);
+  for (std::size_t run = 0; run < 3; ++run) {
+    EXPECT_EQ(before.at(run).size(), after.at(run).size());
+    EXPECT_GE(before.at(run).size(), 30U) << "noise would be known after 16 of some 40";
+  }
+  for (const json& it : document.at("results")) EXPECT_EQ(it.at("time_s").at("stop"), "budget");
+}
+
 TEST(against, a_time_budget_is_shared_by_all_runs) {
   const other_build other("--delay 0.01 --noise 0.2");
   const program_result result = run_prumo(

@@ -52,6 +52,17 @@ call. h2d, d2h: the copies alone. kernel: the rest.
 )");
 }
 
+TEST(bench_table, tells_how_many_cases_were_stopped_early) {
+  json document = testing::sample_document();
+  EXPECT_THAT(bench_table(document, of_width(120)), ::testing::Not(HasSubstr("stopped early")));
+  document["results"][0]["time_s"]["stop"] = "steady";
+  EXPECT_THAT(bench_table(document, of_width(120)),
+              HasSubstr("1 case stopped early: the noise no longer changed, and the time left was too short for "
+                        "--target-noise.\n"));
+  document["results"][1]["time_s"]["stop"] = "steady";
+  EXPECT_THAT(bench_table(document, of_width(120)), HasSubstr("2 cases stopped early"));
+}
+
 TEST(bench_table, is_whole_in_a_pipe) {
   text_style pipe = of_width(20);
   pipe.whole_cells = true;
