@@ -38,17 +38,44 @@ class grid_barrier {
   unsigned wanted_ = 0;
 };
 
-/// The entry function of whole steps by blocks that meet.
-template <class C>
+/// The threads of a block.
+template <bool HasManyImages>
+class cuda_step_team {
+ public:
+  static constexpr int lanes = prumo::detail::exchange_threads;
+  static constexpr bool takes_vectors = false;
+  static constexpr bool has_many_images = HasManyImages;
+
+  PRUMO_STEP_FUNCTION static int rank() {
+    KOKKOS_IF_ON_DEVICE((return static_cast<int>(threadIdx.x);))
+    KOKKOS_IF_ON_HOST((return 0;))
+  }
+  PRUMO_STEP_FUNCTION static constexpr int size() { return step_threads; }
+  PRUMO_STEP_FUNCTION static void barrier() { KOKKOS_IF_ON_DEVICE((__syncthreads();)) }
+  PRUMO_STEP_FUNCTION static int lane() { return rank() % lanes; }
+  PRUMO_STEP_FUNCTION static int stretch() { return rank() / lanes; }
+  PRUMO_STEP_FUNCTION static constexpr int stretches() { return step_threads / lanes; }
+  template <class C>
+  PRUMO_STEP_FUNCTION static C across(C value, int distance) {
+    return prumo::detail::value_across(value, distance);
+  }
+  PRUMO_STEP_FUNCTION static unsigned char* memory() {
+    KOKKOS_IF_ON_DEVICE((return prumo::detail::cuda_team_memory;))
+    KOKKOS_IF_ON_HOST((return nullptr;))
+  }
+};
+
+/// The entry function. Without a counter the blocks do not meet.
+/// \tparam AtOnce as run_steps() has it, and HasManyImages as a team: functions of their own are shorter
+template <class C, bool AtOnce, bool HasManyImages>
 __global__ void __launch_bounds__(step_threads, 1)
     run_step_grid(const __grid_constant__ step_data<C> data, const step_part part, unsigned* const counter) {
-  using team_type = device_step_team<prumo::detail::cuda_team_member>;
   prumo::detail::wait_for_kernels_before();
-  const prumo::detail::cuda_team_member member;
-  const team_type team(member, step_threads);
-  const step_body<team_type, C> body(team, data, step_scratch_in<C>(prumo::detail::cuda_team_memory, *data.table));
+  using team_type = cuda_step_team<HasManyImages>;
+  const team_type team;
+  const step_body<team_type, C> body(team, data, step_scratch<C>(team_type::memory()));
   grid_barrier barrier(counter);
-  run_steps(body, part, {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)}, barrier);
+  run_steps<AtOnce>(body, part, {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)}, barrier);
 }
 
 }  // namespace prumo::nets

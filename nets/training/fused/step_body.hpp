@@ -4,12 +4,14 @@
 /// \file
 /// The parts of a training step that a team takes: images through all layers and back, and weights by their gradients.
 
-#include "layers/convolution_gradients.hpp"
+#include "layers/column_gradients.hpp"
 #include "layers/dense_layers.hpp"
 #include "layers/filter_layers.hpp"
 #include "layers/immediate_changes.hpp"
+#include "layers/packed_dense_layers.hpp"
 #include "layers/pooling_layers.hpp"
 #include "layers/shared_filter_layers.hpp"
+#include "layers/square_gradients.hpp"
 #include "plan/step_scratch.hpp"
 
 namespace prumo::nets {
@@ -32,7 +34,7 @@ class step_body {
   /// The table. Ends with a barrier.
   PRUMO_STEP_FUNCTION void copy_table() const {
     const auto* const from = reinterpret_cast<const int*>(data_.table);
-    auto* const to = reinterpret_cast<int*>(scratch_.table);
+    auto* const to = reinterpret_cast<int*>(&scratch_.table());
     for (int i = team_.rank(); i < static_cast<int>(sizeof(step_table) / sizeof(int)); i += team_.size())
       to[i] = from[i];
     team_.barrier();
@@ -42,7 +44,8 @@ class step_body {
   PRUMO_STEP_FUNCTION void begin() const {
     copy_table();
     const int elements = table().images_at_once * table().image_elements;
-    for (int i = team_.rank(); i < elements; i += team_.size()) scratch_.memory[i] = 0;
+    C* const memory = scratch_.memory();
+    for (int i = team_.rank(); i < elements; i += team_.size()) memory[i] = 0;
     team_.barrier();
   }
 
@@ -50,6 +53,7 @@ class step_body {
   PRUMO_STEP_FUNCTION void copy_parameters() const {
     constexpr int at_once = Team::lanes == 1 ? 1 : 8;  // the memory of a device is far away, so several are under way
     const int copies = table().copies;
+    C* const to = scratch_.copies();
     for (int first = team_.rank(); first < copies; first += at_once * team_.size()) {
       int from[at_once];
       C values[at_once];
@@ -63,46 +67,51 @@ class step_body {
       PRUMO_UNROLL
       for (int k = 0; k < at_once; ++k) {
         const int i = first + k * team_.size();
-        if (i < copies) scratch_.copies[i] = values[k];
+        if (i < copies) to[i] = values[k];
       }
     }
   }
 
   /// Before the images of a group. A barrier must follow.
   PRUMO_STEP_FUNCTION void begin_group() const {
-    for (int i = team_.rank(); i < table().gradients; i += team_.size()) scratch_.gradients[i] = 0;
-    if (team_.rank() == 0) scratch_.sums[0] = scratch_.sums[1] = 0;
+    const int count = table().gradients;
+    C* const gradients = scratch_.gradients();
+    for (int i = team_.rank(); i < count; i += team_.size()) gradients[i] = 0;
+    if (team_.rank() == 0) scratch_.sums()[0] = scratch_.sums()[1] = 0;
   }
 
   /// After the images of a group: its sums in memory. Ends with a barrier.
   PRUMO_STEP_FUNCTION void end_group(int group) const {
     team_.barrier();
-    C* const partials = data_.partials + static_cast<std::int64_t>(group) * table().gradients;
-    for (int i = team_.rank(); i < table().gradients; i += team_.size()) partials[i] = scratch_.gradients[i];
-    for (int i = team_.rank(); i < 2; i += team_.size()) data_.sums[2 * group + i] = scratch_.sums[i];
+    const int count = table().gradients;
+    const C* const gradients = scratch_.gradients();
+    C* const partials = data_.partials + static_cast<std::int64_t>(group) * count;
+    for (int i = team_.rank(); i < count; i += team_.size()) partials[i] = gradients[i];
+    for (int i = team_.rank(); i < 2; i += team_.size()) data_.sums[2 * group + i] = scratch_.sums()[i];
     team_.barrier();
   }
 
-  /// Images in scratch memory forward and backward. With a rule the weights change at once, all but those of filters;
-  /// without one their factors go to memory. Begins behind a barrier and ends with one.
+  /// Images in scratch memory forward and backward. The weights change at once, all but those of filters, or their
+  /// factors go to memory. Begins behind a barrier and ends with one.
   /// \param ahead loads the next images meanwhile
-  template <class Ahead>
-  PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors, const step_rule<C>* rule,
+  template <bool AtOnce, class Ahead>
+  PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors, const step_rule<C>& rule,
                                       Ahead& ahead) const {
     run_forward(count);
-    ahead.load();
+    ahead.load(*this);
     run_loss(count, images_of_step);
-    ahead.stage();
-    run_backward(count, factors, rule);
-    ahead.put();
+    ahead.stage(*this);
+    run_backward<AtOnce>(count, factors, rule);
+    ahead.put(*this);
   }
 
   /// Images become numbers.
   PRUMO_STEP_FUNCTION void gather(std::int64_t place, int count) const {
     const step_layer& first = table().layer[0];
+    C* const memory = scratch_.memory();
     if constexpr (Team::lanes == 1) {
       for (int image = 0; image < count; ++image) {
-        put_image(team_, first, scratch_.memory + image * table().image_elements,
+        put_image(team_, first, memory + image * table().image_elements,
                   data_.pixels + std::int64_t{data_.order[place + image]} * table().pixels);
       }
     } else {
@@ -110,38 +119,39 @@ class step_body {
       for (int item = team_.rank(); item < count * pixels; item += team_.size()) {
         const item_place at(item, first.x_items);
         const int pixel = item - at.image * pixels;
-        put_pixel(first, scratch_.memory + at.image * elements, at,
+        put_pixel(first, memory + at.image * elements, at,
                   data_.pixels[std::int64_t{data_.order[place + at.image]} * pixels + pixel]);
       }
     }
+    int* const labels = scratch_.labels();
     for (int image = team_.rank(); image < count; image += team_.size()) {
-      scratch_.labels[image] = data_.labels[data_.order[place + image]];
+      labels[image] = data_.labels[data_.order[place + image]];
     }
   }
 
   /// Each layer ends with a barrier.
   PRUMO_STEP_FUNCTION void run_forward(int count) const {
-    const step_images<C> images{scratch_.memory, table().image_elements, count};
+    const step_images<C> images{scratch_.memory(), table().image_elements, count};
     PRUMO_KEEP_LOOP
     for (int which = 0; which < table().layers; ++which) {
       const step_layer& it = table().layer[which];
       if (it.kind == step_kind::convolution) {
+        if (it.cleared_rows >= 0) clear_edges(team_, it, images);
         if (!it.takes_tiles) {
-          convolve_any(team_, it, images, scratch_.copies);
+          convolve_any(team_, it, images, scratch_.copies());
         } else if (it.filter_width == 5) {
-          convolve_tiles<5>(team_, it, images, scratch_.copies);
+          convolve_tiles<5>(team_, it, images, scratch_.copies());
         } else {
-          convolve_tiles<3>(team_, it, images, scratch_.copies);
+          convolve_tiles<3>(team_, it, images, scratch_.copies());
         }
       } else if (it.kind == step_kind::shared_convolution) {
-        convolve_shared(team_, it, images, scratch_.copies);
+        convolve_shared(team_, it, images, scratch_.copies());
       } else if (it.kind == step_kind::dense) {
         if (it.forward_copy >= 0) {
-          multiply_dense(team_, it, images, scratch_.copies + it.forward_copy,
-                         it.bias_copy >= 0 ? scratch_.copies + it.bias_copy : nullptr);
+          run_dense(it, images, scratch_.copies() + it.forward_copy,
+                    it.bias_copy >= 0 ? scratch_.copies() + it.bias_copy : nullptr);
         } else {
-          multiply_dense(team_, it, images, data_.weights + it.weights,
-                         it.bias >= 0 ? data_.weights + it.bias : nullptr);
+          run_dense(it, images, data_.weights + it.weights, it.bias >= 0 ? data_.weights + it.bias : nullptr);
         }
       } else {
         pool(team_, it, images);
@@ -150,50 +160,66 @@ class step_body {
     }
   }
 
+  PRUMO_STEP_FUNCTION void run_dense(const step_layer& it, const step_images<C>& images, const C* weights,
+                                     const C* bias) const {
+    if (Team::has_many_images && it.has_packs) {
+      if constexpr (Team::has_many_images) multiply_packs(team_, it, images, weights, bias);
+    } else {
+      multiply_dense(team_, it, images, weights, bias);
+    }
+  }
+
   /// Ends with a barrier.
   PRUMO_STEP_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
     const step_layer& last = table().layer[table().layers - 1];
     const C scale = table().mean_of_batch ? C(1) / static_cast<C>(images_of_step) : C(1);
     for (int image = team_.stretch(); image < count; image += team_.stretches()) {
-      C* const scores = scratch_.memory + image * table().image_elements + last.y.begin;
+      C* const scores = scratch_.memory() + image * table().image_elements + last.y.begin;
       double loss_of_image;
       int correct;
-      differentiate_loss(team_, table().which_loss, last.activate, scores, table().classes, scratch_.labels[image],
+      differentiate_loss(team_, table().which_loss, last.activate, scores, table().classes, scratch_.labels()[image],
                          scale, loss_of_image, correct);
       if (team_.lane() == 0) {
-        scratch_.losses[image] = loss_of_image;
-        scratch_.correct[image] = correct;
+        scratch_.losses()[image] = loss_of_image;
+        scratch_.correct()[image] = correct;
       }
     }
     team_.barrier();
     if (team_.rank() == 0) {
+      double* const sums = scratch_.sums();
+      const double* const losses = scratch_.losses();
+      const int* const correct = scratch_.correct();
       for (int image = 0; image < count; ++image) {
-        scratch_.sums[0] += scratch_.losses[image];
-        scratch_.sums[1] += scratch_.correct[image];
+        sums[0] += losses[image];
+        sums[1] += correct[image];
       }
     }
   }
 
-  PRUMO_STEP_FUNCTION void run_backward(int count, C* factors, const step_rule<C>* rule) const {
-    const step_images<C> images{scratch_.memory, table().image_elements, count};
+  template <bool AtOnce>
+  PRUMO_STEP_FUNCTION void run_backward(int count, C* factors, const step_rule<C>& rule) const {
+    const step_images<C> images{scratch_.memory(), table().image_elements, count};
     PRUMO_KEEP_LOOP
     for (int which = table().layers - 1; which >= 0; --which) {
       const step_layer& it = table().layer[which];
       if (it.kind != step_kind::dense) {
         run_filter_backward(it, images);
       } else if (it.forward_copy >= 0) {
-        run_dense_backward(it, images, scratch_.copies + it.forward_copy, factors, rule);
+        run_dense_backward<AtOnce>(it, images, scratch_.copies() + it.forward_copy, factors, rule);
       } else {
-        run_dense_backward(it, images, data_.weights + it.weights, factors, rule);
+        run_dense_backward<AtOnce>(it, images, data_.weights + it.weights, factors, rule);
       }
       team_.barrier();
     }
   }
 
+  template <bool AtOnce>
   PRUMO_STEP_FUNCTION void run_dense_backward(const step_layer& it, const step_images<C>& images, const C* weights,
-                                              C* factors, const step_rule<C>* rule) const {
-    if (rule != nullptr) {
-      change_dense(team_, it, scratch_.memory, weights, data_, *rule, scratch_.copies);
+                                              C* factors, const step_rule<C>& rule) const {
+    if constexpr (AtOnce) {
+      change_dense(team_, it, scratch_.memory(), weights, data_, rule, scratch_.copies());
+    } else if (Team::has_many_images && it.has_packs) {
+      if constexpr (Team::has_many_images) packs_backward(team_, it, images, weights, factors, table().factors);
     } else {
       dense_backward(team_, it, images, weights, factors, table().factors);
     }
@@ -201,33 +227,33 @@ class step_body {
 
   /// Backward through any layer but a dense one; without the barrier at the end.
   PRUMO_STEP_FUNCTION void run_filter_backward(const step_layer& it, const step_images<C>& images) const {
-    C* const gradients = scratch_.gradients + it.gradient;
+    C* const gradients = scratch_.gradients() + it.gradient;
     if (it.kind == step_kind::convolution) {
       if (!it.takes_tiles) {
         add_any_gradients(team_, it, images, gradients);
         if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
       } else if (it.filter_width == 5) {
-        add_tiled_gradients<5>(team_, it, images, gradients, scratch_.partials);
+        add_tile_gradients<5>(it, images, gradients);
       } else {
-        add_tiled_gradients<3>(team_, it, images, gradients, scratch_.partials);
+        add_tile_gradients<3>(it, images, gradients);
       }
       if (it.is_first) return;
       team_.barrier();
       if (!it.takes_tiles) {
-        convolve_any_backward(team_, it, images, scratch_.copies);
+        convolve_any_backward(team_, it, images, scratch_.copies());
       } else if (it.filter_width == 5) {
-        convolve_tiles_backward<5>(team_, it, images, scratch_.copies);
+        convolve_tiles_backward<5>(team_, it, images, scratch_.copies());
       } else {
-        convolve_tiles_backward<3>(team_, it, images, scratch_.copies);
+        convolve_tiles_backward<3>(team_, it, images, scratch_.copies());
       }
     } else if (it.kind == step_kind::shared_convolution) {
       add_shared_gradients(team_, it, images, gradients);
       if (it.is_first) return;
       team_.barrier();
       if (it.owns_windows) {
-        convolve_shared_backward_by_windows(team_, it, images, scratch_.copies);
+        convolve_shared_backward_by_windows(team_, it, images, scratch_.copies());
       } else {
-        convolve_shared_backward(team_, it, images, scratch_.copies);
+        convolve_shared_backward(team_, it, images, scratch_.copies());
       }
     } else if (!it.is_first) {
       if (it.owns_windows) {
@@ -238,7 +264,16 @@ class step_body {
     }
   }
 
-  PRUMO_STEP_FUNCTION const step_table& table() const { return *scratch_.table; }
+  template <int Side>
+  PRUMO_STEP_FUNCTION void add_tile_gradients(const step_layer& it, const step_images<C>& images, C* gradients) const {
+    if constexpr (Team::has_many_images) {
+      add_square_gradients<Side>(team_, it, images, gradients, scratch_.partials());
+    } else {
+      add_tiled_gradients<Side>(team_, it, images, gradients, scratch_.partials());
+    }
+  }
+
+  PRUMO_STEP_FUNCTION const step_table& table() const { return scratch_.table(); }
   PRUMO_STEP_FUNCTION const step_scratch<C>& scratch() const { return scratch_; }
   PRUMO_STEP_FUNCTION const step_data<C>& data() const { return data_; }
   PRUMO_STEP_FUNCTION const Team& team() const { return team_; }

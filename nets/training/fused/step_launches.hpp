@@ -18,7 +18,8 @@ struct step_launch {
   step_part part = step_part::all;
   int teams = 1;
   std::size_t scratch_bytes = 0;
-  /// Where the teams of a launch of whole steps meet. Null if there is one team.
+  bool has_many_images = false;  ///< step_table::many_images
+  /// Where the teams of a launch of whole steps meet. Null if there is one team, which takes steps of single images.
   unsigned* meeting = nullptr;
 };
 
@@ -33,11 +34,5 @@ void run_host_steps(const step_data<C>& data, step_part part, step_league league
 
 /// Vectors may be read beyond the end of a row.
 inline constexpr std::size_t host_scratch_slack = 512;
-
-/// The bytes of scratch memory that whole steps, or their images, and the changes of weights alone take.
-template <class C>
-std::size_t scratch_bytes_of_images(const step_table& table);
-template <class C>
-std::size_t scratch_bytes_of_update();
 
 }  // namespace prumo::nets

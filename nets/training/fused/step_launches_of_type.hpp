@@ -28,7 +28,8 @@ void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& dat
   const auto require = [&](cudaError_t status, const char* call) {
     prumo::detail::require_success(status, label_of(launch.part) + ": " + call);
   };
-  const auto* const entry = reinterpret_cast<const void*>(&run_step_grid<C>);
+  const auto* const entry = launch.has_many_images ? reinterpret_cast<const void*>(&run_step_grid<C, false, true>)
+                                                   : reinterpret_cast<const void*>(&run_step_grid<C, false, false>);
   // Other launches of the function may need more than this one, and rely on the usual limit.
   const auto limit = static_cast<int>(std::max(prumo::detail::usual_shared_bytes, launch.scratch_bytes));
   require(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), "cudaFuncSetAttribute");
@@ -52,6 +53,23 @@ void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& dat
 }
 #endif
 
+/// Launches teams that do not meet.
+template <bool AtOnce, bool HasManyImages, class Exec, class C>
+void launch_lone_teams(const Exec& instance, const step_data<C>& data, const step_launch& launch) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
+    prumo::detail::launch_entry(instance, label_of(launch.part), {launch.teams, step_threads, launch.scratch_bytes},
+                                run_step_grid<C, AtOnce, HasManyImages>, data, launch.part, launch.meeting);
+    return;
+  }
+#endif
+  if constexpr (!is_host_space<Exec> && !prumo::detail::launches_by_cuda_runtime<Exec>) {
+    prumo::detail::launch_teams(
+        instance, label_of(launch.part),
+        step_kernel<C, AtOnce, HasManyImages>{data, launch.part, launch.teams, launch.scratch_bytes});
+  }
+}
+
 template <class Exec, class C>
 void launch_steps(const Exec& instance, const step_data<C>& data, const step_launch& launch) {
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -60,34 +78,19 @@ void launch_steps(const Exec& instance, const step_data<C>& data, const step_lau
       launch_meeting_blocks(instance, data, launch);
       return;
     }
-    if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
-      prumo::detail::launch_entry(instance, label_of(launch.part), {launch.teams, step_threads, launch.scratch_bytes},
-                                  run_step_grid<C>, data, launch.part, launch.meeting);
-      return;
-    }
   }
 #endif
-  if constexpr (!is_host_space<Exec> && !prumo::detail::launches_by_cuda_runtime<Exec>) {
-    prumo::detail::launch_teams(instance, label_of(launch.part),
-                                step_kernel<C>{data, launch.part, launch.teams, launch.scratch_bytes});
+  if (launch.part == step_part::all) {
+    launch_lone_teams<true, false>(instance, data, launch);
+  } else if (launch.has_many_images) {
+    launch_lone_teams<false, true>(instance, data, launch);
+  } else {
+    launch_lone_teams<false, false>(instance, data, launch);
   }
-}
-
-template <class C>
-std::size_t scratch_bytes_of_images(const step_table& table) {
-  return step_scratch_bytes<C>(table);
-}
-
-template <class C>
-std::size_t scratch_bytes_of_update() {
-  return update_scratch_bytes<C>();
 }
 
 #define PRUMO_INSTANTIATE_LAUNCHES(Space, C) \
   template void launch_steps<Space, C>(const Space&, const step_data<C>&, const step_launch&);
-#define PRUMO_INSTANTIATE_STEPS(C)                                    \
-  PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)                 \
-  template std::size_t scratch_bytes_of_images<C>(const step_table&); \
-  template std::size_t scratch_bytes_of_update<C>();
+#define PRUMO_INSTANTIATE_STEPS(C) PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_LAUNCHES, C)
 
 }  // namespace prumo::nets

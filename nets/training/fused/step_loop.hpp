@@ -11,6 +11,14 @@
 #include "step_update.hpp"
 #include "training_step.hpp"
 
+/// Before a function of a device that must not be compiled into its caller, so that it has registers of its own. What
+/// the caller needs afterwards is saved in memory.
+#if defined(__CUDACC__)
+#define PRUMO_STEP_APART __noinline__
+#else
+#define PRUMO_STEP_APART
+#endif
+
 namespace prumo::nets {
 
 /// Teams that are alone, or do not need each other.
@@ -25,11 +33,37 @@ PRUMO_STEP_FUNCTION step_rule<C> rule_after(const step_table& table, const step_
   return step_rule<C>(table.which_optimizer, rate, data.momentum, latest + static_cast<double>(later));
 }
 
+/// A team that any function can make anew. Parts of a step are then functions with registers of their own: the values
+/// that a launch keeps from step to step take so many of them that loads, which shall be under way together, would wait
+/// for each other.
+template <class Team>
+concept remakable_step_team = requires { Team::memory(); };
+
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <bool AtOnce, class Team, class C>
+KOKKOS_FUNCTION PRUMO_STEP_APART void run_images_apart(const step_data<C>& data, int count, std::int64_t images_of_step,
+                                                       C* factors, const step_rule<C>& rule,
+                                                       images_ahead<Team, C>& ahead) {
+  const Team team;
+  const step_body<Team, C> body(team, data, step_scratch<C>(Team::memory()));
+  body.template run_images<AtOnce>(count, images_of_step, factors, rule, ahead);
+}
+
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class Team, class C>
+KOKKOS_FUNCTION PRUMO_STEP_APART void update_apart(const step_data<C>& data, const step_rule<C>& rule,
+                                                   std::int64_t images, step_league league) {
+  const Team team;
+  const step_body<Team, C> body(team, data, step_scratch<C>(Team::memory()));
+  step_update<Team, C>(body, rule, images).run(league);
+}
+
 /// What one team does in a launch.
+/// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
 /// \param meet all teams of the launch wait for each other, and see what the others wrote; it contains a barrier of the
 ///        team
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <class Team, class C, class Meet>
+template <bool AtOnce, class Team, class C, class Meet>
 PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league, Meet&& meet) {
   const Team& team = body.team();
   const step_data<C>& data = body.data();
@@ -44,50 +78,58 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
   }
   const step_table& table = body.table();
   const bool is_first_thread = league.rank == 0 && team.rank() == 0;
-  const bool at_once = part == step_part::all && table.batch == 1;
   // The counters of the launches before; the last thing of this one is to change them.
   const bool begins_epoch = part == step_part::all && data.counters->step == data.steps_per_epoch;
-  if (at_once) {
+  if constexpr (AtOnce) {
     body.copy_parameters();
     body.begin_group();
     if (team.rank() == 0 && !begins_epoch) {
-      scratch.sums[0] = data.counters->sums[0];
-      scratch.sums[1] = data.counters->sums[1];
+      scratch.sums()[0] = data.counters->sums[0];
+      scratch.sums()[1] = data.counters->sums[1];
     }
   } else if (part == step_part::all && is_first_thread && begins_epoch) {
     data.counters->sums[0] = data.counters->sums[1] = 0;
   }
-  images_ahead<Team, C> ahead(body, league);
-  if (part != step_part::update) ahead.begin();
+  images_ahead<Team, C> ahead(league);
+  if (part != step_part::update) ahead.begin(body);
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
     const step_rule<C> rule = rule_after(table, data, rate, latest, part == step_part::update ? step : step + 1);
     if (part != step_part::update) {
-      if (!at_once) body.copy_parameters();
+      if constexpr (!AtOnce) body.copy_parameters();
       PRUMO_KEEP_LOOP
       for (int group = league.rank; group < table.groups; group += league.size) {
         const std::int64_t begin = table.group_begin(group, images), end = table.group_begin(group + 1, images);
-        if (!at_once) body.begin_group();
+        if constexpr (!AtOnce) body.begin_group();
         PRUMO_KEEP_LOOP
         for (std::int64_t first = begin; first < end; first += table.images_at_once) {
           const std::int64_t left = end - first;
           const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
           team.barrier();
-          body.run_images(count, images, data.factors + first * table.factors, at_once ? &rule : nullptr, ahead);
+          C* const factors = data.factors + first * table.factors;
+          if constexpr (remakable_step_team<Team> && Team::has_many_images) {
+            run_images_apart<AtOnce, Team>(data, count, images, factors, rule, ahead);
+          } else {
+            body.template run_images<AtOnce>(count, images, factors, rule, ahead);
+          }
         }
-        if (!at_once) body.end_group(group);
+        if constexpr (!AtOnce) body.end_group(group);
       }
-      if (at_once) change_filters(team, data, scratch, rule);
+      if constexpr (AtOnce) change_filters(team, data, scratch, rule);
     }
-    if (at_once) {
-      continue;  // the barrier before the layers follows
+    // Alone, the team goes on to the barrier before the layers.
+    if constexpr (!AtOnce) {
+      if (part == step_part::all) meet();
+      if (part != step_part::images) {
+        if constexpr (remakable_step_team<Team>) {
+          update_apart<Team>(data, rule, images, league);
+        } else {
+          step_update<Team, C>(body, rule, images).run(league);
+        }
+      }
+      if (part == step_part::all) meet();
     }
-    if (part == step_part::all) meet();
-    if (part != step_part::images) {
-      step_update<Team, C>(body, rule, images).run(league);
-    }
-    if (part == step_part::all) meet();
   }
   if (!is_first_thread) return;
   training_counters& counters = *data.counters;
@@ -102,9 +144,9 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
     }
     counters.step += data.steps;
     counters.optimizer_step += static_cast<double>(data.steps);
-    if (at_once) {
-      counters.sums[0] = scratch.sums[0];
-      counters.sums[1] = scratch.sums[1];
+    if constexpr (AtOnce) {
+      counters.sums[0] = scratch.sums()[0];
+      counters.sums[1] = scratch.sums()[1];
     }
   }
 }

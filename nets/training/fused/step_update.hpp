@@ -18,7 +18,8 @@ PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& f
   // Each image's factors of a layer begin at a multiple of 4 elements and end with one, so those of outputs that do not
   // exist can be read.
   using pack = prumo::detail::device_pack<C>;
-  constexpr int pack_outputs = prumo::detail::device_pack_elements<C>;
+  constexpr int pack_outputs = prumo::detail::device_pack_elements<C>, packs = tile_outputs / pack_outputs;
+  constexpr int images_together = Team::lanes == 1 ? 1 : 8;
   const step_layer it = from_table;
   const int inputs = it.in_size();
   const C* const dy = all + it.dy_factor + tile.first_output;
@@ -26,20 +27,83 @@ PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& f
     const int input = tile.first_column + i;
     const C* const x = all + it.x_factor + (input < inputs ? input : 0);
     C sum[tile_outputs] = {};
-#if defined(__CUDA_ARCH__)
-#pragma unroll 8
-#endif
-    for (std::int64_t image = slice; image < images; image += slices) {
-      const C value = input < inputs ? x[image * elements] : C(1);
+    PRUMO_KEEP_LOOP
+    for (std::int64_t begin = slice; begin < images; begin += images_together * slices) {
+      // What is loaded together comes first. Images behind the last one are that one again, with inputs that are zero.
+      C values[images_together];
+      pack slopes[images_together][packs];
       PRUMO_UNROLL
-      for (int k = 0; k < tile_outputs; k += pack_outputs) {
-        const pack slopes = *reinterpret_cast<const pack*>(dy + image * elements + k);
+      for (int k = 0; k < images_together; ++k) {
+        const std::int64_t image = begin + k * slices;
+        const C* const from = dy + (image < images ? image : begin) * elements;
+        values[k] = x[(image < images ? image : begin) * elements];
+        values[k] = image < images ? (input < inputs ? values[k] : C(1)) : C(0);
         PRUMO_UNROLL
-        for (int e = 0; e < pack_outputs; ++e) sum[k + e] = prumo::fma(slopes.values[e], value, sum[k + e]);
+        for (int p = 0; p < packs; ++p) slopes[k][p] = *reinterpret_cast<const pack*>(from + p * pack_outputs);
+      }
+      PRUMO_UNROLL
+      for (int k = 0; k < images_together; ++k) {
+        PRUMO_UNROLL
+        for (int output = 0; output < tile_outputs; ++output) {
+          sum[output] =
+              prumo::fma(slopes[k][output / pack_outputs].values[output % pack_outputs], values[k], sum[output]);
+        }
       }
     }
     PRUMO_UNROLL
     for (int k = 0; k < tile_outputs; ++k) sums[k * tile_columns + i] = sum[k];
+  }
+}
+
+/// The sums of a wide tile over a slice of the images: [outputs][two inputs]. A thread has 2 * Units inputs: pairs of
+/// neighbours.
+template <int Units, class Team, class C>
+PRUMO_STEP_FUNCTION void sum_wide_tile(const Team& team, const step_layer& it, const C* all, int elements,
+                                       std::int64_t images, const update_tile& tile, int slice, int slices,
+                                       C (&sum)[Units][wide_outputs][2]) {
+  using pair = prumo::detail::device_pack<C, 2>;
+  using pack = prumo::detail::device_pack<C>;
+  constexpr int pack_outputs = prumo::detail::device_pack_elements<C>, packs = wide_outputs / pack_outputs;
+  constexpr int at_once = 4;  // images whose factors are loaded together
+  const int inputs = it.in_size();
+  const std::int64_t apart = static_cast<std::int64_t>(slices) * elements;
+  const int count = static_cast<int>((images - slice + slices - 1) / slices);
+  PRUMO_UNROLL
+  for (int unit = 0; unit < Units; ++unit) {
+    const int input = tile.first_column + 2 * (unit * Team::lanes + team.lane());
+    const C* const first = all + static_cast<std::int64_t>(slice) * elements;
+    const C* x = first + it.x_factor + (input < inputs ? input : 0);
+    const C* dy = first + it.dy_factor + tile.first_output;
+    PRUMO_UNROLL
+    for (int k = 0; k < wide_outputs; ++k) sum[unit][k][0] = sum[unit][k][1] = 0;
+    PRUMO_KEEP_LOOP
+    for (int begin = 0; begin < count; begin += at_once) {
+      pair values[at_once];
+      pack slopes[at_once][packs];
+      PRUMO_UNROLL
+      for (int i = 0; i < at_once; ++i) {
+        const bool is_there = begin + i < count;
+        values[i] = *reinterpret_cast<const pair*>(x);
+        PRUMO_UNROLL
+        for (int p = 0; p < packs; ++p) slopes[i][p] = *reinterpret_cast<const pack*>(dy + p * pack_outputs);
+        // The last image counts once. Then it is loaded again, and its inputs count as zeros.
+        values[i].values[0] = !is_there ? C(0) : input < inputs ? values[i].values[0] : C(1);
+        values[i].values[1] = !is_there ? C(0) : input + 1 < inputs ? values[i].values[1] : C(1);
+        if (begin + i + 1 < count) {
+          x += apart;
+          dy += apart;
+        }
+      }
+      PRUMO_UNROLL
+      for (int i = 0; i < at_once; ++i) {
+        PRUMO_UNROLL
+        for (int k = 0; k < wide_outputs; ++k) {
+          const C slope = slopes[i][k / pack_outputs].values[k % pack_outputs];
+          sum[unit][k][0] = prumo::fma(slope, values[i].values[0], sum[unit][k][0]);
+          sum[unit][k][1] = prumo::fma(slope, values[i].values[1], sum[unit][k][1]);
+        }
+      }
+    }
   }
 }
 
@@ -58,12 +122,21 @@ class step_update {
 
   /// All tiles that a team of the league has.
   PRUMO_STEP_FUNCTION void run(step_league league) const {
-    const int tiles = scratch_.table->update_tiles;
-    int slices = Team::lanes == 1 ? 1 : scratch_.table->update_slices;
+    if constexpr (Team::has_many_images) {
+      run_wide(league);
+    } else {
+      run_narrow(league);
+    }
+  }
+
+ private:
+  PRUMO_STEP_FUNCTION void run_narrow(step_league league) const {
+    const int tiles = scratch_.table().update_tiles;
+    int slices = Team::lanes == 1 ? 1 : scratch_.table().update_slices;
     while (slices > team_.stretches()) slices /= 2;
     const int at_once = team_.stretches() / slices;
     const int slot = team_.stretch() / slices, slice = team_.stretch() - slot * slices;
-    C* const of_slot = scratch_.sums_of_slices + slot * slices * tile_sums;
+    C* const of_slot = scratch_.sums_of_slices() + slot * slices * tile_sums;
     for (int first = league.rank * at_once; first < tiles; first += league.size * at_once) {
       const bool has_tile = slot < at_once && first + slot < tiles;
       const update_tile tile = has_tile ? data_.update_tiles[first + slot] : update_tile{update_tile::losses, 0, 0};
@@ -82,13 +155,70 @@ class step_update {
     }
   }
 
- private:
+  PRUMO_STEP_FUNCTION void run_wide(step_league league) const {
+    const int tiles = scratch_.table().update_tiles;
+    int slices = scratch_.table().update_slices;
+    while (slices > team_.stretches()) slices /= 2;
+    const int at_once = team_.stretches() / slices;
+    const int slot = team_.stretch() / slices, slice = team_.stretch() - slot * slices;
+    C* const of_slot = scratch_.sums_of_slices() + slot * slices * tile_sums;
+    PRUMO_KEEP_LOOP
+    for (int first = league.rank * at_once; first < tiles; first += league.size * at_once) {
+      const bool has_tile = slot < at_once && first + slot < tiles;
+      const update_tile tile = has_tile ? data_.update_tiles[first + slot] : update_tile{update_tile::losses, 0, 0};
+      constexpr int units = tile_columns / Team::lanes;
+      C sum[units][wide_outputs][2];
+      if (has_tile && tile.layer >= 0) {
+        sum_wide_tile<units>(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors,
+                             images_, tile, slice, slices, sum);
+      } else if (has_tile) {
+        sum_slice(tile, slice, slices, of_slot + slice * tile_sums);
+      }
+      PRUMO_UNROLL
+      for (int part = 0; part < wide_outputs; part += wide_part_outputs) {
+        const bool has_part = has_tile && (tile.layer >= 0 || (part == 0 && tile.layer == update_tile::filters));
+        if (has_part && tile.layer >= 0) store_part(sum, part, of_slot + slice * tile_sums);
+        team_.barrier();
+        const int count = !has_part ? 0 : tile.layer >= 0 ? tile_sums : tile_columns;
+        for (int i = slice * Team::lanes + team_.lane(); i < count; i += slices * Team::lanes) {
+          pending_change<C> it = of_part(tile, part, i);
+          if (it.parameter < 0) continue;
+          it.weight = data_.weights[it.parameter];
+          change(it, of_slot + i, slices);
+        }
+        team_.barrier();
+      }
+    }
+  }
+
+  /// Lays the sums of some outputs of a wide tile into scratch memory: [outputs][inputs].
+  template <int Units>
+  PRUMO_STEP_FUNCTION void store_part(const C (&sum)[Units][wide_outputs][2], int part, C* to) const {
+    PRUMO_UNROLL
+    for (int unit = 0; unit < Units; ++unit) {
+      PRUMO_UNROLL
+      for (int k = 0; k < wide_part_outputs; ++k) {
+        C* const pair = to + k * wide_columns + 2 * (unit * Team::lanes + team_.lane());
+        pair[0] = sum[unit][part + k][0];
+        pair[1] = sum[unit][part + k][1];
+      }
+    }
+  }
+
+  /// The parameter of a sum that store_part() or sum_slice() has laid there.
+  PRUMO_STEP_FUNCTION pending_change<C> of_part(const update_tile& tile, int part, int which) const {
+    if (tile.layer < 0) return of_filter(tile.first_column + which);
+    const int k = which / wide_columns;
+    return of_dense(scratch_.table().layer[tile.layer], tile.first_output + part + k,
+                    tile.first_column + which - k * wide_columns);
+  }
+
   PRUMO_STEP_FUNCTION void sum_slice(const update_tile& tile, int slice, int slices, C* sums) const {
     if (tile.layer == update_tile::filters) {
       sum_filters(tile.first_column, slice, slices, sums);
     } else if (tile.layer >= 0) {
-      sum_dense_factors(team_, scratch_.table->layer[tile.layer], data_.factors, scratch_.table->factors, images_, tile,
-                        slice, slices, sums);
+      sum_dense_factors(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors, images_,
+                        tile, slice, slices, sums);
     } else if (slice == 0) {
       add_losses();
     }
@@ -97,7 +227,7 @@ class step_update {
   /// Adds the losses and correct answers of all groups to the counters.
   PRUMO_STEP_FUNCTION void add_losses() const {
     double sums[2] = {0, 0};
-    for (int group = team_.lane(); group < scratch_.table->groups; group += Team::lanes) {
+    for (int group = team_.lane(); group < scratch_.table().groups; group += Team::lanes) {
       sums[0] += data_.sums[2 * group];
       sums[1] += data_.sums[2 * group + 1];
     }
@@ -111,16 +241,22 @@ class step_update {
 
   /// The sums over a slice of the groups.
   PRUMO_STEP_FUNCTION void sum_filters(int first, int slice, int slices, C* sums) const {
-    const int gradients = scratch_.table->gradients, groups = scratch_.table->groups;
+    const int gradients = scratch_.table().gradients, groups = scratch_.table().groups;
     for (int i = team_.lane(); i < tile_columns; i += Team::lanes) {
       C sum = 0;
       if (first + i < gradients) {
         const C* const partials = data_.partials + first + i;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 8
-#endif
-        for (int group = slice; group < groups; group += slices) {
-          sum += partials[static_cast<std::int64_t>(group) * gradients];
+        constexpr int groups_together = Team::lanes == 1 ? 1 : 8;
+        PRUMO_KEEP_LOOP
+        for (int begin = slice; begin < groups; begin += groups_together * slices) {
+          C values[groups_together];
+          PRUMO_UNROLL
+          for (int k = 0; k < groups_together; ++k) {
+            const int group = begin + k * slices;
+            values[k] = group < groups ? partials[static_cast<std::int64_t>(group) * gradients] : C(0);
+          }
+          PRUMO_UNROLL
+          for (int k = 0; k < groups_together; ++k) sum += values[k];
         }
       }
       sums[i] = sum;
@@ -140,15 +276,15 @@ class step_update {
       if (k >= outputs) continue;
       pending[i] = tile.layer == update_tile::filters
                        ? of_filter(column)
-                       : of_dense(scratch_.table->layer[tile.layer], tile.first_output + k, column);
+                       : of_dense(scratch_.table().layer[tile.layer], tile.first_output + k, column);
       if (pending[i].parameter >= 0) pending[i].weight = data_.weights[pending[i].parameter];
     }
   }
 
   PRUMO_STEP_FUNCTION pending_change<C> of_filter(int which) const {
-    if (which >= scratch_.table->gradients) return {};
+    if (which >= scratch_.table().gradients) return {};
     const filter_parameter to = data_.filter_parameters[which];
-    const step_layer& it = scratch_.table->layer[to.layer];
+    const step_layer& it = scratch_.table().layer[to.layer];
     return {to.parameter, C(0), static_cast<C>(to.is_bias ? it.bias_scale : it.weight_scale)};
   }
 

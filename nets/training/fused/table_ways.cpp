@@ -7,6 +7,7 @@
 #include "step_launches.hpp"
 #include "step_order.hpp"
 #include "step_way.hpp"
+#include "table_of_task.hpp"
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/detail/team_kernel.hpp>
@@ -23,79 +24,6 @@
 
 namespace prumo::nets {
 namespace {
-
-/// Most scratch memory that a thread of a host takes. Nets that need more do not fit into its caches.
-constexpr std::int64_t host_scratch_bytes = std::int64_t{4} << 20U;
-
-/// The scratch memory of a team.
-template <class Exec>
-std::int64_t scratch_bytes_of([[maybe_unused]] const Exec& instance) {
-  if constexpr (is_host_space<Exec>) {
-    return host_scratch_bytes;
-  } else {
-#if defined(KOKKOS_ENABLE_CUDA)
-    if constexpr (is_cuda_space<Exec>) {
-      int bytes = 0;
-      prumo::detail::require_success(
-          cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, instance.cuda_device()),
-          "cudaDeviceGetAttribute");
-      return bytes;
-    }
-#endif
-    return Kokkos::TeamPolicy<Exec>::scratch_size_max(0);
-  }
-}
-
-/// Blocks that can meet on a device: one for each multiprocessor.
-template <class Exec>
-int meeting_teams([[maybe_unused]] const Exec& instance) {
-#if defined(KOKKOS_ENABLE_CUDA)
-  if constexpr (is_cuda_space<Exec>) {
-    int multiprocessors = 1, cooperative = 0;
-    prumo::detail::require_success(
-        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, instance.cuda_device()),
-        "cudaDeviceGetAttribute");
-    prumo::detail::require_success(
-        cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, instance.cuda_device()),
-        "cudaDeviceGetAttribute");
-    return cooperative != 0 ? multiprocessors : 0;
-  }
-#endif
-  return 0;
-}
-
-/// Fills the table for a way.
-template <class Exec>
-std::string table_for(const Exec& instance, const training_task& task, step_table& table) {
-  if (task.images > INT32_MAX) return "takes sets of fewer than 2^31 images";
-  std::vector<std::int64_t> offsets;
-  for (const placed_parameter& each : task.plan.parameters()) offsets.push_back(each.offset);
-  const auto element_bytes = static_cast<std::int64_t>(dtype_size(task.plan.type()));
-  // The fixed arrays of step_scratch: the table, partial sums, losses and labels; and gaps for alignment.
-  const std::size_t of_update =
-      task.plan.type() == dtype::f32 ? scratch_bytes_of_update<float>() : scratch_bytes_of_update<double>();
-  const std::int64_t fixed = static_cast<std::int64_t>(of_update) + 1024;
-  constexpr bool on_host = is_host_space<Exec>;
-  std::string reason = make_step_table({.net = task.plan.net(),
-                                        .facts = task.plan.facts(),
-                                        .offsets = offsets,
-                                        .parameter_elements = task.plan.weights_elements(),
-                                        .options = task.options,
-                                        .element_bytes = element_bytes,
-                                        .scratch_bytes = scratch_bytes_of(instance) - fixed,
-                                        .most_images_at_once = on_host ? 1 : 8,
-                                        .most_dense_copies = on_host                   ? 0
-                                                             : task.options.batch == 1 ? 12000
-                                                                                       : 4096},
-                                       table);
-  if (!reason.empty()) return reason;
-  for (int i = 0; i < table.layers; ++i) {
-    const gradient_divisors divisors = divisors_of(task, static_cast<std::size_t>(i));
-    table.layer[i].weight_scale = 1.0 / static_cast<double>(divisors.weights);
-    table.layer[i].bias_scale = 1.0 / static_cast<double>(divisors.bias);
-  }
-  return {};
-}
 
 /// What the threads of a host do in one part of a step: each a share of the groups or tiles.
 template <class C>
@@ -124,7 +52,7 @@ class table_way final : public step_way<Exec> {
     constexpr bool on_host = is_host_space<Exec>;
     threads_ = on_host ? concurrency_of(instance) : 1;
     const std::size_t images = static_cast<std::size_t>(std::min(task.options.batch, task.images));
-    scratch_bytes_ = scratch_bytes_of_images<C>(table_);
+    scratch_bytes_ = static_cast<std::size_t>(table_.scratch_bytes);
     order_ = memory(instance, "order", static_cast<std::size_t>(task.images) * sizeof(std::int32_t));
     partials_ =
         memory(instance, "partials",
@@ -242,9 +170,9 @@ class table_way final : public step_way<Exec> {
     } else {
       // Teams without images help to change the weights.
       const int teams = table_.batch == 1 ? 1 : meeting_teams(instance);
-      launch_steps(
-          instance, data,
-          {step_part::all, teams, scratch_bytes_, teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
+      launch_steps(instance, data,
+                   {step_part::all, teams, scratch_bytes_, table_.many_images,
+                    teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
     }
   }
 
@@ -264,7 +192,9 @@ class table_way final : public step_way<Exec> {
           instance, label, host_step_kernel<C>{&data, part, std::min(threads_, pieces), host_scratch(), scratch_bytes_},
           prumo::detail::host_work{work});
     } else {
-      launch_steps(instance, data, {part, pieces, is_update ? scratch_bytes_of_update<C>() : scratch_bytes_, nullptr});
+      launch_steps(
+          instance, data,
+          {part, pieces, is_update ? scratch_bytes_of_update(sizeof(C)) : scratch_bytes_, table_.many_images, nullptr});
     }
   }
 

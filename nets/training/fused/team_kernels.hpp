@@ -9,7 +9,7 @@
 namespace prumo::nets {
 
 /// The steps of a launch whose teams do not meet.
-template <class C>
+template <class C, bool AtOnce, bool HasManyImages>
 struct step_kernel {
   static constexpr int most_threads = step_threads;
   static constexpr int resident_teams = 1;
@@ -26,12 +26,12 @@ struct step_kernel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    using team_type = device_step_team<Member>;
+    using team_type = device_step_team<Member, HasManyImages>;
     constexpr std::size_t alignment = prumo::detail::most_scratch_alignment;
     auto* const memory = static_cast<unsigned char*>(member.team_scratch(0).get_shmem_aligned(bytes, alignment));
     const team_type team(member, step_threads);
-    const step_body<team_type, C> body(team, data, step_scratch_in<C>(memory, *data.table));
-    run_steps(body, part, {member.league_rank(), member.league_size()}, no_meeting{});
+    const step_body<team_type, C> body(team, data, step_scratch<C>(memory));
+    run_steps<AtOnce>(body, part, {member.league_rank(), member.league_size()}, no_meeting{});
   }
 };
 

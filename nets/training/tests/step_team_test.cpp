@@ -7,6 +7,7 @@
 #include "unusual_net.hpp"
 #include <prumo/nets/forward_plan.hpp>
 
+#include <climits>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -102,10 +103,12 @@ struct emulated_stretch {
   double values[emulated_lanes] = {};
 };
 
+template <bool HasManyImages>
 class emulated_step_team {
  public:
   static constexpr int lanes = emulated_lanes;
   static constexpr bool takes_vectors = false;
+  static constexpr bool has_many_images = HasManyImages;
 
   emulated_step_team(int rank, int size, emulated_barrier& all, emulated_stretch& stretch)
       : rank_(rank), size_(size), all_(all), stretch_(stretch) {}
@@ -132,14 +135,15 @@ class emulated_step_team {
 };
 
 /// Runs function(team) with all threads of a team.
-template <class Function>
+template <bool HasManyImages, class Function>
 void with_team(int size, const Function& function) {
   emulated_threads threads;
   emulated_barrier all(threads, size);
   std::vector<emulated_stretch> stretches(static_cast<std::size_t>(size / emulated_lanes),
                                           {emulated_barrier(threads, emulated_lanes)});
   threads.run(size, [&](int rank) {
-    function(emulated_step_team(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
+    function(
+        emulated_step_team<HasManyImages>(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
   });
 }
 
@@ -154,7 +158,8 @@ struct plain_training {
   std::vector<std::int32_t> order;
   training_counters counters;
 
-  plain_training(const description& net, std::int64_t images, const training_options& how)
+  /// \param many_images step_request::many_images
+  plain_training(const description& net, std::int64_t images, const training_options& how, int many_images)
       : set(net, images), plan(net, dtype::f64), options(how) {
     std::vector<std::int64_t> offsets;
     for (const placed_parameter& each : plan.parameters()) offsets.push_back(each.offset);
@@ -166,7 +171,9 @@ struct plain_training {
                                                 .element_bytes = 8,
                                                 .scratch_bytes = 1 << 20,
                                                 .most_images_at_once = 2,
-                                                .most_dense_copies = 500},
+                                                .most_dense_copies = 500,
+                                                .takes_notes = true,
+                                                .many_images = many_images},
                                                table);
     EXPECT_EQ(reason, "");
     places = make_step_places(table);
@@ -217,18 +224,24 @@ struct alignas(32) scratch_line {
 /// The weights and sums after steps by one team of this size.
 std::vector<double> after_steps(plain_training training, int size) {
   const step_data<double> data = training.data(training.options.batch == 1 ? training.set.images : 2);
-  std::vector<scratch_line> scratch(step_scratch_bytes<double>(training.table) / 32 + 1);
+  std::vector<scratch_line> scratch(static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1);
   std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
   auto* const memory = scratch[0].bytes;
   const auto run = [&](const auto& team) {
     using team_type = std::decay_t<decltype(team)>;
-    run_steps(step_body<team_type, double>(team, data, step_scratch_in<double>(memory, training.table)), step_part::all,
-              {0, 1}, no_meeting{});
+    const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+    if (training.table.batch == 1) {
+      run_steps<true>(body, step_part::all, {0, 1}, no_meeting{});
+    } else {
+      run_steps<false>(body, step_part::all, {0, 1}, no_meeting{});
+    }
   };
   if (size == 1) {
     run(single_step_team{});
+  } else if (training.table.many_images) {
+    with_team<true>(size, run);
   } else {
-    with_team(size, run);
+    with_team<false>(size, run);
   }
   std::vector<double> result = training.weights;
   result.insert(result.end(), training.first.begin(), training.first.end());
@@ -240,9 +253,12 @@ std::vector<double> after_steps(plain_training training, int size) {
 
 /// Teams of several threads differ from one thread in the order of sums alone: of at most some thousand products of
 /// order 1, and of the losses of a few images.
-void expect_same_steps(const description& net, const training_options& options) {
-  const plain_training training(net, 5, options);
-  const std::vector<double> alone = after_steps(training, 1);
+/// \param many_images from how many images at once on a team has many
+void expect_same_steps(const description& net, const training_options& options, int many_images = INT_MAX,
+                       std::int64_t images = 5) {
+  const plain_training training(net, images, options, many_images);
+  EXPECT_EQ(training.table.many_images, many_images <= training.table.images_at_once);
+  const std::vector<double> alone = after_steps(plain_training(net, images, options, INT_MAX), 1);
   for (const int size : {emulated_lanes, 3 * emulated_lanes}) {
     const std::vector<double> together = after_steps(training, size);
     EXPECT_EQ(together, after_steps(training, size)) << net.name << " again, " << size << " threads";
@@ -265,6 +281,21 @@ TEST(step_team, takes_the_steps_of_one_thread) {
   unusual.input = {3, 17, 15};
   expect_same_steps(unusual, {.loss = loss::sigmoid, .optimizer = optimizer::adam, .batch = 1});
   expect_same_steps(unusual, {.loss = loss::softmax, .batch = 4});
+  // The layers of teams with many images.
+  expect_same_steps(small, {.optimizer = optimizer::momentum, .batch = 3}, 1);
+  expect_same_steps(unusual, {.loss = loss::softmax, .batch = 4}, 1);
+  // One whose choices are noted, with tiles of six and dense layers that lie in packs.
+  const description wide{
+      "wide",
+      {1, 14, 14},
+      {convolution{.channels = 6, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+       pooling{.window = {2, 2}, .stride = {2, 2}},
+       convolution{.channels = 12, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::sigmoid},
+       pooling{.kind = pooling_kind::average, .window = {2, 2}, .stride = {2, 2}, .round = rounding::up},
+       dense{70, true, activation::tanh}, dense{10}}};
+  expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 3});
+  expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 3}, 1);
+  expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 256}, 2, 300);
 }
 
 }  // namespace

@@ -10,8 +10,12 @@ namespace prumo::nets {
 template <class C>
 void run_host_steps(const step_data<C>& data, step_part part, step_league league, unsigned char* scratch) {
   const host_step_team team;
-  run_steps(step_body<host_step_team, C>(team, data, step_scratch_in<C>(scratch, *data.table)), part, league,
-            no_meeting{});
+  const step_body<host_step_team, C> body(team, data, step_scratch<C>(scratch));
+  if (part == step_part::all && data.table->batch == 1) {
+    run_steps<true>(body, part, league, no_meeting{});
+  } else {
+    run_steps<false>(body, part, league, no_meeting{});
+  }
 }
 
 template void run_host_steps<float>(const step_data<float>&, step_part, step_league, unsigned char*);

@@ -84,12 +84,30 @@ PRUMO_STEP_FUNCTION void multiply_by_slopes(activation function, const C (&y)[Co
   }
 }
 
+/// The weights of neighbouring outputs, aligned for two of them, or for four if there are as many.
+template <int Maps, class C>
+PRUMO_STEP_FUNCTION void load_taps(const C* from, C (&taps)[Maps]) {
+  constexpr int elements = Maps >= 4 ? 4 : 2;
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; m += elements) {
+    if (m + elements <= Maps) {
+      const auto pack = *reinterpret_cast<const prumo::detail::device_pack<C, elements>*>(from + m);
+      PRUMO_UNROLL
+      for (int e = 0; e < elements; ++e) taps[m + e] = pack.values[e];
+    } else {
+      const auto pack = *reinterpret_cast<const prumo::detail::device_pack<C, 2>*>(from + m);
+      taps[Maps - 2] = pack.values[0];
+      taps[Maps - 1] = pack.values[1];
+    }
+  }
+}
+
 /// sum[m][row] += sum over channels and taps of weights * x, for Maps neighbouring outputs. Weights lie as
 /// step_layer::forward_copy says. The sum is over every `channel_step`th channel, beginning with `first_channel`.
-template <int Side, int Maps, class C>
+/// \tparam ColumnsAtOnce columns of a filter whose code stands one behind the other
+template <int Side, int Maps, int ColumnsAtOnce, class C>
 PRUMO_STEP_FUNCTION void add_taps(const C* x, const step_planes& planes, int first_channel, int channel_step,
                                   int channels, const C* weights, int padded_maps, C (&sum)[Maps][tile_rows]) {
-  using pack = prumo::detail::device_pack<C, Maps>;
   int row_offset[tile_rows + Side - 1];
   PRUMO_UNROLL
   for (int i = 0; i < tile_rows + Side - 1; ++i) row_offset[i] = first_channel * planes.plane + i * planes.pitch;
@@ -97,19 +115,23 @@ PRUMO_STEP_FUNCTION void add_taps(const C* x, const step_planes& planes, int fir
   PRUMO_KEEP_LOOP
   for (int channel = first_channel; channel < channels; channel += channel_step) {
     const C* taps_at = weights;
-    PRUMO_UNROLL
-    for (int column = 0; column < Side; ++column) {
-      C values[tile_rows + Side - 1];
+    PRUMO_KEEP_LOOP
+    for (int first = 0; first < Side; first += ColumnsAtOnce) {
       PRUMO_UNROLL
-      for (int i = 0; i < tile_rows + Side - 1; ++i) values[i] = x[row_offset[i] + column];
-      PRUMO_UNROLL
-      for (int row = 0; row < Side; ++row) {
-        const pack taps = *reinterpret_cast<const pack*>(taps_at);
-        taps_at += padded_maps;
+      for (int column = 0; column < ColumnsAtOnce; ++column) {
+        C values[tile_rows + Side - 1];
         PRUMO_UNROLL
-        for (int m = 0; m < Maps; ++m) {
+        for (int i = 0; i < tile_rows + Side - 1; ++i) values[i] = x[row_offset[i] + first + column];
+        PRUMO_UNROLL
+        for (int row = 0; row < Side; ++row) {
+          C taps[Maps];
+          load_taps(taps_at, taps);
+          taps_at += padded_maps;
           PRUMO_UNROLL
-          for (int r = 0; r < tile_rows; ++r) sum[m][r] = prumo::fma(taps.values[m], values[r + row], sum[m][r]);
+          for (int m = 0; m < Maps; ++m) {
+            PRUMO_UNROLL
+            for (int r = 0; r < tile_rows; ++r) sum[m][r] = prumo::fma(taps[m], values[r + row], sum[m][r]);
+          }
         }
       }
     }
@@ -134,11 +156,14 @@ struct tile_range {
 };
 
 /// write(place of the tile's first row, channel, sums, rows) for the tiles of all images. With fewer tiles than threads
-/// 2^part_shift neighbouring lanes share the channels of a tile of two maps. They add their sums and share the rows.
-template <int Side, int Maps, class Team, class C, class Write>
+/// 2^part_shift neighbouring lanes share the channels of a tile. They add their sums and share the maps and rows.
+/// \param finish(place of the first row, maps, rows) after a tile, for the maps that this thread has written
+template <int Side, int Maps, class Team, class C, class Write, class Finish>
 PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
-                                   const C* weights, const Write& write) {
-  const int part_shift = Team::lanes == 1 || Maps != 2 ? 0 : it.tiles.part_shift, parts = 1 << part_shift;
+                                   const C* weights, const Write& write, const Finish& finish) {
+  // Of teams with few images only tiles of two maps have parts.
+  constexpr bool has_parts = Team::lanes > 1 && (Team::has_many_images || Maps == 2);
+  const int part_shift = has_parts ? it.tiles.part_shift : 0, parts = 1 << part_shift;
   const int total = (images.count * it.tiles.grid.of_an_image) << part_shift;
   // All lanes of a stretch exchange sums, so those without a tile of their own repeat the last one.
   for (int begin = team.rank() - team.lane(); begin < total; begin += team.size()) {
@@ -150,8 +175,9 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
     const int row = first_row + tile_rows <= it.to_height ? first_row : it.to_height - tile_rows;
     C* const memory = images.image(at.image);
     C sum[Maps][tile_rows] = {};
-    add_taps<Side, Maps>(memory + it.from.begin + (row - it.row_edge) * it.from.pitch + at.column - it.column_edge,
-                         it.from, part, parts, it.from_channels, weights + first_map, it.padded_maps, sum);
+    add_taps<Side, Maps, Team::has_many_images ? 1 : Side>(
+        memory + it.from.begin + (row - it.row_edge) * it.from.pitch + at.column - it.column_edge, it.from, part, parts,
+        it.from_channels, weights + first_map, it.padded_maps, sum);
     C* const to = memory + it.to.begin + first_map * it.to.plane + row * it.to.pitch + at.column;
     tile_range rows{first_row - row, tile_rows};
     if (part_shift == 0) {
@@ -159,18 +185,11 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
       for (int m = 0; m < Maps; ++m) {
         if (has_tile && first_map + m < it.to_channels) write(to + m * it.to.plane, first_map + m, sum[m], rows);
       }
+      if (has_tile) finish(to, Maps < it.to_channels - first_map ? Maps : it.to_channels - first_map, rows);
       continue;
     }
     const bool upper = (part & 1) != 0;
-    C kept[tile_rows];
-    PRUMO_UNROLL
-    for (int r = 0; r < tile_rows; ++r) {
-      const C other = sum[Maps - 1][r];
-      kept[r] = (upper ? other : sum[0][r]) + team.across(upper ? sum[0][r] : other, 1);
-    }
     if (part_shift > 1) {
-      PRUMO_UNROLL
-      for (int r = 0; r < tile_rows; ++r) kept[r] += team.across(kept[r], 2);
       constexpr int half = (tile_rows + 1) / 2;
       if ((part & 2) != 0) {
         if (rows.begin < half) rows.begin = half;
@@ -178,18 +197,35 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
         rows.end = half;
       }
     }
-    const int map = first_map + (upper ? 1 : 0);
-    if (has_tile && map < it.to_channels) write(upper ? to + it.to.plane : to, map, kept, rows);
+    constexpr int half_maps = Maps / 2;
+    PRUMO_UNROLL
+    for (int m = 0; m < half_maps; ++m) {
+      C kept[tile_rows];
+      PRUMO_UNROLL
+      for (int r = 0; r < tile_rows; ++r) {
+        const C other = sum[half_maps + m][r];
+        kept[r] = (upper ? other : sum[m][r]) + team.across(upper ? sum[m][r] : other, 1);
+        if (part_shift > 1) kept[r] += team.across(kept[r], 2);
+      }
+      const int ahead = upper ? half_maps + m : m;
+      if (has_tile && first_map + ahead < it.to_channels) {
+        write(to + ahead * it.to.plane, first_map + ahead, kept, rows);
+      }
+    }
+    const int from_map = upper ? half_maps : 0, left = it.to_channels - first_map - from_map;
+    if (has_tile) finish(to + from_map * it.to.plane, half_maps < left ? half_maps : left, rows);
   }
 }
 
-template <int Side, class Team, class C, class Write>
+template <int Side, class Team, class C, class Write, class Finish>
 PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
-                                   const C* weights, const Write& write) {
-  if (it.tiles.maps == 4) {
-    sum_tiles<Side, 4>(team, it, images, weights, write);
+                                   const C* weights, const Write& write, const Finish& finish) {
+  if (Team::has_many_images && it.tiles.maps == 6) {
+    if constexpr (Team::has_many_images) sum_tiles<Side, 6>(team, it, images, weights, write, finish);
+  } else if (it.tiles.maps == 4) {
+    sum_tiles<Side, 4>(team, it, images, weights, write, finish);
   } else {
-    sum_tiles<Side, 2>(team, it, images, weights, write);
+    sum_tiles<Side, 2>(team, it, images, weights, write, finish);
   }
 }
 
@@ -214,6 +250,23 @@ PRUMO_STEP_FUNCTION tiled_sum backward_sum(const step_layer& it) {
           it.backward};
 }
 
+/// Sets the edges around the planes of y to zero.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void clear_edges(const Team& team, const step_layer& it, const step_images<C>& images) {
+  const step_planes y = it.y;
+  const int height = it.out_height, width = it.out_width, columns = (y.pitch - width) / 2;
+  const int edge = it.cleared_rows, rows = height + 2 * edge;
+  for (int item = team.rank(); item < images.count * it.out_channels * rows; item += team.size()) {
+    const int plane = item / rows, row = item - plane * rows - edge;
+    const int image = it.y_items.by_channels.quotient(plane), channel = plane - image * it.out_channels;
+    C* const begin = images.image(image) + y.begin - columns + channel * y.plane + row * y.pitch;
+    const bool is_inside = row >= 0 && row < height;
+    for (int i = 0; i < y.pitch; ++i) {
+      if (!is_inside || i < columns || i >= columns + width) begin[i] = 0;
+    }
+  }
+}
+
 /// y of a convolution.
 template <int Side, scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, const step_images<C>& images,
@@ -221,17 +274,36 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
   const tiled_sum what = forward_sum(it);
   const C* const bias = it.bias_copy < 0 ? nullptr : copies + it.bias_copy;
   const activation function = it.activate;
-  sum_tiles<Side>(team, what, images, copies + it.forward_copy,
-                  [&](C* to, int channel, C(&sum)[tile_rows], tile_range rows) {
-                    const C of_channel = bias == nullptr ? C(0) : bias[channel];
-                    PRUMO_UNROLL
-                    for (int r = 0; r < tile_rows; ++r) sum[r] += of_channel;
-                    activate_all(function, sum);
-                    PRUMO_UNROLL
-                    for (int r = 0; r < tile_rows; ++r) {
-                      if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = sum[r];
-                    }
-                  });
+  const auto write = [&](C* to, int channel, C(&sum)[tile_rows], tile_range rows) {
+    const C of_channel = bias == nullptr ? C(0) : bias[channel];
+    PRUMO_UNROLL
+    for (int r = 0; r < tile_rows; ++r) sum[r] += of_channel;
+    if (!Team::has_many_images) {
+      activate_all(function, sum);
+    } else if (function == activation::relu) {
+      activate_all(activation::relu, sum);
+    }
+    PRUMO_UNROLL
+    for (int r = 0; r < tile_rows; ++r) {
+      if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = sum[r];
+    }
+  };
+  // The code of these activations is long, so large tiles have only one copy of it.
+  const auto finish = [&](C* to, int maps, tile_range rows) {
+    if (!Team::has_many_images || function == activation::none || function == activation::relu) return;
+    PRUMO_KEEP_LOOP
+    for (int m = 0; m < maps; ++m, to += what.to.plane) {
+      C values[tile_rows];
+      PRUMO_UNROLL
+      for (int r = 0; r < tile_rows; ++r) values[r] = r >= rows.begin && r < rows.end ? to[r * what.to.pitch] : C(0);
+      activate_all(function, values);
+      PRUMO_UNROLL
+      for (int r = 0; r < tile_rows; ++r) {
+        if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = values[r];
+      }
+    }
+  };
+  sum_tiles<Side>(team, what, images, copies + it.forward_copy, write, finish);
 }
 
 /// dx of a convolution, times the slope of the activation that made x. It may take the place of x.
@@ -241,7 +313,7 @@ PRUMO_STEP_FUNCTION void convolve_tiles_backward(const Team& team, const step_la
   const tiled_sum what = backward_sum(it);
   const activation function = it.below;
   const int to_x = it.x.begin - it.dx.begin;
-  sum_tiles<Side>(team, what, images, copies + it.backward_copy, [&](C* to, int, C(&sum)[tile_rows], tile_range rows) {
+  const auto write = [&](C* to, int, C(&sum)[tile_rows], tile_range rows) {
     C y[tile_rows];
     PRUMO_UNROLL
     for (int r = 0; r < tile_rows; ++r) y[r] = r >= rows.begin && r < rows.end ? to[r * what.to.pitch + to_x] : C(0);
@@ -250,7 +322,8 @@ PRUMO_STEP_FUNCTION void convolve_tiles_backward(const Team& team, const step_la
     for (int r = 0; r < tile_rows; ++r) {
       if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = sum[r];
     }
-  });
+  };
+  sum_tiles<Side>(team, what, images, copies + it.backward_copy, write, [](C*, int, tile_range) {});
 }
 
 }  // namespace prumo::nets

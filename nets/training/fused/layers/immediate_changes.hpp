@@ -82,15 +82,16 @@ PRUMO_STEP_FUNCTION void change_dense(const Team& team, const step_layer& it, C*
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void change_filters(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch,
                                         const step_rule<C>& rule) {
-  const int gradients = scratch.table->gradients;
-  for (int i = team.rank(); i < gradients; i += team.size()) {
+  const int count = scratch.table().gradients;
+  C *const gradients = scratch.gradients(), *const copies = scratch.copies();
+  for (int i = team.rank(); i < count; i += team.size()) {
     const filter_parameter to = data.filter_parameters[i];
-    const step_layer& it = scratch.table->layer[to.layer];
-    const C gradient = scratch.gradients[i] * static_cast<C>(to.is_bias ? it.bias_scale : it.weight_scale);
-    const C changed = rule(scratch.copies[to.copy], gradient, data.first_moments, data.second_moments, to.parameter);
-    scratch.gradients[i] = 0;
-    scratch.copies[to.copy] = changed;
-    if (to.turned >= 0) scratch.copies[to.turned] = changed;
+    const step_layer& it = scratch.table().layer[to.layer];
+    const C gradient = gradients[i] * static_cast<C>(to.is_bias ? it.bias_scale : it.weight_scale);
+    const C changed = rule(copies[to.copy], gradient, data.first_moments, data.second_moments, to.parameter);
+    gradients[i] = 0;
+    copies[to.copy] = changed;
+    if (to.turned >= 0) copies[to.turned] = changed;
     data.weights[to.parameter] = changed;
   }
 }

@@ -6,6 +6,8 @@
 
 #include "filter_layers.hpp"
 
+#include <cstdint>
+
 namespace prumo::nets {
 
 /// The part of a window along one axis that lies inside: [begin, end).
@@ -37,8 +39,109 @@ PRUMO_STEP_FUNCTION int first_maximum(const C* plane, int pitch, const window_ra
   return found;
 }
 
+/// A window of 2 x 2 pixels, of a layer that has halves.
+template <class C>
+struct small_window {
+  C values[4];
+  int first_maximum = 0;
+  C largest;
+
+  /// \param x its first pixel
+  PRUMO_STEP_FUNCTION small_window(const C* x, int pitch) {
+    using pair = prumo::detail::device_pack<C, 2>;
+    const pair upper = *reinterpret_cast<const pair*>(x), lower = *reinterpret_cast<const pair*>(x + pitch);
+    values[0] = upper.values[0];
+    values[1] = upper.values[1];
+    values[2] = lower.values[0];
+    values[3] = lower.values[1];
+    largest = values[0];
+    PRUMO_UNROLL
+    for (int i = 1; i < 4; ++i) {
+      if (largest == largest && !(values[i] <= largest)) {
+        largest = values[i];
+        first_maximum = i;
+      }
+    }
+  }
+};
+
+/// The notes of an image (step_layer::notes_choices): the first maximum of each window, or that no pixel has a slope.
+template <class C>
+PRUMO_STEP_FUNCTION std::uint8_t* choices_of(const step_layer& it, C* memory) {
+  return reinterpret_cast<std::uint8_t*>(memory + it.choices);
+}
+inline constexpr int no_choice = 4;
+
+/// Pooling of windows of 2 x 2 pixels that cover the plane.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void pool_halves(const Team& team, const step_layer& it, const step_images<C>& images) {
+  const item_grid grid = it.y_items;
+  const step_planes x_planes = it.x, y_planes = it.y;
+  const bool takes_maximum = it.kind == step_kind::maximum;
+  const activation below = it.below;
+  for (int item = team.rank(); item < images.count * grid.of_an_image; item += team.size()) {
+    const item_place at(item, grid);
+    C* const memory = images.image(at.image);
+    const small_window<C> window(
+        memory + x_planes.begin + at.channel * x_planes.plane + 2 * at.row * x_planes.pitch + 2 * at.column,
+        x_planes.pitch);
+    if (it.notes_choices) {
+      const bool has_slope = below != activation::relu || window.largest > C(0);
+      choices_of(it, memory)[item - at.image * grid.of_an_image] =
+          static_cast<std::uint8_t>(has_slope ? window.first_maximum : no_choice);
+    }
+    const C sum = ((window.values[0] + window.values[1]) + window.values[2]) + window.values[3];
+    memory[y_planes.begin + at.channel * y_planes.plane + at.row * y_planes.pitch + at.column] =
+        takes_maximum ? window.largest : sum / C(4);
+  }
+}
+
+/// dx of pool_halves().
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void pool_halves_backward(const Team& team, const step_layer& it, const step_images<C>& images) {
+  using pair = prumo::detail::device_pack<C, 2>;
+  const item_grid grid = it.y_items;
+  const step_planes x_planes = it.x, dx_planes = it.dx, dy_planes = it.dy;
+  const bool takes_maximum = it.kind == step_kind::maximum;
+  const activation below = it.below;
+  for (int item = team.rank(); item < images.count * grid.of_an_image; item += team.size()) {
+    const item_place at(item, grid);
+    C* const memory = images.image(at.image);
+    const C slope = memory[dy_planes.begin + at.channel * dy_planes.plane + at.row * dy_planes.pitch + at.column];
+    C values[4];
+    C* const dx =
+        memory + dx_planes.begin + at.channel * dx_planes.plane + 2 * at.row * dx_planes.pitch + 2 * at.column;
+    if (it.notes_choices) {
+      const int choice = choices_of(it, memory)[item - at.image * grid.of_an_image];
+      PRUMO_UNROLL
+      for (int i = 0; i < 4; ++i) values[i] = i == choice ? slope : C(0);
+      *reinterpret_cast<pair*>(dx) = {values[0], values[1]};
+      *reinterpret_cast<pair*>(dx + dx_planes.pitch) = {values[2], values[3]};
+      continue;
+    }
+    const small_window<C> window(
+        memory + x_planes.begin + at.channel * x_planes.plane + 2 * at.row * x_planes.pitch + 2 * at.column,
+        x_planes.pitch);
+    if (takes_maximum) {
+      const C of_largest = slope * slope_of(below, window.largest);
+      PRUMO_UNROLL
+      for (int i = 0; i < 4; ++i) values[i] = i == window.first_maximum ? of_largest : C(0);
+    } else {
+      PRUMO_UNROLL
+      for (int i = 0; i < 4; ++i) values[i] = slope / C(4);
+      multiply_by_slopes(below, window.values, values);
+    }
+    *reinterpret_cast<pair*>(dx) = {values[0], values[1]};
+    *reinterpret_cast<pair*>(dx + dx_planes.pitch) = {values[2], values[3]};
+  }
+}
+
 template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void pool(const Team& team, const step_layer& from_table, const step_images<C>& images) {
+  if (from_table.has_halves) {
+    pool_halves(team, from_table, images);
+    return;
+  }
   const step_layer it = from_table;
   for (int item = team.rank(); item < images.count * it.out_size(); item += team.size()) {
     const item_place at(item, it.y_items);
@@ -94,6 +197,10 @@ PRUMO_STEP_FUNCTION void pool_backward_window(const step_layer& it, C* memory, i
 template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void pool_backward_by_windows(const Team& team, const step_layer& from_table,
                                                   const step_images<C>& images) {
+  if (from_table.has_halves) {
+    pool_halves_backward(team, from_table, images);
+    return;
+  }
   const step_layer it = from_table;
   for (int item = team.rank(); item < images.count * it.window_areas.of_an_image; item += team.size()) {
     const item_place at(item, it.window_areas);

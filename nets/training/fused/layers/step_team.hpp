@@ -7,6 +7,8 @@
 /// - `lanes`, the number of neighbouring threads that read each other's registers; `lane()`, `stretch()` and
 ///   `stretches()`, the place of a thread in such a stretch, and the stretch's place in the team;
 /// - `across(value, distance)`, the value of the lane whose number differs in the bit `distance`;
+/// - `has_many_images`, whether step_table::many_images holds for what it does: such teams have functions of their own,
+///   with more code, and the memory of instructions is short;
 /// - `takes_vectors`, whether it has functions of its own for the layers in which a step spends its time.
 
 #include <prumo/detail/team_kernel.hpp>
@@ -20,11 +22,12 @@ template <class Team>
 concept scalar_step_team = !Team::takes_vectors;
 
 /// The threads of a device's kernel.
-template <class Member>
+template <class Member, bool HasManyImages>
 class device_step_team {
  public:
   static constexpr int lanes = prumo::detail::exchange_threads;
   static constexpr bool takes_vectors = false;
+  static constexpr bool has_many_images = HasManyImages;
 
   PRUMO_STEP_FUNCTION device_step_team(const Member& member, int size)
       : member_(member), rank_(member.team_rank()), size_(size) {}
@@ -50,6 +53,7 @@ class device_step_team {
 struct single_step_team {
   static constexpr int lanes = 1;
   static constexpr bool takes_vectors = false;
+  static constexpr bool has_many_images = false;
 
   PRUMO_STEP_FUNCTION static int rank() { return 0; }
   PRUMO_STEP_FUNCTION static int size() { return 1; }
@@ -69,6 +73,36 @@ PRUMO_STEP_FUNCTION C sum_of_lanes(const Team& team, C value) {
   PRUMO_UNROLL
   for (int distance = 1; distance < Team::lanes; distance *= 2) value += team.across(value, distance);
   return value;
+}
+
+/// Which sums a lane has after share_sums().
+struct sums_of_lane {
+  int first, count;
+};
+
+/// Adds up each of several sums over a group of lanes, and gives each lane its share of the totals, in the first places
+/// of `sum`. Lanes give away half of their sums for half of another lane's in each round, so the exchanges are fewer
+/// than the sums. All lanes of a stretch must call.
+/// \param apart how far apart the lanes of a group are, and `group` how many they are: powers of two, the same in all
+///        lanes
+template <int Count, class Team, class C>
+PRUMO_STEP_FUNCTION sums_of_lane share_sums(const Team& team, C (&sum)[Count], int group, int apart = 1) {
+  static_assert((Count & (Count - 1)) == 0);
+  int first = 0;
+  PRUMO_UNROLL
+  for (int round = 1; round < Team::lanes; round *= 2) {
+    if (round >= group) break;
+    const int half = Count / (2 * round), distance = round * apart;
+    const bool upper = (team.lane() & distance) != 0;
+    if (half == 0) sum[0] += team.across(sum[0], distance);
+    PRUMO_UNROLL
+    for (int i = 0; i < half; ++i) {
+      const C other = team.across(upper ? sum[i] : sum[i + half], distance);
+      sum[i] = (upper ? sum[i + half] : sum[i]) + other;
+    }
+    if (upper) first += half;
+  }
+  return {first, group < Count ? Count / group : 1};
 }
 
 /// The larger of two numbers, the first one if one of them is a NaN.

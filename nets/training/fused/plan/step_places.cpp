@@ -33,16 +33,19 @@ void add_filters(const step_layer& it, int layer, step_places& places) {
 
 std::vector<update_tile> make_update_tiles(const step_table& table) {
   std::vector<update_tile> tiles;
-  tiles.push_back({update_tile::losses, 0, 0});
-  for (int first = 0; first < table.gradients; first += tile_columns) tiles.push_back({update_tile::filters, 0, first});
+  // The longest first, so that teams end together.
   for (int which = 0; which < table.layers; ++which) {
     const step_layer& it = table.layer[which];
     if (it.kind != step_kind::dense) continue;
     const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
-    for (int output = 0; output < it.out_channels; output += tile_outputs) {
-      for (int column = 0; column < columns; column += tile_columns) tiles.push_back({which, output, column});
+    const int outputs_at_once = table.many_images ? wide_outputs : tile_outputs;
+    const int columns_at_once = table.many_images ? wide_columns : tile_columns;
+    for (int output = 0; output < it.out_channels; output += outputs_at_once) {
+      for (int column = 0; column < columns; column += columns_at_once) tiles.push_back({which, output, column});
     }
   }
+  for (int first = 0; first < table.gradients; first += tile_columns) tiles.push_back({update_tile::filters, 0, first});
+  tiles.push_back({update_tile::losses, 0, 0});
   return tiles;
 }
 

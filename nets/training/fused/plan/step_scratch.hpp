@@ -6,94 +6,46 @@
 
 #include "step_data.hpp"
 #include "step_table.hpp"
-#include "update_tiles.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 namespace prumo::nets {
 
-/// The elements that partial sums have room for: those of filters, or those of the weights that change.
+/// A team's scratch memory. The table lies at its begin, and says where the arrays are: pointers to all of them would
+/// take too many registers.
 template <class C>
-inline constexpr int partial_elements = std::max(partial_sums * partial_threads<C>, update_sums);
+class step_scratch {
+ public:
+  PRUMO_STEP_FUNCTION explicit step_scratch(unsigned char* memory) : memory_(memory) {}
 
-/// A team's scratch memory.
-template <class C>
-struct step_scratch {
-  step_table* table;
-  double* losses;    ///< of the images at once
-  double* sums;      ///< of the group: loss, correct answers
-  int* labels;       ///< of the images at once
-  int* correct;      ///< of the images at once
-  int* next_images;  ///< the numbers in the set of the images that come next
-  int* next_labels;
-  std::uint8_t* next_bytes;  ///< their pixels
-  C* partials;               ///< of filters' gradients, [partial_sums][partial_threads], while images are in memory
-  C* sums_of_slices;         ///< [slices][sums of a tile], in the same place, while weights change
-  C* copies;
-  C* gradients;
-  C* memory;  ///< of the images at once
+  PRUMO_STEP_FUNCTION step_table& table() const { return *reinterpret_cast<step_table*>(memory_); }
+  /// Of filters' gradients, while images are in memory.
+  PRUMO_STEP_FUNCTION C* partials() const { return reinterpret_cast<C*>(memory_ + partials_begin()); }
+  /// [slices][sums of a tile], in the same place, while weights change.
+  PRUMO_STEP_FUNCTION C* sums_of_slices() const { return partials(); }
+  /// Loss and correct answers of the group.
+  PRUMO_STEP_FUNCTION double* sums() const { return at<double>(scratch_array::sums); }
+  /// Of the images at once, as are the next three.
+  PRUMO_STEP_FUNCTION double* losses() const { return at<double>(scratch_array::losses); }
+  PRUMO_STEP_FUNCTION int* labels() const { return at<int>(scratch_array::labels); }
+  PRUMO_STEP_FUNCTION int* correct() const { return at<int>(scratch_array::correct); }
+  PRUMO_STEP_FUNCTION C* memory() const { return at<C>(scratch_array::memory); }
+  /// The numbers in the set of the images that come next, their labels and pixels.
+  PRUMO_STEP_FUNCTION int* next_images() const { return at<int>(scratch_array::next_images); }
+  PRUMO_STEP_FUNCTION int* next_labels() const { return at<int>(scratch_array::next_labels); }
+  PRUMO_STEP_FUNCTION std::uint8_t* next_bytes() const { return at<std::uint8_t>(scratch_array::next_bytes); }
+  PRUMO_STEP_FUNCTION C* copies() const { return at<C>(scratch_array::copies); }
+  PRUMO_STEP_FUNCTION C* gradients() const { return at<C>(scratch_array::gradients); }
+
+ private:
+  PRUMO_STEP_FUNCTION static constexpr int partials_begin() { return (sizeof(step_table) + 31) / 32 * 32; }
+  template <class T>
+  PRUMO_STEP_FUNCTION T* at(scratch_array which) const {
+    return reinterpret_cast<T*>(memory_ + table().scratch_begin[static_cast<int>(which)]);
+  }
+
+  unsigned char* memory_;
 };
-
-namespace detail {
-
-KOKKOS_INLINE_FUNCTION constexpr std::size_t take_scratch(std::size_t& taken, std::size_t bytes) {
-  const std::size_t begin = taken;
-  taken += (bytes + 31) / 32 * 32;
-  return begin;
-}
-
-}  // namespace detail
-
-/// Goes over the arrays of scratch memory in order: visit(pointer of the array in `of`, elements).
-template <class C, class Visit>
-KOKKOS_INLINE_FUNCTION void visit_scratch(step_scratch<C>& of, const step_table& table, const Visit& visit) {
-  visit(of.table, 1);
-  visit(of.partials, partial_elements<C>);
-  visit(of.sums, 2);
-  visit(of.losses, table.images_at_once);
-  visit(of.labels, table.images_at_once);
-  visit(of.correct, table.images_at_once);
-  visit(of.next_images, table.images_at_once);
-  visit(of.next_labels, table.images_at_once);
-  visit(of.next_bytes, table.bytes_ahead);
-  visit(of.copies, table.copies);
-  visit(of.gradients, table.gradients);
-  visit(of.memory, table.images_at_once * table.image_elements);
-}
-
-/// The bytes of scratch memory that a team has to have, aligned to 32 bytes.
-template <class C>
-KOKKOS_INLINE_FUNCTION std::size_t step_scratch_bytes(const step_table& table) {
-  std::size_t taken = 0;
-  step_scratch<C> arrays{};
-  visit_scratch(arrays, table, [&]<class T>(T*&, int count) {
-    detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T));
-  });
-  return taken;
-}
-
-/// The arrays in scratch memory.
-template <class C>
-KOKKOS_INLINE_FUNCTION step_scratch<C> step_scratch_in(unsigned char* memory, const step_table& table) {
-  std::size_t taken = 0;
-  step_scratch<C> arrays{};
-  visit_scratch(arrays, table, [&]<class T>(T*& array, int count) {
-    array = reinterpret_cast<T*>(memory + detail::take_scratch(taken, static_cast<std::size_t>(count) * sizeof(T)));
-  });
-  arrays.sums_of_slices = arrays.partials;
-  return arrays;
-}
-
-/// The bytes that changing the weights takes.
-template <class C>
-constexpr std::size_t update_scratch_bytes() {
-  std::size_t taken = 0;
-  detail::take_scratch(taken, sizeof(step_table));
-  detail::take_scratch(taken, partial_elements<C> * sizeof(C));
-  return taken;
-}
 
 /// A pixel becomes a number.
 template <class C>

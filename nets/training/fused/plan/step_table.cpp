@@ -2,6 +2,7 @@
 #include "step_table.hpp"
 
 #include "step_places.hpp"
+#include "update_tiles.hpp"
 #include <prumo/nets/overloaded.hpp>
 
 #include <climits>
@@ -152,6 +153,22 @@ class table_maker {
     return result;
   }
 
+  void take_y(int which) {
+    step_layer& it = table_.layer[which];
+    const bool has_no_gaps = which + 1 == table_.layers || table_.layer[which + 1].kind == step_kind::dense;
+    it.y = take(it, false, edges_of(which + 1), has_no_gaps);
+  }
+
+  /// Whether a layer can note its choices: it pools between two convolutions with tiles, nothing but it needs the y of
+  /// the first one, and the slope of that y is 1 or 0.
+  [[nodiscard]] bool may_note_choices(int which) const {
+    if (!request_.takes_notes || which != 1 || which + 1 >= table_.layers) return false;
+    const step_layer &before = table_.layer[0], &it = table_.layer[which], &behind = table_.layer[which + 1];
+    const bool has_slopes = it.below != activation::relu && it.below != activation::none;
+    return it.kind == step_kind::maximum && covers_halves(it) && !has_slopes && before.takes_tiles &&
+           behind.takes_tiles;
+  }
+
   /// Arrays between the layers.
   void place_arrays() {
     for (int i = 0; i < table_.layers; ++i) {
@@ -160,23 +177,57 @@ class table_maker {
       const bool has_tile = it.filter_width == side && (side == 3 || side == 5);
       // A dense layer takes its input without gaps, so there is no edge before it.
       const bool has_edge = it.is_first || (i + 1 < table_.layers && table_.layer[i + 1].kind != step_kind::dense);
-      const bool has_rows = it.out_height >= tile_rows && (it.is_first || it.in_height >= tile_rows);
+      const bool has_rows =
+          it.out_height >= tile_rows && it.out_width >= tile_rows && (it.is_first || it.in_height >= tile_rows);
       it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
                        it.row_stride == 1 && it.column_stride == 1;
     }
     table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
+    std::int64_t shared_begin = 0;
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (i > 0) it.x = table_.layer[i - 1].y;
-      it.y = take(it, false, edges_of(i + 1), i + 1 == table_.layers || table_.layer[i + 1].kind == step_kind::dense);
+      it.notes_choices = may_note_choices(i);
+      if (it.notes_choices) {
+        it.choices = static_cast<int>(taken_);
+        taken_ += padded((it.out_size() - 1) / request_.element_bytes + 1);
+      }
+      if (may_note_choices(i + 1)) {
+        shared_begin = taken_;
+        take_y(i + 2);
+        const std::int64_t end = taken_;
+        taken_ = shared_begin;
+        take_y(i);
+        taken_ = std::max(taken_, end);
+      } else if (may_note_choices(i - 1)) {
+        const std::int64_t end = taken_;
+        taken_ = shared_begin;
+        take_y(i);
+        taken_ = end;
+        it.cleared_rows = static_cast<int>(edges_of(i + 1).rows);
+      } else {
+        take_y(i);
+      }
     }
     for (int i = table_.layers - 1; i >= 0; --i) {
       step_layer& it = table_.layer[i];
       it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
       it.dx = it.x;
       if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
+      it.has_halves = covers_halves(it) && is_even(it.x) && is_even(it.dx);
     }
   }
+
+  /// Whether windows of 2 x 2 pixels cover the plane.
+  [[nodiscard]] static bool covers_halves(const step_layer& it) {
+    const bool pools = it.kind == step_kind::maximum || it.kind == step_kind::average;
+    const bool is_small = it.filter_height == 2 && it.filter_width == 2 && it.row_stride == 2 && it.column_stride == 2;
+    return pools && is_small && it.row_padding == 0 && it.column_padding == 0 && it.in_height == 2 * it.out_height &&
+           it.in_width == 2 * it.out_width;
+  }
+
+  /// Whether pixels can be read in pairs.
+  [[nodiscard]] static bool is_even(const step_planes& of) { return (of.begin | of.pitch | of.plane) % 2 == 0; }
 
   void place_copies() {
     const auto take_copy = [&](std::int64_t elements) {
@@ -189,6 +240,7 @@ class table_maker {
       it.padded_out = static_cast<int>(padded(it.out_channels));
       it.padded_in = static_cast<int>(padded(it.in_channels));
       const bool is_dense = it.kind == step_kind::dense;
+      it.has_packs = is_dense && it.in_size() % 4 == 0 && it.weights % 4 == 0 && it.x.begin % 4 == 0;
       if (it.weights < 0 || (is_dense && it.weight_count() > request_.most_dense_copies)) continue;
       if (it.kind == step_kind::convolution) {
         it.forward_copy = take_copy(std::int64_t{it.in_channels} * it.filter_size() * it.padded_out);
@@ -209,18 +261,39 @@ class table_maker {
       } else if (it.kind == step_kind::dense) {
         it.x_factor = table_.factors;
         it.dy_factor = it.x_factor + static_cast<int>(padded(it.in_size()));
-        table_.factors = it.dy_factor + static_cast<int>(padded(it.out_channels));
+        // Tiles read those of outputs that do not exist.
+        table_.factors = it.dy_factor + (it.out_channels + wide_outputs - 1) / wide_outputs * wide_outputs;
       }
     }
   }
 
   std::string choose_images() {
-    const std::int64_t bytes_ahead = std::int64_t{held_pixels} * step_threads / request_.element_bytes;
+    const bool has_words = request_.wants_edges && table_.pixels % pixels_of_word == 0;
+    const std::int64_t most_ahead = has_words ? held_words * pixels_of_word * step_threads : 0;
+    const std::int64_t bytes_ahead =
+        std::min<std::int64_t>(most_ahead, std::int64_t{request_.most_images_at_once} * table_.pixels) /
+        request_.element_bytes;
     const auto fixed = copies_ + padded(table_.gradients) + bytes_ahead;
-    const std::int64_t room = request_.scratch_bytes / request_.element_bytes - fixed;
-    const std::int64_t fit = room / std::max<std::int64_t>(1, taken_);
-    if (room < 0 || fit < 1) {
-      return "needs " + std::to_string((fixed + taken_) * request_.element_bytes) +
+    std::int64_t room = request_.scratch_bytes / request_.element_bytes - fixed;
+    const std::int64_t of_a_group = (table_.batch - 1) / std::min<std::int64_t>(table_.batch, most_step_groups) + 1;
+    const auto most_images = [&] {
+      return std::min<std::int64_t>(
+          {room / std::max<std::int64_t>(1, taken_), of_a_group, request_.most_images_at_once});
+    };
+    table_.partial_bytes = std::max(partial_sums, update_sums) * request_.element_bytes;
+    table_.many_images =
+        most_images() >= request_.many_images && make_update_tiles(table_).size() > request_.most_narrow_tiles;
+    if (!table_.many_images && request_.wants_edges) {
+      constexpr std::int64_t bytes_of_columns = std::int64_t{column_sums} * step_threads * sizeof(float);
+      const std::int64_t more = std::max<std::int64_t>(0, bytes_of_columns - table_.partial_bytes);
+      table_.partial_bytes += more;
+      room -= more / request_.element_bytes;
+    }
+    const std::int64_t most = most_images();
+    if (room < 0 || most < 1) {
+      return "needs " +
+             std::to_string((request_.scratch_bytes / request_.element_bytes - room + taken_) *
+                            request_.element_bytes) +
              " bytes of scratch memory for an image and its filters, and a team has " +
              std::to_string(request_.scratch_bytes);
     }
@@ -229,40 +302,68 @@ class table_maker {
     table_.groups = static_cast<int>(std::min<std::int64_t>(table_.batch, most_step_groups));
     table_.images_of_a_group = static_cast<int>(table_.batch / table_.groups);
     table_.larger_groups = static_cast<int>(table_.batch % table_.groups);
-    const std::int64_t of_a_group = (table_.batch - 1) / table_.groups + 1;
-    const std::int64_t most = std::min<std::int64_t>({fit, of_a_group, request_.most_images_at_once});
     // As few rounds as the room allows, of equal length.
     const std::int64_t rounds = (of_a_group - 1) / most + 1;
     table_.images_at_once = static_cast<int>((of_a_group - 1) / rounds + 1);
     const int bytes = table_.images_at_once * table_.pixels;
-    table_.bytes_ahead = request_.wants_edges && bytes <= held_pixels * step_threads ? bytes : 0;
+    table_.bytes_ahead = bytes <= most_ahead ? bytes : 0;
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (!it.takes_tiles) continue;
       it.forward = tiles_of(it.out_channels, it.out_height, it.out_width, it.in_channels);
       it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
-      it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
+      it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, (it.out_width - 1) / tile_rows + 1);
+      it.column_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
     }
     table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
-    table_.update_slices = choose_update_slices(table_.update_tiles, table_.batch);
+    // Beside wide tiles, those of filters are short.
+    const int filter_tiles = (table_.gradients + tile_columns - 1) / tile_columns;
+    table_.update_slices = choose_update_slices(
+        table_.many_images ? table_.update_tiles - filter_tiles - 1 : table_.update_tiles, table_.batch);
+    place_scratch();
     return {};
   }
 
-  /// Tiles of four maps if there are enough for the threads of a team. Otherwise tiles of two, and several lanes a tile
-  /// while threads are left.
+  /// The arrays in scratch memory, each at a multiple of 32 bytes.
+  void place_scratch() {
+    const std::int64_t element = request_.element_bytes, images = table_.images_at_once;
+    constexpr std::int64_t of_int = sizeof(int), of_double = sizeof(double);
+    const std::int64_t bytes[scratch_arrays] = {2 * of_double,
+                                                images * of_double,
+                                                images * of_int,
+                                                images * of_int,
+                                                images * of_int,
+                                                images * of_int,
+                                                table_.bytes_ahead,
+                                                table_.copies * element,
+                                                table_.gradients * element,
+                                                images * table_.image_elements * element};
+    std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
+    for (int i = 0; i < scratch_arrays; ++i) {
+      table_.scratch_begin[i] = static_cast<int>(taken);
+      taken += (bytes[i] + 31) / 32 * 32;
+    }
+    table_.scratch_bytes = static_cast<int>(taken);
+  }
+
+  /// Tiles of six or four maps if there are enough for the threads of a team. Otherwise tiles of two. Several lanes
+  /// share a tile while threads are left. Teams with few images do without tiles of six, and share those of two alone.
   [[nodiscard]] step_tiles tiles_of(int maps, int height, int width, int summed_channels) const {
+    const bool has_many = table_.many_images;
     const int groups = (height - 1) / tile_rows + 1;
-    const std::int64_t of_two = std::int64_t{table_.images_at_once} * ((maps + 1) / 2) * groups * width;
     step_tiles result;
-    if (maps % 4 == 0 && of_two / 2 >= step_threads * 3 / 4) {
-      result.maps = 4;
-    } else {
-      while (result.part_shift < 2 && of_two << (result.part_shift + 1) <= step_threads &&
-             2 << result.part_shift <= summed_channels) {
+    for (const int of_a_tile : {6, 4, 2}) {
+      if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many))) continue;
+      result.maps = of_a_tile;
+      result.grid = item_grid((maps - 1) / of_a_tile + 1, groups, width);
+      const std::int64_t tiles = std::int64_t{table_.images_at_once} * result.grid.of_an_image;
+      result.part_shift = 0;
+      while ((has_many || of_a_tile == 2) && result.part_shift < 2 &&
+             tiles << (result.part_shift + 1) <= step_threads && 2 << result.part_shift <= summed_channels) {
         ++result.part_shift;
       }
+      if (tiles << result.part_shift >= (has_many ? step_threads / 2 : step_threads * 3 / 4)) break;
     }
-    result.grid = item_grid((maps - 1) / result.maps + 1, groups, width);
     return result;
   }
 
@@ -275,6 +376,11 @@ class table_maker {
 };
 
 }  // namespace
+
+std::size_t scratch_bytes_of_update(std::int64_t element_bytes) {
+  constexpr std::int64_t elements = std::max(partial_sums, update_sums);
+  return (sizeof(step_table) + 31) / 32 * 32 + static_cast<std::size_t>(elements * element_bytes);
+}
 
 std::string make_step_table(const step_request& request, step_table& table) {
   return table_maker(request, table).run();

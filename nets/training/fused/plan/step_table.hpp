@@ -11,7 +11,9 @@
 #include <prumo/nets/training_types.hpp>
 
 #include <Kokkos_Macros.hpp>
+#include <climits>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -40,8 +42,8 @@ inline constexpr int tile_rows = 5;
 /// How threads share the sums of a convolution (convolution_tiles.hpp).
 struct step_tiles {
   item_grid grid;      ///< [groups of maps][groups of rows][columns]
-  int maps = 2;        ///< of a tile: 4 or 2
-  int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile of two maps
+  int maps = 2;        ///< of a tile: 6, 4 or 2
+  int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile
 };
 
 /// A layer in a step.
@@ -52,6 +54,13 @@ struct step_layer {
   bool is_first = false;                   ///< x is an image and needs no gradient
   bool takes_tiles = false;                ///< a convolution by convolution_tiles.hpp, forward and backward
   bool owns_windows = false;               ///< no pixel lies in two windows, so each window writes its own pixels
+  bool has_halves = false;                 ///< pooling whose windows of 2 x 2 pixels cover the plane, and lie in pairs
+  /// Of a layer with halves: forward it notes which pixel of each window dx goes to, so backward it needs no x. Then x
+  /// and the y of the layer behind share their place.
+  bool notes_choices = false;
+  int choices = 0;         ///< the place of these notes among an image's elements: a byte for each window
+  int cleared_rows = -1;   ///< the rows of the edge of y above and below, if another array has been in its place
+  bool has_packs = false;  ///< a dense layer whose rows of weights begin at multiples of 16 bytes
   int in_channels = 1, in_height = 1, in_width = 1;
   int out_channels = 1, out_height = 1, out_width = 1;
   int filter_height = 1, filter_width = 1;
@@ -65,7 +74,8 @@ struct step_layer {
   prumo::detail::index_divider window_strides;     ///< of rows
   prumo::detail::index_divider taps, tap_columns;  ///< of a filter, and of a row of it
   step_tiles forward, backward;                    ///< of a convolution that takes tiles: those of y, and those of dx
-  item_grid tile_places;                           ///< the tiles of one channel of y, for sums over its places
+  item_grid column_places;                         ///< the tiles of one channel of y, for sums over its places
+  item_grid tile_places;                           ///< the squares of places of one channel of y, for sums over them
   step_planes x, y, dy, dx;                        ///< dy and dx lie at y and x, except where dx depends on all of x
 
   int weights = -1;  ///< the place in the flat array of parameters; -1: none
@@ -106,6 +116,21 @@ struct step_layer {
 
 inline constexpr int most_step_layers = 16;
 
+/// The arrays of a team's scratch memory behind the table and the partial sums (step_scratch.hpp).
+enum class scratch_array : int {
+  sums,
+  losses,
+  labels,
+  correct,
+  next_images,
+  next_labels,
+  next_bytes,
+  copies,
+  gradients,
+  memory
+};
+inline constexpr int scratch_arrays = static_cast<int>(scratch_array::memory) + 1;
+
 /// A training step of a net. Counts are elements of the type in which the net is computed.
 struct step_table {
   int layers = 0;
@@ -125,6 +150,11 @@ struct step_table {
   int larger_groups = 0;      ///< the first ones of a whole batch, which have one image more
   int update_tiles = 0;       ///< step_places::update_tiles
   int update_slices = 1;      ///< the slices of each
+  /// Whether a team has several images at once, and so many weights that tiles of dense layers are wide.
+  bool many_images = false;
+  std::int64_t partial_bytes = 0;          ///< of the partial sums behind the table
+  int scratch_begin[scratch_arrays] = {};  ///< in bytes
+  int scratch_bytes = 0;                   ///< that a team has to have, aligned to 32 bytes
   std::int64_t batch = 1;
   step_layer layer[most_step_layers];
 
@@ -154,9 +184,17 @@ struct step_request {
   int most_images_at_once = 8;
   /// Parameters of dense layers are copied to scratch memory if there is room and a layer has at most so many.
   std::int64_t most_dense_copies = 0;
+  /// Whether teams can note the choices of pooling (step_layer::notes_choices).
+  bool takes_notes = false;
+  /// Teams with at least so many images at once have many, if the weights make more than so many tiles.
+  int many_images = INT_MAX;
+  std::size_t most_narrow_tiles = 0;
   /// Whether teams keep dy with edges of zeros, for convolution_tiles.hpp.
   bool wants_edges = true;
 };
+
+/// The bytes of scratch memory that changing the weights takes: the table and partial sums.
+std::size_t scratch_bytes_of_update(std::int64_t element_bytes);
 
 /// Fills the table.
 /// \return why the net cannot be trained in scratch memory, in words that follow the name of a way; empty if it can
@@ -165,15 +203,19 @@ std::string make_step_table(const step_request& request, step_table& table);
 /// The threads of a device's team.
 inline constexpr int step_threads = 512;
 
-/// The threads that have room for partial sums of gradients in a team's scratch memory. All types have the same room,
-/// because that of f64 is scarce.
+/// The most neighbouring lanes that share the gradients (convolution_gradients.hpp) of a filter of a convolution.
+inline constexpr int most_gradient_lanes = 8;
+/// The threads that have room for partial sums in column_gradients.hpp, and the sums of each: of two output channels,
+/// the taps of a filter column and the bias. All types have the same room, because that of f64 is scarce.
 template <class C>
-inline constexpr int partial_threads = static_cast<int>(step_threads * sizeof(float) / sizeof(C));
-/// The sums that a thread has room for: of two output channels, the taps of a filter column and the bias.
-inline constexpr int partial_sums = 2 * 5 + 2;
+inline constexpr int column_threads = static_cast<int>(step_threads * sizeof(float) / sizeof(C));
+inline constexpr int column_sums = 2 * 5 + 2;
+/// Room for partial sums of these gradients, where a filter has more threads: 32 sums for each group of lanes.
+inline constexpr int partial_sums = step_threads / most_gradient_lanes * 32;
 
-/// Bytes of the next images that a thread of a device loads ahead.
-inline constexpr int held_pixels = 8;
+/// Words of four bytes of the next images that a thread of a device loads ahead.
+inline constexpr int held_words = 4;
+inline constexpr int pixels_of_word = 4;
 
 /// The largest number of groups of images in a step. It is no property of a device, so that all devices sum in one
 /// order. The GPUs at hand have 132 multiprocessors, and a group needs one.

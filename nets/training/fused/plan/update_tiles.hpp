@@ -14,6 +14,12 @@ inline constexpr int tile_columns = 32;
 inline constexpr int tile_outputs = 4;
 inline constexpr int tile_sums = tile_columns * tile_outputs;
 
+/// Nets with many weights have larger tiles of dense layers, because each factor is then loaded less often. Their sums
+/// go through scratch memory in parts that are as large as a tile of other nets.
+inline constexpr int wide_columns = 2 * tile_columns;
+inline constexpr int wide_outputs = 2 * tile_outputs;
+inline constexpr int wide_part_outputs = tile_sums / wide_columns;
+
 /// The most slices in which a tile is summed. A team has room for so many tiles, or slices of them, at once.
 inline constexpr int most_update_slices = 16;
 inline constexpr int update_sums = most_update_slices * tile_sums;

@@ -2,8 +2,9 @@
 #pragma once
 
 /// \file
-/// The gradients of the weights and biases of convolutions that take tiles (convolution_tiles.hpp). A thread owns some
-/// weights and sums over places, so lanes exchange nothing.
+/// The gradients of the weights and biases of convolutions that take tiles (convolution_tiles.hpp), where a team has
+/// few images at once: the code is shorter than that of square_gradients.hpp, and more threads have work. A thread owns
+/// some weights and sums over places, so lanes exchange nothing.
 
 #include "convolution_tiles.hpp"
 
@@ -27,7 +28,7 @@ template <int Side, class C>
 PRUMO_STEP_FUNCTION void sum_slice_of_gradients(const step_layer& it, const step_images<C>& images, int first_map,
                                                 int channel, int tap_column, int slice, int slices,
                                                 C (&sum)[2 * Side + 2]) {
-  const item_grid grid = it.tile_places;
+  const item_grid grid = it.column_places;
   const step_planes x_planes = it.x, dy_planes = it.dy;
   const int height = it.out_height;
   const int to_second = first_map + 1 < it.out_channels ? dy_planes.plane : 0;
@@ -64,10 +65,10 @@ PRUMO_STEP_FUNCTION void sum_slice_of_gradients(const step_layer& it, const step
 
 /// What a thread sums for the gradients of a convolution: two output channels, an input channel and a filter column.
 template <int Side>
-struct gradient_task {
+struct column_task {
   int first_map, channel, column;
 
-  PRUMO_STEP_FUNCTION gradient_task(const step_layer& it, int task) {
+  PRUMO_STEP_FUNCTION column_task(const step_layer& it, int task) {
     const int filter = task / Side, map_group = it.x_items.by_channels.quotient(filter);
     first_map = 2 * map_group;
     channel = filter - map_group * it.in_channels;
@@ -85,23 +86,23 @@ struct gradient_task {
 
 /// Adds to the gradients of the weights, [out][in][taps], and of the bias behind them. A thread has a task. If there
 /// are more threads, they share the places.
-/// \param partials room for partial_sums of partial_threads
+/// \param partials room for column_sums of column_threads
 template <int Side, scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
                                              C* gradients, C* partials) {
   constexpr int sums = 2 * Side + 2;
-  const int threads = team.size() < partial_threads<C> ? team.size() : partial_threads<C>;
+  const int threads = team.size() < column_threads<C> ? team.size() : column_threads<C>;
   const sliced_tasks share((it.out_channels + 1) / 2 * it.in_channels * Side, threads,
-                           images.count * it.tile_places.of_an_image);
+                           images.count * it.column_places.of_an_image);
   for (int item = team.rank(); item < share.tasks * share.slices; item += team.size()) {
     const int slice = share.slices == 1 ? 0 : item / share.tasks;
-    const gradient_task<Side> task(it, item - slice * share.tasks);
+    const column_task<Side> task(it, item - slice * share.tasks);
     C sum[sums] = {};
     sum_slice_of_gradients<Side>(it, images, task.first_map, task.channel, task.column, slice, share.slices, sum);
     PRUMO_UNROLL
     for (int i = 0; i < sums; ++i) {
       if (share.slices > 1) {
-        partials[i * partial_threads<C> + item] = sum[i];
+        partials[i * column_threads<C> + item] = sum[i];
       } else if (const int place = task.place_of(it, i); place >= 0) {
         gradients[place] += sum[i];
       }
@@ -111,9 +112,9 @@ PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer&
   team.barrier();
   for (int item = team.rank(); item < share.tasks * sums; item += team.size()) {
     const int which = item / share.tasks, task = item - which * share.tasks;
-    const int place = gradient_task<Side>(it, task).place_of(it, which);
+    const int place = column_task<Side>(it, task).place_of(it, which);
     if (place < 0) continue;
-    const C* const from = partials + which * partial_threads<C> + task;
+    const C* const from = partials + which * column_threads<C> + task;
     C total = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the teams of a space have, and the table that follows from it.
+
+#include "plan/step_table.hpp"
+#include "step_way.hpp"
+#include <prumo/detail/launch.hpp>
+
+#include <climits>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prumo::nets {
+
+/// Most scratch memory that a thread of a host takes. Nets that need more do not fit into its caches.
+inline constexpr std::int64_t host_scratch_bytes = std::int64_t{4} << 20U;
+
+/// With more tiles than these, the teams of a device have enough to do with wide ones.
+inline constexpr std::size_t most_narrow_tiles = 256;
+
+/// The scratch memory of a team.
+template <class Exec>
+std::int64_t scratch_bytes_of([[maybe_unused]] const Exec& instance) {
+  if constexpr (is_host_space<Exec>) {
+    return host_scratch_bytes;
+  } else {
+#if defined(KOKKOS_ENABLE_CUDA)
+    if constexpr (is_cuda_space<Exec>) {
+      int bytes = 0;
+      prumo::detail::require_success(
+          cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, instance.cuda_device()),
+          "cudaDeviceGetAttribute");
+      return bytes;
+    }
+#endif
+    return Kokkos::TeamPolicy<Exec>::scratch_size_max(0);
+  }
+}
+
+/// Blocks that can meet on a device: one for each multiprocessor.
+template <class Exec>
+int meeting_teams([[maybe_unused]] const Exec& instance) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (is_cuda_space<Exec>) {
+    int multiprocessors = 1, cooperative = 0;
+    prumo::detail::require_success(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, instance.cuda_device()),
+        "cudaDeviceGetAttribute");
+    prumo::detail::require_success(
+        cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, instance.cuda_device()),
+        "cudaDeviceGetAttribute");
+    return cooperative != 0 ? multiprocessors : 0;
+  }
+#endif
+  return 0;
+}
+
+/// Fills the table for a way.
+template <class Exec>
+std::string table_for(const Exec& instance, const training_task& task, step_table& table) {
+  if (task.images > INT32_MAX) return "takes sets of fewer than 2^31 images";
+  std::vector<std::int64_t> offsets;
+  for (const placed_parameter& each : task.plan.parameters()) offsets.push_back(each.offset);
+  const auto element_bytes = static_cast<std::int64_t>(dtype_size(task.plan.type()));
+  // The fixed arrays of step_scratch: the table, partial sums, losses and labels; and gaps for alignment.
+  const std::int64_t fixed = static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 1024;
+  constexpr bool on_host = is_host_space<Exec>;
+  std::string reason = make_step_table({.net = task.plan.net(),
+                                        .facts = task.plan.facts(),
+                                        .offsets = offsets,
+                                        .parameter_elements = task.plan.weights_elements(),
+                                        .options = task.options,
+                                        .element_bytes = element_bytes,
+                                        .scratch_bytes = scratch_bytes_of(instance) - fixed,
+                                        .most_images_at_once = on_host ? 1 : 8,
+                                        .most_dense_copies = on_host                   ? 0
+                                                             : task.options.batch == 1 ? 12000
+                                                                                       : 4096,
+                                        .takes_notes = !on_host,
+                                        .many_images = on_host ? INT_MAX : 3,
+                                        .most_narrow_tiles = most_narrow_tiles},
+                                       table);
+  if (!reason.empty()) return reason;
+  for (int i = 0; i < table.layers; ++i) {
+    const gradient_divisors divisors = divisors_of(task, static_cast<std::size_t>(i));
+    table.layer[i].weight_scale = 1.0 / static_cast<double>(divisors.weights);
+    table.layer[i].bias_scale = 1.0 / static_cast<double>(divisors.bias);
+  }
+  return {};
+}
+
+}  // namespace prumo::nets
