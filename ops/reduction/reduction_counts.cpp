@@ -102,8 +102,8 @@ struct operations {
     using prumo::detail::short_rows;
     if (count < short_rows::chained) return;
     const bool in_few_lanes = count < 4 * lanes;
-    combinations = static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes
-                                                           : prumo::detail::lane_combinations(count, lanes));
+    combinations =
+        static_cast<std::uint64_t>(in_few_lanes ? short_rows::lanes : prumo::detail::lane_combinations(count, lanes));
     if (!in_few_lanes || !idempotent) return;
     // Lanes that are full to the end, with the last elements once more, and no remainder.
     joins = static_cast<std::uint64_t>(count / short_rows::lanes + 1) * short_rows::lanes;

@@ -47,16 +47,16 @@ template <int First, int Count, class C, std::size_t Lanes, class Join, class Lo
   }
 }
 
-/// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number alone. Of every
-/// whole block of elements, each goes to another lane; so do whole groups of those behind the blocks. The last few are
-/// joined one after the other. The lanes are combined in a tree, and the last few come to its result. The depth is
-/// count / lanes + log2(lanes) + 1, or that of the last few. A load that has `widen_lanes(index, C (&)[n])` fills n
+/// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number alone. Of
+/// every whole block of elements, each goes to another lane; so do whole groups of those behind the blocks. The last
+/// few are joined one after the other. The lanes are combined in a tree, and the last few come to its result. The depth
+/// is count / lanes + log2(lanes) + 1, or that of the last few. A load that has `widen_lanes(index, C (&)[n])` fills n
 /// lanes at once.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
   // Of 16-bit numbers, as many as the widest vectors widen at once.
-  constexpr bool widens = requires(C (&loaded)[lanes]) { load.widen_lanes(count, loaded); };
+  constexpr bool widens = requires(C(&loaded)[lanes]) { load.widen_lanes(count, loaded); };
   constexpr auto group = static_cast<int>(lane_group(lanes)) * (widens ? 2 : 1);
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = initial;

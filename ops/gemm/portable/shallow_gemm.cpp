@@ -14,8 +14,8 @@ void enqueue_shallow_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T> problem = given.c.column_stride != 1 && given.c.row_stride == 1 ? given.transposed() : given;
   const std::int64_t entries = problem.m * problem.n * problem.batch;
   const std::int64_t read = (problem.m + problem.n) * problem.k * problem.batch;
-  const auto work = prumo::detail::multiply_add_work<T>(entries * problem.k) +
-                    prumo::detail::host_work::streaming<T>(entries + read);
+  const auto work =
+      prumo::detail::multiply_add_work<T>(entries * problem.k) + prumo::detail::host_work::streaming<T>(entries + read);
   const bool streams =
       prumo::detail::has_streaming_stores &&
       prumo::detail::should_stream(static_cast<std::size_t>(entries + read) * sizeof(T), ctx.working_set());

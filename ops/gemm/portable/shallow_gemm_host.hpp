@@ -21,9 +21,9 @@ inline namespace PRUMO_INSTRUCTION_SET {
 
 /// How C is cut: a block is one iteration's work.
 struct shallow_blocks {
-  std::int64_t rows = 1;         ///< of a block
-  std::int64_t columns = 1;      ///< of a block
-  std::int64_t row_blocks = 1;   ///< of a matrix
+  std::int64_t rows = 1;        ///< of a block
+  std::int64_t columns = 1;     ///< of a block
+  std::int64_t row_blocks = 1;  ///< of a matrix
   std::int64_t column_blocks = 1;
 };
 
@@ -41,14 +41,15 @@ class shallow_gemm_host_kernel {
   static constexpr std::int64_t block_products = std::int64_t{1} << 18;
   /// Elements of the part of B that a block reads, so that it stays in a first-level cache.
   static constexpr std::int64_t cached_elements =
-      std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel * shallow_depth);
+      std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel* shallow_depth);
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
   shallow_gemm_host_kernel(const gemm_problem<C>& problem, bool streams, std::int64_t threads)
       : problem_(problem),
         form_(choose_form(problem.alpha, problem.beta)),
-        streams_(streams && problem.c.column_stride == 1 && (form_ == scaled_form::store || form_ == scaled_form::scale)),
+        streams_(streams && problem.c.column_stride == 1 &&
+                 (form_ == scaled_form::store || form_ == scaled_form::scale)),
         writes_sums_(!streams_ && problem.c.column_stride == 1 && form_ == scaled_form::store &&
                      !problem.has_epilogue()),
         // Lines that are a multiple of 1 KiB apart would push each other out of the cache.

@@ -288,8 +288,8 @@ class thin_rows_kernel {
       held[0] = fma(end.of_elements(row), end.of_numbers(x), held[0]);
     }
     C lane[in_registers];
-    prumo::detail::for_each_register<registers, 1>(
-        [&](int r, int) PRUMO_ALWAYS_INLINE { held[r].store(lane + r * lanes); });
+    prumo::detail::for_each_register<registers, 1>([&](int r, int)
+                                                       PRUMO_ALWAYS_INLINE { held[r].store(lane + r * lanes); });
     return sum_of<in_registers>(lane);
   }
 

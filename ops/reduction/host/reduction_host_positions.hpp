@@ -133,9 +133,7 @@ typename Policy::accumulator find_in_memory(const Policy& policy, const typename
     const word* const here = words + begin;
     const extremes of_stretch(here, length);
     const bool has_nan = of_stretch.has_nan();
-    const word number = has_nan              ? of_stretch.nan()
-                        : policy.flipped == 0 ? of_stretch.largest()
-                                              : of_stretch.smallest();
+    const word number = has_nan ? of_stretch.nan() : policy.flipped == 0 ? of_stretch.largest() : of_stretch.smallest();
     const auto key = policy.lift(Kokkos::bit_cast<stored>(number));
     if (begin == 0 || key > found.key) {
       const equal_words<stored> equal(number);
