@@ -14,8 +14,8 @@ inline constexpr std::int64_t shallow_depth = 256;
 
 /// Whether sums are so short that the time goes into reading A and B and writing C. A library copies A and B first, as
 /// it does for long sums, and a copy costs as much as the product then. The kernel of shallow_gemm_host.hpp reads them
-/// where they are. The kernels of thin_gemm_host.hpp are faster for one column, and for up to three of them by which
-/// rows of A are multiplied.
+/// where they are. The kernels for thin products are faster for one column, and for up to three of them by which rows
+/// of A are multiplied.
 template <class T>
 bool is_shallow(const gemm_problem<T>& problem) {
   if (!std::is_floating_point_v<T> || problem.k > shallow_depth || std::min(problem.m, problem.n) <= 1) return false;

@@ -21,8 +21,8 @@ bool takes_columns(const gemm_problem<T>& problem) {
   return problem.m >= fewest_rows && (problem.k == 1 || problem.a.row_stride < problem.a.column_stride);
 }
 
-/// Whether sums of 16-bit numbers are so short that their ends take most of the time. The kernels of thin_gemm_host.hpp
-/// convert the numbers behind the last whole vector of a row again for each column. Tiles of C convert a row once.
+/// Whether sums of 16-bit numbers are so short that their ends take most of the time. The kernel of thin_rows_host.hpp
+/// converts the numbers behind the last whole vector of a row again for each column. Tiles of C convert a row once.
 template <class T>
 bool has_short_sums(const gemm_problem<T>& problem) {
   constexpr std::int64_t vector_elements = 16;
@@ -34,7 +34,7 @@ bool has_short_sums(const gemm_problem<T>& problem) {
 }
 
 /// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
-/// With 8 of them or fewer, the kernels of thin_gemm_host.hpp are faster than tiles of C in the portable kernel, unless
+/// With 8 of them or fewer, the kernels for thin products are faster than tiles of C in the portable kernel, unless
 /// sums are short.
 template <class T>
 bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {

@@ -38,7 +38,7 @@ struct read_stretch_kernel {
   void operator()(std::int64_t part) const {
     const T* const first = source + part * read_stretch;
     partial_sums[part] = detail::reduce_lanes(std::min(read_stretch, n - part * read_stretch), T(0),
-                                              detail::add_values{}, [=](std::int64_t index) { return first[index]; });
+                                              detail::add_values{}, detail::neighbours<T>{first});
   }
 };
 

@@ -7,8 +7,11 @@
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -21,7 +24,8 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C>
 inline constexpr int reduction_lanes = sizeof(plain_scalar_t<C>) == 8 ? 32 : 64;
 
-/// How many neighbouring lanes take elements together where there is no whole block of them.
+/// How many neighbouring lanes take elements together where there is no whole block of them. Vectors are up to twice as
+/// wide.
 constexpr std::int64_t lane_group(std::int64_t lanes) { return lanes / 8; }
 
 /// How often reduce_lanes() combines results: those of all lanes, and that of the last few elements.
@@ -29,46 +33,91 @@ constexpr std::int64_t lane_combinations(std::int64_t count, std::int64_t lanes)
   return count % lane_group(lanes) == 0 ? lanes - 1 : lanes;
 }
 
-/// Joins neighbouring lanes with as many elements from `index` on.
+/// The elements from an address on.
+template <class Element>
+struct neighbours {
+  const Element* first;
+  Element operator()(std::int64_t index) const { return first[index]; }
+  simd<Element> vector(std::int64_t index) const
+    requires std::is_floating_point_v<Element>
+  {
+    return simd<Element>::load(first + index);
+  }
+};
+
+/// Neighbouring 16-bit numbers as the floats that sums are made of.
+template <class T>
+struct widened_numbers {
+  const T* first;
+  float operator()(std::int64_t index) const { return static_cast<float>(first[index]); }
+  simd<float> vector(std::int64_t index) const { return load_vector(first + index); }
+};
+
+/// Whether elements are loaded and joined a vector at a time.
+template <class C, class Join, class Load>
+concept joins_vectors = std::is_floating_point_v<C> && requires(const Join& join, const Load& load, simd<C> lanes) {
+  { load.vector(std::int64_t{}) } -> std::same_as<simd<C>>;
+  { join(lanes, lanes) } -> std::same_as<simd<C>>;
+};
+
+/// Joins `Count` neighbouring elements from `index` on with as many lanes from lane `First` on.
 template <int First, int Count, class C, std::size_t Lanes, class Join, class Load>
 [[gnu::always_inline]] inline void join_lanes(C (&lane)[Lanes], std::int64_t index, const Join& join,
                                               const Load& load) {
   // Unrolled, so that the lanes stay in registers.
-  if constexpr (requires { load.widen_lanes(index, lane); }) {
-    C loaded[Count];
-    load.widen_lanes(index, loaded);
+  PRUMO_UNROLL
+  for (int which = 0; which < Count; ++which) lane[First + which] = join(lane[First + which], load(index + which));
+}
+
+/// Joins whole blocks of elements with the lanes, and whole groups of those behind them. Returns how many elements
+/// these are.
+template <class C, std::size_t Lanes, class Join, class Load>
+[[gnu::always_inline]] inline std::int64_t join_blocks(C (&lane)[Lanes], std::int64_t count, const Join& join,
+                                                       const Load& load) {
+  constexpr auto lanes = static_cast<int>(Lanes);
+  std::int64_t index = 0;
+  if constexpr (joins_vectors<C, Join, Load>) {
+    // Compilers do not find the vectors of so large a block by themselves in every case.
+    constexpr int group = simd<C>::lanes;
+    simd<C> held[lanes / group];
     PRUMO_UNROLL
-    for (int which = 0; which < Count; ++which) lane[First + which] = join(lane[First + which], loaded[which]);
-  } else {
-    PRUMO_UNROLL
-    for (int which = 0; which < Count; ++which) {
-      lane[First + which] = join(lane[First + which], load(index + which));
+    for (int which = 0; which < lanes / group; ++which) held[which] = simd<C>::load(lane + which * group);
+    for (; index + lanes <= count; index += lanes) {
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes / group; ++which) {
+        held[which] = join(held[which], load.vector(index + which * group));
+      }
     }
+    PRUMO_UNROLL
+    for (int which = 0; which < lanes / group; ++which) {
+      if (index + (which + 1) * group <= count) held[which] = join(held[which], load.vector(index + which * group));
+      held[which].store(lane + which * group);
+    }
+    return count / group * group;
+  } else {
+    constexpr auto group = static_cast<int>(lane_group(lanes));
+    for (; index + lanes <= count; index += lanes) join_lanes<0, lanes>(lane, index, join, load);
+    [&]<std::size_t... Which>(std::index_sequence<Which...>) {
+      const auto join_group = [&]<int First>(std::integral_constant<int, First>) {
+        if (index + First + group <= count) join_lanes<First, group>(lane, index + First, join, load);
+      };
+      (join_group(std::integral_constant<int, static_cast<int>(Which) * group>{}), ...);
+    }(std::make_index_sequence<lanes / group>());
+    return count / group * group;
   }
 }
 
-/// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number alone. Of
-/// every whole block of elements, each goes to another lane; so do whole groups of those behind the blocks. The last
-/// few are joined one after the other. The lanes are combined in a tree, and the last few come to its result. The depth
-/// is count / lanes + log2(lanes) + 1, or that of the last few. A load that has `widen_lanes(index, C (&)[n])` fills n
-/// lanes at once.
+/// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number, and for the
+/// last few from the width of vectors. Of every whole block of elements, each goes to another lane; so do whole groups
+/// of those behind the blocks. The last few are joined one after the other. The lanes are combined in a tree, and the
+/// last few come to its result. The depth is count / lanes + log2(lanes) + 1, or that of the last few. A load that has
+/// `vector(index)` gives the elements of a vector at once.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
-  // Of 16-bit numbers, as many as the widest vectors widen at once.
-  constexpr bool widens = requires(C(&loaded)[lanes]) { load.widen_lanes(count, loaded); };
-  constexpr auto group = static_cast<int>(lane_group(lanes)) * (widens ? 2 : 1);
   C lane[lanes];
   for (int which = 0; which < lanes; ++which) lane[which] = initial;
-  std::int64_t index = 0;
-  for (; index + lanes <= count; index += lanes) join_lanes<0, lanes>(lane, index, join, load);
-  [&]<std::size_t... Which>(std::index_sequence<Which...>) {
-    const auto join_group = [&]<int First>(std::integral_constant<int, First>) {
-      if (index + First + group <= count) join_lanes<First, group>(lane, index + First, join, load);
-    };
-    (join_group(std::integral_constant<int, static_cast<int>(Which) * group>{}), ...);
-  }(std::make_index_sequence<lanes / group>());
-  index += (count - index) / group * group;
+  std::int64_t index = join_blocks(lane, count, join, load);
   const bool has_rest = index < count;
   C rest = initial;
   for (; index < count; ++index) rest = join(rest, load(index));

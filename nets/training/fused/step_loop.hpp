@@ -122,7 +122,7 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
     if constexpr (!AtOnce) {
       if (part == step_part::all) meet();
       if (part != step_part::images) {
-        if constexpr (remakable_step_team<Team>) {
+        if constexpr (remakable_step_team<Team> && Team::has_many_images) {
           update_apart<Team>(data, rule, images, league);
         } else {
           step_update<Team, C>(body, rule, images).run(league);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "openmp_threads.hpp"
-#include "thin_gemm_host.hpp"
+#include "thin_columns_host.hpp"
+#include "thin_rows_host.hpp"
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
 

@@ -8,6 +8,7 @@
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>
 
+#include <concepts>
 #include <cstdint>
 
 namespace prumo::detail {
@@ -27,7 +28,12 @@ struct short_rows {
 template <class Joining>
 struct join_elements {
   const Joining& joining;
-  typename Joining::accumulator operator()(typename Joining::accumulator found, typename Joining::element value) const {
+  template <class Found, class Value>
+  Found operator()(Found found, Value value) const
+    requires requires(const Joining& by) {
+      { by.join(found, value) } -> std::same_as<Found>;
+    }
+  {
     return joining.join(found, value);
   }
 };
@@ -76,13 +82,6 @@ typename Joining::accumulator reduce_in_lanes(const Joining& joining, std::int64
   return reduce_lanes(count, joining.identity(), join_elements<Joining>{joining},
                       combine_accumulators<Joining>{joining}, load);
 }
-
-/// The elements from an address on.
-template <class Element>
-struct neighbours {
-  const Element* first;
-  Element operator()(std::int64_t index) const { return first[index]; }
-};
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::detail

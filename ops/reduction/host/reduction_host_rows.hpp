@@ -40,18 +40,6 @@ typename Joining::accumulator reduce_elements(const Joining& joining, std::int64
   }
 }
 
-/// Neighbouring 16-bit numbers as the floats that sums are made of.
-template <class T>
-struct widened_numbers {
-  const T* first;
-
-  float operator()(std::int64_t index) const { return static_cast<float>(first[index]); }
-  template <int Lanes>
-  void widen_lanes(std::int64_t index, float (&to)[Lanes]) const {
-    widen(first + index, to, Lanes);
-  }
-};
-
 /// The same of elements in memory.
 template <class Policy>
 typename Policy::accumulator reduce_memory(const Policy& policy, const typename Policy::stored* first,
@@ -71,7 +59,7 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
       }
     } else if constexpr (std::is_same_v<stored, typename Policy::element>) {
       return reduce_in_lanes(joining, count, neighbours<stored>{first});
-    } else if constexpr (Policy::lifts_to_numbers && has_vector_widening<stored>) {
+    } else if constexpr (Policy::lifts_to_numbers && (has_vector_widening<stored> || std::is_same_v<stored, bf16>)) {
       return reduce_in_lanes(joining, count, widened_numbers<stored>{first});
     }
     return reduce_elements(

@@ -8,7 +8,8 @@
 /// A policy is derived from its *joining*, which knows nothing of how elements are stored: code that takes a joining
 /// alone is compiled once for f32, f16 and bf16. A joining has
 /// - `element`, what is joined; `accumulator`, what elements are joined into;
-/// - `identity()`, `join(accumulator, element)`, `combine(accumulator, accumulator)`, which is commutative;
+/// - `identity()`, `join(accumulator, element)`, which of sums also takes vectors of both, `combine(accumulator,
+/// accumulator)`, which is commutative;
 /// - `idempotent`: whether joining an element twice changes nothing;
 /// - `indexed`: whether elements have a position, join()'s third argument; results do not depend on the order then.
 ///
@@ -42,7 +43,10 @@ struct joined_sum {
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION accumulator identity() const { return accumulator(0); }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FORCEINLINE_FUNCTION accumulator join(accumulator sum, element value) const { return sum + value; }
+  template <class V>
+  KOKKOS_FORCEINLINE_FUNCTION V join(V sum, V value) const {
+    return sum + value;
+  }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   KOKKOS_FORCEINLINE_FUNCTION accumulator combine(accumulator a, accumulator b) const { return a + b; }
 };
@@ -53,7 +57,10 @@ struct joined_squares : joined_sum<C> {
   using joining = joined_squares;
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FORCEINLINE_FUNCTION C join(C sum, C value) const { return prumo::fma(value, value, sum); }
+  template <class V>
+  KOKKOS_FORCEINLINE_FUNCTION V join(V sum, V value) const {
+    return prumo::fma(value, value, sum);
+  }
 };
 
 /// What the sums have in common.

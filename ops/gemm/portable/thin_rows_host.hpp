@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Products of a matrix whose rows lie in memory and a few columns, on a host: rows are multiplied one by one, or as
+/// many side by side as a vector has lanes.
+
+#include "thin_gemm_host.hpp"
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/register_tile.hpp>
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/lanes.hpp>
+
+#include <algorithm>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The sum of the lanes of each of as many vectors as a vector has lanes. The lanes of a vector are added in pairs of
+/// neighbours, and so are their sums.
+template <class T>
+[[gnu::always_inline]] inline simd<T> lane_sums(const simd<T>* vectors) {
+  constexpr int lanes = simd<T>::lanes;
+  simd<T> pairs[lanes / 2];
+  for (int i = 0; i < lanes / 2; ++i) {
+    pairs[i] = every_second_lane<0>(vectors[2 * i], vectors[2 * i + 1]) +
+               every_second_lane<1>(vectors[2 * i], vectors[2 * i + 1]);
+  }
+  for (int count = lanes / 2; count > 1; count /= 2) {
+    for (int i = 0; i < count / 2; ++i) {
+      pairs[i] =
+          every_second_lane<0>(pairs[2 * i], pairs[2 * i + 1]) + every_second_lane<1>(pairs[2 * i], pairs[2 * i + 1]);
+    }
+  }
+  return pairs[0];
+}
+
+/// The elements of a row behind its last whole vector: a vector that ends where the row ends, and in which elements of
+/// the vector before are cleared. Infinity times zero is NaN, so both factors are cleared.
+template <class T>
+class row_end {
+  using C = compute_t<T>;
+  using vector = simd<C>;
+
+ public:
+  /// \param count elements of the row, as many as a vector has or more
+  explicit row_end(std::int64_t count) : begin_(count - vector::lanes), kept_(kept_lanes(count)) {}
+
+  vector of_elements(const T* row) const {
+    return prumo::select(kept_, prumo::detail::load_vector(row + begin_), vector(C(0)));
+  }
+  vector of_numbers(const C* numbers) const {
+    return prumo::select(kept_, vector::load(numbers + begin_), vector(C(0)));
+  }
+
+ private:
+  static simd_mask<C> kept_lanes(std::int64_t count) {
+    C kept[vector::lanes];
+    for (int lane = 0; lane < vector::lanes; ++lane) {
+      kept[lane] = lane < vector::lanes - count % vector::lanes ? C(0) : C(1);
+    }
+    return vector::load(kept) != vector(C(0));
+  }
+
+  std::int64_t begin_;
+  simd_mask<C> kept_;
+};
+
+/// Rows of A times columns of B. An iteration takes a few rows, or a part of a long one.
+template <class T, bool Contiguous>
+class thin_rows_kernel {
+  using C = compute_t<T>;
+
+ public:
+  static std::int64_t parts_of(const gemm_problem<T>& problem) {
+    return thin_blocks_of(problem.k, thin_block_elements);
+  }
+
+  thin_rows_kernel(const gemm_problem<T>& problem, const thin_columns<C>& b, C* partial)
+      : problem_(problem), result_(problem, parts_of(problem), partial), b_(b) {
+    const std::int64_t length = std::min(problem.k, thin_block_elements);
+    constexpr std::int64_t many_rows = 256;
+    const std::int64_t least = problem.m >= many_rows ? vector::lanes : 1;
+    block_rows_ = std::clamp<std::int64_t>(thin_block_elements / length, least, most_rows);
+    row_blocks_ = thin_blocks_of(problem.m, block_rows_);
+  }
+
+  /// Those of one part of k follow each other, so that B stays in a cache.
+  std::int64_t blocks() const { return problem_.batch * parts_of(problem_) * row_blocks_ * problem_.n; }
+
+  void operator()(std::int64_t block) const {
+    const auto share = thin_share::of(block, problem_, parts_of(problem_), row_blocks_);
+    const std::int64_t begin = share.part * thin_block_elements;
+    const std::int64_t length = std::min(thin_block_elements, problem_.k - begin);
+    const std::int64_t first = share.rows * block_rows_;
+    const std::int64_t rows = std::min(block_rows_, problem_.m - first);
+    const gemm_matrix<const T>& a = problem_.a;
+    const T* const corner = a.data + share.batch * a.batch_stride + first * a.row_stride + begin * a.column_stride;
+    const C* const x = b_.column(share) + begin;
+    C sums[most_rows + vector::lanes];
+    std::int64_t i = 0;
+    if (Contiguous && length >= vector::lanes) {
+      for (; i + vector::lanes <= rows || (i < rows && length < in_registers); i += vector::lanes) {
+        multiply_side_by_side(corner + i * a.row_stride, rows - i, x, length, sums + i);
+      }
+      for (; i < rows; ++i) sums[i] = long_product(corner + i * a.row_stride, x, length);
+    }
+    for (; i < rows; ++i) sums[i] = short_product(corner + i * a.row_stride, x, length);
+    result_.put(share, first, rows, sums);
+  }
+
+ private:
+  using vector = simd<C>;
+  static constexpr std::int64_t most_rows = 1024;
+  /// The partial sums of a long row that is multiplied alone.
+  static constexpr int in_registers = prumo::detail::reduction_lanes<C>;
+  static constexpr int registers = in_registers / vector::lanes;
+
+  C long_product(const T* row, const C* x, std::int64_t count) const {
+    constexpr int lanes = vector::lanes;
+    vector held[registers];
+    prumo::detail::for_each_register<registers, 1>([&](int r, int) PRUMO_ALWAYS_INLINE { held[r] = vector(C(0)); });
+    std::int64_t j = 0;
+    for (; j + in_registers <= count; j += in_registers) {
+      prumo::detail::for_each_register<registers, 1>([&](int r, int) PRUMO_ALWAYS_INLINE {
+        held[r] = fma(prumo::detail::load_vector(row + j + r * lanes), vector::load(x + j + r * lanes), held[r]);
+      });
+    }
+    for (; j + lanes <= count; j += lanes) {
+      held[0] = fma(prumo::detail::load_vector(row + j), vector::load(x + j), held[0]);
+    }
+    if (j < count) {
+      const row_end<T> end(count);
+      held[0] = fma(end.of_elements(row), end.of_numbers(x), held[0]);
+    }
+    C lane[in_registers];
+    prumo::detail::for_each_register<registers, 1>([&](int r, int)
+                                                       PRUMO_ALWAYS_INLINE { held[r].store(lane + r * lanes); });
+    return sum_of<in_registers>(lane);
+  }
+
+  /// As many rows as a vector has lanes, or `rows` if they are fewer, with a partial sum in each lane. `sums` has room
+  /// for a whole vector.
+  void multiply_side_by_side(const T* first, std::int64_t rows, const C* x, std::int64_t count, C* sums) const {
+    constexpr int lanes = vector::lanes;
+    const T* row[lanes];
+    vector held[lanes];
+    prumo::detail::for_each_register<lanes, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+      row[i] = first + std::min<std::int64_t>(i, rows - 1) * problem_.a.row_stride;
+      held[i] = vector(C(0));
+    });
+    std::int64_t j = 0;
+    for (; j + lanes <= count; j += lanes) {
+      const vector factors = vector::load(x + j);
+      prumo::detail::for_each_register<lanes, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        held[i] = fma(prumo::detail::load_vector(row[i] + j), factors, held[i]);
+      });
+    }
+    if (j < count) {
+      const row_end<T> end(count);
+      const vector factors = end.of_numbers(x);
+      prumo::detail::for_each_register<lanes, 1>(
+          [&](int i, int) PRUMO_ALWAYS_INLINE { held[i] = fma(end.of_elements(row[i]), factors, held[i]); });
+    }
+    lane_sums(held).store(sums);
+  }
+
+  /// Adds up pairs whose distance is halved from step to step.
+  template <int Lanes>
+  static C sum_of(C (&lane)[Lanes]) {
+    for (int half = Lanes / 2; half > 0; half /= 2) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int which = 0; which < half; ++which) lane[which] += lane[which + half];
+    }
+    return lane[0];
+  }
+
+  C element(const T* row, std::int64_t j) const {
+    return static_cast<C>(row[Contiguous ? j : j * problem_.a.column_stride]);
+  }
+
+  C short_product(const T* row, const C* x, std::int64_t count) const {
+    constexpr int lanes = 8;
+    if (count < std::int64_t{2} * lanes) {
+      C sum = 0;
+      for (std::int64_t j = 0; j < count; ++j) sum = prumo::fma(element(row, j), x[j], sum);
+      return sum;
+    }
+    C lane[lanes] = {};
+    std::int64_t j = 0;
+    for (; j + lanes <= count; j += lanes) {
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) {
+        lane[which] = prumo::fma(element(row, j + which), x[j + which], lane[which]);
+      }
+    }
+    for (int which = 0; j + which < count; ++which) {
+      lane[which] = prumo::fma(element(row, j + which), x[j + which], lane[which]);
+    }
+    return sum_of<lanes>(lane);
+  }
+
+  gemm_problem<T> problem_;
+  thin_result<T> result_;
+  thin_columns<C> b_;
+  std::int64_t block_rows_ = 1;
+  std::int64_t row_blocks_ = 0;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
