@@ -9,10 +9,11 @@
 #include "gemm_entries.hpp"
 #include "shallow_gemm.hpp"
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/line_square.hpp>
+#include <prumo/detail/host/lane_square.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/streaming_store.hpp>
+#include <prumo/detail/word.hpp>
 
 #include <algorithm>
 
@@ -141,13 +142,14 @@ class shallow_gemm_host_kernel {
 
   /// Transposes columns without gaps into a panel. Returns how far: whole squares.
   std::int64_t turn_columns(const C* from, C* to) const {
-    using square = prumo::detail::number_square<C>;
-    static_assert(panel % square::side == 0);
+    using word = prumo::detail::word_of<C>;
+    using square = prumo::detail::lane_square<word>;
     const std::int64_t stride = problem_.b.column_stride;
     std::int64_t p = 0;
-    for (; p + square::columns <= problem_.k; p += square::columns) {
+    for (; p + square::side <= problem_.k; p += square::side) {
       for (std::int64_t j = 0; j < panel; j += square::side) {
-        square::transpose(from + j * stride + p, stride, to + p * panel + j, panel);
+        square::transpose(reinterpret_cast<const word*>(from + j * stride + p), stride,
+                          reinterpret_cast<word*>(to + p * panel + j), panel);
       }
     }
     return p;
