@@ -289,17 +289,19 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
     }
   };
   // The code of these activations is long, so large tiles have only one copy of it.
-  const auto finish = [&](C* to, int maps, tile_range rows) {
-    if (!Team::has_many_images || function == activation::none || function == activation::relu) return;
-    PRUMO_KEEP_LOOP
-    for (int m = 0; m < maps; ++m, to += what.to.plane) {
-      C values[tile_rows];
-      PRUMO_UNROLL
-      for (int r = 0; r < tile_rows; ++r) values[r] = r >= rows.begin && r < rows.end ? to[r * what.to.pitch] : C(0);
-      activate_all(function, values);
-      PRUMO_UNROLL
-      for (int r = 0; r < tile_rows; ++r) {
-        if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = values[r];
+  const auto finish = [&]([[maybe_unused]] C* to, [[maybe_unused]] int maps, [[maybe_unused]] tile_range rows) {
+    if constexpr (Team::has_many_images) {
+      if (function == activation::none || function == activation::relu) return;
+      PRUMO_KEEP_LOOP
+      for (int m = 0; m < maps; ++m, to += what.to.plane) {
+        C values[tile_rows];
+        PRUMO_UNROLL
+        for (int r = 0; r < tile_rows; ++r) values[r] = r >= rows.begin && r < rows.end ? to[r * what.to.pitch] : C(0);
+        activate_all(function, values);
+        PRUMO_UNROLL
+        for (int r = 0; r < tile_rows; ++r) {
+          if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = values[r];
+        }
       }
     }
   };
