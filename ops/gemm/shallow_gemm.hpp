@@ -29,7 +29,8 @@ bool is_shallow_for_library(const gemm_problem<T>& problem) {
   return is_shallow(problem) && (problem.k <= short_sum || std::min(problem.m, problem.n) <= few);
 }
 
-/// C = act(alpha A B + beta C + bias) of a shallow problem on a host, in any strides.
+/// C = act(alpha A B + beta C + bias) of a shallow problem on a host, in any strides. It is fast where rows of C lie in
+/// memory.
 template <class Exec, class T>
 void enqueue_shallow_product(context<Exec>& ctx, const gemm_problem<T>& problem);
 

@@ -20,7 +20,7 @@ namespace prumo::nets {
 /// Most scratch memory that a thread of a host takes. Nets that need more do not fit into its caches.
 inline constexpr std::int64_t host_scratch_bytes = std::int64_t{4} << 20U;
 
-/// With more tiles than these, the teams of a device have enough to do with wide ones.
+/// With more tiles than this, wide ones keep all teams of a device busy.
 inline constexpr std::size_t most_narrow_tiles = 256;
 
 /// The scratch memory of a team.

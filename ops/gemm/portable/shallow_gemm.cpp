@@ -10,8 +10,7 @@
 namespace prumo::backend {
 
 template <class Exec, class T>
-void enqueue_shallow_product(context<Exec>& ctx, const gemm_problem<T>& given) {
-  const gemm_problem<T> problem = given.c.column_stride != 1 && given.c.row_stride == 1 ? given.transposed() : given;
+void enqueue_shallow_product(context<Exec>& ctx, const gemm_problem<T>& problem) {
   const std::int64_t entries = problem.m * problem.n * problem.batch;
   const std::int64_t read = (problem.m + problem.n) * problem.k * problem.batch;
   const auto work =

@@ -213,7 +213,7 @@ inline constexpr int column_sums = 2 * 5 + 2;
 /// Room for partial sums of these gradients, where a filter has more threads: 32 sums for each group of lanes.
 inline constexpr int partial_sums = step_threads / most_gradient_lanes * 32;
 
-/// Words of four bytes of the next images that a thread of a device loads ahead.
+/// How many four-byte words of the next images a thread of a device loads ahead.
 inline constexpr int held_words = 4;
 inline constexpr int pixels_of_word = 4;
 
