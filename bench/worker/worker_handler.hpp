@@ -107,7 +107,7 @@ class worker_handler final : public protocol::request_handler {
       protocol::require_memory(case_label(choice) + " on the host", static_cast<std::int64_t>(footprint));
     }
 
-    auto prepared = std::make_unique<open_case>(instance_, operation, choice, copies, request);
+    auto prepared = std::make_unique<open_case>(instance_, operation, choice, copies, touched, request);
     const std::int64_t id = ++last_id_;
     protocol::prepare_answer answer;
     answer.case_id = id;
@@ -185,14 +185,15 @@ class worker_handler final : public protocol::request_handler {
   /// A case with everything that its measurement needs. Each case has its own context, because it sets the working set
   /// to the bytes of its own copies.
   struct open_case {
+    /// \param touched the bytes that a call reads and writes
     open_case(const Exec& instance, const cases::operation_case<Exec>& operation, const cases::specification& choice,
-              std::size_t copies, const protocol::prepare_request& request)
+              std::size_t copies, std::size_t touched, const protocol::prepare_request& request)
         : owner(instance),
           prepared(owner, operation, choice, copies),
           calls(make_calls(request)),
           measured(*calls, copies) {
       // A cold case stands for a program that touches all its copies in turn.
-      if (request.cold) owner.set_working_set(prepared.footprint_bytes());
+      if (request.cold) owner.set_working_set(copies * touched);
     }
 
     /// Compares what an interval writes, whose calls are made exactly as those of the samples.

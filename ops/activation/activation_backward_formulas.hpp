@@ -14,7 +14,7 @@ struct none_backward_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V, V dy) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V, V dy) const {
     return dy;
   }
 };
@@ -25,7 +25,7 @@ struct relu_backward_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V y, V dy) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V y, V dy) const {
     return prumo::select(y > V(0), dy, V(0));
   }
 };
@@ -36,7 +36,7 @@ struct sigmoid_backward_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V y, V dy) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V y, V dy) const {
     return dy * (y * (V(1) - y));
   }
 };
@@ -47,7 +47,7 @@ struct tanh_backward_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V y, V dy) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V y, V dy) const {
     return dy * prumo::fma(-y, y, V(1));
   }
 };

@@ -14,7 +14,7 @@ struct sigmoid_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::sigmoid(x);
   }
 };
@@ -25,7 +25,7 @@ struct tanh_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::tanh(x);
   }
 };
@@ -36,18 +36,18 @@ struct relu_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::maximum(x, V(0));
   }
 };
 
 template <class C>
 struct gelu_formula {
-  static constexpr double host_nanoseconds = 0.5;
+  static constexpr double host_nanoseconds = 0.3;
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::gelu(x);
   }
 };
@@ -58,7 +58,7 @@ struct gelu_by_tanh_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::gelu_by_tanh(x);
   }
 };

@@ -14,7 +14,7 @@ struct add_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x, V y) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x, V y) const {
     return x + y;
   }
 };
@@ -25,7 +25,7 @@ struct mul_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x, V y) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x, V y) const {
     return x * y;
   }
 };
@@ -37,7 +37,7 @@ struct scale_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return V(alpha) * x;
   }
 };
@@ -49,7 +49,7 @@ struct axpby_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x, V y) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x, V y) const {
     return prumo::fma(V(alpha), x, V(beta) * y);
   }
 };

@@ -14,7 +14,7 @@ struct exp_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::exp(x);
   }
 };
@@ -25,7 +25,7 @@ struct log_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::log(x);
   }
 };
@@ -36,7 +36,7 @@ struct sqrt_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::sqrt(x);
   }
 };
@@ -47,7 +47,7 @@ struct rsqrt_formula {
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V x) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
     return prumo::rsqrt(x);
   }
 };

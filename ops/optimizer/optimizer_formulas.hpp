@@ -21,7 +21,7 @@ struct sgd_formula {
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION V operator()(V gradient, V weight) const {
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V gradient, V weight) const {
     return prumo::fma(V(-rate), gradient, weight);
   }
 };
@@ -45,7 +45,7 @@ struct momentum_formula {
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION values<V, V> operator()(V gradient, V velocity, V weight) const {
+  KOKKOS_FORCEINLINE_FUNCTION values<V, V> operator()(V gradient, V velocity, V weight) const {
     const V next = prumo::fma(V(decay), velocity, gradient);
     return {next, prumo::fma(V(-rate), next, weight)};
   }
@@ -74,7 +74,7 @@ struct adam_formula {
 
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
-  KOKKOS_FUNCTION values<V, V, V> operator()(V gradient, V mean, V square, V weight) const {
+  KOKKOS_FORCEINLINE_FUNCTION values<V, V, V> operator()(V gradient, V mean, V square, V weight) const {
     const V next_mean = prumo::fma(V(beta1), mean, V(rest1) * gradient);
     const V next_square = prumo::fma(V(beta2), square, V(rest2) * gradient * gradient);
     const V denominator = prumo::fma(prumo::sqrt(next_square), V(root_factor), V(epsilon));

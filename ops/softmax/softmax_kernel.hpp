@@ -8,7 +8,7 @@
 
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
-#include "softmax_reductions.hpp"
+#include "softmax_row_stretch.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -51,22 +51,21 @@ class softmax_row {
 
   /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null.
   void finish_short(std::int64_t columns, const T* ahead) const {
-    alignas(streaming_unit) C kept[softmax_chunk];
-    C shift = C(0);
-    const C total = with_values(0, columns, kept, [&](const auto& value) {
-      shift = softmax_shift(softmax_maximum<C>(columns, value));
-      const auto term = [=, shift = shift, &kept](std::int64_t i) {
-        const C x = value(i);
-        const C exponential = exp_of_nonpositive(x - shift);
-        kept[i] = Formula::keeps_exponentials ? exponential : x;
-        return exponential;
-      };
-      return softmax_sum<C>(columns, term, [=](std::int64_t i) {
-        if (ahead != nullptr) prefetch(ahead + i);
-      });
-    });
-    const C factor = Formula::row_factor(total);
-    write(0, columns, [=, &kept](std::int64_t i) { return Formula::from_kept(kept[i], shift, factor); });
+    T gathered[softmax_chunk];
+    const T* const source = neighbours_from(0, columns, gathered);
+    const softmax_row_stretch<T> values(source, columns);
+    const C shift = softmax_shift(values.maximum());
+    const auto ask = [=](std::int64_t i) {
+      if (ahead != nullptr) prefetch(ahead + i);
+    };
+    if constexpr (Formula::keeps_exponentials) {
+      alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
+      const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
+      write(0, columns, static_cast<const C*>(kept), from_kept{shift, factor});
+    } else {
+      const C factor = Formula::row_factor(values.template sum_of_exponentials<false>(shift, nullptr, ask));
+      write(0, columns, source, from_value{shift, factor});
+    }
   }
 
   /// Statistics of the columns begin ... end - 1, chunk by chunk.
@@ -74,31 +73,25 @@ class softmax_row {
     softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      alignas(streaming_unit) C widened[softmax_chunk];
-      found = with_values(at, length, widened, [&](const auto& value) {
-        const C maximum = softmax_larger(found.maximum, softmax_maximum<C>(length, value));
-        const C shift = softmax_shift(maximum);
-        const C sum = softmax_sum<C>(length, [=](std::int64_t i) { return exp_of_nonpositive(value(i) - shift); });
-        // What was added up under the old maximum is scaled to the new one.
-        return softmax_statistics<C>{maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
-      });
+      T gathered[softmax_chunk];
+      const softmax_row_stretch<T> values(neighbours_from(at, length, gathered), length);
+      const C maximum = softmax_larger(found.maximum, values.maximum());
+      const C shift = softmax_shift(maximum);
+      const C sum = values.template sum_of_exponentials<false>(shift, nullptr, [](std::int64_t) {});
+      // What was added up under the old maximum is scaled to the new one.
+      found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
     }
     return found;
   }
 
   /// Writes the columns begin ... end - 1 of a row with these statistics.
   void write_values(std::int64_t begin, std::int64_t end, const softmax_statistics<C>& of_row) const {
-    const C shift = softmax_shift(of_row.maximum);
-    const C factor = Formula::row_factor(of_row.total);
-    // What is not widened first need not be written in chunks, each of which may begin and end within a line.
-    const std::int64_t step = has_vector_widening<T> ? softmax_chunk : std::max<std::int64_t>(1, end - begin);
-    alignas(streaming_unit) C widened[softmax_chunk];
-    for (std::int64_t at = begin; at < end; at += step) {
-      const std::int64_t length = std::min(step, end - at);
-      with_values(at, length, widened, [&](const auto& value) {
-        write(at, at + length, [=](std::int64_t i) { return Formula::from_value(value(i - at), shift, factor); });
-        return 0;
-      });
+    const from_value formula{softmax_shift(of_row.maximum), Formula::row_factor(of_row.total)};
+    if (source_stride_ == 1) return write(begin, end, source_ + begin, formula);
+    for (std::int64_t at = begin; at < end; at += softmax_chunk) {
+      const std::int64_t length = std::min(softmax_chunk, end - at);
+      T gathered[softmax_chunk];
+      write(at, at + length, neighbours_from(at, length, gathered), formula);
     }
   }
 
@@ -113,31 +106,34 @@ class softmax_row {
   }
 
  private:
-  struct unit_stride {
-    std::int64_t operator*() const { return 1; }
-  };
-  struct any_stride {
-    std::int64_t value;
-    std::int64_t operator*() const { return value; }
-  };
-  /// Calls `work` with a function that gives the numbers of the columns from `begin` on, up to `length` of them: with a
-  /// stride that the compiler knows to be 1 where it is, or from `widened`, where they were put before.
-  template <class Work>
-  auto with_values(std::int64_t begin, [[maybe_unused]] std::int64_t length, [[maybe_unused]] C* widened,
-                   const Work& work) const {
-    const auto of = [&](auto stride) {
-      return [source = source_ + begin * *stride, stride](std::int64_t i) { return load(source[i * *stride]); };
-    };
-    if (source_stride_ != 1) return work(of(any_stride{source_stride_}));
-    if constexpr (has_vector_widening<T>) {
-      widen(source_ + begin, widened, length);
-      return work([widened](std::int64_t i) { return widened[i]; });
-    } else {
-      return work(of(unit_stride{}));
+  /// The last step, for numbers and for vectors.
+  struct from_kept {
+    static constexpr bool takes_vectors = true;
+    C shift, factor;
+    template <class V>
+    [[gnu::always_inline]] V operator()(V exponential) const {
+      return Formula::from_kept(exponential, V(shift), V(factor));
     }
+  };
+  struct from_value {
+    static constexpr bool takes_vectors = true;
+    static constexpr double host_nanoseconds = Formula::keeps_exponentials ? 0.25 : 0;
+    C shift, factor;
+    template <class V>
+    [[gnu::always_inline]] V operator()(V x) const {
+      return Formula::from_value(x, V(shift), V(factor));
+    }
+  };
+
+  /// Neighbouring columns: where they are, or gathered from a row with gaps.
+  const T* neighbours_from(std::int64_t column, std::int64_t count, T* gathered) const {
+    const T* const first = source_ + column * source_stride_;
+    if (source_stride_ == 1) return first;
+    for (std::int64_t i = 0; i < count; ++i) gathered[i] = first[i * source_stride_];
+    return gathered;
   }
 
-  /// Asks for what softmax_sum() takes at a time.
+  /// Asks for as many elements as sums have lanes.
   static void prefetch([[maybe_unused]] const T* address) {
 #if defined(__GNUC__)
     constexpr std::size_t line = 64;
@@ -146,40 +142,21 @@ class softmax_row {
 #endif
   }
 
-  /// target[i] = value(i) for the columns begin ... end - 1.
-  template <class Value>
-  void write(std::int64_t begin, std::int64_t end, const Value& value) const {
+  /// target[i] = formula(from[i - begin]) for the columns begin ... end - 1.
+  template <class Element, class Last>
+  void write(std::int64_t begin, std::int64_t end, const Element* from, const Last& formula) const {
+    const std::int64_t count = end - begin;
+    T* const target = target_ + begin * target_stride_;
     if (target_stride_ != 1) {
-      for (std::int64_t i = begin; i < end; ++i) target_[i * target_stride_] = static_cast<T>(value(i));
+      for (std::int64_t i = 0; i < count; ++i) target[i * target_stride_] = static_cast<T>(formula(load(from[i])));
       return;
     }
-    T* const target = target_;
-    std::int64_t at = begin;
-    if (streaming_) {
-      const auto address = reinterpret_cast<std::uintptr_t>(target + begin);
-      const auto beyond = static_cast<std::int64_t>(address % streaming_unit / sizeof(T));
-      const std::int64_t lead = beyond == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(T)) - beyond;
-      at = std::min(end, begin + lead);
-      write_run(begin, at - begin, target + begin, value);
-      for (; at + two_lines <= end; at += two_lines) {
-        alignas(streaming_unit) T lines[two_lines];
-        write_run(at, two_lines, lines, value);
-        stream_bytes(target + at, lines, sizeof(lines));
-      }
+    const contiguous_elements<Last, T, Element> elements(formula, {target}, {from});
+    if (streaming_ && elements.can_stream()) {
+      elements.write_streaming(0, count);
+    } else {
+      elements.write_cached(0, count);
     }
-    if constexpr (has_vector_narrowing<T>) {
-      for (; at + two_lines <= end; at += two_lines) write_run(at, two_lines, target + at, value);
-    }
-    write_run(at, end - at, target + at, value);
-  }
-
-  using two_lines_type = std::integral_constant<std::int64_t, 2 * streaming_unit / sizeof(T)>;
-  static constexpr two_lines_type two_lines{};
-
-  /// to[i] = value(begin + i) for i < count; two lines at most where numbers are narrowed.
-  template <class Count, class Value>
-  static void write_run(std::int64_t begin, Count count, T* to, const Value& value) {
-    compute_stretch<two_lines>(count, to, [&](std::int64_t i) { return value(begin + i); });
   }
 
   const T* source_;

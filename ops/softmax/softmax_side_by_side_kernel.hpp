@@ -98,7 +98,9 @@ class softmax_side_by_side_kernel {
       read(source, first, length, count, values);
       for (std::int64_t i = 0; i < length; ++i) {
         C* const of_column = values + i * lanes;
-        for (std::int64_t l = 0; l < count; ++l) of_column[l] = Formula::from_value(of_column[l], shift[l], total[l]);
+        for_rows(count, [&](auto at) PRUMO_ALWAYS_INLINE {
+          at.store(Formula::from_value(at(of_column), at(shift), at(total)), of_column);
+        });
       }
       write(values, first, length, count, target);
     }
@@ -107,19 +109,41 @@ class softmax_side_by_side_kernel {
   /// sum += the exponentials, which take the values' place where they are kept.
   template <class Count>
   static void add_exponentials(std::int64_t length, Count count, const C* shift, C* values, C* sum, bool keep) {
-    const std::int64_t rows = count;
     for (std::int64_t k = 0; k < length; ++k) {
       C* const of_column = values + k * lanes;
-      if (keep) {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t l = 0; l < rows; ++l) {
-          of_column[l] = exp_of_nonpositive(of_column[l] - shift[l]);
-          sum[l] = sum[l] + of_column[l];
-        }
-      } else {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t l = 0; l < rows; ++l) sum[l] = sum[l] + exp_of_nonpositive(of_column[l] - shift[l]);
-      }
+      for_rows(count, [=](auto at) PRUMO_ALWAYS_INLINE {
+        const auto exponential = exp_of_nonpositive(at(of_column) - at(shift));
+        if (keep) at.store(exponential, of_column);
+        at.store(at(sum) + exponential, sum);
+      });
+    }
+  }
+
+  /// Numbers of neighbouring rows from a place on: a group of vectors, or a single one.
+  struct group_of_rows {
+    std::int64_t first;
+    auto operator()(const C* from) const { return load_group<lane_order::memory, group_registers>(from + first); }
+    template <class Numbers>
+    void store(const Numbers& numbers, C* to) const {
+      store_group<lane_order::memory>(numbers, to + first);
+    }
+  };
+  struct single_row {
+    std::int64_t which;
+    C operator()(const C* from) const { return from[which]; }
+    void store(C number, C* to) const { to[which] = number; }
+  };
+  /// Calls compute(rows) for all rows: of a whole block for a group of vectors at a time.
+  template <class Count, class Compute>
+  [[gnu::always_inline]] static void for_rows(Count count, const Compute& compute) {
+    if constexpr (std::is_floating_point_v<C> && !std::is_same_v<Count, std::int64_t>) {
+      constexpr std::int64_t group = group_registers * simd<C>::lanes;
+      static_assert(lanes % group == 0);
+      for (std::int64_t l = 0; l < lanes; l += group) compute(group_of_rows{l});
+    } else {
+      const std::int64_t rows = count;
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (std::int64_t l = 0; l < rows; ++l) compute(single_row{l});
     }
   }
 

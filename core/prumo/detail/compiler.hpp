@@ -70,3 +70,10 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #else
 #define PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 #endif
+
+/// In front of a lambda's body: it is compiled into its caller.
+#if defined(__GNUC__)
+#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define PRUMO_ALWAYS_INLINE
+#endif

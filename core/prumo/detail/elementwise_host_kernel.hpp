@@ -2,145 +2,20 @@
 #pragma once
 
 /// \file
-/// The element-wise kernel of arrays that each lie in memory without gaps, on a host. Formulas that take vectors get
-/// vectors. The loops of others are left to the compiler: numbers that vectors convert with instructions of
-/// their own are widened before they are computed, a chunk at a time, and narrowed after.
+/// The element-wise kernel of arrays that each lie in memory without gaps, on a host.
 
-#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/contiguous_elements.hpp>
 #include <prumo/detail/elementwise_arrays.hpp>
-#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
-#include <prumo/types.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Where one of several outputs is computed: its own memory, or floats that are narrowed after.
-template <class T, std::int64_t Most, bool Narrows = has_vector_narrowing<T>>
-class place_of_output {
- public:
-  explicit place_of_output(T* to) : to_(to) {}
-  T* first() { return to_; }
-  void finish(std::int64_t) {}
-
- private:
-  T* to_;
-};
-template <class T, std::int64_t Most>
-class place_of_output<T, Most, true> {
- public:
-  explicit place_of_output(T* to) : to_(to) {}
-  float* first() { return results_; }
-  void finish(std::int64_t count) { narrow(results_, to_, count); }
-
- private:
-  T* to_;
-  c_array<float, Most> results_;
-};
-
-template <class T>
-inline constexpr bool narrows_an_output = has_vector_narrowing<T>;
-template <class... T>
-inline constexpr bool narrows_an_output<values<T...>> = (has_vector_narrowing<T> || ...);
-
-/// compute_stretch() of half_conversions.hpp for one output or several.
-template <std::int64_t Most, class Out, class Count, class Value>
-[[gnu::always_inline]] inline void compute_outputs(Count count, const output_pointers<Out>& to, const Value& value) {
-  using outputs = output_pointers<Out>;
-  if constexpr (outputs::count == 1) {
-    compute_stretch<Most>(count, to.template get<0>(),
-                          [&](std::int64_t i) { return outputs::template part<0>(value(i)); });
-  } else {
-    [&]<std::size_t... O>(std::index_sequence<O...>) {
-      const auto compute = [&value](std::int64_t known_count, auto&&... places) {
-        const auto compute_to = [&value, known_count](auto*... targets) {
-          PRUMO_INDEPENDENT_ITERATIONS
-          for (std::int64_t i = 0; i < known_count; ++i) {
-            const auto result = value(i);
-            ((targets[i] = static_cast<std::remove_reference_t<decltype(*targets)>>(outputs::template part<O>(result))),
-             ...);
-          }
-        };
-        compute_to(places.first()...);
-        (places.finish(known_count), ...);
-      };
-      compute(count, place_of_output<typename outputs::template type<O>, Most>(to.template get<O>())...);
-    }(each_output<Out>{});
-  }
-}
-
-/// Whether a formula is computed on vectors: it is a template over its type of numbers and says so, and all elements
-/// have one compute type. Compilers of device code do not see it, because nvcc refuses vectors in functions that are
-/// for devices, too.
-template <class Formula, class C, class... T>
-inline constexpr bool computes_vectors_of = false;
-#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
-template <class Formula, class C, class... T>
-  requires requires { requires Formula::takes_vectors; } && std::is_floating_point_v<C>
-inline constexpr bool computes_vectors_of<Formula, C, T...> = (std::is_same_v<computed_as<T>, C> && ...);
-#endif
-
-template <class Formula, class Out, class... In>
-inline constexpr bool computes_vectors = false;
-template <class Formula, class Out, class First, class... In>
-inline constexpr bool computes_vectors<Formula, Out, First, In...> =
-    computes_vectors_of<Formula, computed_as<First>, Out, In...>;
-template <class Formula, class... Out, class First, class... In>
-inline constexpr bool computes_vectors<Formula, values<Out...>, First, In...> =
-    computes_vectors_of<Formula, computed_as<First>, Out..., In...>;
-
-/// outputs[i] = formula(inputs[i]...) for the elements of two vectors.
-template <class Out, class Formula, std::size_t... O, class... T>
-[[gnu::always_inline]] inline void compute_two_vectors(const Formula& formula, const output_pointers<Out>& to,
-                                                       std::index_sequence<O...>, const T*... from) {
-  using outputs = output_pointers<Out>;
-  constexpr int lanes = simd<compute_t<typename outputs::template type<0>>>::lanes;
-  const auto first = formula(load_vector(from)...);
-  const auto second = formula(load_vector(from + lanes)...);
-  (store_vectors(outputs::template part<O>(first), outputs::template part<O>(second), to.template get<O>()), ...);
-}
-
-/// The same for i < count. The arrays hold elements, or numbers that were made of them.
-template <class Out, class Formula, std::size_t... O, std::size_t... I, class... T>
-[[gnu::always_inline]] inline void compute_vectors(Formula formula, std::int64_t count, const output_pointers<Out>& to,
-                                                   std::index_sequence<O...> each, std::index_sequence<I...>,
-                                                   const T*... from) {
-  using outputs = output_pointers<Out>;
-  constexpr int size = 2 * simd<compute_t<typename outputs::template type<0>>>::lanes;
-  const std::int64_t whole = count / size * size;
-  for (std::int64_t at = 0; at < whole; at += size) compute_two_vectors<Out>(formula, to.from(at), each, from + at...);
-  if (whole == count) return;
-  // The others go through the same instructions, so that a number's result does not depend on its place.
-  packs_of<size, std::index_sequence<I...>, T...> some;
-  packs_of<size, std::index_sequence<O...>, typename outputs::template type<O>...> results;
-  (copy_rest(from + whole, count - whole, some.template get<I>().values, size), ...);
-  compute_two_vectors<Out>(formula, outputs{results.template get<O>().values...}, each,
-                           some.template get<I>().values...);
-  (copy_rest(results.template get<O>().values, count - whole, to.template get<O>() + whole, count - whole), ...);
-}
-
-/// outputs[i] = formula(inputs[i]...) for i < count: `Most` at most where an output is narrowed. The arrays' elements
-/// are Out and In; what is read may be numbers that were made of them.
-template <std::int64_t Most, class Out, class... In, class Formula, class Count, class... T>
-[[gnu::always_inline]] inline void compute_elements(Formula formula, Count count, const output_pointers<Out>& to,
-                                                    const T*... from) {
-  if constexpr (computes_vectors<Formula, Out, In...>) {
-    compute_vectors(formula, count, to, each_output<Out>{}, std::index_sequence_for<T...>{}, from...);
-  } else {
-    compute_outputs<Most>(count, to, [=]([[maybe_unused]] std::int64_t i) { return formula(load(from[i])...); });
-  }
-}
-
-/// Arrays that each lie in memory without gaps, on the host: a block of elements an iteration.
-///
-/// The inner loops have no dependence between iterations: an output is apart from all other arrays or exactly one of
-/// the inputs.
+/// A block of elements an iteration.
 template <class Formula, class Out, class... In>
 class contiguous_host_kernel {
  public:
@@ -149,43 +24,27 @@ class contiguous_host_kernel {
   /// `workers` threads will share the blocks; `streaming` writes past the caches where outputs are aligned alike.
   contiguous_host_kernel(const Formula& formula, const outputs& to, const input_pointers<In...>& inputs,
                          std::int64_t count, std::int64_t workers, bool streaming)
-      : formula_(formula),
-        outputs_(to),
-        inputs_(inputs),
+      : elements_(formula, to, inputs),
         count_(count),
-        block_elements_(elements_of_block(count, workers)) {
-    // Blocks end where the output crosses cache lines, so that no line is shared and streamed stores are aligned.
-    const auto beyond_line = reinterpret_cast<std::uintptr_t>(to.template get<0>()) % streaming_unit;
-    shift_ = static_cast<std::int64_t>(beyond_line / sizeof(first_output));
-    streaming_ = streaming && lines_coincide(each_output<Out>{});
-  }
+        block_elements_(elements_of_block(count, workers)),
+        streaming_(streaming && elements_.can_stream()) {}
 
   /// The number of blocks.
-  std::int64_t blocks() const { return (count_ + shift_ + block_elements_ - 1) / block_elements_; }
+  std::int64_t blocks() const { return (count_ + elements_.shift() + block_elements_ - 1) / block_elements_; }
 
+  /// Blocks end where the output crosses cache lines, so that no line is shared and streamed stores are aligned.
   void operator()(std::int64_t block) const {
-    const std::int64_t begin = std::max<std::int64_t>(0, block * block_elements_ - shift_);
-    const std::int64_t end = std::min(count_, (block + 1) * block_elements_ - shift_);
+    const std::int64_t begin = std::max<std::int64_t>(0, block * block_elements_ - elements_.shift());
+    const std::int64_t end = std::min(count_, (block + 1) * block_elements_ - elements_.shift());
     if (streaming_) {
-      write_streaming(begin, end);
+      elements_.write_streaming(begin, end);
+      streaming_fence();
     } else {
-      write_cached(begin, end);
+      elements_.write_cached(begin, end);
     }
   }
 
  private:
-  using first_output = typename outputs::template type<0>;
-
-  /// Whether numbers are widened before they are computed, and the results narrowed after.
-  static constexpr bool on_vectors = computes_vectors<Formula, Out, In...>;
-  static constexpr bool converts = !on_vectors && (narrows_an_output<Out> || ... || has_vector_widening<In>);
-
-  /// Elements that are computed before they are streamed: two cache lines. With more, compilers keep a whole chunk in
-  /// registers and store its lines out of order, which costs up to a fifth of the bandwidth. At least what is converted
-  /// at a time, so that whole chunks have no rests.
-  static constexpr std::int64_t chunk_elements = std::max(
-      static_cast<std::int64_t>(2 * streaming_unit / outputs::narrowest), converts ? most_converted_at_once : 0);
-
   /// Short enough that each worker has several blocks and the shares are even; otherwise long, because every block of
   /// streamed stores ends in a fence that waits for memory.
   static std::int64_t elements_of_block(std::int64_t count, std::int64_t workers) {
@@ -194,101 +53,9 @@ class contiguous_host_kernel {
     return std::clamp(even, shortest, longest);
   }
 
-  using whole_chunk = std::integral_constant<std::int64_t, chunk_elements>;
-  static constexpr auto each_input = std::index_sequence_for<In...>{};
-
-  /// A function of its own: with its chunks inlined, their constants stay in registers from one to the next.
-  PRUMO_FLATTEN [[gnu::noinline]] void write_cached(std::int64_t begin, std::int64_t end) const {
-    if constexpr (converts) {
-      for (; begin + chunk_elements <= end; begin += chunk_elements) {
-        compute(begin, whole_chunk{}, outputs_.from(begin), each_input);
-      }
-    }
-    if (begin < end) compute(begin, end - begin, outputs_.from(begin), each_input);
-  }
-
-  /// to[i] = element begin + i of the outputs, for i < count; a chunk at most where numbers are converted.
-  template <class Count, std::size_t... I>
-  [[gnu::always_inline]] void compute([[maybe_unused]] std::int64_t begin, Count count, const outputs& to,
-                                      std::index_sequence<I...>) const {
-    const auto compute_from = [&](const auto*... from) __attribute__((always_inline)) {
-      compute_elements<chunk_elements, Out, In...>(formula_, count, to, from...);
-    };
-    compute_from(numbers_of<In>(inputs_.template get<I>() + begin, count).first()...);
-  }
-
-  /// Neighbouring elements of an input: where they lie, or widened to floats.
-  template <class T, bool Widens = !on_vectors && has_vector_widening<T>>
-  class numbers_of {
-   public:
-    numbers_of(const T* from, std::int64_t) : from_(from) {}
-    const T* first() const { return from_; }
-
-   private:
-    const T* from_;
-  };
-  template <class T>
-  class numbers_of<T, true> {
-   public:
-    numbers_of(const T* from, std::int64_t count) { widen(from, widened_, count); }
-    const float* first() const { return widened_; }
-
-   private:
-    c_array<float, chunk_elements> widened_;
-  };
-
-  PRUMO_FLATTEN [[gnu::noinline]] void write_streaming(std::int64_t begin, std::int64_t end) const {
-    // Only the first block may begin inside a line.
-    const std::int64_t aligned = begin == 0 ? std::min(end, lead_elements()) : begin;
-    write_cached(begin, aligned);
-    std::int64_t at = aligned;
-    for (; at + chunk_elements <= end; at += chunk_elements) stream_chunk(at, each_output<Out>{});
-    write_cached(at, end);
-    streaming_fence();
-  }
-
-  template <std::size_t... O>
-  void stream_chunk(std::int64_t at, std::index_sequence<O...>) const {
-    line_buffers<each_output<Out>> buffers;
-    compute(at, whole_chunk{}, buffers.pointers(), each_input);
-    (stream_bytes(outputs_.template get<O>() + at, buffers.template get<O>(),
-                  chunk_elements * sizeof(typename outputs::template type<O>)),
-     ...);
-  }
-
-  /// Room for a chunk of every output.
-  template <std::size_t, class T>
-  struct line_buffer {
-    alignas(streaming_unit) c_array<T, chunk_elements> values;
-  };
-  template <class Sequence>
-  struct line_buffers;
-  template <std::size_t... O>
-  struct line_buffers<std::index_sequence<O...>> : line_buffer<O, typename outputs::template type<O>>... {
-    template <std::size_t Which>
-    auto* get() {
-      return static_cast<line_buffer<Which, typename outputs::template type<Which>>&>(*this).values;
-    }
-    outputs pointers() { return {get<O>()...}; }
-  };
-
-  std::int64_t lead_elements() const {
-    return shift_ == 0 ? 0 : static_cast<std::int64_t>(streaming_unit / sizeof(first_output)) - shift_;
-  }
-
-  /// Whether every output crosses into a cache line where the first one does.
-  template <std::size_t... O>
-  bool lines_coincide(std::index_sequence<O...>) const {
-    return ((reinterpret_cast<std::uintptr_t>(outputs_.template get<O>() + lead_elements()) % streaming_unit == 0) &&
-            ...);
-  }
-
-  Formula formula_;
-  outputs outputs_;
-  input_pointers<In...> inputs_;
+  contiguous_elements<Formula, Out, In...> elements_;
   std::int64_t count_;
   std::int64_t block_elements_;
-  std::int64_t shift_;
   bool streaming_;
 };
 

@@ -145,14 +145,6 @@ void launch_contiguous_device_kernel(const Exec& instance, const std::string& la
   launch.template operator()<1, 256>();
 }
 
-/// What a formula takes a host for an element of f32, in nanoseconds: Formula::host_nanoseconds, or 1 of formulas that
-/// do not tell, which may call anything.
-template <class Formula>
-inline constexpr double formula_nanoseconds = 1;
-template <class Formula>
-  requires requires { Formula::host_nanoseconds; }
-inline constexpr double formula_nanoseconds<Formula> = Formula::host_nanoseconds;
-
 /// What a formula takes a host for this number of elements, with what is read and written.
 template <class Formula, class Out, class... In>
 constexpr host_work elementwise_work(std::int64_t elements) {

@@ -10,7 +10,7 @@
 /// The instructions of AVX512_BF16 are not used, because they take subnormal numbers for zeros.
 
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/host/simd_group.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 
@@ -173,6 +173,60 @@ template <class T>
 #endif
   store_vector(first, to);
   store_vector(second, to + simd<compute_t<T>>::lanes);
+}
+
+/// Registers of a group: enough that a formula's steps need not wait for each other, and few enough that its numbers
+/// stay in registers.
+inline constexpr int group_registers = simd_has_many_registers ? 4 : 2;
+
+/// Which elements the lanes of a group hold.
+enum class lane_order : std::uint8_t {
+  memory,           ///< neighbours in memory are neighbours
+  lower_then_upper  ///< of bf16: the lower halves of a register's words, and then the upper halves
+};
+
+/// The order in which arrays of these types are converted fastest. To widen or to narrow bf16 takes half the
+/// instructions if halves of words stay in their words.
+template <class... T>
+inline constexpr lane_order fastest_order =
+    (std::is_same_v<T, bf16> && ...) ? lane_order::lower_then_upper : lane_order::memory;
+
+/// Neighbouring elements, from anywhere.
+template <lane_order Order, int Registers, class T>
+[[gnu::always_inline]] inline simd_group<compute_t<T>, Registers> load_group(const T* from) {
+  using vector = simd<compute_t<T>>;
+  simd_group<compute_t<T>, Registers> group;
+  if constexpr (Order == lane_order::lower_then_upper) {
+    PRUMO_UNROLL
+    for (int i = 0; i < Registers; i += 2) {
+      typename vector::words both;
+      std::memcpy(&both, from + i * vector::lanes, sizeof(both));
+      group.of[i] = from_bits(both << 16);
+      group.of[i + 1] = from_bits(both & 0xffff0000u);
+    }
+  } else {
+    PRUMO_UNROLL
+    for (int i = 0; i < Registers; ++i) group.of[i] = load_vector(from + i * vector::lanes);
+  }
+  return group;
+}
+
+/// Rounds a group to nearest even and stores it anywhere.
+template <lane_order Order, int Registers, class T>
+[[gnu::always_inline]] inline void store_group(const simd_group<compute_t<T>, Registers>& group, T* to) {
+  using vector = simd<compute_t<T>>;
+  PRUMO_UNROLL
+  for (int i = 0; i < Registers; i += 2) {
+    if constexpr (Order == lane_order::lower_then_upper) {
+      const auto lower = rounded_to_bf16(group.of[i]) >> 16;
+      const auto both = lower | (rounded_to_bf16(group.of[i + 1]) & 0xffff0000u);
+      std::memcpy(static_cast<void*>(to + i * vector::lanes), &both, sizeof(both));
+    } else if constexpr (Registers == 1) {
+      store_vector(group.of[i], to);
+    } else {
+      store_vectors(group.of[i], group.of[i + 1], to + i * vector::lanes);
+    }
+  }
 }
 
 /// to[i] = from[i] for i < count, and from[0] for others that are fewer than `size`. A function of its own, so that all

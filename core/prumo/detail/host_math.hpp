@@ -7,7 +7,7 @@
 /// over single numbers, too. docs/accuracy.md has the measured errors.
 
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/host/simd_group.hpp>
 #include <prumo/detail/math_constants.hpp>
 #include <prumo/types.hpp>
 

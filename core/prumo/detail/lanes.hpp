@@ -60,6 +60,32 @@ concept joins_vectors = std::is_floating_point_v<C> && requires(const Join& join
   { join(lanes, lanes) } -> std::same_as<simd<C>>;
 };
 
+/// What all lanes of a vector amount to: the upper half is joined with the lower one, until one lane is left.
+template <class C, class Join, int Half = simd<C>::lanes / 2>
+[[gnu::always_inline]] inline C joined_lanes(simd<C> values, const Join& join) {
+  if constexpr (Half == 0) {
+    return values.value()[0];
+  } else {
+    using word = typename math_constants<C>::word;
+    const auto upper = [&]<std::size_t... At>(std::index_sequence<At...>) PRUMO_ALWAYS_INLINE {
+      const auto bits = bits_of(values);
+      return from_bits(shuffle<word>(bits, bits, std::index_sequence<((At + Half) % simd<C>::lanes)...>()));
+    }(std::make_index_sequence<static_cast<std::size_t>(simd<C>::lanes)>());
+    return joined_lanes<C, Join, Half / 2>(join(values, upper), join);
+  }
+}
+
+/// The same of several vectors.
+template <class C, std::size_t Vectors, class Join>
+[[gnu::always_inline]] inline C joined_lanes(simd<C> (&values)[Vectors], const Join& join) {
+  static_assert((Vectors & (Vectors - 1)) == 0);
+  PRUMO_UNROLL
+  for (std::size_t half = Vectors / 2; half > 0; half /= 2) {
+    for (std::size_t which = 0; which < half; ++which) values[which] = join(values[which], values[which + half]);
+  }
+  return joined_lanes(values[0], join);
+}
+
 /// Joins `Count` neighbouring elements from `index` on with as many lanes from lane `First` on.
 template <int First, int Count, class C, std::size_t Lanes, class Join, class Load>
 [[gnu::always_inline]] inline void join_lanes(C (&lane)[Lanes], std::int64_t index, const Join& join,
@@ -75,36 +101,37 @@ template <class C, std::size_t Lanes, class Join, class Load>
 [[gnu::always_inline]] inline std::int64_t join_blocks(C (&lane)[Lanes], std::int64_t count, const Join& join,
                                                        const Load& load) {
   constexpr auto lanes = static_cast<int>(Lanes);
+  constexpr auto group = static_cast<int>(lane_group(lanes));
   std::int64_t index = 0;
-  if constexpr (joins_vectors<C, Join, Load>) {
-    // Compilers do not find the vectors of so large a block by themselves in every case.
-    constexpr int group = simd<C>::lanes;
-    simd<C> held[lanes / group];
-    PRUMO_UNROLL
-    for (int which = 0; which < lanes / group; ++which) held[which] = simd<C>::load(lane + which * group);
-    for (; index + lanes <= count; index += lanes) {
-      PRUMO_UNROLL
-      for (int which = 0; which < lanes / group; ++which) {
-        held[which] = join(held[which], load.vector(index + which * group));
-      }
-    }
+  for (; index + lanes <= count; index += lanes) join_lanes<0, lanes>(lane, index, join, load);
+  [&]<std::size_t... Which>(std::index_sequence<Which...>) {
+    const auto join_group = [&]<int First>(std::integral_constant<int, First>) {
+      if (index + First + group <= count) join_lanes<First, group>(lane, index + First, join, load);
+    };
+    (join_group(std::integral_constant<int, static_cast<int>(Which) * group>{}), ...);
+  }(std::make_index_sequence<lanes / group>());
+  return count / group * group;
+}
+
+/// The same with the lanes in registers. Compilers do not find the vectors of so large a block by themselves in every
+/// case.
+template <class C, std::size_t Vectors, class Join, class Load>
+[[gnu::always_inline]] inline std::int64_t join_blocks(simd<C> (&held)[Vectors], std::int64_t count, const Join& join,
+                                                       const Load& load) {
+  constexpr int group = simd<C>::lanes;
+  constexpr int lanes = static_cast<int>(Vectors) * group;
+  std::int64_t index = 0;
+  for (; index + lanes <= count; index += lanes) {
     PRUMO_UNROLL
     for (int which = 0; which < lanes / group; ++which) {
-      if (index + (which + 1) * group <= count) held[which] = join(held[which], load.vector(index + which * group));
-      held[which].store(lane + which * group);
+      held[which] = join(held[which], load.vector(index + which * group));
     }
-    return count / group * group;
-  } else {
-    constexpr auto group = static_cast<int>(lane_group(lanes));
-    for (; index + lanes <= count; index += lanes) join_lanes<0, lanes>(lane, index, join, load);
-    [&]<std::size_t... Which>(std::index_sequence<Which...>) {
-      const auto join_group = [&]<int First>(std::integral_constant<int, First>) {
-        if (index + First + group <= count) join_lanes<First, group>(lane, index + First, join, load);
-      };
-      (join_group(std::integral_constant<int, static_cast<int>(Which) * group>{}), ...);
-    }(std::make_index_sequence<lanes / group>());
-    return count / group * group;
   }
+  PRUMO_UNROLL
+  for (int which = 0; which < lanes / group; ++which) {
+    if (index + (which + 1) * group <= count) held[which] = join(held[which], load.vector(index + which * group));
+  }
+  return count / group * group;
 }
 
 /// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number, and for the
@@ -115,16 +142,27 @@ template <class C, std::size_t Lanes, class Join, class Load>
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;
-  C lane[lanes];
-  for (int which = 0; which < lanes; ++which) lane[which] = initial;
-  std::int64_t index = join_blocks(lane, count, join, load);
-  const bool has_rest = index < count;
-  C rest = initial;
-  for (; index < count; ++index) rest = join(rest, load(index));
-  for (int half = lanes / 2; half > 0; half /= 2) {
-    for (int which = 0; which < half; ++which) lane[which] = combine(lane[which], lane[which + half]);
+  const auto with_rest = [&](std::int64_t joined, C combined) {
+    if (joined == count) return combined;
+    C rest = initial;
+    for (std::int64_t index = joined; index < count; ++index) rest = join(rest, load(index));
+    return combine(combined, rest);
+  };
+  if constexpr (joins_vectors<C, Join, Load> && joins_vectors<C, Combine, Load>) {
+    simd<C> held[lanes / simd<C>::lanes];
+    PRUMO_UNROLL
+    for (auto& each : held) each = simd<C>(initial);
+    const std::int64_t joined = join_blocks(held, count, join, load);
+    return with_rest(joined, joined_lanes(held, combine));
+  } else {
+    C lane[lanes];
+    for (auto& each : lane) each = initial;
+    const std::int64_t joined = join_blocks(lane, count, join, load);
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int which = 0; which < half; ++which) lane[which] = combine(lane[which], lane[which + half]);
+    }
+    return with_rest(joined, lane[0]);
   }
-  return has_rest ? combine(lane[0], rest) : lane[0];
 }
 
 /// The same for lanes that are combined by `join`, like elements.

@@ -184,8 +184,15 @@ class row_reduction_kernel {
   }
 
   void reduce_single_elements(const Policy policy, const stored* source, std::int64_t rows, result* results) const {
-    if constexpr (!Policy::indexed) {
-      const std::int64_t stride = problem_.result_stride;
+    const std::int64_t stride = problem_.result_stride;
+    if constexpr (finds_extremes<Policy> && !Policy::indexed && std::is_same_v<stored, result>) {
+      // A number that is alone is the extreme, and need not be rounded.
+      if (stride == 1) {
+        std::copy_n(source, rows, results);
+      } else {
+        for (std::int64_t row = 0; row < rows; ++row) results[row * stride] = source[row];
+      }
+    } else if constexpr (!Policy::indexed) {
       PRUMO_INDEPENDENT_ITERATIONS
       for (std::int64_t row = 0; row < rows; ++row) {
         results[row * stride] = policy.finish(policy.join(policy.identity(), policy.lift(source[row])), 1);

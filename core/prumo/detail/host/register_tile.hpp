@@ -4,6 +4,7 @@
 /// \file
 /// Blocks of sums that a host holds in vector registers.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
@@ -11,13 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-
-/// In front of a lambda's body: it is compiled into its caller.
-#if defined(__GNUC__)
-#define PRUMO_ALWAYS_INLINE __attribute__((always_inline))
-#else
-#define PRUMO_ALWAYS_INLINE
-#endif
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {

@@ -283,6 +283,9 @@ inline constexpr bool is_simd = false;
 template <class T>
 inline constexpr bool is_simd<simd<T>> = true;
 
+/// Numbers in vector registers.
+template <class V>
+concept vector = is_simd<V>;
 /// `float`, `double`, or a vector of them.
 template <class V>
 concept real = std::is_floating_point_v<V> || is_simd<V>;
