@@ -11,12 +11,15 @@
 ///   order, so each *tile* prefetches the next one.
 /// - Rows that are a power of two apart share sets of the nearest cache, so their lines are copied before they are
 ///   taken apart.
+/// - Targets that stay in the caches are written where they lie, in squares that need not begin at cache lines.
 
 #include "transpose_problem.hpp"
 #include "transpose_rectangle_host.hpp"
 #include <prumo/detail/host/line_square.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace prumo::detail {
@@ -29,27 +32,30 @@ class transpose_host_kernel {
   static constexpr std::int64_t line = square::side;  ///< words
   static constexpr std::int64_t lines = 4;            ///< of a row of a tile
   static constexpr std::int64_t tile = line * lines;
-  static constexpr std::int64_t band = sizeof(Word) == 8 ? 8 * line : sizeof(Word) == 2 ? 2 * line : 4 * line;
+  static constexpr std::int64_t band = 64;
   static constexpr std::int64_t pitch = band + line;  ///< between rows of the target in the buffer
   static constexpr std::int64_t least = rectangle::least;
-  static constexpr std::int64_t tallest = band + least - 1;  ///< band
-  static constexpr std::int64_t held_pitch = tile + line;
+  static constexpr std::int64_t tallest = band + least - 1;
+  static constexpr std::int64_t held_pitch = tile + line;  ///< between rows of the source in the buffer
+  /// Rows that the processor reads ahead by itself, and words of the source that its second cache holds beside the
+  /// target. Beyond both, tiles are prefetched.
+  static constexpr std::int64_t most_followed_rows = 32;
+  static constexpr std::int64_t near_words = static_cast<std::int64_t>((1 << 19) / sizeof(Word));
   /// A page: the processor does not read ahead beyond one.
   static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(4096 / sizeof(Word));
 
  public:
-  /// Rows and columns that are fewer are not for squares.
-  static constexpr std::int64_t least_extent = least;
-
   /// `workers` threads will share the blocks; `streaming` writes past the caches.
   transpose_host_kernel(const transpose_problem<Word>& problem, std::int64_t workers, bool streaming)
       : problem_(problem), bands_(parts_of(problem.rows, band)), streaming_(streaming) {
     in_rows_ = problem.source_column_stride == 1 && problem.target_column_stride == 1;
     shifted_ = streaming && (word_of_line(problem.target) != 0 || problem.target_row_stride % line != 0);
     crowded_ = in_rows_ && is_crowded(problem.source_row_stride);
-    prefetches_ = problem.rows > 32 && problem.rows * problem.columns / workers * 2 * static_cast<std::int64_t>(sizeof(Word)) > (1 << 20);
+    prefetches_ =
+        streaming || (problem.rows > most_followed_rows && problem.rows * problem.columns > workers * near_words);
+    const std::int64_t least_strip = streaming || workers == 1 ? tile : line;
     constexpr std::int64_t blocks_per_worker = 8;
-    while (strip_ > line && bands_ * strips() < workers * blocks_per_worker) strip_ /= 2;
+    while (strip_ > least_strip && bands_ * strips() < workers * blocks_per_worker) strip_ /= 2;
   }
 
   /// Consecutive blocks lie one below the other.
@@ -95,11 +101,11 @@ class transpose_host_kernel {
 
   /// Whether lines of neighbouring rows share so few sets of the nearest cache that it cannot hold them.
   static bool is_crowded(std::int64_t row_stride) {
-    constexpr std::int64_t sets = 64;
+    constexpr std::size_t sets = 64;
     constexpr int ways = 8, most = ways / 2;
     int held[sets] = {};
     for (std::int64_t r = 0; r < band; ++r) {
-      if (++held[r * row_stride / line % sets] > most) return true;
+      if (++held[static_cast<std::size_t>(r * row_stride / line) % sets] > most) return true;
     }
     return false;
   }
@@ -113,10 +119,11 @@ class transpose_host_kernel {
     return problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
   }
 
-  /// Prefetches a part of a tile.
+  /// Prefetches a part of a tile, if that helps.
   void prefetch([[maybe_unused]] next_tile next, [[maybe_unused]] std::int64_t part,
                 [[maybe_unused]] std::int64_t parts) const {
 #if defined(__GNUC__)
+    if (!prefetches_) return;
     // If lines are shifted, the rows above this band were prefetched as rows below the one before.
     const std::int64_t first = next.row + (shifted_ ? line : 0);
     const std::int64_t end = std::min(problem_.rows, first + (part + 1) * band / parts);
@@ -132,14 +139,19 @@ class transpose_host_kernel {
     const Word* words;
     std::int64_t stride;
   };
-  /// Rows of a tile where squares can be taken from them. Each square takes a part of a line of each row. If the nearest
-  /// cache would lose the lines meanwhile, they are copied first, one row after the other.
+  /// Rows of a tile where squares can be taken from them. Each square takes a part of a line of each row. If the
+  /// nearest cache would lose the lines meanwhile, they are copied first, one row after the other.
   strided_rows rows_of_tile(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
                             Word* held) const {
     const Word* source = source_at(row, column);
     const std::int64_t stride = problem_.source_row_stride;
-    if (!crowded_ || columns != tile) return {source, stride};
-    for (std::int64_t r = 0; r < rows; ++r) std::memcpy(held + r * held_pitch, source + r * stride, tile * sizeof(Word));
+    if (!crowded_) return {source, stride};
+    const std::int64_t in_lines = columns / line * line;
+    for (std::int64_t r = 0; r < rows; ++r, source += stride) {
+      Word* const to = held + r * held_pitch;
+      for (std::int64_t c = 0; c < in_lines; c += line) std::memcpy(to + c, source + c, line * sizeof(Word));
+      for (std::int64_t c = in_lines; c < columns; ++c) to[c] = source[c];
+    }
     return {held, held_pitch};
   }
 
@@ -148,7 +160,7 @@ class transpose_host_kernel {
     alignas(streaming_unit) Word held[tallest * held_pitch];
     const strided_rows from = rows_of_tile(row, rows, column, columns, held);
     rectangle::transpose(rows, columns, from.words, from.stride, target_at(row, column), problem_.target_row_stride,
-                         [&](std::int64_t c) { if (prefetches_) prefetch(next, c / least, tile / least); });
+                         [&](std::int64_t c) { prefetch(next, c / least, tile / least); });
   }
 
   /// Past the caches, whole lines of the target where they lie.

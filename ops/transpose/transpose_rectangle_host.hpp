@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Transposes rectangles of words on a host, in squares of vector registers. What is left at an edge is not moved word by
-/// word: the last square is moved back, so that it overlaps the one before.
+/// Transposes rectangles of words on a host, in squares of vector registers. What is left at an edge is not moved word
+/// by word: the last square is moved back, so that it overlaps the one before.
 
 #include <prumo/detail/host/lane_square.hpp>
 #include <prumo/detail/host/line_square.hpp>

@@ -29,9 +29,11 @@ class transpose_thin_host_kernel {
   using rectangle = transpose_rectangle_host<Word>;
   static constexpr std::int64_t least = rectangle::least;
   static constexpr std::int64_t line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
-  /// Words of a stretch that are put together before they go past the caches: half of the nearest cache.
+  /// Words that are put together before they go past the caches: half of the nearest cache.
   static constexpr std::int64_t held_words = static_cast<std::int64_t>(16384 / sizeof(Word));
-  static constexpr std::int64_t most_streamed_rows = held_words / line;
+  /// Lines of each row or column in a stretch that goes past the caches (docs/performance-log.md has the times).
+  static constexpr std::int64_t least_lines = 4, usual_lines = 64, most_lines = 16;
+  static constexpr std::int64_t most_streamed_rows = held_words / (least_lines * line);
   static constexpr std::int64_t most_streamed_columns = held_words / (9 * line);
 
  public:
@@ -51,12 +53,11 @@ class transpose_thin_host_kernel {
         has_few_rows_(has_few_rows(problem)),
         length_(has_few_rows_ ? problem.columns : problem.rows),
         streaming_(streaming) {
-    if (streaming) {
-      const std::int64_t narrow = std::min(problem.rows, problem.columns);
-      stretch_ = held_words / narrow / line * line - (has_few_rows_ ? 0 : line);
-    }
+    const std::int64_t narrow = std::min(problem.rows, problem.columns);
+    if (streaming && has_few_rows_) stretch_ = std::max(least_lines, usual_lines / narrow) * line;
+    if (streaming && !has_few_rows_) stretch_ = std::min(most_lines, held_words / narrow / line - 1) * line;
     // A block of streamed stores ends in a fence that waits for memory, so it is long.
-    constexpr std::int64_t blocks_per_thread = 16, most_stretches = 16;
+    constexpr std::int64_t blocks_per_thread = 16, most_stretches = 64;
     const std::int64_t stretches = (length_ + stretch_ - 1) / stretch_;
     block_ = stretch_ * std::clamp<std::int64_t>(stretches / (threads * blocks_per_thread), 1, most_stretches);
   }
@@ -96,7 +97,16 @@ class transpose_thin_host_kernel {
     if (!streaming_) return take_turns_of(runs, begin, count, target);
     alignas(streaming_unit) Word held[held_words];
     take_turns_of(runs, begin, count, held);
-    stream_run(target, held, count * runs);
+    // With each line that is written, one of the next stretch is read. Otherwise reading would wait for the writes.
+    const std::int64_t next = begin + count, lines_of_row = (std::min(stretch_, length_ - next) + line - 1) / line;
+    std::int64_t row = lines_of_row > 0 ? 0 : runs, ahead = 0;
+    stream_run(target, held, count * runs, [&] {
+      if (row == runs) return;
+      prefetch(source_at(row, next + ahead * line));
+      if (++ahead < lines_of_row) return;
+      ahead = 0;
+      ++row;
+    });
   }
 
   /// A number of runs that is known here lets compilers put vectors together.
@@ -107,18 +117,31 @@ class transpose_thin_host_kernel {
       case 4: return take_turns_of<4>(begin, count, to);
       default: break;
     }
-    std::int64_t i = 0;
-    if (runs < least) {
-      // Squares are higher than the rows are many, so they write beyond a row of the target, but not beyond the stretch.
-      for (; i + square::length + least <= count; i += square::length) {
-        square::transpose_columns(source_at(0, begin + i), problem_.source_row_stride, to + i * runs, runs,
-                                  static_cast<int>(runs));
-      }
-    } else if (count >= least) {
-      rectangle::transpose(runs, count, source_at(0, begin), problem_.source_row_stride, to, runs, [](std::int64_t) {});
-      return;
+    if (runs >= least && count >= least) {
+      return rectangle::transpose(runs, count, source_at(0, begin), problem_.source_row_stride, to, runs,
+                                  [](std::int64_t) {});
     }
+    std::int64_t i = 0;
+    with_few(runs, [&]<int Runs> {
+      // Squares are higher than the rows are many, so they write beyond a row of the target, but not beyond the
+      // stretch.
+      for (; i + square::length + least <= count; i += square::length) {
+        square::template transpose_columns<Runs>(source_at(0, begin + i), problem_.source_row_stride, to + i * Runs,
+                                                 Runs);
+      }
+    });
     for (std::int64_t r = 0; r < runs; ++r) move(count - i, source_at(r, begin + i), 1, to + i * runs + r, runs);
+  }
+
+  /// Calls visit<Runs>() for a number of runs that is less than those of a square.
+  template <class Visitor>
+  static void with_few(std::int64_t runs, const Visitor& visit) {
+    [&]<int... Runs>(std::integer_sequence<int, Runs...>) {
+      const auto try_one = [&]<int Count> {
+        if (runs == Count) visit.template operator()<Count>();
+      };
+      (try_one.template operator()<Runs + 2>(), ...);
+    }(std::make_integer_sequence<int, static_cast<int>(least) - 2>());
   }
 
   template <int Runs>
@@ -143,18 +166,29 @@ class transpose_thin_host_kernel {
       return;
     }
     if (!streaming_) return gather_runs(begin, count, target, stride);
-    // Each run of the stretch begins where a line begins, and ends so with rows behind it.
+    // In each run of the target the stretch begins where a line begins, and it ends with rows below, which are near.
     alignas(streaming_unit) Word held[held_words];
     const std::int64_t pitch = stretch_ + line;
     const std::int64_t reach = std::min(problem_.rows - begin, pitch);
     gather_runs(begin, reach, held, pitch);
+    const Word* next = source_at(begin + reach, 0);
+    const Word* const next_end = source_at(std::min(problem_.rows, begin + reach + stretch_), 0);
     for (std::int64_t c = 0; c < runs; ++c) {
       Word* const to = target + c * stride;
       const std::int64_t shift = words_to_line(to);
       const std::int64_t first = begin == 0 ? 0 : std::min(reach, shift);
       const std::int64_t end = begin + count == problem_.rows ? reach : std::min(reach, count + shift);
-      stream_run(to + first, held + c * pitch + first, end - first);
+      stream_run(to + first, held + c * pitch + first, end - first, [&] {
+        if (next < next_end) prefetch(next);
+        next += line;
+      });
     }
+  }
+
+  static void prefetch([[maybe_unused]] const Word* at) {
+#if defined(__GNUC__)
+    __builtin_prefetch(at, 0, 2);  // into the second cache
+#endif
   }
 
   static std::int64_t words_to_line(const Word* at) {
@@ -170,21 +204,29 @@ class transpose_thin_host_kernel {
                                   [](std::int64_t) {});
     }
     if (problem_.source_column_stride == 1 && problem_.source_row_stride == runs) {
-      if (runs == 2) {
-        for (; i + square::length <= count; i += square::length) {
-          part_pairs(source_at(begin + i, 0), to + i, to + stride + i);
-        }
-      } else {
-        // Squares are wider than a row, so they read beyond it, but not beyond the last one.
-        const std::int64_t most = std::min(count, problem_.rows - begin - least);
-        for (; i + square::length <= most; i += square::length) {
-          square::transpose_rows(source_at(begin + i, 0), runs, to + i, stride, static_cast<int>(runs));
-        }
-      }
+      with_few(runs, [&]<int Runs> { i = gather_few<Runs>(begin, count, to, stride); });
     }
     for (std::int64_t c = 0; c < runs; ++c) {
       move(count - i, source_at(begin + i, c), problem_.source_row_stride, to + c * stride + i, 1);
     }
+  }
+
+  /// Returns how many elements of each run it has gathered.
+  template <int Runs>
+  std::int64_t gather_few(std::int64_t begin, std::int64_t count, Word* to, std::int64_t stride) const {
+    std::int64_t i = 0;
+    if constexpr (Runs == 2) {
+      for (; i + square::length <= count; i += square::length) {
+        part_pairs(source_at(begin + i, 0), to + i, to + stride + i);
+      }
+    } else {
+      // Squares are wider than a row, so they read beyond it, but not beyond the last one.
+      const std::int64_t most = std::min(count, problem_.rows - begin - least);
+      for (; i + square::length <= most; i += square::length) {
+        square::template transpose_rows<Runs>(source_at(begin + i, 0), Runs, to + i, stride);
+      }
+    }
+    return i;
   }
 
   /// The first and the second words of the pairs in two vectors.

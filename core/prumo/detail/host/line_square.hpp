@@ -9,7 +9,6 @@
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -50,25 +49,25 @@ class vector_square {
     exchange(turned);
   }
 
-  /// target[c * target_stride + r] = source[r * source_stride + c] for `length` rows and `columns` columns, at most
-  /// `side`. All of the `side` columns are read.
-  static void transpose_rows(const Word* source, std::int64_t source_stride, Word* target, std::int64_t target_stride,
-                             int columns = side) {
+  /// target[c * target_stride + r] = source[r * source_stride + c] for `length` rows and some columns, at most `side`.
+  /// All of the `side` columns are read.
+  template <int Columns = side>
+  [[gnu::always_inline]] static void transpose_rows(const Word* source, std::int64_t source_stride, Word* target,
+                                                    std::int64_t target_stride) {
     vector turned[side];
     turn(source, source_stride, turned);
     PRUMO_UNROLL
-    for (int c = 0; c < side; ++c) {
-      if (c < columns) std::memcpy(target + c * target_stride, &turned[c], sizeof(vector));
-    }
+    for (int c = 0; c < Columns; ++c) std::memcpy(target + c * target_stride, &turned[c], sizeof(vector));
   }
 
-  /// The same for `rows` rows, at most `side`, and `length` columns. All of the `side` rows are written, one behind the
-  /// other: where rows of the target are shorter, the next one overwrites the end of the one before.
-  static void transpose_columns(const Word* source, std::int64_t source_stride, Word* target,
-                                std::int64_t target_stride, int rows = side) {
-    vector turned[side];
+  /// The same for some rows, at most `side`, and `length` columns. All of the `side` rows are written, one column after
+  /// the other: where rows of the target are shorter, the next one overwrites the end of the one before.
+  template <int Rows = side>
+  [[gnu::always_inline]] static void transpose_columns(const Word* source, std::int64_t source_stride, Word* target,
+                                                       std::int64_t target_stride) {
+    vector turned[side] = {};
     PRUMO_UNROLL
-    for (int r = 0; r < side; ++r) std::memcpy(&turned[r], source + std::min(r, rows - 1) * source_stride, sizeof(vector));
+    for (int r = 0; r < Rows; ++r) std::memcpy(&turned[r], source + r * source_stride, sizeof(vector));
     exchange(turned);
     PRUMO_UNROLL
     for (int c = 0; c < side; ++c) store_lane<0>(turned[c], target + c * target_stride);
