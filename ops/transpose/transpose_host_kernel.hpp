@@ -50,7 +50,7 @@ class transpose_host_kernel {
       : problem_(problem), bands_(parts_of(problem.rows, band)), streaming_(streaming) {
     in_rows_ = problem.source_column_stride == 1 && problem.target_column_stride == 1;
     shifted_ = streaming && (word_of_line(problem.target) != 0 || problem.target_row_stride % line != 0);
-    crowded_ = in_rows_ && is_crowded(problem.source_row_stride);
+    crowded_ = in_rows_ && is_crowded(std::min(problem.rows, tallest), problem.source_row_stride);
     prefetches_ =
         streaming || (problem.rows > most_followed_rows && problem.rows * problem.columns > workers * near_words);
     const std::int64_t least_strip = streaming || workers == 1 ? tile : line;
@@ -99,12 +99,12 @@ class transpose_host_kernel {
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % streaming_unit / sizeof(Word));
   }
 
-  /// Whether lines of neighbouring rows share so few sets of the nearest cache that it cannot hold them.
-  static bool is_crowded(std::int64_t row_stride) {
+  /// Whether lines of so many rows share so few sets of the nearest cache that it cannot hold them.
+  static bool is_crowded(std::int64_t rows, std::int64_t row_stride) {
     constexpr std::size_t sets = 64;
     constexpr int ways = 8, most = ways / 2;
     int held[sets] = {};
-    for (std::int64_t r = 0; r < band; ++r) {
+    for (std::int64_t r = 0; r < rows; ++r) {
       if (++held[static_cast<std::size_t>(r * row_stride / line) % sets] > most) return true;
     }
     return false;
@@ -163,17 +163,20 @@ class transpose_host_kernel {
                          [&](std::int64_t c) { prefetch(next, c / least, tile / least); });
   }
 
-  /// Past the caches, whole lines of the target where they lie.
+  /// Past the caches, whole lines of the target where they lie. Only a line of each row is copied at a time, so that
+  /// reading and writing take turns.
   void whole_tile(std::int64_t row, std::int64_t column, next_tile next) const {
     alignas(streaming_unit) Word held[tallest * held_pitch];
-    const strided_rows from = rows_of_tile(row, band, column, tile, held);
-    Word* const target = target_at(row, column);
-    for (std::int64_t c = 0; c < tile; c += square::columns) {
-      prefetch(next, c / square::columns, tile / square::columns);
-      // A few rows of the target at a time, several lines of each.
-      for (std::int64_t r = 0; r < band; r += line) {
-        square::template transpose<true>(from.words + r * from.stride + c, from.stride,
-                                         target + c * problem_.target_row_stride + r, problem_.target_row_stride);
+    for (std::int64_t across = 0; across < tile; across += line) {
+      const strided_rows from = rows_of_tile(row, band, column + across, line, held);
+      for (std::int64_t c = 0; c < line; c += square::columns) {
+        prefetch(next, (across + c) / square::columns, tile / square::columns);
+        Word* const target = target_at(row, column + across + c);
+        // A few rows of the target at a time, several lines of each.
+        for (std::int64_t r = 0; r < band; r += line) {
+          square::template transpose<true>(from.words + r * from.stride + c, from.stride, target + r,
+                                           problem_.target_row_stride);
+        }
       }
     }
   }
