@@ -40,6 +40,19 @@ class transpose_rectangle_host {
         }
       }
     }
+    // Loops over a few squares of a column would take longer to begin and to end than the squares.
+    constexpr std::int64_t few = 3 * square::length;
+    if (rows >= square::length && rows < few) {
+      for (std::int64_t r = 0; r < rows; r += square::length) {
+        const std::int64_t first = std::min<std::int64_t>(r, rows - square::length);
+        const Word* const from = source + first * source_stride;
+        Word* const to = target + first;
+        for (c = 0; c + least <= columns; c += least) {
+          if (r == 0) before(c);
+          square::transpose_rows(from + c, source_stride, to + c * target_stride, target_stride);
+        }
+      }
+    }
     for (; c < columns; c += least) {
       before(c);
       const std::int64_t first = std::min(c, columns - least);
