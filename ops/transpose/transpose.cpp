@@ -58,11 +58,11 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-    constexpr double of_an_element = 0.06;
+    constexpr double of_an_element = 0.04;
     const std::int64_t elements = problem.rows * problem.columns;
     const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element);
     const int threads = threads_for(instance, work);
-    if (transpose_thin_host_kernel<Word>::can_take(problem)) {
+    if (transpose_thin_host_kernel<Word>::can_take(problem, streaming)) {
       return launch_blocks(instance, narrow_label, transpose_thin_host_kernel<Word>(problem, threads, streaming), work);
     }
     launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads, streaming), work);

@@ -60,6 +60,22 @@ TYPED_TEST(transpose_types, narrow_matrices) {
   }
 }
 
+/// Extents around the sides of squares, lines, tiles and bands, and rows that share the sets of a cache.
+TYPED_TEST(transpose_types, edges_of_squares) {
+  const int sides[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 66, 67, 68, 71, 72, 127, 131, 135};
+  for (const int rows : sides) {
+    for (const int columns : sides) {
+      expect_transposed(row_major<TypeParam>("x", rows, columns), row_major<TypeParam>("y", columns, rows));
+    }
+  }
+  for (const int rows : {2, 16, 64, 67, 131}) {
+    for (const int columns : {512, 1024, 1025, 2048, 2051}) {
+      expect_transposed(row_major<TypeParam>("x", rows, columns), row_major<TypeParam>("y", columns, rows));
+      expect_transposed(row_major<TypeParam>("x", columns, rows), row_major<TypeParam>("y", rows, columns));
+    }
+  }
+}
+
 /// The threads of a device's kernel for small matrices, one after the other on the host.
 TEST(transpose_direct_kernel, moves_each_element_once) {
   for (const std::int64_t rows : {2, 3, 4, 61, 256}) {
@@ -125,7 +141,9 @@ TYPED_TEST(transpose_types, streamed) {
   constexpr std::size_t much = std::size_t{1} << 40;
   for (const auto& [rows, columns] :
        {std::pair{1, 1}, std::pair{33, 15}, std::pair{128, 256}, std::pair{384, 130}, std::pair{257, 321},
-        std::pair{131, 2300}, std::pair{1031, 67}, std::pair{3, 2300}, std::pair{7, 530}, std::pair{2300, 5}}) {
+        std::pair{131, 2300}, std::pair{1031, 67}, std::pair{3, 2300}, std::pair{7, 530}, std::pair{2300, 5},
+        std::pair{2, 4100}, std::pair{29, 1300}, std::pair{64, 600}, std::pair{67, 260}, std::pair{4100, 2},
+        std::pair{2300, 9}, std::pair{1300, 28}, std::pair{600, 29}, std::pair{20, 25}}) {
     for (const int begin : {0, 1, 8}) {
       for (const int beside : {0, 5, 64}) {
         const row_major<TypeParam> whole("y", columns, begin + rows + beside);

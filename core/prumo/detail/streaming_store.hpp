@@ -102,15 +102,23 @@ inline void stream_line(void* destination, const void* source) {
 #endif
 }
 
-/// Copies words from anywhere to anywhere. Those that fill whole cache lines of the target go past the caches.
-template <class Word>
-inline void stream_run(Word* to, const Word* from, std::int64_t count) {
+/// Copies words from anywhere to anywhere. Those that fill whole cache lines of the target go past the caches. Before
+/// each such line it calls beside().
+template <class Word, class Beside>
+void stream_run(Word* to, const Word* from, std::int64_t count, const Beside& beside) {
   constexpr auto line = static_cast<std::int64_t>(streaming_unit / sizeof(Word));
   const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % streaming_unit / sizeof(Word));
   std::int64_t at = beyond == 0 ? 0 : std::min(count, line - beyond);
-  std::memcpy(to, from, static_cast<std::size_t>(at) * sizeof(Word));
-  for (; at + line <= count; at += line) stream_line(to + at, from + at);
-  std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at) * sizeof(Word));
+  if (at > 0) std::memcpy(to, from, static_cast<std::size_t>(at) * sizeof(Word));
+  for (; at + line <= count; at += line) {
+    beside();
+    stream_line(to + at, from + at);
+  }
+  if (at < count) std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at) * sizeof(Word));
+}
+template <class Word>
+void stream_run(Word* to, const Word* from, std::int64_t count) {
+  stream_run(to, from, count, [] {});
 }
 
 /// Makes the streamed stores of this thread visible before its later stores. One is needed after the last

@@ -30,66 +30,72 @@ inline constexpr std::size_t square_vector_bytes = 2 * vector_lane;
 inline constexpr std::size_t square_vector_bytes = vector_lane;
 #endif
 
-/// Some columns of squares, of `side` rows each.
+/// Squares whose rows are a lane, as many as a vector has lanes.
 template <class Word>
-class line_square {
+class vector_square {
  public:
-  static constexpr int side = static_cast<int>(streaming_unit / sizeof(Word));
-  static constexpr int columns = static_cast<int>(vector_lane / sizeof(Word));
+  using vector = vector_of<Word, square_vector_bytes>;
+  static constexpr int side = static_cast<int>(vector_lane / sizeof(Word));
+  static constexpr int length = static_cast<int>(sizeof(vector) / sizeof(Word));  ///< of the squares together
 
-  /// target[c * target_stride + r] = source[r * source_stride + c] for `columns` columns: a lane of every row becomes a
-  /// line each. Streaming: past the caches; the target's rows begin at cache lines then.
-  ///
-  /// A vector is loaded lane by lane, from rows `columns` apart, so that nothing has to cross lanes. Where the bits of
-  /// a word's index are (row, column), interleaving the first half of the rows with the second moves the highest bit of
-  /// the row to the end. After log2(rows) rounds the bits are (column, row).
-  template <bool Streaming>
-  static void transpose(const Word* source, std::int64_t source_stride, Word* target, std::int64_t target_stride) {
-    constexpr int vector_words = static_cast<int>(sizeof(vector) / sizeof(Word));
-    constexpr int vectors = side / vector_words;  // of a line
-    vector lines[vectors][columns];
+  /// turned[c][r] = source[r * source_stride + c] for `length` rows and `side` columns. A vector is loaded lane by
+  /// lane, from rows `side` apart, so that nothing has to cross lanes.
+  [[gnu::always_inline]] static void turn(const Word* source, std::int64_t source_stride, vector (&turned)[side]) {
     PRUMO_UNROLL
-    for (int part = 0; part < vectors; ++part) {
-      vector from[columns], to[columns];
-      PRUMO_UNROLL
-      for (int r = 0; r < columns; ++r) {
-        const Word* const row = source + (part * vector_words + r) * source_stride;
-        from[r] = load(row, row + columns * source_stride);
-      }
-      PRUMO_UNROLL
-      for (int bit = 1; bit < columns; bit *= 2) {
-        PRUMO_UNROLL
-        for (int r = 0; r < columns / 2; ++r) {
-          to[2 * r] = interleave_lower<Word>(from[r], from[r + columns / 2]);
-          to[2 * r + 1] = interleave_upper<Word>(from[r], from[r + columns / 2]);
-        }
-        PRUMO_UNROLL
-        for (int r = 0; r < columns; ++r) from[r] = to[r];
-      }
-      PRUMO_UNROLL
-      for (int r = 0; r < columns; ++r) lines[part][r] = from[r];
+    for (int r = 0; r < side; ++r) {
+      const Word* const row = source + r * source_stride;
+      turned[r] = load_lanes(row, row + side * source_stride);
     }
-    // A line is written at once, or its parts would go to memory one by one.
+    exchange(turned);
+  }
+
+  /// target[c * target_stride + r] = source[r * source_stride + c] for `length` rows and some columns, at most `side`.
+  /// All of the `side` columns are read.
+  template <int Columns = side>
+  [[gnu::always_inline]] static void transpose_rows(const Word* source, std::int64_t source_stride, Word* target,
+                                                    std::int64_t target_stride) {
+    vector turned[side];
+    turn(source, source_stride, turned);
     PRUMO_UNROLL
-    for (int c = 0; c < columns; ++c) {
+    for (int c = 0; c < Columns; ++c) std::memcpy(target + c * target_stride, &turned[c], sizeof(vector));
+  }
+
+  /// The same for some rows, at most `side`, and `length` columns. All of the `side` rows are written, one column after
+  /// the other: where rows of the target are shorter, the next one overwrites the end of the one before.
+  template <int Rows = side>
+  [[gnu::always_inline]] static void transpose_columns(const Word* source, std::int64_t source_stride, Word* target,
+                                                       std::int64_t target_stride) {
+    vector turned[side] = {};
+    PRUMO_UNROLL
+    for (int r = 0; r < Rows; ++r) std::memcpy(&turned[r], source + r * source_stride, sizeof(vector));
+    exchange(turned);
+    PRUMO_UNROLL
+    for (int c = 0; c < side; ++c) store_lane<0>(turned[c], target + c * target_stride);
+    if constexpr (length > side) {
       PRUMO_UNROLL
-      for (int part = 0; part < vectors; ++part) {
-        Word* const to = target + c * target_stride + part * vector_words;
-        if constexpr (Streaming) {
-          stream_vector(reinterpret_cast<streamed*>(to), std::bit_cast<streamed>(lines[part][c]));
-        } else {
-          std::memcpy(to, &lines[part][c], sizeof(vector));
-        }
-      }
+      for (int c = 0; c < side; ++c) store_lane<1>(turned[c], target + (side + c) * target_stride);
     }
   }
 
  private:
-  using vector = vector_of<Word, square_vector_bytes>;
-  using streamed = vector_of<long long, square_vector_bytes>;
+  /// Where the bits of a word's index in a lane are (row, column), interleaving the first half of the rows with the
+  /// second moves the highest bit of the row to the end. After log2(side) rounds the bits are (column, row).
+  [[gnu::always_inline]] static void exchange(vector (&rows)[side]) {
+    vector next[side];
+    PRUMO_UNROLL
+    for (int bit = 1; bit < side; bit *= 2) {
+      PRUMO_UNROLL
+      for (int r = 0; r < side / 2; ++r) {
+        next[2 * r] = interleave_lower<Word>(rows[r], rows[r + side / 2]);
+        next[2 * r + 1] = interleave_upper<Word>(rows[r], rows[r + side / 2]);
+      }
+      PRUMO_UNROLL
+      for (int r = 0; r < side; ++r) rows[r] = next[r];
+    }
+  }
 
   /// The lanes that begin at `first` and `second`. Without intrinsics GCC puts them together in memory.
-  static vector load(const Word* first, [[maybe_unused]] const Word* second) {
+  static vector load_lanes(const Word* first, [[maybe_unused]] const Word* second) {
 #if defined(__AVX2__)
     const __m256i lower = _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(first)));
     const __m128i upper = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second));
@@ -100,6 +106,51 @@ class line_square {
     return value;
 #endif
   }
+
+  template <int Lane>
+  static void store_lane(vector value, Word* to) {
+#if defined(__AVX2__)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_extracti128_si256(std::bit_cast<__m256i>(value), Lane));
+#else
+    std::memcpy(to, &value, sizeof(value));
+#endif
+  }
+};
+
+/// Some columns of squares, of `side` rows each.
+template <class Word>
+class line_square {
+  using part = vector_square<Word>;
+
+ public:
+  static constexpr int side = static_cast<int>(streaming_unit / sizeof(Word));
+  static constexpr int columns = part::side;
+
+  /// target[c * target_stride + r] = source[r * source_stride + c] for `columns` columns: a lane of every row becomes a
+  /// line each. Streaming: past the caches; the target's rows begin at cache lines then.
+  template <bool Streaming>
+  static void transpose(const Word* source, std::int64_t source_stride, Word* target, std::int64_t target_stride) {
+    constexpr int parts = side / part::length;
+    typename part::vector lines[parts][columns];
+    PRUMO_UNROLL
+    for (int p = 0; p < parts; ++p) part::turn(source + p * part::length * source_stride, source_stride, lines[p]);
+    // A line is written at once, or its parts would go to memory one by one.
+    PRUMO_UNROLL
+    for (int c = 0; c < columns; ++c) {
+      PRUMO_UNROLL
+      for (int p = 0; p < parts; ++p) {
+        Word* const to = target + c * target_stride + p * part::length;
+        if constexpr (Streaming) {
+          stream_vector(reinterpret_cast<streamed*>(to), std::bit_cast<streamed>(lines[p][c]));
+        } else {
+          std::memcpy(to, &lines[p][c], sizeof(lines[p][c]));
+        }
+      }
+    }
+  }
+
+ private:
+  using streamed = vector_of<long long, square_vector_bytes>;
 };
 
 /// The same for numbers of C. They are moved as words of their size.
