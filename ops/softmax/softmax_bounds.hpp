@@ -77,7 +77,7 @@ class softmax_bounds {
     const double chunks = whole(std::min(columns, kernels::softmax_segment(columns)), chunk);
     const std::int64_t segments = kernels::softmax_segments(columns);
     take(lanes_deep(std::min(columns, chunk)) + chunks + (segments > 1 ? lanes_deep(segments) : 0), chunks + 1);
-    if (layout == array_layout::left || columns < kernels::softmax_vector_row<C>) {
+    if (layout == array_layout::left || columns < kernels::softmax_counted_vector_row<C>) {
       constexpr std::int64_t at_once = kernels::softmax_columns_at_once<C>;
       const double stretches = whole(columns, at_once);
       take(static_cast<double>(std::min(columns, at_once)) + stretches, stretches);

@@ -125,7 +125,7 @@ class softmax_case_base : public operation_case<Exec> {
     // The shift of the values that are written.
     counts[flop_kind::compare] = 1;
     counts += Derived::count_of_factor();
-    if (columns < kernels::softmax_vector_row<T>) {
+    if (columns < kernels::softmax_counted_vector_row<T>) {
       counts[flop_kind::minmax] += n;
       counts[flop_kind::add] += 2 * n;  // the maximum is taken away, the exponential added
       counts[flop_kind::exp] += n;
@@ -174,7 +174,7 @@ class softmax_case_base : public operation_case<Exec> {
         const counting_scope scope(counts);
         for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
       };
-      if (columns < prumo::detail::softmax_vector_row<counting>) {
+      if (columns < prumo::detail::softmax_counted_vector_row<counting>) {
         run(prumo::detail::softmax_side_by_side_kernel<counting, Formula>(problem));
       } else {
         run(prumo::detail::softmax_host_kernel<counting, Formula>(problem, 1, false));

@@ -51,21 +51,7 @@ class softmax_row {
 
   /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null.
   void finish_short(std::int64_t columns, const T* ahead) const {
-    T gathered[softmax_chunk];
-    const T* const source = neighbours_from(0, columns, gathered);
-    const softmax_row_stretch<T> values(source, columns);
-    const C shift = softmax_shift(values.maximum());
-    const auto ask = [=](std::int64_t i) {
-      if (ahead != nullptr) prefetch(ahead + i);
-    };
-    if constexpr (Formula::keeps_exponentials) {
-      alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
-      const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
-      write(0, columns, static_cast<const C*>(kept), from_kept{shift, factor});
-    } else {
-      const C factor = Formula::row_factor(values.template sum_of_exponentials<false>(shift, nullptr, ask));
-      write(0, columns, source, from_value{shift, factor});
-    }
+    with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ahead); });
   }
 
   /// Statistics of the columns begin ... end - 1, chunk by chunk.
@@ -73,13 +59,7 @@ class softmax_row {
     softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      T gathered[softmax_chunk];
-      const softmax_row_stretch<T> values(neighbours_from(at, length, gathered), length);
-      const C maximum = softmax_larger(found.maximum, values.maximum());
-      const C shift = softmax_shift(maximum);
-      const C sum = values.template sum_of_exponentials<false>(shift, nullptr, [](std::int64_t) {});
-      // What was added up under the old maximum is scaled to the new one.
-      found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
+      with_neighbours(at, length, [&found, length](const T* source) { add_to(found, source, length); });
     }
     return found;
   }
@@ -90,8 +70,7 @@ class softmax_row {
     if (source_stride_ == 1) return write(begin, end, source_ + begin, formula);
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      T gathered[softmax_chunk];
-      write(at, at + length, neighbours_from(at, length, gathered), formula);
+      with_neighbours(at, length, [&](const T* source) { write(at, at + length, source, formula); });
     }
   }
 
@@ -125,12 +104,40 @@ class softmax_row {
     }
   };
 
-  /// Neighbouring columns: where they are, or gathered from a row with gaps.
-  const T* neighbours_from(std::int64_t column, std::int64_t count, T* gathered) const {
+  /// Calls work(address) for neighbouring columns: where they are, or gathered from a row with gaps.
+  template <class Work>
+  void with_neighbours(std::int64_t column, std::int64_t count, const Work& work) const {
     const T* const first = source_ + column * source_stride_;
-    if (source_stride_ == 1) return first;
+    if (source_stride_ == 1) return work(first);
+    // The constructors of 16-bit numbers clear this array, so it is not there for rows without gaps.
+    T gathered[softmax_chunk];
     for (std::int64_t i = 0; i < count; ++i) gathered[i] = first[i * source_stride_];
-    return gathered;
+    work(gathered);
+  }
+
+  [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns, const T* ahead) const {
+    const softmax_row_stretch<T> values(source, columns);
+    const C shift = softmax_shift(values.maximum());
+    const auto ask = [=](std::int64_t i) {
+      if (ahead != nullptr) prefetch(ahead + i);
+    };
+    if constexpr (Formula::keeps_exponentials) {
+      alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
+      const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
+      write(0, columns, static_cast<const C*>(kept), from_kept{shift, factor});
+    } else {
+      const C factor = Formula::row_factor(values.template sum_of_exponentials<false>(shift, nullptr, ask));
+      write(0, columns, source, from_value{shift, factor});
+    }
+  }
+
+  [[gnu::noinline]] static void add_to(softmax_statistics<C>& found, const T* source, std::int64_t length) {
+    const softmax_row_stretch<T> values(source, length);
+    const C maximum = softmax_larger(found.maximum, values.maximum());
+    const C shift = softmax_shift(maximum);
+    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, [](std::int64_t) {});
+    // What was added up under the old maximum is scaled to the new one.
+    found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
   }
 
   /// Asks for as many elements as sums have lanes.

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// A stretch of a row whose numbers lie one behind the other, on a host. Real numbers are computed in groups of vectors,
-/// and numbers that count their operations one by one.
+/// A stretch of a row whose numbers lie one behind the other, on a host. Real numbers are computed in groups of
+/// vectors, and numbers that count their operations one by one.
 
 #include "softmax_formula.hpp"
 #include "softmax_reductions.hpp"
@@ -37,7 +37,7 @@ struct softmax_larger_values {
 template <class T>
 class softmax_row_stretch {
   using C = compute_t<T>;
-  static constexpr bool on_vectors = std::is_floating_point_v<C>;
+  static constexpr bool on_vectors = can_compute_vectors && std::is_floating_point_v<C>;
   using real_number = std::conditional_t<on_vectors, C, float>;
   using vector = simd<real_number>;
   using numbers = simd_group<real_number, group_registers>;
@@ -80,8 +80,8 @@ class softmax_row_stretch {
     }
   }
 
-  /// The sum of the exponentials of the numbers less `shift`. With Keep, these are written to `kept`, which has room for
-  /// most_added more. ahead(i) is called before the numbers from i on are taken, a group of them.
+  /// The sum of the exponentials of the numbers less `shift`. With Keep, these are written to `kept`, which has room
+  /// for most_added more. ahead(i) is called before the numbers from i on are taken, a group of them.
   template <bool Keep, class Ahead>
   C sum_of_exponentials(C shift, [[maybe_unused]] C* kept, const Ahead& ahead) const {
     if constexpr (on_vectors) {
@@ -112,7 +112,7 @@ class softmax_row_stretch {
         const vector exponentials = exp_of_nonpositive(load_vector(first_ + from) - vector(shift));
         if constexpr (Keep) exponentials.store(kept + from);
         // The last vector may overlap the one before it.
-        sum[which % sums] += from == at ? exponentials : without_first(at - from, exponentials);
+        sum[which % sums] += from == at ? exponentials : select_lanes_from(at - from, exponentials, vector(C(0)));
       }
       return joined_lanes(sum, add_values{});
     } else {
@@ -127,13 +127,6 @@ class softmax_row_stretch {
  private:
   /// Where a vector begins that is to begin at a place, but not to reach beyond the stretch.
   std::int64_t place_of(std::int64_t at) const { return std::min(at, count_ - lanes); }
-
-  /// Zeros in place of the first lanes.
-  static vector without_first(std::int64_t count, vector values) {
-    C numbers_of_lanes[lanes];
-    for (int lane = 0; lane < lanes; ++lane) numbers_of_lanes[lane] = static_cast<C>(lane);
-    return prumo::select(vector::load(numbers_of_lanes) < vector(static_cast<C>(count)), vector(C(0)), values);
-  }
 
   const T* first_;
   std::int64_t count_;

@@ -76,15 +76,13 @@ template <std::int64_t Most, class Out, class Count, class Value>
 }
 
 /// Whether a formula is computed on vectors: it is a template over its type of numbers and says so, and all elements
-/// have one compute type. Compilers of device code do not see it, because nvcc refuses vectors in functions that are
-/// for devices, too.
+/// have one compute type.
 template <class Formula, class C, class... T>
 inline constexpr bool computes_vectors_of = false;
-#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
 template <class Formula, class C, class... T>
   requires requires { requires Formula::takes_vectors; } && std::is_floating_point_v<C>
-inline constexpr bool computes_vectors_of<Formula, C, T...> = (std::is_same_v<computed_as<T>, C> && ...);
-#endif
+inline constexpr bool computes_vectors_of<Formula, C, T...> =
+    can_compute_vectors && (std::is_same_v<computed_as<T>, C> && ...);
 
 template <class Formula, class Out, class... In>
 inline constexpr bool computes_vectors = false;
@@ -126,7 +124,7 @@ template <class Formula, class T>
 template <lane_order Order>
 inline constexpr int registers_of_rest = Order == lane_order::memory ? 1 : 2;
 template <lane_order Order, class Out>
-inline constexpr std::int64_t lanes_of_rest = registers_of_rest<Order>* lanes_of_group<Out> / group_registers;
+inline constexpr std::int64_t lanes_of_rest = registers_of_rest<Order> * lanes_of_group<Out> / group_registers;
 
 /// outputs[i] = formula(inputs[i]...) for as many elements as the registers of a group hold.
 template <lane_order Order, int Registers, class Out, class Formula, std::size_t... O, class... T>
@@ -137,8 +135,8 @@ template <lane_order Order, int Registers, class Out, class Formula, std::size_t
   (store_group<Order>(outputs::template part<O>(results), to.template get<O>()), ...);
 }
 
-/// The elements behind the last whole group, `count` of them. They go through the same instructions as others, so that a
-/// number's result does not depend on its place. A function of its own, because it is called once for an array.
+/// The elements behind the last whole group, `count` of them. They go through the same instructions as others, so that
+/// a number's result does not depend on its place. A function of its own, because it is called once for an array.
 ///
 /// \param last the inputs of the last elements of the whole array, as many as vectors take at a time, from before the
 ///             outputs were written: one of these may be an input, and the last vectors may overlap those before them
@@ -177,7 +175,9 @@ template <class Out, class Formula, std::size_t... O, std::size_t... I, class...
   const std::int64_t whole = count / size * size;
   packs_of<of_rest, std::index_sequence<I...>, T...> last;
   const bool has_last = count % of_rest != 0 && count > of_rest;
-  if (has_last) (std::memcpy(static_cast<void*>(last.template get<I>().values), from + (count - of_rest), of_rest * sizeof(T)), ...);
+  if (has_last)
+    (std::memcpy(static_cast<void*>(last.template get<I>().values), from + (count - of_rest), of_rest * sizeof(T)),
+     ...);
   for (std::int64_t at = 0; at < whole; at += size) {
     (prefetch_ahead<Formula>(from + at, size * sizeof(T)), ...);
     compute_group<order, group_registers, Out>(formula, to.from(at), each, from + at...);

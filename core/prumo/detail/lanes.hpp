@@ -86,6 +86,14 @@ template <class C, std::size_t Vectors, class Join>
   return joined_lanes(values[0], join);
 }
 
+/// The lanes of `values` from number `first` on, and those of `others` before it.
+template <class C>
+[[gnu::always_inline]] inline simd<C> select_lanes_from(std::int64_t first, simd<C> values, simd<C> others) {
+  C numbers[simd<C>::lanes];
+  for (int lane = 0; lane < simd<C>::lanes; ++lane) numbers[lane] = static_cast<C>(lane);
+  return prumo::select(simd<C>::load(numbers) < simd<C>(static_cast<C>(first)), others, values);
+}
+
 /// Joins `Count` neighbouring elements from `index` on with as many lanes from lane `First` on.
 template <int First, int Count, class C, std::size_t Lanes, class Join, class Load>
 [[gnu::always_inline]] inline void join_lanes(C (&lane)[Lanes], std::int64_t index, const Join& join,
@@ -114,7 +122,7 @@ template <class C, std::size_t Lanes, class Join, class Load>
 }
 
 /// The same with the lanes in registers. Compilers do not find the vectors of so large a block by themselves in every
-/// case.
+/// case. The last few elements lie in a vector that overlaps the one before it, if there are enough for a vector.
 template <class C, std::size_t Vectors, class Join, class Load>
 [[gnu::always_inline]] inline std::int64_t join_blocks(simd<C> (&held)[Vectors], std::int64_t count, const Join& join,
                                                        const Load& load) {
@@ -128,17 +136,25 @@ template <class C, std::size_t Vectors, class Join, class Load>
     }
   }
   PRUMO_UNROLL
-  for (int which = 0; which < lanes / group; ++which) {
-    if (index + (which + 1) * group <= count) held[which] = join(held[which], load.vector(index + which * group));
+  for (int which = 0; which < lanes / group; ++which, index += group) {
+    if (index + group <= count) {
+      held[which] = join(held[which], load.vector(index));
+    } else {
+      if (index == count) return count;
+      if (count < group) return 0;
+      const simd<C> joined = join(held[which], load.vector(count - group));
+      held[which] = select_lanes_from(index + group - count, joined, held[which]);
+      return count;
+    }
   }
-  return count / group * group;
+  return count;
 }
 
 /// Joins initial and the elements load(0) ... load(count - 1) in an order that follows from their number, and for the
 /// last few from the width of vectors. Of every whole block of elements, each goes to another lane; so do whole groups
-/// of those behind the blocks. The last few are joined one after the other. The lanes are combined in a tree, and the
-/// last few come to its result. The depth is count / lanes + log2(lanes) + 1, or that of the last few. A load that has
-/// `vector(index)` gives the elements of a vector at once.
+/// of those behind the blocks. The last few are joined one after the other, and come to the result of the tree in which
+/// the lanes are combined; in vectors they go to other lanes, like a group. The depth is count / lanes + log2(lanes) +
+/// 1, or that of the last few. A load that has `vector(index)` gives the elements of a vector at once.
 template <class C, class Join, class Combine, class Load>
 inline C reduce_lanes(std::int64_t count, C initial, const Join& join, const Combine& combine, const Load& load) {
   constexpr int lanes = reduction_lanes<C>;

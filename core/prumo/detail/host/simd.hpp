@@ -283,6 +283,14 @@ inline constexpr bool is_simd = false;
 template <class T>
 inline constexpr bool is_simd<simd<T>> = true;
 
+/// Whether functions that are for devices, too, can be called with vectors: not while code of devices is compiled,
+/// because nvcc refuses vectors in it.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+inline constexpr bool can_compute_vectors = false;
+#else
+inline constexpr bool can_compute_vectors = true;
+#endif
+
 /// Numbers in vector registers.
 template <class V>
 concept vector = is_simd<V>;

@@ -93,20 +93,20 @@ inline constexpr int registers_of_either = [] {
 
 /// Two groups, or a group and a number.
 template <class A, class B>
-concept operands_of_group =
-    (is_group<A> && is_group<B>) || (is_group<A> && std::is_arithmetic_v<B>) || (std::is_arithmetic_v<A> && is_group<B>);
+concept operands_of_group = (is_group<A> && is_group<B>) || (is_group<A> && std::is_arithmetic_v<B>) ||
+                            (std::is_arithmetic_v<A> && is_group<B>);
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace detail
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-#define PRUMO_GROUP_OPERATOR(symbol)                                                                      \
-  template <class A, class B>                                                                             \
-    requires detail::operands_of_group<A, B>                                                              \
-  [[gnu::always_inline]] inline auto operator symbol(const A& a, const B& b) {                            \
-    return detail::for_each_member<detail::registers_of_either<A, B>>(                                    \
-        [](auto x, auto y) PRUMO_ALWAYS_INLINE { return x symbol y; }, a, b);                             \
+#define PRUMO_GROUP_OPERATOR(symbol)                                           \
+  template <class A, class B>                                                  \
+    requires detail::operands_of_group<A, B>                                   \
+  [[gnu::always_inline]] inline auto operator symbol(const A& a, const B& b) { \
+    return detail::for_each_member<detail::registers_of_either<A, B>>(         \
+        [](auto x, auto y) PRUMO_ALWAYS_INLINE { return x symbol y; }, a, b);  \
   }
 PRUMO_GROUP_OPERATOR(+)
 PRUMO_GROUP_OPERATOR(-)
@@ -141,8 +141,9 @@ template <class T, int Registers>
 [[gnu::always_inline]] inline auto select(const register_group<simd_mask<T>, Registers>& condition,
                                           const std::type_identity_t<simd_group<T, Registers>>& a,
                                           const std::type_identity_t<simd_group<T, Registers>>& b) {
-  return detail::for_each_member<Registers>(
-      [](simd_mask<T> is, simd<T> x, simd<T> y) PRUMO_ALWAYS_INLINE { return prumo::select(is, x, y); }, condition, a, b);
+  return detail::for_each_member<Registers>([](simd_mask<T> is, simd<T> x, simd<T> y)
+                                                PRUMO_ALWAYS_INLINE { return prumo::select(is, x, y); },
+                                            condition, a, b);
 }
 template <class T, int Registers>
 [[gnu::always_inline]] inline auto lesser_or_second(const simd_group<T, Registers>& a,
