@@ -31,6 +31,8 @@ class direct_gemm_host_kernel {
   static constexpr int lanes = vector::lanes;
   static constexpr int tile_rows = sizes::tile_rows;
   static constexpr std::int64_t panel = sizes::panel;
+  /// Lines that two rows share are written twice if rows go past the caches, which costs more than it saves.
+  static constexpr std::int64_t shortest_streamed_row = 1024 / static_cast<std::int64_t>(sizeof(C));
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
@@ -38,7 +40,7 @@ class direct_gemm_host_kernel {
       : problem_(problem),
         blocks_(direct_blocks::of(problem, threads)),
         form_(choose_form(problem.alpha, problem.beta)),
-        streams_(streams && problem.c.column_stride == 1 &&
+        streams_(streams && problem.c.column_stride == 1 && problem.n >= shortest_streamed_row &&
                  (form_ == scaled_form::store || form_ == scaled_form::scale)),
         writes_sums_(!streams_ && problem.c.column_stride == 1 && form_ == scaled_form::store &&
                      !problem.has_epilogue()) {}
