@@ -31,8 +31,10 @@ class direct_gemm_host_kernel {
   static constexpr int lanes = vector::lanes;
   static constexpr int tile_rows = sizes::tile_rows;
   static constexpr std::int64_t panel = sizes::panel;
-  /// Lines that two rows share are written twice if rows go past the caches, which costs more than it saves.
+  /// Lines that two rows share are written twice if rows go past the caches, which costs more than it saves. And if
+  /// writing takes only a part of the time, ordinary stores are written back while sums are computed.
   static constexpr std::int64_t shortest_streamed_row = 1024 / static_cast<std::int64_t>(sizeof(C));
+  static constexpr std::int64_t longest_streamed_sum = 16;
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
@@ -41,6 +43,7 @@ class direct_gemm_host_kernel {
         blocks_(direct_blocks::of(problem, threads)),
         form_(choose_form(problem.alpha, problem.beta)),
         streams_(streams && problem.c.column_stride == 1 && problem.n >= shortest_streamed_row &&
+                 problem.k <= longest_streamed_sum &&
                  (form_ == scaled_form::store || form_ == scaled_form::scale)),
         writes_sums_(!streams_ && problem.c.column_stride == 1 && form_ == scaled_form::store &&
                      !problem.has_epilogue()) {}
