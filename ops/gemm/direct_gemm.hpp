@@ -31,11 +31,13 @@ bool is_direct(const gemm_problem<T>& problem) {
   return problem.k <= short_sum || std::min(problem.m, problem.n) <= few;
 }
 
-/// Whether that kernel is faster than the host's BLAS, too: where sums are shorter still, or C is narrower.
+/// Whether that kernel is faster than the host's BLAS, too: where sums are shorter still, C is narrower, or C is small.
 template <class T>
 bool is_direct_for_library(const gemm_problem<T>& problem) {
-  constexpr std::int64_t short_sum = 64, few = 64;
-  return is_direct(problem) && (problem.k <= short_sum || std::min(problem.m, problem.n) <= few);
+  constexpr std::int64_t short_sum = 64, few = 64, longer_sum = 192, few_entries = std::int64_t{1} << 17;
+  if (!is_direct(problem)) return false;
+  const bool is_small = problem.k <= longer_sum && problem.m * problem.n <= few_entries;
+  return problem.k <= short_sum || std::min(problem.m, problem.n) <= few || is_small;
 }
 
 /// C = act(alpha A B + beta C + bias) of such a problem on a host, in any strides. For f32 and f64.

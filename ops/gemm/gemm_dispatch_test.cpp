@@ -155,7 +155,9 @@ TEST(gemm_dispatch, thin_and_direct_products_are_computed_without_the_blas) {
   EXPECT_EQ(name(2000, 5, 2000), "portable");
   EXPECT_EQ(name(2, 2000, 2000), "portable");
   EXPECT_EQ(name(300, 300, 64), "portable");
-  EXPECT_EQ(name(300, 300, 65), of_the_blas);
+  EXPECT_EQ(name(400, 400, 65), of_the_blas);
+  EXPECT_EQ(name(300, 300, 192), "portable");
+  EXPECT_EQ(name(300, 300, 193), of_the_blas);
   EXPECT_EQ(name(64, 300, 20000), "portable");
   EXPECT_EQ(name(65, 300, 20000), of_the_blas);
 }

@@ -111,7 +111,7 @@ struct direct_blocks {
   template <class C>
   void cut_for_kept_sums(const gemm_problem<C>& problem, std::int64_t threads) {
     using sizes = direct_sizes<C>;
-    constexpr std::int64_t most_wide_depth = 16, widest = 2048, narrow = 128, deepest = 2048;
+    constexpr std::int64_t most_wide_depth = 16, widest = 2048, narrow = 128, deepest = 2048, deepest_columns = 128;
     /// Elements of B that stay in a second-level cache.
     constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
     if (is_wide(problem)) {
@@ -119,9 +119,14 @@ struct direct_blocks {
       cut(problem, problem.m, std::min(widest, most / sizes::panel * sizes::panel));
       depth = problem.m <= 3 ? 8 : 16;  // what sums are loaded and stored for
     } else {
-      cut(problem, sizes::tile_rows, narrow);
+      // The fewer columns are copied at once, the deeper they may be. Columns with gaps between them are read deeply.
+      const std::int64_t copied =
+          problem.b.column_stride == 1 ? 4 * sizes::panel : std::max<std::int64_t>(16, sizes::panel);
+      cut(problem, sizes::tile_rows, copies_b ? copied : narrow);
       cut(problem, sizes::kept_elements / columns / sizes::tile_rows * sizes::tile_rows, columns);
-      depth = std::clamp<std::int64_t>(cached_elements / columns, 64, deepest);
+      // Of columns of A, each step of the depth reads another line.
+      const std::int64_t most = problem.a.column_stride == 1 ? deepest : deepest_columns;
+      depth = std::min<std::int64_t>(std::max<std::int64_t>(cached_elements / columns, 64), most);
     }
     depth = std::min(depth, part_depth);
     keeps_sums = parts > 1 || depth < problem.k;

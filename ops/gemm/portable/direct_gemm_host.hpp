@@ -43,8 +43,7 @@ class direct_gemm_host_kernel {
         blocks_(direct_blocks::of(problem, threads)),
         form_(choose_form(problem.alpha, problem.beta)),
         streams_(streams && problem.c.column_stride == 1 && problem.n >= shortest_streamed_row &&
-                 problem.k <= longest_streamed_sum &&
-                 (form_ == scaled_form::store || form_ == scaled_form::scale)),
+                 problem.k <= longest_streamed_sum && (form_ == scaled_form::store || form_ == scaled_form::scale)),
         writes_sums_(!streams_ && problem.c.column_stride == 1 && form_ == scaled_form::store &&
                      !problem.has_epilogue()) {}
 
