@@ -330,6 +330,28 @@ TYPED_TEST(gemm_typed, batches) {
   }
 }
 
+/// An operand may be one row or column that stands for all.
+TYPED_TEST(gemm_typed, operands_with_a_stride_of_zero) {
+  using T = TypeParam;
+  using repeated = Kokkos::View<T**, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged>;
+  const auto row = place<T>(1, 40, placing::right);
+  set_uniform(row, 1);
+  const auto other = place<T>(40, 70, placing::right);
+  set_uniform(other, 2);
+  for (const std::string_view implementation : this->implementations) {
+    const auto c = place<T>(40, 40, placing::right);
+    const repeated b(row.data(), Kokkos::LayoutStride(70, 0, 40, 1));
+    if (this->run(implementation, false, false, 1, other, b, 0, c)) {
+      expect_product<T>(false, false, 1, other, b, 0, 0, c, std::string(implementation) + ", rows of B");
+    }
+    const repeated a(row.data(), Kokkos::LayoutStride(40, 1, 40, 0));
+    const auto wide = place<T>(40, 70, placing::right);
+    if (this->run(implementation, false, false, 1, a, other, 0, wide)) {
+      expect_product<T>(false, false, 1, a, other, 0, 0, wide, std::string(implementation) + ", columns of A");
+    }
+  }
+}
+
 TYPED_TEST(gemm_typed, const_and_unmanaged_views) {
   using T = TypeParam;
   const Kokkos::View<T**, Kokkos::LayoutRight, space> a("a", 3, 4);

@@ -128,7 +128,9 @@ struct direct_blocks {
       const std::int64_t most = problem.a.column_stride == 1 ? deepest : deepest_columns;
       depth = std::min<std::int64_t>(std::max<std::int64_t>(cached_elements / columns, 64), most);
     }
-    depth = std::min(depth, part_depth);
+    // Equal blocks: a last one that is short would load and store sums for little.
+    const std::int64_t depth_blocks = (part_depth + depth - 1) / depth;
+    depth = (part_depth + depth_blocks - 1) / depth_blocks;
     keeps_sums = parts > 1 || depth < problem.k;
     cut_for_threads(problem, threads);
   }

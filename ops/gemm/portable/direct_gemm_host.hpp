@@ -66,12 +66,13 @@ class direct_gemm_host_kernel {
       for_each_tile(at, [&]<int Rows>(std::int64_t row) { multiply_and_finish<Rows>(b, at, row, memory); });
     } else {
       C* const kept = blocks_.parts > 1 ? workspace_ + block * elements_of_block() : memory;
+      std::fill_n(kept, at.rows * blocks_.columns, C(0));
       for (std::int64_t p = begin; p < end;) {
         const std::int64_t depth = depth_from(at, p, end);
         const operand_b b = columns_of_b(at, p, depth, copied);
         for_each_tile(at, [&]<int Rows>(std::int64_t row) {
-          multiply<Rows>(a_of(at, row, p), b, depth, p == begin, kept + row * blocks_.columns, blocks_.columns,
-                         at.columns, false);
+          multiply<Rows, true>(a_of(at, row, p), b, depth, kept + row * blocks_.columns, blocks_.columns, at.columns,
+                               false);
         });
         p += depth;
       }
@@ -173,8 +174,25 @@ class direct_gemm_host_kernel {
     const bool is_inside = (problem_.k - p - depth) * problem_.n >= panel;
     if (!copies(at) || (reads_on(at) && is_inside)) return {from, b.row_stride};
     const std::int64_t stride = padded(at.columns);
-    copy_columns(from, at.columns, depth, copied, stride);
+    if (reads_on(at)) {
+      copy_narrow_rows(from, depth, (problem_.k - p) * problem_.n - at.column, copied);
+    } else {
+      copy_columns(from, at.columns, depth, copied, stride);
+    }
     return {copied, stride};
+  }
+
+  /// Copies rows that are narrower than a panel and have no gaps between them. What is copied behind the end of a row
+  /// gives sums that nobody reads. `there` elements lie in memory.
+  void copy_narrow_rows(const C* from, std::int64_t depth, std::int64_t there, C* to) const {
+    for (std::int64_t p = 0; p < depth; ++p, from += problem_.n, there -= problem_.n, to += panel) {
+      if (there >= panel) {
+        vector::load(from).store(to);
+        vector::load(from + lanes).store(to + lanes);
+      } else {
+        for (std::int64_t j = 0; j < panel; ++j) to[j] = j < there ? from[j] : C(0);
+      }
+    }
   }
 
   /// Copies columns of B to rows without gaps. They are filled up with zeros.
@@ -214,8 +232,8 @@ class direct_gemm_host_kernel {
   void multiply_and_finish(const operand_b& b, const area& at, std::int64_t row, C* sums) const {
     const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + Rows - 1));
     const C* const a = a_of(at, row, 0);
-    if (to_c) return multiply<Rows>(a, b, problem_.k, true, c_of(at, row), problem_.c.row_stride, at.columns, true);
-    multiply<Rows>(a, b, problem_.k, true, sums, blocks_.columns, at.columns, false);
+    if (to_c) return multiply<Rows, false>(a, b, problem_.k, c_of(at, row), problem_.c.row_stride, at.columns, true);
+    multiply<Rows, false>(a, b, problem_.k, sums, blocks_.columns, at.columns, false);
     for (int i = 0; i < Rows; ++i) finish_row(sums + i * blocks_.columns, at, row + i);
   }
 
@@ -239,40 +257,47 @@ class direct_gemm_host_kernel {
           begin(std::max<std::int64_t>(0, columns - (left <= lanes ? lanes : panel))) {}
   };
 
-  /// Sums of some rows and all columns of a block. In place, the last panel is where it is in C. Elsewhere it is behind
-  /// the whole panels, so that sums are kept twice that are computed twice.
-  template <int Rows>
-  void multiply(const C* a, const operand_b& b, std::int64_t depth, bool first, C* to, std::int64_t to_stride,
-                std::int64_t columns, bool in_place) const {
+  /// Sums of some rows and all columns of a block, added to those that are there if it Adds. In place, the last panel
+  /// is where it is in C. Elsewhere it is behind the whole panels, so that sums are kept twice that are computed twice.
+  template <int Rows, bool Adds>
+  void multiply(const C* a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride, std::int64_t columns,
+                bool in_place) const {
     constexpr int most_vectors = sizes::vectors_of(Rows);
     const last_panel last(columns);
     std::int64_t j = 0;
     const auto multiply_whole = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
       for (; j + Vectors * lanes <= last.whole; j += Vectors * lanes) {
-        multiply_panel<Rows, Vectors>(a, b.data + j, b.stride, depth, first, to + j, to_stride);
+        multiply_panel<Rows, Vectors, Adds>(a, b.data + j, b.stride, depth, to + j, to_stride);
       }
     };
-    if constexpr (most_vectors > 4) multiply_whole(std::integral_constant<int, most_vectors>{});
+    if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, most_vectors>{});
+    if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, 6>{});
     if constexpr (most_vectors >= 4) multiply_whole(std::integral_constant<int, 4>{});
     if constexpr (most_vectors >= 2) multiply_whole(std::integral_constant<int, 2>{});
     if (last.left == 0) return;
     C* const place = to + (in_place ? last.begin : j);
     if (most_vectors == 1 || last.left <= lanes) {
-      multiply_panel<Rows, 1>(a, b.data + last.begin, b.stride, depth, first, place, to_stride);
+      multiply_panel<Rows, 1, Adds>(a, b.data + last.begin, b.stride, depth, place, to_stride);
     } else if constexpr (most_vectors > 1) {
-      multiply_panel<Rows, 2>(a, b.data + last.begin, b.stride, depth, first, place, to_stride);
+      multiply_panel<Rows, 2, Adds>(a, b.data + last.begin, b.stride, depth, place, to_stride);
     }
   }
 
-  template <int Rows, int Vectors>
-  void multiply_panel(const C* a, const C* b, std::int64_t b_stride, std::int64_t depth, bool first, C* to,
+  template <int Rows, int Vectors, bool Adds>
+  void multiply_panel(const C* a, const C* b, std::int64_t b_stride, std::int64_t depth, C* to,
                       std::int64_t to_stride) const {
     const std::int64_t row_stride = problem_.a.row_stride, column_stride = problem_.a.column_stride;
     vector held[Rows][Vectors];
-    prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j) PRUMO_ALWAYS_INLINE {
-      held[i][j] = first ? vector(C(0)) : vector::load(to + i * to_stride + j * lanes);
-    });
-    for (std::int64_t p = 0; p < depth; ++p, a += column_stride, b += b_stride) {
+    if constexpr (!Adds) {
+      prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j)
+                                                          PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
+    } else {
+      prumo::detail::for_each_register<Rows, Vectors>(
+          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(to + i * to_stride + j * lanes); });
+    }
+    // Without a way around the loop, sums are in the same registers before and behind it.
+    std::int64_t left = depth;
+    do {
       if constexpr (Vectors > Rows) {
         vector factors[Rows];
         prumo::detail::for_each_register<Rows, 1>([&](int i, int)
@@ -281,6 +306,8 @@ class direct_gemm_host_kernel {
           held[i][j] = fma(vector::load(b + j * lanes), factors[i], held[i][j]);
         });
       } else {
+        // Rows of B may lie so far from each other that processors do not see that they are read one after the other.
+        if constexpr (Adds) __builtin_prefetch(b + 16 * b_stride);
         vector factors[Vectors];
         prumo::detail::for_each_register<1, Vectors>(
             [&](int, int j) PRUMO_ALWAYS_INLINE { factors[j] = vector::load(b + j * lanes); });
@@ -288,7 +315,9 @@ class direct_gemm_host_kernel {
           held[i][j] = fma(vector(a[i * row_stride]), factors[j], held[i][j]);
         });
       }
-    }
+      a += column_stride;
+      b += b_stride;
+    } while (--left > 0);
     prumo::detail::for_each_register<Rows, Vectors>(
         [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(to + i * to_stride + j * lanes); });
   }
