@@ -111,7 +111,7 @@ struct direct_blocks {
   template <class C>
   void cut_for_kept_sums(const gemm_problem<C>& problem, std::int64_t threads) {
     using sizes = direct_sizes<C>;
-    constexpr std::int64_t most_wide_depth = 16, widest = 2048, narrow = 128, deepest = 2048, deepest_columns = 128;
+    constexpr std::int64_t most_wide_depth = 16, widest = 8192, narrow = 128, deepest = 2048, deepest_columns = 128;
     /// Elements of B that stay in a second-level cache.
     constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
     if (is_wide(problem)) {
