@@ -217,7 +217,7 @@ TYPED_TEST(gemm_typed, few_rows_or_columns_or_short_sums) {
 TYPED_TEST(gemm_typed, short_sums_past_the_caches) {
   using T = TypeParam;
   this->ctx.set_working_set(std::size_t{1} << 40);
-  for (const std::size_t n : {7u, 64u, 533u}) {
+  for (const std::size_t n : {7u, 64u, 96u, 533u}) {
     const auto a = place<T>(31, 10, placing::right);
     const auto b = place<T>(10, n, placing::right);
     set_uniform(a, 1);

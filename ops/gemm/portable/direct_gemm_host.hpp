@@ -33,8 +33,13 @@ class direct_gemm_host_kernel {
   static constexpr std::int64_t panel = sizes::panel;
   /// Lines that two rows share are written twice if rows go past the caches, which costs more than it saves. And if
   /// writing takes only a part of the time, ordinary stores are written back while sums are computed.
-  static constexpr std::int64_t shortest_streamed_row = 1024 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t longest_streamed_sum = 16;
+  /// Long rows, most of whose lines are their own, or shorter ones without shared lines.
+  static bool has_whole_lines(const gemm_problem<C>& problem) {
+    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(C));
+    return problem.n >= 16 * line ||
+           (problem.n >= 6 * line && problem.n % line == 0 && problem.c.row_stride % line == 0);
+  }
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
@@ -42,7 +47,7 @@ class direct_gemm_host_kernel {
       : problem_(problem),
         blocks_(direct_blocks::of(problem, threads)),
         form_(choose_form(problem.alpha, problem.beta)),
-        streams_(streams && problem.c.column_stride == 1 && problem.n >= shortest_streamed_row &&
+        streams_(streams && problem.c.column_stride == 1 && has_whole_lines(problem) &&
                  problem.k <= longest_streamed_sum && (form_ == scaled_form::store || form_ == scaled_form::scale)),
         writes_sums_(!streams_ && problem.c.column_stride == 1 && form_ == scaled_form::store &&
                      !problem.has_epilogue()) {}
