@@ -3,8 +3,11 @@
 
 #include <Kokkos_Macros.hpp>
 
+#include <utility>
+
 #if defined(PRUMO_HAS_CBLAS)
 #include "blas_threads.hpp"
+#include "openblas_kernels.hpp"
 #endif
 
 namespace prumo::backend {
@@ -31,6 +34,9 @@ std::vector<std::string> host_blas_warnings() {
 #endif
 #if defined(__x86_64__)
   const std::string kernels = openblas_get_corename();
+  if (std::string slow = why_openblas_is_slow(kernels, vectors_of_this_processor()); !slow.empty()) {
+    warnings.push_back(std::move(slow));
+  }
   if (__builtin_cpu_supports("avx512f") && (kernels == "Haswell" || kernels == "Zen")) {
     warnings.push_back(
         "this OpenBLAS runs its " + kernels +

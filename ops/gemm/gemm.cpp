@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_form.hpp"
+#include "direct_gemm.hpp"
 #include "gemm_completion.hpp"
-#include "shallow_gemm.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemm.hpp>
@@ -41,7 +41,7 @@ struct gemm_operation {
     return std::string(type) + "," + std::string(gemm_mode_name(of.mode));
   }
 
-  /// On a host the portable kernels for thin and shallow products come first: the BLAS computes them in tiles that are
+  /// On a host the portable kernels for thin and direct products come first: the BLAS computes them in tiles that are
   /// mostly empty, and copies more than it multiplies.
   template <class Exec>
   static std::span<const backend::gemm_candidate<Exec, T>> candidates(const problem& of) {
@@ -52,7 +52,7 @@ struct gemm_operation {
     };
     if constexpr (is_host_space<Exec>) {
       static const auto with_portable_first = list(false, true);
-      if (backend::is_thin_for_library(of) || backend::is_shallow_for_library(of)) return with_portable_first;
+      if (backend::is_thin_for_library(of) || backend::is_direct_for_library(of)) return with_portable_first;
     }
     static const auto of_plain_products = list(false, false);
     static const auto of_products_with_epilogue = list(true, false);

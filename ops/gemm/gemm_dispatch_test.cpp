@@ -137,7 +137,7 @@ TEST(gemm_dispatch, extents_beyond_the_integers_of_the_blas) {
   EXPECT_NE(name({}), "none");
 }
 
-TEST(gemm_dispatch, thin_and_shallow_products_are_computed_without_the_blas) {
+TEST(gemm_dispatch, thin_and_direct_products_are_computed_without_the_blas) {
   if (!has_cblas()) GTEST_SKIP() << "built without a CBLAS";
   const auto name = [](std::int64_t m, std::int64_t n, std::int64_t k, transposition trans_b = transposition::no) {
     const bool turned = trans_b == transposition::yes;
@@ -146,16 +146,20 @@ TEST(gemm_dispatch, thin_and_shallow_products_are_computed_without_the_blas) {
     const array_ref c(nullptr, dtype::f32, {m, n});
     return gemm_implementation(host{}, transposition::no, trans_b, 1, a, b, 0, c);
   };
+  // Another one where the BLAS does not use the processor's vectors.
+  const std::string_view of_the_blas = name(1000, 1000, 1000);
   EXPECT_EQ(name(2000, 1, 2000), "portable");
   EXPECT_EQ(name(1, 7854, 100), "portable");  // rows of B are added up
   EXPECT_EQ(name(1, 7854, 100, transposition::yes), "portable");
   EXPECT_EQ(name(2000, 4, 2000), "portable");
-  EXPECT_EQ(name(2000, 5, 2000), "cblas");
-  EXPECT_EQ(name(2, 2000, 2000), "cblas");
+  EXPECT_EQ(name(2000, 5, 2000), "portable");
+  EXPECT_EQ(name(2, 2000, 2000), "portable");
   EXPECT_EQ(name(300, 300, 64), "portable");
-  EXPECT_EQ(name(300, 300, 65), "cblas");
-  EXPECT_EQ(name(64, 300, 256), "portable");
-  EXPECT_EQ(name(64, 300, 257), "cblas");
+  EXPECT_EQ(name(400, 400, 65), of_the_blas);
+  EXPECT_EQ(name(300, 300, 192), "portable");
+  EXPECT_EQ(name(300, 300, 193), of_the_blas);
+  EXPECT_EQ(name(64, 300, 20000), "portable");
+  EXPECT_EQ(name(65, 300, 20000), of_the_blas);
 }
 
 TEST(gemm_dispatch, verbose_tells_the_candidates) {

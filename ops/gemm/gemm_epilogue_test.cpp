@@ -11,6 +11,7 @@
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -42,11 +43,12 @@ vector ramp(std::size_t count, float step) {
 
 class gemm_epilogue : public testing::Test {
  public:
-  /// C = act(2 + beta C + bias) by every implementation that takes it: A and B are ones, and k is 2.
+  /// C = act(2 + beta C + bias) by every implementation that takes it: A is ones, and B is such that sums are 2. k is a
+  /// power of two.
   template <class C, class Expected>
-  void expect_entries(const C& c, double beta, gemm_options options, const Expected& expected) {
-    const matrix a = filled(matrix("a", c.extent(0), 2), 1);
-    const matrix b = filled(matrix("b", 2, c.extent(1)), 1);
+  void expect_entries(const C& c, double beta, gemm_options options, const Expected& expected, std::size_t k = 2) {
+    const matrix a = filled(matrix("a", c.extent(0), k), 1);
+    const matrix b = filled(matrix("b", k, c.extent(1)), 2 / static_cast<float>(k));
     for (const std::string_view name : gemm_implementations(detail::space_kind_of<space>::value, dtype::f32)) {
       options.implementation = name;
       filled(c, 3);
@@ -77,6 +79,16 @@ TEST_F(gemm_epilogue, bias_then_activation_after_beta_c) {
   const vector of_rows = ramp(50, -1);
   expect_entries(matrix("c", 50, 70), 1, {.activation = activation_function::relu, .row_bias = of_rows},
                  [](std::size_t i, std::size_t) { return std::fmax(5 - static_cast<float>(i), 0.0f); });
+}
+
+TEST_F(gemm_epilogue, follows_long_sums_of_few_entries) {
+  const auto expected = [](std::size_t i, std::size_t) { return std::fmax(5 - static_cast<float>(i), 0.0f); };
+  for (const auto& [m, n, k] : {std::array<std::size_t, 3>{3, 13, 4096}, {50, 70, 2048}, {13, 6, 1024}, {5, 330, 64}}) {
+    const vector of_rows = ramp(m, -1);
+    const gemm_options options{.activation = activation_function::relu, .row_bias = of_rows};
+    expect_entries(matrix("c", m, n), 1, options, expected, k);
+    expect_entries(left_matrix("c", m, n), 1, options, expected, k);
+  }
 }
 
 TEST_F(gemm_epilogue, a_bias_with_gaps) {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -181,23 +182,14 @@ TYPED_TEST(gemm_typed, few_rows_or_columns_or_short_sums) {
     std::size_t m, n, k;
   };
   // Sums of one register and of several, with and without rests; those that are cut into parts; blocks of many rows.
-  // Then short sums: tiles and panels with and without rests, C of less than a panel, blocks of fewer columns.
-  for (const auto& [m, n, k] : {extents{1, 1, 1},
-                                {5, 1, 63},
-                                {3, 2, 64},
-                                {7, 1, 130},
-                                {2, 4, 20000},
-                                {33, 8, 700},
-                                {1500, 1, 70},
-                                {2100, 3, 9},
-                                {9, 1, 1001},
-                                {300, 2, 257},
-                                {6, 16, 4},
-                                {13, 100, 10},
-                                {47, 530, 5},
-                                {7, 150, 33},
-                                {64, 48, 256},
-                                {29, 37, 255}}) {
+  // Then short sums: tiles and panels with and without rests, C of less than a panel, blocks of fewer columns. At last
+  // sums that are kept in memory: in a few long rows, over several blocks of the depth, in parts; with columns of B
+  // that are copied, and rows of B that are narrower than a panel.
+  for (const auto& [m, n, k] :
+       {extents{1, 1, 1}, {5, 1, 63},    {3, 2, 64},    {7, 1, 130},  {2, 4, 20000}, {33, 8, 700},   {1500, 1, 70},
+        {2100, 3, 9},     {9, 1, 1001},  {300, 2, 257}, {6, 16, 4},   {13, 100, 10}, {47, 530, 5},   {7, 150, 33},
+        {64, 48, 256},    {29, 37, 255}, {1, 300, 40},  {3, 613, 41}, {5, 330, 300}, {40, 130, 400}, {65, 6, 300},
+        {33, 98, 1100},   {70, 17, 515}, {3, 13, 4254}, {13, 7, 1500}}) {
     for (const placing pa : {placing::right, placing::padded_left, placing::strided}) {
       for (const placing pb : {placing::right, placing::left}) {
         const auto a = place<T>(m, k, pa);
@@ -225,7 +217,7 @@ TYPED_TEST(gemm_typed, few_rows_or_columns_or_short_sums) {
 TYPED_TEST(gemm_typed, short_sums_past_the_caches) {
   using T = TypeParam;
   this->ctx.set_working_set(std::size_t{1} << 40);
-  for (const std::size_t n : {7u, 64u, 533u}) {
+  for (const std::size_t n : {7u, 64u, 96u, 533u}) {
     const auto a = place<T>(31, 10, placing::right);
     const auto b = place<T>(10, n, placing::right);
     set_uniform(a, 1);
@@ -306,34 +298,58 @@ TYPED_TEST(gemm_typed, empty_extents) {
 TYPED_TEST(gemm_typed, batches) {
   using T = TypeParam;
   constexpr std::size_t batch = 5;
-  const Kokkos::View<T***, Kokkos::LayoutRight, space> a("a", batch, 17, 6);
-  const Kokkos::View<T***, Kokkos::LayoutLeft, space> left("left", batch, 6, 19);
-  const Kokkos::View<T***, Kokkos::LayoutRight, space> right("right", batch, 6, 19);
-  // One matrix for the whole batch: a batch stride of 0.
-  const Kokkos::View<T**, Kokkos::LayoutRight, space> shared_matrix("shared", 6, 19);
-  const Kokkos::View<T***, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> shared(
-      shared_matrix.data(), Kokkos::LayoutStride(batch, 0, 6, 19, 19, 1));
-  for (std::size_t which = 0; which < batch; ++which) {
-    set_uniform(Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL), which);
-    set_uniform(Kokkos::subview(left, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
-    set_uniform(Kokkos::subview(right, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
-  }
-  set_uniform(shared_matrix, 30);
-  const auto check = [&](const auto& b) {
-    for (const std::string_view implementation : this->implementations) {
-      const Kokkos::View<T***, Kokkos::LayoutRight, space> c("c", batch, 17, 19);
-      Kokkos::deep_copy(c, static_cast<T>(2.0f));
-      if (!this->run(implementation, false, false, 1, a, b, 0.5, c)) continue;
-      for (std::size_t which = 0; which < batch; ++which) {
-        expect_product<T>(false, false, 1, Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL),
-                          Kokkos::subview(b, which, Kokkos::ALL, Kokkos::ALL), 0.5, 2,
-                          Kokkos::subview(c, which, Kokkos::ALL, Kokkos::ALL), std::string(implementation));
-      }
+  for (const auto& [m, n, k] : {std::array<std::size_t, 3>{17, 19, 6}, {7, 11, 1100}, {3, 200, 40}}) {
+    const Kokkos::View<T***, Kokkos::LayoutRight, space> a("a", batch, m, k);
+    const Kokkos::View<T***, Kokkos::LayoutLeft, space> left("left", batch, k, n);
+    const Kokkos::View<T***, Kokkos::LayoutRight, space> right("right", batch, k, n);
+    // One matrix for the whole batch: a batch stride of 0.
+    const Kokkos::View<T**, Kokkos::LayoutRight, space> shared_matrix("shared", k, n);
+    const Kokkos::View<T***, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> shared(
+        shared_matrix.data(), Kokkos::LayoutStride(batch, 0, k, n, n, 1));
+    for (std::size_t which = 0; which < batch; ++which) {
+      set_uniform(Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL), which);
+      set_uniform(Kokkos::subview(left, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
+      set_uniform(Kokkos::subview(right, which, Kokkos::ALL, Kokkos::ALL), 10 + which);
     }
-  };
-  check(left);
-  check(right);
-  check(shared);
+    set_uniform(shared_matrix, 30);
+    const auto check = [&](const auto& b) {
+      for (const std::string_view implementation : this->implementations) {
+        const Kokkos::View<T***, Kokkos::LayoutRight, space> c("c", batch, m, n);
+        Kokkos::deep_copy(c, static_cast<T>(2.0f));
+        if (!this->run(implementation, false, false, 1, a, b, 0.5, c)) continue;
+        for (std::size_t which = 0; which < batch; ++which) {
+          expect_product<T>(false, false, 1, Kokkos::subview(a, which, Kokkos::ALL, Kokkos::ALL),
+                            Kokkos::subview(b, which, Kokkos::ALL, Kokkos::ALL), 0.5, 2,
+                            Kokkos::subview(c, which, Kokkos::ALL, Kokkos::ALL), std::string(implementation));
+        }
+      }
+    };
+    check(left);
+    check(right);
+    check(shared);
+  }
+}
+
+/// An operand may be one row or column that stands for all.
+TYPED_TEST(gemm_typed, operands_with_a_stride_of_zero) {
+  using T = TypeParam;
+  using repeated = Kokkos::View<T**, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged>;
+  const auto row = place<T>(1, 40, placing::right);
+  set_uniform(row, 1);
+  const auto other = place<T>(40, 70, placing::right);
+  set_uniform(other, 2);
+  for (const std::string_view implementation : this->implementations) {
+    const auto c = place<T>(40, 40, placing::right);
+    const repeated b(row.data(), Kokkos::LayoutStride(70, 0, 40, 1));
+    if (this->run(implementation, false, false, 1, other, b, 0, c)) {
+      expect_product<T>(false, false, 1, other, b, 0, 0, c, std::string(implementation) + ", rows of B");
+    }
+    const repeated a(row.data(), Kokkos::LayoutStride(40, 1, 40, 0));
+    const auto wide = place<T>(40, 70, placing::right);
+    if (this->run(implementation, false, false, 1, a, other, 0, wide)) {
+      expect_product<T>(false, false, 1, a, other, 0, 0, wide, std::string(implementation) + ", columns of A");
+    }
+  }
 }
 
 TYPED_TEST(gemm_typed, const_and_unmanaged_views) {

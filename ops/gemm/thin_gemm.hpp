@@ -4,6 +4,7 @@
 #include "gemm_problem.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace prumo::backend {
 
@@ -33,21 +34,37 @@ bool has_short_sums(const gemm_problem<T>& problem) {
          problem.k < short_for_a_column * columns && !takes_columns(with_few_columns(problem));
 }
 
+/// Whether C has so few columns that rows of A, which lie in memory, are best multiplied by each of them. The more
+/// columns there are, the longer the sums must be, or the time goes into adding up the lanes of vectors. Columns of B
+/// with gaps are copied, which is little work beside many rows only.
+template <class T>
+bool multiplies_few_columns(const gemm_problem<T>& problem) {
+  constexpr std::int64_t most = 6, products_of_a_column = 12, many_rows = 64;
+  if (problem.a.column_stride != 1 || problem.k == 1) return false;
+  if (problem.n == 1) return true;
+  return problem.n <= most && problem.k >= products_of_a_column * problem.n &&
+         (problem.b.row_stride == 1 || problem.m >= many_rows);
+}
+
 /// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
-/// With 8 of them or fewer, the kernels for thin products are faster than tiles of C in the portable kernel, unless
-/// sums are short.
+/// Of f32 and f64, other products of few rows or columns are computed by the kernel of direct_gemm_host.hpp. Of 16-bit
+/// types, the kernels for thin products are faster than tiles of C in the portable kernel for 8 of them or fewer,
+/// unless sums are short.
 template <class T>
 bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {
   const std::int64_t fewest = std::min(problem.m, problem.n);
-  return fewest > 0 && fewest <= most && !problem.has_epilogue() && !has_short_sums(problem);
+  if (fewest == 0 || problem.has_epilogue()) return false;
+  if constexpr (std::is_floating_point_v<T>) {
+    return multiplies_few_columns(with_few_columns(problem));
+  } else {
+    return fewest <= most && !has_short_sums(problem);
+  }
 }
 
-/// Whether these kernels are faster than the host's library, too. Where rows of A are multiplied, they are faster than
-/// the BLAS for a few columns; otherwise, for a single one.
+/// Whether these kernels are faster than the host's library, too: of 16-bit types, for a single row or column.
 template <class T>
 bool is_thin_for_library(const gemm_problem<T>& problem) {
-  const bool multiplies_rows = sizeof(T) >= 4 && !takes_columns(with_few_columns(problem));
-  return is_thin(problem, multiplies_rows ? 4 : 1);
+  return is_thin(problem, std::is_floating_point_v<T> ? 8 : 1);
 }
 
 /// C = alpha A B + beta C of a thin problem on a host, in any strides.

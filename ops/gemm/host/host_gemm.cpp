@@ -12,6 +12,7 @@
 #if defined(PRUMO_HAS_CBLAS)
 #include "blas_threads.hpp"
 #include "cblas_integer.hpp"
+#include "openblas_kernels.hpp"
 #endif
 #if defined(PRUMO_HAS_ONEDNN)
 #include "onednn_gemm.hpp"
@@ -45,6 +46,17 @@ std::string prepare_cblas(const Exec&, const gemm_problem<T>& problem, blas_form
     std::string reason = to_blas_form(problem, form);
     return reason.empty() ? why_integers_do_not_fit(form) : reason;
   }
+}
+
+/// Why the BLAS is so slow that the next candidate is better. That one uses the processor's vectors if it asks for them
+/// at run time, as oneDNN does, or if this was compiled for them.
+std::string why_cblas_is_not_chosen() {
+#if defined(PRUMO_CBLAS_IS_OPENBLAS) && (defined(__AVX2__) || defined(PRUMO_HAS_ONEDNN))
+  static const std::string reason = why_openblas_is_slow(openblas_get_corename(), vectors_of_this_processor());
+  return reason;
+#else
+  return {};
+#endif
 }
 
 /// A rectangle of C in one matrix of a batch.
@@ -153,12 +165,15 @@ std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool) {
   static const std::vector<gemm_candidate<Exec, T>> candidates = [] {
     std::vector<gemm_candidate<Exec, T>> list;
 #if defined(PRUMO_HAS_CBLAS)
-    list.push_back({"cblas", prepare_cblas<Exec, T>, run_cblas<Exec, T>});
+    list.push_back({"cblas", prepare_cblas<Exec, T>, run_cblas<Exec, T>, false, false,
+                    has_product<T> ? why_cblas_is_not_chosen : nullptr});
 #endif
 #if defined(PRUMO_HAS_ONEDNN)
     // Its instructions for 16-bit numbers are not those that the peak of the vector unit is reckoned from.
-    constexpr bool is_narrow = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
-    if constexpr (is_narrow) list.push_back({"onednn", prepare_onednn<Exec, T>, run_onednn<Exec, T>, false, true});
+    constexpr bool is_narrow = sizeof(T) == 2;
+    if constexpr (has_onednn_product<T>) {
+      list.push_back({"onednn", prepare_onednn<Exec, T>, run_onednn<Exec, T>, false, is_narrow});
+    }
 #endif
     return list;
   }();

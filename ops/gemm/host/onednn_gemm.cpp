@@ -24,17 +24,22 @@ std::string why_no_instructions() {
 #elif !defined(__x86_64__)
   return "oneDNN is used on x86-64 only";
 #else
-  constexpr bool is_f16 = std::is_same_v<T, f16>;
-  const auto wanted = static_cast<unsigned>(is_f16 ? dnnl::cpu_isa::avx512_core_fp16 : dnnl::cpu_isa::avx512_core_bf16);
+  constexpr bool is_f16 = std::is_same_v<T, f16>, is_f32 = std::is_same_v<T, float>;
+  const auto wanted = static_cast<unsigned>(is_f32   ? dnnl::cpu_isa::avx2
+                                            : is_f16 ? dnnl::cpu_isa::avx512_core_fp16
+                                                     : dnnl::cpu_isa::avx512_core_bf16);
   const auto there = static_cast<unsigned>(dnnl::get_effective_cpu_isa());  // a bit for each extension
   if ((there & wanted) == wanted) return {};
+  if constexpr (is_f32) return "oneDNN multiplies f32 faster with AVX2 only, which this processor does not have";
   return is_f16 ? "oneDNN multiplies f16 faster with AVX512-FP16 only, which this processor does not have"
                 : "oneDNN multiplies bf16 faster with AVX512-BF16 only, which this processor does not have";
 #endif
 }
 
 template <class T>
-constexpr memory::data_type element_type = std::is_same_v<T, f16> ? memory::data_type::f16 : memory::data_type::bf16;
+constexpr memory::data_type element_type = std::is_same_v<T, float> ? memory::data_type::f32
+                                           : std::is_same_v<T, f16> ? memory::data_type::f16
+                                                                    : memory::data_type::bf16;
 
 /// Whether oneDNN can write the finished C: it adds a bias of the columns, but calls no activation.
 template <class T>
@@ -49,8 +54,8 @@ struct product_key {
   gemm_plan_shape shape;
   float alpha;
   float beta;
-  bool is_whole;
-  bool has_bias;
+  bool adds_to_c;  ///< beta C, and writes C
+  bool adds_bias;
   int threads;
 
   bool operator==(const product_key&) const = default;
@@ -64,7 +69,7 @@ memory::desc matrices_of(const product_key& key, int which) {
   const memory::dim columns = which == 0 ? k : n;
   const bool is_transposed = which < 2 && shape.transposed[which];
   const memory::dim leading = shape.leading[which];
-  const memory::data_type type = which == 2 && !key.is_whole ? memory::data_type::f32 : key.element;
+  const memory::data_type type = which == 2 && !key.adds_to_c ? memory::data_type::f32 : key.element;
   memory::dims extents{rows, columns};
   memory::dims strides = is_transposed ? memory::dims{1, leading} : memory::dims{leading, 1};
   if (batch > 1) {
@@ -95,8 +100,8 @@ class product {
         bias_(bias_of(key), engine, nullptr) {
     dnnl::post_ops after;
     if (key.alpha != 1) after.append_eltwise(dnnl::algorithm::eltwise_linear, key.alpha, 0);
-    if (key.is_whole && key.beta != 0) after.append_sum(key.beta);
-    if (key.is_whole && key.has_bias) {
+    if (key.adds_to_c && key.beta != 0) after.append_sum(key.beta);
+    if (key.adds_bias) {
       bias_argument_ = DNNL_ARG_ATTR_MULTIPLE_POST_OP(after.len()) | DNNL_ARG_SRC_1;
       after.append_binary(dnnl::algorithm::binary_add, bias_.get_desc());
     }
@@ -139,46 +144,41 @@ struct onednn_products {
 
 template <class Exec, class T>
 std::string prepare_onednn(const Exec&, const gemm_problem<T>& problem, blas_form<T>& form) {
-  if constexpr (!std::is_same_v<T, f16> && !std::is_same_v<T, bf16>) {
-    return "oneDNN is used for f16 and bf16 only";
-  } else {
-    if (problem.mode != gemm_mode::strict) {
-      return "oneDNN computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
-    }
-    std::string reason = why_no_instructions<T>();
-    return reason.empty() ? to_blas_form(problem, form) : reason;
+  if (problem.mode != gemm_mode::strict) {
+    return "oneDNN computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
   }
+  std::string reason = why_no_instructions<T>();
+  return reason.empty() ? to_blas_form(problem, form) : reason;
 }
 
 template <class Exec, class T>
 void run_onednn(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
-  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
-    const gemm_problem<T>& problem = form.problem;
-    const int threads = concurrency_of(ctx.instance());
-    product_key key{element_type<T>,   plan_shape_of(form), problem.alpha, problem.beta,
-                    is_whole(problem), problem.has_bias,    threads};
-    const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
-    if (!key.is_whole) {
-      key.shape.leading[2] = problem.n;
-      key.shape.batch_strides[2] = problem.m * problem.n;
-    }
-    constexpr std::size_t alignment = 256;
-    const std::size_t product_bytes =
-        key.is_whole ? 0 : (entries * sizeof(float) + alignment - 1) / alignment * alignment;
-    std::byte* workspace = nullptr;
-    try {
-      const openmp_threads_scope scope(threads);
-      auto& kept = ctx.template attachment<onednn_products>([] { return onednn_products(); });
-      product& found = kept.plans.find(key, kept.engine);
-      workspace = static_cast<std::byte*>(ctx.workspace(product_bytes + found.scratchpad_bytes()));
-      found.run(kept.stream, problem.a.data, problem.b.data,
-                key.is_whole ? static_cast<void*>(problem.c.data) : workspace, problem.bias.data,
-                workspace + product_bytes);
-    } catch (const dnnl::error& failure) {
-      throw unsupported_error(std::string("prumo::gemm: oneDNN does not compute this product: ") + failure.what());
-    }
-    if (!key.is_whole) complete_product(ctx, problem, workspace);
+  const gemm_problem<T>& problem = form.problem;
+  const int threads = concurrency_of(ctx.instance());
+  const bool completes = !is_whole(problem);
+  product_key key{element_type<T>, plan_shape_of(form),         problem.alpha,
+                  problem.beta,    sizeof(T) > 2 || !completes, problem.has_bias && !completes,
+                  threads};
+  const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
+  if (!key.adds_to_c) {
+    key.shape.leading[2] = problem.n;
+    key.shape.batch_strides[2] = problem.m * problem.n;
   }
+  constexpr std::size_t alignment = 256;
+  const std::size_t product_bytes =
+      key.adds_to_c ? 0 : (entries * sizeof(float) + alignment - 1) / alignment * alignment;
+  void* result = problem.c.data;
+  try {
+    const openmp_threads_scope scope(threads);
+    auto& kept = ctx.template attachment<onednn_products>([] { return onednn_products(); });
+    product& found = kept.plans.find(key, kept.engine);
+    auto* const workspace = static_cast<std::byte*>(ctx.workspace(product_bytes + found.scratchpad_bytes()));
+    if (!key.adds_to_c) result = workspace;
+    found.run(kept.stream, problem.a.data, problem.b.data, result, problem.bias.data, workspace + product_bytes);
+  } catch (const dnnl::error& failure) {
+    throw unsupported_error(std::string("prumo::gemm: oneDNN does not compute this product: ") + failure.what());
+  }
+  if (completes) complete_product(ctx, problem, result);
 }
 
 #define PRUMO_INSTANTIATE_ONEDNN_GEMM(Space, T)                                                       \
@@ -186,5 +186,6 @@ void run_onednn(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& 
   template void run_onednn<Space, T>(context<Space>&, const gemm_problem<T>&, const blas_form<T>&);
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, f16)
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, bf16)
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, float)
 
 }  // namespace prumo::backend

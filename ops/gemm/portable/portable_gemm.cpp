@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_form.hpp"
+#include "direct_gemm.hpp"
 #include "gemm_completion.hpp"
 #include "portable_gemm_device.hpp"
 #include "portable_gemm_host.hpp"
-#include "shallow_gemm.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
@@ -140,7 +140,7 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
             [](context<Exec>& ctx, const gemm_problem<T>& problem, const blas_form<T>&) {
               if constexpr (is_host_space<Exec>) {
                 if constexpr (std::is_floating_point_v<T>) {
-                  if (is_shallow(problem)) return enqueue_shallow_product(ctx, with_fast_rows(problem));
+                  if (is_direct(problem)) return enqueue_direct_product(ctx, problem);
                 }
                 if (is_thin(problem)) return enqueue_thin_product(ctx, problem);
                 enqueue_on_host(ctx, with_fast_rows(problem));

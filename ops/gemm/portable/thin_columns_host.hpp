@@ -47,7 +47,7 @@ class thin_columns_of_a_kernel {
   std::int64_t blocks() const { return problem_.batch * partition_.parts * partition_.row_blocks * problem_.n; }
 
   void operator()(std::int64_t block) const {
-    const auto share = thin_share::of(block, problem_, partition_.parts, partition_.row_blocks);
+    const auto share = thin_share::of(block, problem_.n, partition_.parts, partition_.row_blocks);
     const std::int64_t first = share.rows * partition_.block_rows;
     const std::int64_t rows = std::min(partition_.block_rows, problem_.m - first);
     const std::int64_t end = std::min(problem_.k, (share.part + 1) * partition_.columns);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "direct_gemm.hpp"
 #include "openmp_threads.hpp"
 #include "thin_columns_host.hpp"
 #include "thin_rows_host.hpp"
@@ -79,7 +80,10 @@ template <class Exec, class T>
 void enqueue_thin_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T> problem = with_few_columns(given);
   const host_work work = work_of<T>(problem.m * problem.k, problem.n * problem.batch);
-  if (takes_columns(problem)) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!multiplies_few_columns(problem)) return enqueue_direct_product(ctx, given);
+    enqueue_rows(ctx, problem, work);
+  } else if (takes_columns(problem)) {
     enqueue_columns(ctx, problem, work);
   } else {
     enqueue_rows(ctx, problem, work);

@@ -23,20 +23,18 @@ inline constexpr std::int64_t thin_block_elements = 16384;
 constexpr std::int64_t thin_blocks_of(std::int64_t extent, std::int64_t block) { return (extent + block - 1) / block; }
 
 /// What an iteration computes: `part` of the length k for the block `rows` of the rows of C, in a column of C. The
-/// columns of a block of A follow each other.
+/// columns of a block of A follow each other. A kernel that takes all columns at once says that there is one.
 struct thin_share {
   std::int64_t batch, part, rows, column;
 
-  template <class T>
-  static thin_share of(std::int64_t block, const gemm_problem<T>& problem, std::int64_t parts,
-                       std::int64_t row_blocks) {
+  static thin_share of(std::int64_t block, std::int64_t columns, std::int64_t parts, std::int64_t row_blocks) {
     thin_share share{};
     const auto split_off = [&](std::int64_t extent) {
       const std::int64_t place = block % extent;
       block /= extent;
       return place;
     };
-    share.column = split_off(problem.n);
+    share.column = split_off(columns);
     share.rows = split_off(row_blocks);
     share.part = split_off(parts);
     share.batch = block;
@@ -67,7 +65,7 @@ struct thin_columns_kernel {
   std::int64_t blocks() const { return problem.batch * problem.n * parts(); }
 
   void operator()(std::int64_t block) const {
-    const auto share = thin_share::of(block, problem, parts(), 1);
+    const auto share = thin_share::of(block, problem.n, parts(), 1);
     const std::int64_t begin = share.part * block_elements;
     const std::int64_t count = std::min(problem.k - begin, block_elements);
     const std::int64_t stride = problem.b.row_stride;
@@ -145,7 +143,7 @@ class thin_combination_kernel {
   std::int64_t blocks() const { return problem_.batch * problem_.n * row_blocks(); }
 
   void operator()(std::int64_t block) const {
-    const auto share = thin_share::of(block, problem_, 1, row_blocks());
+    const auto share = thin_share::of(block, problem_.n, 1, row_blocks());
     const std::int64_t first = share.rows * block_rows;
     const std::int64_t count = std::min(block_rows, problem_.m - first);
     const C* const parts = partial_ + (share.batch * problem_.n + share.column) * parts_ * problem_.m + first;

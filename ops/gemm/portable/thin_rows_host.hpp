@@ -66,7 +66,7 @@ class row_end {
   simd_mask<C> kept_;
 };
 
-/// Rows of A times columns of B. An iteration takes a few rows, or a part of a long one.
+/// Rows of A times columns of B. An iteration takes a few rows, or a part of a long one, and all columns.
 template <class T, bool Contiguous>
 class thin_rows_kernel {
   using C = compute_t<T>;
@@ -86,35 +86,77 @@ class thin_rows_kernel {
   }
 
   /// Those of one part of k follow each other, so that B stays in a cache.
-  std::int64_t blocks() const { return problem_.batch * parts_of(problem_) * row_blocks_ * problem_.n; }
+  std::int64_t blocks() const { return problem_.batch * parts_of(problem_) * row_blocks_; }
 
   void operator()(std::int64_t block) const {
-    const auto share = thin_share::of(block, problem_, parts_of(problem_), row_blocks_);
+    thin_share share = thin_share::of(block, 1, parts_of(problem_), row_blocks_);
     const std::int64_t begin = share.part * thin_block_elements;
-    const std::int64_t length = std::min(thin_block_elements, problem_.k - begin);
     const std::int64_t first = share.rows * block_rows_;
-    const std::int64_t rows = std::min(block_rows_, problem_.m - first);
     const gemm_matrix<const T>& a = problem_.a;
-    const T* const corner = a.data + share.batch * a.batch_stride + first * a.row_stride + begin * a.column_stride;
-    const C* const x = b_.column(share) + begin;
-    C sums[most_rows + vector::lanes];
-    std::int64_t i = 0;
-    if (Contiguous && length >= vector::lanes) {
-      for (; i + vector::lanes <= rows || (i < rows && length < in_registers); i += vector::lanes) {
-        multiply_side_by_side(corner + i * a.row_stride, rows - i, x, length, sums + i);
+    const operands at{a.data + share.batch * a.batch_stride + first * a.row_stride + begin * a.column_stride,
+                      b_.column(share) + begin, std::min(block_rows_, problem_.m - first),
+                      std::min(thin_block_elements, problem_.k - begin)};
+    C sums[most_columns * row_of_sums];
+    for (std::int64_t left = problem_.n; left > 0;) {
+      share.column = problem_.n - left;
+      // Four columns at once are left to the last, so that no single one is.
+      const std::int64_t columns = left == 4 || left == 8 ? 4 : std::min<std::int64_t>(left, 3);
+      operands of_columns = at;
+      of_columns.b += share.column * b_.column_stride;
+      if (columns == 4) multiply<4>(of_columns, sums);
+      if (columns == 3) multiply<3>(of_columns, sums);
+      if (columns == 2) multiply<2>(of_columns, sums);
+      if (columns == 1) multiply<1>(of_columns, sums);
+      for (std::int64_t column = 0; column < columns; ++column, ++share.column) {
+        result_.put(share, first, at.rows, sums + column * row_of_sums);
       }
-      for (; i < rows; ++i) sums[i] = long_product(corner + i * a.row_stride, x, length);
+      left -= columns;
     }
-    for (; i < rows; ++i) sums[i] = short_product(corner + i * a.row_stride, x, length);
-    result_.put(share, first, rows, sums);
   }
 
  private:
   using vector = simd<C>;
   static constexpr std::int64_t most_rows = 1024;
+  static constexpr int most_columns = 4;
+  /// With room for a tile of which only the first row is there.
+  static constexpr std::int64_t row_of_sums = most_rows + 32;
   /// The partial sums of a long row that is multiplied alone.
   static constexpr int in_registers = prumo::detail::reduction_lanes<C>;
   static constexpr int registers = in_registers / vector::lanes;
+  /// Rows that are multiplied side by side, with a vector of sums for each column.
+  static constexpr int rows_beside(int columns) {
+    constexpr int sums = simd_has_many_registers ? 24 : 12;
+    return columns == 1 ? vector::lanes : sums / columns;
+  }
+
+  /// Rows of A in a block, and columns of B.
+  struct operands {
+    const T* a;
+    const C* b;
+    std::int64_t rows, length;
+  };
+
+  /// The sums of each column follow those of the one before.
+  template <int Columns>
+  void multiply(const operands& at, C* sums) const {
+    constexpr int beside = rows_beside(Columns);
+    const std::int64_t row_stride = problem_.a.row_stride;
+    std::int64_t i = 0;
+    if (Contiguous && at.length >= vector::lanes) {
+      const row_end<T> end(at.length);
+      for (; i + beside <= at.rows || (i < at.rows && (Columns > 1 || at.length < in_registers)); i += beside) {
+        multiply_side_by_side<Columns>(at, i, end, sums + i);
+      }
+    }
+    for (; i < at.rows; ++i) {
+      for (int column = 0; column < Columns; ++column) {
+        const T* const row = at.a + i * row_stride;
+        const C* const x = at.b + column * b_.column_stride;
+        sums[column * row_of_sums + i] = Contiguous && at.length >= vector::lanes ? long_product(row, x, at.length)
+                                                                                  : short_product(row, x, at.length);
+      }
+    }
+  }
 
   C long_product(const T* row, const C* x, std::int64_t count) const {
     constexpr int lanes = vector::lanes;
@@ -139,30 +181,46 @@ class thin_rows_kernel {
     return sum_of<in_registers>(lane);
   }
 
-  /// As many rows as a vector has lanes, or `rows` if they are fewer, with a partial sum in each lane. `sums` has room
-  /// for a whole vector.
-  void multiply_side_by_side(const T* first, std::int64_t rows, const C* x, std::int64_t count, C* sums) const {
-    constexpr int lanes = vector::lanes;
-    const T* row[lanes];
-    vector held[lanes];
-    prumo::detail::for_each_register<lanes, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-      row[i] = first + std::min<std::int64_t>(i, rows - 1) * problem_.a.row_stride;
-      held[i] = vector(C(0));
+  /// A few rows, or those that are left, times a few columns. Each lane has a partial sum. `sums` has room for a whole
+  /// vector behind the last row.
+  template <int Columns>
+  void multiply_side_by_side(const operands& at, std::int64_t first, const row_end<T>& end, C* sums) const {
+    constexpr int rows = rows_beside(Columns), lanes = vector::lanes;
+    constexpr int groups = (rows * Columns + lanes - 1) / lanes;
+    const std::int64_t count = at.length;
+    const T* row[rows];
+    const C* column[Columns];
+    vector held[groups * lanes];
+    prumo::detail::for_each_register<rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+      row[i] = at.a + (first + std::min<std::int64_t>(i, at.rows - first - 1)) * problem_.a.row_stride;
     });
+    for (int c = 0; c < Columns; ++c) column[c] = at.b + c * b_.column_stride;
+    prumo::detail::for_each_register<groups * lanes, 1>([&](int i, int)
+                                                            PRUMO_ALWAYS_INLINE { held[i] = vector(C(0)); });
+    const auto add = [&](const auto& element, const auto& number) PRUMO_ALWAYS_INLINE {
+      vector factors[Columns];
+      prumo::detail::for_each_register<Columns, 1>([&](int c, int)
+                                                       PRUMO_ALWAYS_INLINE { factors[c] = number(column[c]); });
+      prumo::detail::for_each_register<rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        const vector elements = element(row[i]);
+        prumo::detail::for_each_register<Columns, 1>([&](int c, int) PRUMO_ALWAYS_INLINE {
+          held[c * rows + i] = fma(elements, factors[c], held[c * rows + i]);
+        });
+      });
+    };
     std::int64_t j = 0;
     for (; j + lanes <= count; j += lanes) {
-      const vector factors = vector::load(x + j);
-      prumo::detail::for_each_register<lanes, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-        held[i] = fma(prumo::detail::load_vector(row[i] + j), factors, held[i]);
-      });
+      add([&](const T* from) PRUMO_ALWAYS_INLINE { return prumo::detail::load_vector(from + j); },
+          [&](const C* from) PRUMO_ALWAYS_INLINE { return vector::load(from + j); });
     }
     if (j < count) {
-      const row_end<T> end(count);
-      const vector factors = end.of_numbers(x);
-      prumo::detail::for_each_register<lanes, 1>(
-          [&](int i, int) PRUMO_ALWAYS_INLINE { held[i] = fma(end.of_elements(row[i]), factors, held[i]); });
+      add([&](const T* from) PRUMO_ALWAYS_INLINE { return end.of_elements(from); },
+          [&](const C* from) PRUMO_ALWAYS_INLINE { return end.of_numbers(from); });
     }
-    lane_sums(held).store(sums);
+    C added[groups * lanes];
+    prumo::detail::for_each_register<groups, 1>(
+        [&](int group, int) PRUMO_ALWAYS_INLINE { lane_sums(held + group * lanes).store(added + group * lanes); });
+    for (int c = 0; c < Columns; ++c) std::copy_n(added + c * rows, rows, sums + c * row_of_sums);
   }
 
   /// Adds up pairs whose distance is halved from step to step.

@@ -87,8 +87,8 @@ class onednn_product : public testing::Test {
   context<host> ctx;
 };
 
-using narrow_types = testing::Types<f16, bf16>;
-TYPED_TEST_SUITE(onednn_product, narrow_types, );
+using types = testing::Types<f16, bf16, float>;
+TYPED_TEST_SUITE(onednn_product, types, );
 
 TYPED_TEST(onednn_product, shapes_transposes_and_factors) {
   for (const auto& [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{
@@ -124,6 +124,7 @@ TYPED_TEST(onednn_product, more_products_than_a_context_keeps) {
 
 TYPED_TEST(onednn_product, a_workspace_that_is_too_small) {
   using T = TypeParam;
+  if (sizeof(T) > 2) GTEST_SKIP() << "the product is written to C itself";
   integers<T> a(1, 40, 40, 1), b(1, 40, 40, 2), c(1, 40, 40, 3);
   alignas(256) std::byte few[256];
   this->ctx.adopt_workspace(few, sizeof(few));
@@ -132,13 +133,13 @@ TYPED_TEST(onednn_product, a_workspace_that_is_too_small) {
   EXPECT_THAT(message, testing::HasSubstr("the adopted workspace has 256 bytes"));
 }
 
-TEST(onednn, is_there_for_16_bits_only) {
+TEST(onednn, is_there_for_all_types_but_f64) {
   const auto has = [](dtype type) {
     return std::ranges::count(gemm_implementations(space, type), std::string_view("onednn"));
   };
   EXPECT_EQ(has(dtype::f16), 1);
   EXPECT_EQ(has(dtype::bf16), 1);
-  EXPECT_EQ(has(dtype::f32), 0);
+  EXPECT_EQ(has(dtype::f32), 1);
   EXPECT_EQ(has(dtype::f64), 0);
 }
 

@@ -37,6 +37,10 @@ struct candidate {
 
   /// Uses units for matrix products, if the device has them for the type and mode.
   bool uses_matrix_units = false;
+
+  /// Returns why another candidate is the better choice on this machine, or an empty string. It is not asked if the
+  /// candidate is named. Null: nothing speaks against it.
+  std::string (*why_not_chosen)() = nullptr;
 };
 
 /// What an operation does if there is nothing to choose, for example if no entry is to be written.
@@ -77,7 +81,8 @@ const auto& choose(const Exec& instance, const typename Operation::problem& prob
   for (const auto& each : candidates) {
     if (named.empty() ? each.on_request : each.name != named) continue;
     is_known = true;
-    const std::string reason = each.prepare(instance, problem, prepared);
+    std::string reason = named.empty() && each.why_not_chosen != nullptr ? each.why_not_chosen() : std::string();
+    if (reason.empty()) reason = each.prepare(instance, problem, prepared);
     if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
     if (reason.empty()) return each;
     refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;

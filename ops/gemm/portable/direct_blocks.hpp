@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// How the direct product of direct_gemm_host.hpp is cut.
+
+#include "gemm_problem.hpp"
+#include <prumo/detail/host/simd.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// What fits into registers and caches.
+template <class C>
+struct direct_sizes {
+  static constexpr int lanes = simd<C>::lanes;
+  /// Rows of the highest tile of sums, which has two vectors a row.
+  static constexpr int tile_rows = simd_has_many_registers ? 12 : 6;
+  static constexpr std::int64_t panel = 2 * lanes;
+  /// Elements of a block's sums while they are not in registers, and of the columns of B that are copied.
+  static constexpr std::int64_t kept_elements = 32768 / static_cast<std::int64_t>(sizeof(C));
+  static constexpr std::int64_t copied_elements =
+      std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel * 256);
+
+  /// Vectors of a row. Low tiles are wider and narrow ones higher: enough sums must be independent of each other.
+  static constexpr int vectors_of(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : rows <= tile_rows ? 2 : 1; }
+};
+
+/// A block is what an iteration computes: some rows and columns of C, in a part of k.
+struct direct_blocks {
+  std::int64_t rows = 1;        ///< of a block
+  std::int64_t columns = 1;     ///< of a block, in whole panels
+  std::int64_t row_blocks = 1;  ///< of a matrix
+  std::int64_t column_blocks = 1;
+  std::int64_t depth = 1;  ///< over which sums stay in registers
+  std::int64_t parts = 1;
+  std::int64_t part_depth = 1;
+  bool copies_b = false;
+  bool keeps_sums = false;  ///< in memory, from one block of the depth to the next
+
+  template <class C>
+  static direct_blocks of(const gemm_problem<C>& problem, std::int64_t threads) {
+    direct_blocks blocks;
+    // Lines that are a multiple of 1 KiB apart would push each other out of the cache.
+    blocks.copies_b = problem.b.column_stride != 1 ||
+                      (problem.b.row_stride * static_cast<std::int64_t>(sizeof(C)) % 1024 == 0 && problem.k > 4);
+    blocks.choose_parts(problem);
+    if (blocks.parts == 1 && problem.k <= longest_in_registers && !is_wide(problem)) {
+      blocks.cut_for_registers(problem, threads);
+    } else {
+      blocks.cut_for_kept_sums(problem, threads);
+    }
+    return blocks;
+  }
+
+ private:
+  static constexpr std::int64_t longest_in_registers = 256;
+
+  /// So few rows that each row of B is used by a few tiles only: it is read as far as possible in one go.
+  template <class C>
+  static bool is_wide(const gemm_problem<C>& problem) {
+    constexpr std::int64_t short_sum = 16;
+    return problem.m <= direct_sizes<C>::tile_rows && problem.k > short_sum && problem.n >= 64 * problem.m;
+  }
+
+  /// Cuts C into blocks of equal size that have at most so many rows and columns, in whole tiles.
+  template <class C>
+  void cut(const gemm_problem<C>& problem, std::int64_t most_rows, std::int64_t most_columns) {
+    const auto count = [](std::int64_t extent, std::int64_t most) { return (extent + most - 1) / most; };
+    const auto equal = [&](std::int64_t extent, std::int64_t most, std::int64_t unit) {
+      return count(count(extent, count(extent, most)), unit) * unit;
+    };
+    constexpr std::int64_t tile_rows = direct_sizes<C>::tile_rows;
+    rows = problem.m <= tile_rows ? problem.m : equal(problem.m, most_rows, tile_rows);
+    columns = equal(problem.n, most_columns, direct_sizes<C>::panel);
+    row_blocks = count(problem.m, rows);
+    column_blocks = count(problem.n, columns);
+  }
+
+  /// Cuts on until there are a few blocks for each thread.
+  template <class C>
+  void cut_for_threads(const gemm_problem<C>& problem, std::int64_t threads) {
+    constexpr std::int64_t panel = direct_sizes<C>::panel, tile_rows = direct_sizes<C>::tile_rows;
+    const std::int64_t wanted = threads == 1 ? 1 : 4 * threads;
+    const auto are_few = [&] { return problem.batch * row_blocks * column_blocks * parts < wanted; };
+    while (are_few() && columns > 4 * panel) cut(problem, rows, columns / 2);
+    while (are_few() && rows > tile_rows) cut(problem, rows / 2, columns);
+  }
+
+  /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache.
+  template <class C>
+  void cut_for_registers(const gemm_problem<C>& problem, std::int64_t threads) {
+    using sizes = direct_sizes<C>;
+    constexpr std::int64_t most_columns =
+        std::min<std::int64_t>(512, sizes::kept_elements / sizes::tile_rows / sizes::panel * sizes::panel);
+    constexpr std::int64_t least_rows = std::int64_t{8} * sizes::tile_rows;
+    /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
+    constexpr std::int64_t block_products = std::int64_t{1} << 18;
+    depth = problem.k;
+    const std::int64_t fitting =
+        std::clamp(sizes::copied_elements / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns);
+    cut(problem, least_rows, fitting);
+    cut(problem, std::max(least_rows, block_products / (columns * problem.k)), fitting);
+    cut_for_threads(problem, threads);
+  }
+
+  /// The sums of a block are kept in a cache, and in registers over a block of the depth.
+  template <class C>
+  void cut_for_kept_sums(const gemm_problem<C>& problem, std::int64_t threads) {
+    using sizes = direct_sizes<C>;
+    constexpr std::int64_t most_wide_depth = 16, widest = 8192, narrow = 128, deepest = 2048, deepest_columns = 128;
+    /// Elements of B that stay in a second-level cache.
+    constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
+    if (is_wide(problem)) {
+      const std::int64_t most = copies_b ? sizes::copied_elements / most_wide_depth : sizes::kept_elements / problem.m;
+      cut(problem, problem.m, std::min(widest, most / sizes::panel * sizes::panel));
+      depth = problem.m <= 3 ? 8 : 16;  // what sums are loaded and stored for
+    } else {
+      // The fewer columns are copied at once, the deeper they may be. Columns with gaps between them are read deeply.
+      const std::int64_t copied =
+          problem.b.column_stride == 1 ? 4 * sizes::panel : std::max<std::int64_t>(16, sizes::panel);
+      cut(problem, sizes::tile_rows, copies_b ? copied : narrow);
+      cut(problem, sizes::kept_elements / columns / sizes::tile_rows * sizes::tile_rows, columns);
+      // Of columns of A, each step of the depth reads another line.
+      const std::int64_t most = problem.a.column_stride == 1 ? deepest : deepest_columns;
+      depth = std::min<std::int64_t>(std::max<std::int64_t>(cached_elements / columns, 64), most);
+    }
+    // Equal blocks: a last one that is short would load and store sums for little.
+    const std::int64_t depth_blocks = (part_depth + depth - 1) / depth;
+    depth = (part_depth + depth_blocks - 1) / depth_blocks;
+    keeps_sums = parts > 1 || depth < problem.k;
+    cut_for_threads(problem, threads);
+  }
+
+  /// Cuts long sums if C is so small that it has no blocks for many threads.
+  template <class C>
+  void choose_parts(const gemm_problem<C>& problem) {
+    constexpr std::int64_t blocks_wanted = 32, least_depth = 256, entries_of_block = 4096;
+    constexpr std::int64_t least_products = std::int64_t{1} << 15;
+    const std::int64_t entries = problem.m * problem.n * problem.batch;
+    const std::int64_t most = std::min({blocks_wanted * entries_of_block / std::max<std::int64_t>(entries, 1),
+                                        problem.k / least_depth, entries * problem.k / least_products, blocks_wanted});
+    const auto wanted =
+        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(most, 1))));
+    part_depth = (problem.k + wanted - 1) / wanted;
+    parts = (problem.k + part_depth - 1) / part_depth;
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
