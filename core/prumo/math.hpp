@@ -4,7 +4,7 @@
 /// \file
 /// The mathematical functions that kernels call, for `float`, `double`, their counted twins and, on hosts, vectors. On
 /// the host they have neither branches nor calls, so that compilers vectorise loops over them, too. On a device exp,
-/// log, tanh and the square roots are the device's own, and so is the reciprocal in gelu of float.
+/// log, tanh and the square roots are the device's own, and so are the exponential and the reciprocal in gelu of float.
 ///
 /// The largest errors on the host, in units in the last place: exp 1, log 1, sqrt 0.5, rsqrt 1.5, tanh 2, sigmoid 3.
 /// The error of gelu is at most 2 epsilon |x|. These hold over the whole range, with subnormal arguments and results.
@@ -241,52 +241,56 @@ KOKKOS_FORCEINLINE_FUNCTION V positive_part(V x) {
   return not_below(x, T(-0.0));
 }
 
-/// head - y Q(y) for 0 <= y <= largest, where Q(y) = 1 - Phi(y): with Q(y) = 1/2 - y R(y^2) and a quotient of
-/// polynomials for R, whose error in Q is at most 1e-8. A single precision number needs no more.
+/// head - exp(-y^2/2) smooth for 0 <= y <= normal_tail<T>::largest and a smooth that is not negative.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class V>
-KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, normal_tail<float>) {
-  constexpr normal_tail<float> tail;
-  const V square = y * y;
-  const V slope = quick_quotient(polynomial(tail.numerator, square), polynomial(tail.denominator, square));
-  // Rounding may leave a number of 1e-8 below zero where Q is nearly zero.
-  return prumo::fma(-y, not_below(prumo::fma(-y, slope, V(0.5f)), 0.0f), head);
-}
-
-/// The same in double precision: Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), which maps all y to
-/// [0, 1). Shepherd and Laframboise (Math. Comp. 36, 1981) compute erfc in this way. S is smooth and varies little, so
-/// it can be a polynomial.
-PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <class V>
-KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, normal_tail<double>) {
-  using constants = math_constants<double>;
-  // S is a polynomial in t, and t is a quarter of the quotient below.
-  constexpr auto of_quotient = with_argument_times(0.25, normal_tail<double>{});
-  const V quotient = y / prumo::fma(y, V(0.25), V(1));
-  const V smooth = polynomial(of_quotient.coefficients, quotient) * quotient;
-  // As in exp_on_host(), but with -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add if it is not halved.
+KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, V smooth) {
+  using T = plain_scalar_t<V>;
+  using constants = math_constants<T>;
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (std::is_same_v<V, float>) {
+    // If the tail is small, y^2/2 is large, and exp would multiply its rounding error. So y^2/2 is held in two numbers.
+    const T half = T(-0.5) * y;
+    const T exponent = half * y;
+    const T lost = prumo::fma(half, y, -exponent);
+    const float binary = exponent * -constants::log2_e;
+    float beyond = prumo::fma(exponent, constants::log2_e, binary);
+    beyond = prumo::fma(exponent, constants::log2_e_low, beyond);
+    beyond = prumo::fma(beyond, constants::ln2, lost);
+    return prumo::fma(-approximate_exp2_of_negative(binary), prumo::fma(smooth, beyond, smooth), head);
+  }
+#endif
+  // As in exp_argument, but with -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add if it is not halved.
   // 2^n is scaled up so that it is a normal number for every y, and the product is scaled down again at the end.
-  constexpr auto series = with_argument_times(0.5, exp_series<double>{});
-  constexpr double magic = rounding_magic_for<double>(constants::subnormal_shift);
-  const V shifted = prumo::fma(y * (-0.5 * constants::log2_e), y, V(magic));
+  constexpr auto series = with_argument_times(0.5, exp_series<T>{});
+  constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
+  const V shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, V(magic));
   const V n = shifted - magic;
-  V twice_r = prumo::fma(-y, y, n * (-2 * constants::ln2_high));  // this product is exact
-  twice_r = prumo::fma(n, V(-2 * constants::ln2_low), twice_r);
-  const V of_y = polynomial(series.coefficients, twice_r) * (smooth * power_of_two(shifted));
-  return prumo::fma(-of_y, V(constants::from_shifted), head);
+  V twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
+  twice_r = prumo::fma(n, V(T(-2) * constants::ln2_low), twice_r);
+  const V tail = polynomial(series.coefficients, twice_r) * (smooth * power_of_two(shifted));
+  return prumo::fma(-tail, V(constants::from_shifted), head);
 }
 
 }  // namespace detail
 
 /// x Phi(x), where Phi is the cumulative distribution function of the normal distribution. It is computed as
-/// max(x, 0) - y Q(y) with y = |x| and Q(y) = 1 - Phi(y), so that the result is never positive for a negative x.
+/// max(x, 0) - y Q(y) with y = |x| and Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
+///
+/// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), which maps all y to [0, 1). Shepherd and Laframboise
+/// (Math. Comp. 36, 1981) compute erfc in this way. S is smooth and varies little, so it can be a polynomial.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <detail::real V>
 KOKKOS_FORCEINLINE_FUNCTION V gelu(V x) {
-  constexpr detail::normal_tail<plain_scalar_t<V>> tail;
-  // From tail.largest on, and also for NaN, Q is taken for zero.
+  using T = plain_scalar_t<V>;
+  constexpr detail::normal_tail<T> tail;
+  // S is a polynomial in t, and t is a quarter of the quotient below.
+  constexpr auto of_quotient = detail::with_argument_times(0.25, tail);
+  // From tail.largest on, and also for NaN, the product underflows to zero.
   const V y = detail::bounded_magnitude(x, V(tail.largest));
-  return detail::less_normal_tail(detail::positive_part(x), y, tail);
+  const V quotient = detail::quick_quotient(y, prumo::fma(y, V(T(0.25)), V(1)));
+  const V smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
+  return detail::less_normal_tail(detail::positive_part(x), y, smooth);
 }
 
 /// gelu counts as x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.

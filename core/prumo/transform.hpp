@@ -112,8 +112,8 @@ void transform_views(const Space& space, const Formula& formula, const Views& vi
 ///     prumo::transform(ctx, momentum_step{0.1f, 0.9f}, weight, gradient, velocity, weight, velocity);
 ///
 /// On a host, a formula is fastest if its call operator is a template over its type of numbers and the formula says
-/// `static constexpr bool takes_vectors = true`. Then C below is `float` or `double`, or vectors of them, and the loop is
-/// vector code with every compiler and with any flags:
+/// `static constexpr bool takes_vectors = true`. Then C below is `float` or `double`, or vectors of them, and the loop
+/// is vector code with every compiler and with any flags:
 ///
 ///     struct swish_gate {
 ///       static constexpr bool takes_vectors = true;

@@ -43,7 +43,7 @@ struct relu_formula {
 
 template <class C>
 struct gelu_formula {
-  static constexpr double host_nanoseconds = 0.3;
+  static constexpr double host_nanoseconds = 0.5;
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>

@@ -21,6 +21,18 @@ KOKKOS_FORCEINLINE_FUNCTION float approximate_reciprocal(float x) {
 #endif
 }
 
+/// 2^-x within two units in the last place, or 0 if that is subnormal. The instruction takes the sign for free. With
+/// the sign outside of it, compilers would compute a product and also its negative.
+KOKKOS_FORCEINLINE_FUNCTION float approximate_exp2_of_negative(float x) {
+#if defined(__CUDA_ARCH__)
+  float result;
+  asm("{ .reg .f32 negative; neg.f32 negative, %1; ex2.approx.ftz.f32 %0, negative; }" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return __builtin_amdgcn_exp2f(-x);
+#endif
+}
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
 /// The larger number; NaN if one of them is NaN.

@@ -23,6 +23,7 @@ struct math_constants<float> {
   static constexpr integer exponent_bias = 127;
   static constexpr float rounding_magic = 0x1.8p23f;  // adding it leaves an integer in the low significand bits
   static constexpr float log2_e = 0x1.715476p0f;
+  static constexpr float log2_e_low = 0x1.4ae0cp-26f;
   static constexpr float ln2 = 0x1.62e43p-1f;
   static constexpr float ln2_high = 0x1.62e4p-1f;  // 15 bits: its product with an exponent is exact
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
@@ -99,17 +100,15 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr Series with_argument_times(double factor, 
   return series;
 }
 
-/// The tail Q of the normal distribution, up to the argument from which on it is taken for zero.
+/// The tail of the normal distribution, up to the argument from which on y Q(y) is zero.
 template <class T>
 struct normal_tail;
 
-/// (1/2 - Q(y)) / y as a quotient of polynomials in y^2, so that the largest error of Q is least.
 template <>
 struct normal_tail<float> {
-  float largest = 5.6f;
-  float numerator[6] = {0x1.988450p-2f,  0x1.199b4ep-5f,  0x1.347e48p-8f,
-                        0x1.6c9528p-13f, 0x1.aa9228p-18f, 0x1.7c728ep-26f};
-  float denominator[6] = {0x1p0f, 0x1.02e6aep-2f, 0x1.da26bep-6f, 0x1.f57848p-10f, 0x1.3afe0ap-14f, 0x1.3cce28p-20f};
+  float largest = 14.5f;
+  float coefficients[10] = {0x1p-1f,        -0x1.188464p0f, 0x1.4ef9ccp0f,   -0x1.98e802p-1f, 0x1.40c346p-4f,
+                            0x1.4528cap-3f, 0x1.a4e216p-6f, -0x1.2e81f8p-3f, 0x1.6660aep-4f,  -0x1.14c3f4p-6f};
 };
 
 template <>
