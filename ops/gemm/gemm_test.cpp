@@ -136,6 +136,38 @@ TYPED_TEST(gemm_typed, operands_of_every_layout_together) {
   EXPECT_GE(vendor_runs, has_vendor ? 64 * 4 : 0);
 }
 
+TYPED_TEST(gemm_typed, a_nan_stays_in_its_row_and_its_column) {
+  using T = TypeParam;
+  constexpr std::size_t m = 19, n = 21, row = 7, column = 5;
+  const T nan = static_cast<T>(std::numeric_limits<compute_t<T>>::quiet_NaN());
+  for (const std::size_t k : {1, 29, 64, 83}) {
+    for (const bool trans_a : {false, true}) {
+      for (const bool trans_b : {false, true}) {
+        const auto a = place<T>(trans_a ? k : m, trans_a ? m : k, placing::right);
+        const auto b = place<T>(trans_b ? n : k, trans_b ? k : n, placing::right);
+        set_uniform(a, 1);
+        set_uniform(b, 2);
+        using Kokkos::ALL;
+        using Kokkos::subview;
+        Kokkos::deep_copy(this->ctx.instance(), trans_a ? subview(a, ALL, row) : subview(a, row, ALL), nan);
+        Kokkos::deep_copy(this->ctx.instance(), trans_b ? subview(b, column, ALL) : subview(b, ALL, column), nan);
+        for (const std::string_view implementation : this->implementations) {
+          const auto c = place<T>(m, n, placing::right);
+          if (!this->run(implementation, trans_a, trans_b, 1, a, b, 0, c)) continue;
+          const auto result = tests::host_copy(c);
+          for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+              ASSERT_EQ(std::isnan(value(result(i, j))), i == row || j == column)
+                  << implementation << " k = " << k << (trans_a ? " A'" : " A") << (trans_b ? " B'" : " B") << " at "
+                  << i << ", " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(gemm_typed, what_lies_between_the_elements_stays) {
   using T = TypeParam;
   const auto a = place<T>(13, 8, placing::right);

@@ -41,6 +41,20 @@ constexpr memory::data_type element_type = std::is_same_v<T, float> ? memory::da
                                            : std::is_same_v<T, f16> ? memory::data_type::f16
                                                                     : memory::data_type::bf16;
 
+/// Why oneDNN would read what does not belong to the problem. Instructions for 16-bit numbers take pairs of them along
+/// the sums. With those of AMX, oneDNN 3.12 reads the number behind a row of odd length. It multiplies it by zero, but
+/// between rows with gaps that number may be a NaN.
+template <class T>
+std::string why_reads_gaps(const blas_form<T>& form) {
+  const std::int64_t k = form.problem.k;
+  const auto ends_in_gap = [k](const blas_operand& operand, bool lies_along_sums) {
+    return lies_along_sums && operand.leading_dimension > k;
+  };
+  if (sizeof(T) != 2 || k % 2 == 0) return {};
+  if (!ends_in_gap(form.a, !form.a.transposed) && !ends_in_gap(form.b, form.b.transposed)) return {};
+  return "oneDNN would read what lies behind rows of an odd number of elements";
+}
+
 /// Whether oneDNN can write the finished C: it adds a bias of the columns, but calls no activation.
 template <class T>
 bool is_whole(const gemm_problem<T>& problem) {
@@ -148,7 +162,8 @@ std::string prepare_onednn(const Exec&, const gemm_problem<T>& problem, blas_for
     return "oneDNN computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
   }
   std::string reason = why_no_instructions<T>();
-  return reason.empty() ? to_blas_form(problem, form) : reason;
+  if (reason.empty()) reason = to_blas_form(problem, form);
+  return reason.empty() ? why_reads_gaps(form) : reason;
 }
 
 template <class Exec, class T>

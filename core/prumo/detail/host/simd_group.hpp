@@ -12,6 +12,7 @@
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -22,7 +23,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class Each, int Registers>
 struct register_group {
   static constexpr int registers = Registers;
-  Each of[Registers];
+  Each of[static_cast<std::size_t>(Registers)];
 };
 
 /// The numbers of several registers, which formulas treat like those of one.
@@ -38,7 +39,7 @@ class simd_group {
     for (auto& each : of) each = simd<T>(single);
   }
 
-  simd<T> of[Registers];
+  simd<T> of[static_cast<std::size_t>(Registers)];
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
