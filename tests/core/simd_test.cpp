@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -199,6 +201,51 @@ TEST(simd, several_outputs_of_two_types) {
     ASSERT_EQ(sum(i), expected.template get<0>()) << i;
     ASSERT_EQ(gated(i).bits, bf16(expected.template get<1>()).bits) << i;
   }
+}
+
+struct assignments {
+  static constexpr bool takes_vectors = true;
+  template <class C>
+  KOKKOS_FUNCTION C operator()(C x, C y) const {
+    C sum = x;
+    sum += y;
+    sum *= C(2);
+    sum -= C(1);
+    sum /= C(3);
+    return prumo::select(!(x < y) && (y > C(0) || x == y), sum, -sum);
+  }
+};
+
+template <class T>
+void expect_assignments_of_any_length() {
+  const host instance;
+  for (std::size_t count = 1; count <= 140; ++count) {
+    const auto given = numbers<T>(2 * count, 5);
+    const Kokkos::View<T*, Kokkos::HostSpace> x("x", count), y("y", count);
+    for (std::size_t i = 0; i < count; ++i) {
+      x(i) = given[i];
+      y(i) = given[count + i];
+    }
+    transform(instance, assignments{}, x, y, x);  // the output is an input, which ends of vectors may not read again
+    instance.fence();
+    for (std::size_t i = 0; i < count; ++i) {
+      using C = compute_t<T>;
+      const C expected = assignments{}(static_cast<C>(given[i]), static_cast<C>(given[count + i]));
+      const T rounded = static_cast<T>(expected);
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(static_cast<C>(x(i)))) << i << " of " << count;
+      } else {
+        ASSERT_EQ(static_cast<C>(x(i)), static_cast<C>(rounded)) << i << " of " << count;
+      }
+    }
+  }
+}
+
+TEST(simd, assignments_and_masks_in_place_for_any_length) {
+  expect_assignments_of_any_length<float>();
+  expect_assignments_of_any_length<double>();
+  expect_assignments_of_any_length<f16>();
+  expect_assignments_of_any_length<bf16>();
 }
 
 struct widened_sum {

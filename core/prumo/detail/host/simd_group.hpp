@@ -127,6 +127,19 @@ PRUMO_GROUP_OPERATOR(<<)
 PRUMO_GROUP_OPERATOR(>>)
 #undef PRUMO_GROUP_OPERATOR
 
+#define PRUMO_GROUP_ASSIGNMENT(symbol)                                        \
+  template <class T, int Registers, class B>                                  \
+    requires detail::operands_of_group<simd_group<T, Registers>, B>           \
+  [[gnu::always_inline]] inline simd_group<T, Registers>& operator symbol## = \
+      (simd_group<T, Registers> & a, const B& b) {                            \
+    return a = a symbol b;                                                    \
+  }
+PRUMO_GROUP_ASSIGNMENT(+)
+PRUMO_GROUP_ASSIGNMENT(-)
+PRUMO_GROUP_ASSIGNMENT(*)
+PRUMO_GROUP_ASSIGNMENT(/)
+#undef PRUMO_GROUP_ASSIGNMENT
+
 template <class T, int Registers>
 [[gnu::always_inline]] inline auto operator-(const simd_group<T, Registers>& a) {
   return detail::for_each_member<Registers>([](simd<T> x) PRUMO_ALWAYS_INLINE { return -x; }, a);
