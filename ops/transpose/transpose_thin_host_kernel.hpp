@@ -137,7 +137,7 @@ class transpose_thin_host_kernel {
   template <class Visitor>
   static void with_few(std::int64_t runs, const Visitor& visit) {
     [&]<int... Runs>(std::integer_sequence<int, Runs...>) {
-      const auto try_one = [&]<int Count> {
+      [[maybe_unused]] const auto try_one = [&]<int Count> {  // no runs are few for the widest words
         if (runs == Count) visit.template operator()<Count>();
       };
       (try_one.template operator()<Runs + 2>(), ...);
