@@ -22,12 +22,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from compile_command import Compiler  # noqa: E402
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.*)>:$")
-LOOP = re.compile(r"contiguous_host_kernel<(.*)>::write_(cached|streaming)\(")
+LOOP = re.compile(r"contiguous_elements<(?P<elements>.*)>::write_(cached|streaming)\(|compute_rest<(?P<rest>.*)>\(")
 INSTRUCTION = re.compile(r"^\s*[0-9a-f]+:\s+(\S+)\s*(.*)$")
 RELOCATION = re.compile(r"^\s*[0-9a-f]+: R_\S+\s+(.*)$")  # follows an instruction, and names what it really calls
 LOCAL = re.compile(r"\.text([+-]0x[0-9a-f]+)$")
 SCALAR = re.compile(r"v?(add|sub|mul|div|sqrt|min|max|n?f?n?m(add|sub)\d+|u?comi)s[sd]$")
-MAY_CALL = re.compile(r"\b(copy_rest|write_cached)\b")
+MAY_CALL = re.compile(r"\b(copy_rest|compute_rest|write_cached)\b")
 
 
 def findings_in(lines):
@@ -42,7 +42,7 @@ def findings_in(lines):
             if in_text:
                 functions[int(begun.group(1), 16)] = begun.group(2)
             named = LOOP.search(begun.group(2))
-            loop = named.group(1) if named else None
+            loop = (named["elements"] or named["rest"]) if named else None
             if loop:
                 loops.add(loop)
             continue
@@ -71,11 +71,13 @@ def findings_in(lines):
 
 
 def self_test():
-    head = "0 <prumo::detail::avx2::contiguous_host_kernel<f, float, float>::{}(long, long) const>:"
+    head = "0 <prumo::detail::avx2::contiguous_elements<f, float, float>::{}(long, long) const>:"
     cached, other = head.format("write_cached"), head.format("blocks")
     good = ["  4: vmulps %ymm0,%ymm1,%ymm1", "  8: vbroadcastss (%rax),%ymm0", "  c: call 20 <void copy_rest<float>(int)>"]
     assert findings_in([cached, *good]) == ({"f, float, float"}, [])
-    itself = "  4: call 9 <prumo::detail::avx2::contiguous_host_kernel<f, float, float>::write_cached(long, long) const+0x9>"
+    rest = "0 <void prumo::detail::avx2::compute_rest<(prumo::detail::lane_order)0, float, f>(f, long) [clone .isra.0]>:"
+    assert findings_in([rest, *good]) == ({"(prumo::detail::lane_order)0, float, f"}, [])
+    itself = "  4: call 9 <prumo::detail::avx2::contiguous_elements<f, float, float>::write_cached(long, long) const+0x9>"
     place = "    5: R_X86_64_PLT32	{}-0x4"
     assert findings_in([cached, itself, place.format("void copy_rest<float>(float const*)")])[1] == []
     assert len(findings_in([cached, itself, place.format("expf")])[1]) == 1

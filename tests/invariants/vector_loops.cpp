@@ -18,15 +18,15 @@ struct gate {
 
 }  // namespace user
 
-template class prumo::detail::contiguous_host_kernel<prumo::exp_formula<float>, float, float>;
-template class prumo::detail::contiguous_host_kernel<prumo::log_formula<double>, double, double>;
-template class prumo::detail::contiguous_host_kernel<prumo::sqrt_formula<float>, float, float>;
-template class prumo::detail::contiguous_host_kernel<prumo::tanh_formula<float>, float, float>;
-template class prumo::detail::contiguous_host_kernel<prumo::gelu_formula<float>, float, float>;
-template class prumo::detail::contiguous_host_kernel<prumo::gelu_formula<double>, double, double>;
-template class prumo::detail::contiguous_host_kernel<prumo::gelu_formula<float>, prumo::bf16, prumo::bf16>;
+template class prumo::detail::contiguous_elements<prumo::exp_formula<float>, float, float>;
+template class prumo::detail::contiguous_elements<prumo::log_formula<double>, double, double>;
+template class prumo::detail::contiguous_elements<prumo::sqrt_formula<float>, float, float>;
+template class prumo::detail::contiguous_elements<prumo::tanh_formula<float>, float, float>;
+template class prumo::detail::contiguous_elements<prumo::gelu_formula<float>, float, float>;
+template class prumo::detail::contiguous_elements<prumo::gelu_formula<double>, double, double>;
+template class prumo::detail::contiguous_elements<prumo::gelu_formula<float>, prumo::bf16, prumo::bf16>;
 #if defined(__F16C__)  // without it, numbers of f16 are widened one by one
-template class prumo::detail::contiguous_host_kernel<prumo::log_formula<float>, prumo::f16, prumo::f16>;
-template class prumo::detail::contiguous_host_kernel<prumo::relu_formula<float>, prumo::f16, prumo::f16>;
+template class prumo::detail::contiguous_elements<prumo::log_formula<float>, prumo::f16, prumo::f16>;
+template class prumo::detail::contiguous_elements<prumo::relu_formula<float>, prumo::f16, prumo::f16>;
 #endif
-template class prumo::detail::contiguous_host_kernel<user::gate, float, float, float>;
+template class prumo::detail::contiguous_elements<user::gate, float, float, float>;
