@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Which kernels an OpenBLAS runs. It chooses them when it is loaded, by the model of the processor. One that is older
-/// than the processor does not know the model, and may fall back on kernels that are twenty years old.
+/// Judges the kernels that an OpenBLAS runs. OpenBLAS chooses them when it is loaded, by the model of the processor. If
+/// it is older than the processor, it does not know the model and may fall back on kernels that are twenty years old.
 
 #include <algorithm>
 #include <cctype>
@@ -26,8 +26,8 @@ inline x86_vectors vectors_of_this_processor() {
 
 /// Why the kernels for `core`, as OpenBLAS calls them, are far too slow for a processor with these vectors, and what to
 /// do about it. Empty if they are not, or if the name is not known. Without AVX2 a kernel has half of the multiply-adds
-/// at best, and a quarter without AVX. OpenBLAS' kernels for AVX2 are slower than those for AVX-512, too, but no other
-/// implementation is sure to be faster.
+/// at best, and a quarter without AVX. OpenBLAS' kernels for AVX2 on a processor with AVX-512 are no reason: nothing
+/// else is certain to be faster.
 inline std::string why_openblas_is_slow(std::string_view core, x86_vectors processor) {
   if (processor == x86_vectors::sse) return {};
   constexpr std::string_view before_avx2[] = {

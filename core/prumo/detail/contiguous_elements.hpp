@@ -14,7 +14,9 @@
 #include <prumo/types.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -75,8 +77,8 @@ template <std::int64_t Most, class Out, class Count, class Value>
   }
 }
 
-/// Whether a formula is computed on vectors: it is a template over its type of numbers and says so, and all elements
-/// have one compute type.
+/// Whether a formula is computed on vectors. It must be a template over its type of numbers and say so, and all
+/// elements must have the same compute type.
 template <class Formula, class C, class... T>
 inline constexpr bool computes_vectors_of = false;
 template <class Formula, class C, class... T>
@@ -106,10 +108,10 @@ template <class Formula>
   requires requires { Formula::host_nanoseconds; }
 inline constexpr double formula_nanoseconds<Formula> = Formula::host_nanoseconds;
 
-/// Asks for what follows `bytes` at an address by so much that it arrives while a formula is computed. A formula of
-/// thirty instructions fills the room that a processor has to look ahead, so that nobody else asks for it in time. (On
-/// an Emerald Rapids, two threads then take a fifth less time for exp, tanh and gelu of large arrays. Where there is
-/// hardly anything to compute, as in an addition, it makes them slower.)
+/// Prefetches `bytes` that lie 2 KiB behind an address, if the formula is long. Such a formula fills the room in which
+/// a processor looks ahead, so the processor would find the loads behind it too late. On an Emerald Rapids, two threads
+/// take a fifth less time for exp, tanh and gelu of large arrays with it. Short formulas, such as an addition, would
+/// take longer.
 template <class Formula, class T>
 [[gnu::always_inline]] inline void prefetch_ahead([[maybe_unused]] const T* from, [[maybe_unused]] std::size_t bytes) {
   constexpr double long_formula = 0.2;
@@ -120,7 +122,8 @@ template <class Formula, class T>
   }
 }
 
-/// What vectors take at a time behind the last whole group.
+/// How many registers, and elements, are computed at a time behind the last whole group. The halves of words fill two
+/// registers.
 template <lane_order Order>
 inline constexpr int registers_of_rest = Order == lane_order::memory ? 1 : 2;
 template <lane_order Order, class Out>
@@ -175,9 +178,10 @@ template <class Out, class Formula, std::size_t... O, std::size_t... I, class...
   const std::int64_t whole = count / size * size;
   packs_of<of_rest, std::index_sequence<I...>, T...> last;
   const bool has_last = count % of_rest != 0 && count > of_rest;
-  if (has_last)
+  if (has_last) {
     (std::memcpy(static_cast<void*>(last.template get<I>().values), from + (count - of_rest), of_rest * sizeof(T)),
      ...);
+  }
   for (std::int64_t at = 0; at < whole; at += size) {
     (prefetch_ahead<Formula>(from + at, size * sizeof(T)), ...);
     compute_group<order, group_registers, Out>(formula, to.from(at), each, from + at...);

@@ -38,8 +38,8 @@ class vector_square {
   static constexpr int side = static_cast<int>(vector_lane / sizeof(Word));
   static constexpr int length = static_cast<int>(sizeof(vector) / sizeof(Word));  ///< of the squares together
 
-  /// turned[c][r] = source[r * source_stride + c] for `length` rows and `side` columns. A vector is loaded lane by
-  /// lane, from rows `side` apart, so that nothing has to cross lanes.
+  /// turned[c][r] = source[r * source_stride + c] for `length` rows and `side` columns. The lanes of
+  /// a vector are loaded from rows that are `side` apart. So no word has to move from one lane to another.
   [[gnu::always_inline]] static void turn(const Word* source, std::int64_t source_stride, vector (&turned)[side]) {
     PRUMO_UNROLL
     for (int r = 0; r < side; ++r) {
