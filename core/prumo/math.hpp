@@ -14,6 +14,7 @@
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/device_math.hpp>
+#include <prumo/detail/host/normal_tail_table.hpp>
 #include <prumo/detail/host_math.hpp>
 #include <prumo/types.hpp>
 
@@ -268,29 +269,49 @@ KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, V smooth) {
   const V n = shifted - magic;
   V twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
   twice_r = prumo::fma(n, V(T(-2) * constants::ln2_low), twice_r);
-  const V tail = polynomial(series.coefficients, twice_r) * (smooth * power_of_two(shifted));
-  return prumo::fma(-tail, V(constants::from_shifted), head);
+  const V growth = polynomial(series.coefficients, twice_r);
+  if constexpr (has_times_power_of_two<V>) {
+    return head - times_power_of_two(growth * smooth, n);
+  } else {
+    const V tail = growth * (smooth * power_of_two(shifted));
+    return prumo::fma(-tail, V(constants::from_shifted), head);
+  }
+}
+
+/// x Phi(x) for every x, as max(x, 0) - y Q(y) with y = |x| and Q(y) = 1 - Phi(y), so that nothing cancels for negative
+/// x. exp(y^2/2) Q(y) is smooth and varies little, so it can be a quotient of polynomials.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V gelu_of_any(V x) {
+  constexpr normal_tail<plain_scalar_t<V>> tail;
+  // From tail.largest on, and also for NaN, the product underflows to zero.
+  const V y = bounded_magnitude(x, V(tail.largest));
+  const V smooth = quick_quotient(y * polynomial(tail.numerator, y), polynomial(tail.denominator, y));
+  return less_normal_tail(positive_part(x), y, smooth);
+}
+
+/// The same with a table of Q, which takes half of the time if no number is far from zero. An element's result does not
+/// depend on its neighbours: where the table ends, the other formula begins.
+template <class V>
+[[gnu::always_inline]] inline V gelu_by_table(V x) {
+  const V y = prumo::abs(x);
+  const V near = prumo::fma(-y, normal_tail_by_table(y), positive_part(x));
+  if (all_below(y, normal_tail_table::end)) [[likely]]
+    return near;
+  return prumo::select(y < V(normal_tail_table::end), near, gelu_of_any(x));
 }
 
 }  // namespace detail
 
-/// x Phi(x), where Phi is the cumulative distribution function of the normal distribution. It is computed as
-/// max(x, 0) - y Q(y) with y = |x| and Q(y) = 1 - Phi(y), so that nothing cancels for negative x.
-///
-/// Q(y) = exp(-y^2/2) S(t) / (1 + y/4) with t = (y/4) / (1 + y/4), which maps all y to [0, 1). Shepherd and Laframboise
-/// (Math. Comp. 36, 1981) compute erfc in this way. S is smooth and varies little, so it can be a polynomial.
+/// x Phi(x), where Phi is the cumulative distribution function of the normal distribution.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <detail::real V>
 KOKKOS_FORCEINLINE_FUNCTION V gelu(V x) {
-  using T = plain_scalar_t<V>;
-  constexpr detail::normal_tail<T> tail;
-  // S is a polynomial in t, and t is a quarter of the quotient below.
-  constexpr auto of_quotient = detail::with_argument_times(0.25, tail);
-  // From tail.largest on, and also for NaN, the product underflows to zero.
-  const V y = detail::bounded_magnitude(x, V(tail.largest));
-  const V quotient = detail::quick_quotient(y, prumo::fma(y, V(T(0.25)), V(1)));
-  const V smooth = detail::polynomial(of_quotient.coefficients, quotient) * quotient;
-  return detail::less_normal_tail(detail::positive_part(x), y, smooth);
+  if constexpr (detail::has_normal_tail_table<V>) {
+    return detail::gelu_by_table(x);
+  } else {
+    return detail::gelu_of_any(x);
+  }
 }
 
 /// gelu counts as x/2 (1 + erf(x / sqrt(2))): an erf, three products and a sum.

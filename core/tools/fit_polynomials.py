@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the coefficients of core/prumo/detail/math_constants.hpp and ops/random: minimax polynomials by Remez'
-exchange. Needs mpmath.
+"""Makes the coefficients of core/prumo/detail/math_constants.hpp, core/prumo/detail/host/normal_tail_table.hpp and
+ops/random: minimax polynomials by Remez' exchange, and quotients of polynomials. Needs mpmath; numpy for the quotient
+of f32, whose last bits are chosen by a search of some minutes.
 
 usage: fit_polynomials.py
 """
@@ -91,15 +92,127 @@ def cosine_tail(z):
     return (mp.cos(mp.pi * mp.sqrt(z)) - 1) / z
 
 
-def normal_tail(t):
-    """exp(y^2/2) Q(y) (1 + y/4) for t = (y/4) / (1 + y/4), Q the upper tail of the normal distribution"""
-    y = 4 * t / (1 - t)
+def upper_tail(y):
+    """Q(y), the upper tail of the normal distribution"""
+    return mp.erfc(y / mp.sqrt(2)) / 2
+
+
+def scaled_tail(y):
+    """exp(y^2/2) Q(y)"""
     if y < 30:
-        return mp.exp(y * y / 2) * mp.erfc(y / mp.sqrt(2)) / 2 / (1 - t)
+        return mp.exp(y * y / 2) * upper_tail(y)
     total, term = mp.mpf(0), mp.mpf(1)
     for k in range(30):  # its asymptotic series (Abramowitz and Stegun, 26.2.12)
         total, term = total + term, -term * (2 * k + 1) / (y * y)
-    return total / (y * mp.sqrt(2 * mp.pi)) / (1 - t)
+    return total / (y * mp.sqrt(2 * mp.pi))
+
+
+def fit_quotient(function, tolerance, last, degrees, points, rounds):
+    """The coefficients of P and D, with P(0) = function(0) and D(0) = 1, that make the error of P/D relative to the
+    tolerance small everywhere on [0, last]. Each round solves a linear problem of least squares, for P - function D
+    over the D of the round before (Loeb 1957). The points' weights grow with their errors (Lawson 1961), so that all
+    errors become equal."""
+    ys = [((mp.cos(mp.pi * (i + mp.mpf(1) / 2) / points) + 1) / 2) ** 2 * last for i in range(points)]
+    values, tolerances = [function(y) for y in ys], [tolerance(y) for y in ys]
+    weights, denominators, best = [mp.mpf(1)] * points, [mp.mpf(1)] * points, None
+    above, below = degrees
+    start = function(mp.mpf(0))
+    for _ in range(rounds):
+        normal, right = mp.zeros(above + below, above + below), mp.zeros(above + below, 1)
+        for y, value, wanted, weight, denominator in zip(ys, values, tolerances, weights, denominators):
+            row = [y**j for j in range(1, above + 1)] + [-value * y**j for j in range(1, below + 1)]
+            share = weight / (value * wanted * denominator) ** 2
+            for i, entry in enumerate(row):
+                right[i] += share * entry * (value - start)
+                for j, other in enumerate(row):
+                    normal[i, j] += share * entry * other
+        solution = mp.lu_solve(normal, right)
+        numerator = [start] + [solution[j] for j in range(above)]
+        denominator = [mp.mpf(1)] + [solution[above + j] for j in range(below)]
+        denominators = [mp.polyval(denominator[::-1], y) for y in ys]
+        errors = [abs(mp.polyval(numerator[::-1], y) / d / value - 1) / wanted
+                  for y, d, value, wanted in zip(ys, denominators, values, tolerances)]
+        worst = max(errors)
+        if best is None or worst < best[0]:
+            best = (worst, numerator, denominator)
+        weights = [weight * (error / worst + mp.mpf("1e-3")) for weight, error in zip(weights, errors)]
+    return best
+
+
+def fit_normal_tail():
+    """The quotients of gelu. Their errors count as much as Q(y) does beside 1, as long as that is more than in ulp."""
+    for bits, degrees, last, near, far, rounds in ((24, (4, 4), "14.6", "1e-7", "5e-7", 60),
+                                                   (53, (9, 10), "39", "2e-17", "1e-16", 60)):
+        tolerance = lambda y: min(mp.mpf(near) / 2 / upper_tail(y), mp.mpf(far))
+        worst, numerator, denominator = fit_quotient(scaled_tail, tolerance, mp.mpf(last), degrees, 250, rounds)
+        print(f"gelu, {bits} bits, in y: largest error {mp.nstr(worst, 3)} of the tolerance")
+        numerator = [float(rounded(c, bits)) for c in numerator]
+        denominator = [float(rounded(c, bits)) for c in denominator]
+        if bits == 24:
+            numerator, denominator = search_last_bits(numerator, denominator)
+        print("  " + ", ".join(c.hex() for c in numerator))
+        print("  " + ", ".join(c.hex() for c in denominator))
+
+
+def search_last_bits(numerator, denominator, rounds=4000):
+    """Changes the last bits of the coefficients of f32 at random, as long as the largest error of gelu becomes less.
+    It computes the steps of less_normal_tail() and gelu_of_any(). A product of two floats is exact in double."""
+    import math
+    import numpy as np
+
+    generator = np.random.default_rng(7)
+    y = np.exp(generator.uniform(-6, 2.6, 30000)).astype(np.float32)
+    exact = np.array([float(v) * math.erfc(float(v) / math.sqrt(2)) / 2 for v in y])
+    single, double = np.float32, np.float64
+    fma = lambda a, b, c: (double(a) * double(b) + double(c)).astype(single)
+    n = np.rint(double(y) * double(y) * (-0.5 / math.log(2))).astype(single)
+    twice_r = fma(n, single(float.fromhex("-0x1.7f7d1cp-19")), fma(-y, y, n * single(float.fromhex("-0x1.62e4p0"))))
+    series = ["0x1p0", "0x1p-1", "0x1.fffffcp-4", "0x1.555492p-6", "0x1.5558eap-9", "0x1.12394cp-12", "0x1.6a26aep-16"]
+
+    def polynomial(coefficients, x):
+        value = np.full_like(x, coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            value = fma(value, x, single(coefficient))
+        return value
+
+    exponential = double(polynomial([float.fromhex(c) for c in series], twice_r)) * 2.0 ** double(n)
+
+    def largest_error(above, below):
+        tail = exponential * double(polynomial(above, y) * y / polynomial(below, y))
+        positive = np.abs(double((double(y) - tail).astype(single)) - (double(y) - exact)) / y * 2.0**23
+        negative = np.abs(tail - exact)
+        ulps = negative / 2.0 ** (np.floor(np.log2(exact)) - 23)
+        return max(positive.max(), (negative / y).max() * 2.0**23), ulps.max()
+
+    kept = [single(c) for c in numerator], [single(c) for c in denominator]
+    least = largest_error(*kept)
+    for _ in range(rounds):
+        tried = [np.array(part, dtype=single) for part in kept]
+        for _ in range(generator.integers(1, 3)):
+            part, index = generator.integers(0, 2), generator.integers(1, 5)
+            reach = 1000 if part == 0 and index == 4 else 4
+            tried[part].view(np.int32)[index] += generator.integers(-reach, reach + 1)
+        error = largest_error(*tried)
+        if error[1] < 11 and error < least:
+            kept, least = tried, error
+    print(f"  largest error of gelu {least[0]:.3f} epsilon |x|, {least[1]:.2f} ulp")
+    return [float(c) for c in kept[0]], [float(c) for c in kept[1]]
+
+
+def fit_normal_tail_table():
+    """Q(y) in pieces around centers, as polynomials of the distance to the center."""
+    pieces, per_unit, degree = 32, mp.mpf("7.5"), 4
+    width = rounded(1 / per_unit, 24)
+    rows, worst = [], 0
+    for piece in range(pieces):
+        half = width / 2 * mp.mpf("1.0001")
+        coefficients, error = remez(lambda d: upper_tail(piece * width + d), lambda d: 1 / upper_tail(piece * width + d),
+                                    -half if piece else mp.mpf(0), half, degree)
+        worst = max(worst, error)
+        rows.append([float(rounded(c, 24)) for c in coefficients])
+    print(f"gelu, table: largest relative error {mp.nstr(worst, 3)}, width {float(width).hex()}")
+    for power in range(degree + 1):
+        print("  {" + ", ".join(row[power].hex() + "f" for row in rows) + "},")
 
 
 def main():
@@ -122,10 +235,8 @@ def main():
                            ("cos(pi x): (cos(pi x) - 1) / x^2", cosine_tail)):
             fit(f"{name} in z = x^2, {bits} bits", tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -9,
                 mp.mpf(1) / 16, degree, bits)
-    # From this argument on the results of gelu are zero.
-    for bits, degree, last, rounds in ((24, 9, mp.mpf("14.5"), 8), (53, 21, mp.mpf(39), 8)):
-        fit(f"gelu, {bits} bits, in t", normal_tail, lambda t: 1 / normal_tail(t), mp.mpf(0), last / (last + 4), degree,
-            bits, rounds)
+    fit_normal_tail()
+    fit_normal_tail_table()
     for bits, low_bits in ((24, 15), (53, 42)):
         ln2 = mp.log(2)
         high_part = mp.ldexp(mp.floor(mp.ldexp(ln2, low_bits)), -low_bits)

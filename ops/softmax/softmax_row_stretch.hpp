@@ -9,6 +9,7 @@
 #include "softmax_reductions.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/contiguous_elements.hpp>
+#include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>

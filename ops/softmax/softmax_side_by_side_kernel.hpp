@@ -6,6 +6,7 @@
 /// memory (column-major): a block computes a row in each of its lanes.
 
 #include "softmax_kernel.hpp"
+#include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/line_square.hpp>
 

@@ -2,10 +2,12 @@
 // Stretches of 16-bit numbers are converted as single numbers are, bit for bit, wherever in an array they stand.
 
 #include <prumo/arithmetic.hpp>
+#include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/half_conversions.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -73,6 +75,49 @@ TYPED_TEST(half_conversions, narrow_to_the_same_bits) {
     for (std::size_t i = 0; i < floats.size(); ++i) {
       ASSERT_EQ(numbers[i].bits, TypeParam(floats[i]).bits)
           << floats[i] << " 0x" << std::hex << bit_cast<std::uint32_t>(floats[i]);
+    }
+  }
+}
+
+/// What store_group() makes of the numbers of a group, in the order of memory or of halves of words.
+template <class T, lane_order Order>
+auto stored_group(const std::array<float, group_registers * simd<float>::lanes>& numbers) {
+  constexpr auto lanes = static_cast<std::size_t>(simd<float>::lanes);
+  simd_group<float, group_registers> group;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::size_t lane = i;
+    if (Order == lane_order::lower_then_upper) {
+      const std::size_t pair = i / (2 * lanes), within = i % (2 * lanes);
+      lane = pair * 2 * lanes + within % 2 * lanes + within / 2;
+    }
+    auto native = group.of[lane / lanes].value();
+    native[lane % lanes] = numbers[i];
+    group.of[lane / lanes] = simd<float>(native);
+  }
+  std::array<T, group_registers * lanes> results;
+  store_group<Order>(group, results.data());
+  return results;
+}
+
+/// Groups with NaNs are narrowed in another way than those without.
+TYPED_TEST(half_conversions, groups_with_and_without_nan_narrow_to_the_same_bits) {
+  std::mt19937 random(11);
+  std::array<float, group_registers * simd<float>::lanes> numbers;
+  const auto expect_same = [&](const auto& results, std::size_t nan) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_EQ(results[i].bits, TypeParam(numbers[i]).bits) << "element " << i << ", NaN at " << nan;
+    }
+  };
+  for (std::size_t nan = 0; nan <= numbers.size(); ++nan) {
+    for (float& number : numbers) {
+      do {
+        number = bit_cast<float>(static_cast<std::uint32_t>(random()));
+      } while (std::isnan(number));
+    }
+    if (nan < numbers.size()) numbers[nan] = bit_cast<float>(static_cast<std::uint32_t>(random()) | 0x7f800001u);
+    expect_same(stored_group<TypeParam, lane_order::memory>(numbers), nan);
+    if constexpr (std::is_same_v<TypeParam, bf16>) {
+      expect_same(stored_group<TypeParam, lane_order::lower_then_upper>(numbers), nan);
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/elementwise_arrays.hpp>
+#include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>

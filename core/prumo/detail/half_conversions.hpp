@@ -96,8 +96,13 @@ template <class T>
   }
 }
 
+/// Whether the numbers that are narrowed may be NaNs. To round NaNs in their own way takes a quarter of all
+/// instructions of a conversion.
+enum class nans : std::uint8_t { possible, none };
+
 /// The bits of floats with those of bf16, rounded to nearest even, in the upper halves. A NaN stays the one that it is,
 /// made quiet.
+template <nans Nans = nans::possible>
 [[gnu::always_inline]] inline simd<float>::words rounded_to_bf16(simd<float> values) {
   const auto bits = bits_of(values);
   const auto down = bits + 0x7fffu;
@@ -115,7 +120,11 @@ template <class T>
 #else
   const auto nearest = down + ((bits >> 16) & 1u);
 #endif
-  return (values != values).value ? bits | 0x400000u : nearest;
+  if constexpr (Nans == nans::none) {
+    return nearest;
+  } else {
+    return (values != values).value ? bits | 0x400000u : nearest;
+  }
 }
 
 #if defined(__AVX512BW__)
@@ -131,25 +140,27 @@ template <class T>
 
 /// Rounds a vector to nearest even and stores it anywhere. A NaN becomes the one that f16 makes of every NaN, with its
 /// sign.
-template <class T>
+template <nans Nans = nans::possible, class T>
 [[gnu::always_inline]] inline void store_vector(simd<compute_t<T>> values, T* to) {
   if constexpr (std::is_same_v<T, compute_t<T>>) {
     values.store(to);
   } else if constexpr (std::is_same_v<T, bf16>) {
-    const halves narrow = narrowed(rounded_to_bf16(values) >> 16);
+    const halves narrow = narrowed(rounded_to_bf16<Nans>(values) >> 16);
     std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
   } else if constexpr (has_vector_narrowing<T>) {
 #if defined(__AVX2__) && defined(__F16C__)
     constexpr int to_nearest_without_exceptions = 8;
-    const auto nan = from_bits((bits_of(values) & 0x80000000u) | 0x7fc00000u);
-    const auto known = prumo::select(values != values, nan, values).value();
+    if constexpr (Nans == nans::possible) {
+      const auto nan = from_bits((bits_of(values) & 0x80000000u) | 0x7fc00000u);
+      values = prumo::select(values != values, nan, values);
+    }
     using stored = vector_of<long long, simd_bytes / 2>;
 #if defined(__AVX512F__)
     constexpr unsigned short every_lane = 0xffff;
-    const auto narrow = __builtin_ia32_vcvtps2ph512_mask(known, to_nearest_without_exceptions,
+    const auto narrow = __builtin_ia32_vcvtps2ph512_mask(values.value(), to_nearest_without_exceptions,
                                                          vector_of<short, simd_bytes / 2>{}, every_lane);
 #else
-    const auto narrow = __builtin_ia32_vcvtps2ph256(known, to_nearest_without_exceptions);
+    const auto narrow = __builtin_ia32_vcvtps2ph256(values.value(), to_nearest_without_exceptions);
 #endif
     std::memcpy(static_cast<void*>(to), &narrow, sizeof(stored));
 #endif
@@ -162,71 +173,17 @@ template <class T>
 
 /// Two vectors whose elements are neighbours. Of 16-bit numbers they fill one register, which takes fewer instructions
 /// than two halves.
-template <class T>
+template <nans Nans = nans::possible, class T>
 [[gnu::always_inline]] inline void store_vectors(simd<compute_t<T>> first, simd<compute_t<T>> second, T* to) {
 #if defined(__AVX512BW__)
   if constexpr (std::is_same_v<T, bf16>) {
-    const auto upper = upper_halves(rounded_to_bf16(first), rounded_to_bf16(second));
+    const auto upper = upper_halves(rounded_to_bf16<Nans>(first), rounded_to_bf16<Nans>(second));
     std::memcpy(static_cast<void*>(to), &upper, sizeof(upper));
     return;
   }
 #endif
-  store_vector(first, to);
-  store_vector(second, to + simd<compute_t<T>>::lanes);
-}
-
-/// Registers of a group: enough that a formula's steps need not wait for each other, and few enough that its numbers
-/// stay in registers.
-inline constexpr int group_registers = simd_has_many_registers ? 4 : 2;
-
-/// Which elements the lanes of a group hold.
-enum class lane_order : std::uint8_t {
-  memory,           ///< neighbours in memory are neighbours
-  lower_then_upper  ///< of bf16: the lower halves of a register's words, and then the upper halves
-};
-
-/// The order in which arrays of these types are converted fastest. To widen or to narrow bf16 takes half the
-/// instructions if halves of words stay in their words.
-template <class... T>
-inline constexpr lane_order fastest_order =
-    (std::is_same_v<T, bf16> && ...) ? lane_order::lower_then_upper : lane_order::memory;
-
-/// Neighbouring elements, from anywhere.
-template <lane_order Order, int Registers, class T>
-[[gnu::always_inline]] inline simd_group<compute_t<T>, Registers> load_group(const T* from) {
-  using vector = simd<compute_t<T>>;
-  simd_group<compute_t<T>, Registers> group;
-  if constexpr (Order == lane_order::lower_then_upper) {
-    PRUMO_UNROLL
-    for (int i = 0; i < Registers; i += 2) {
-      typename vector::words both;
-      std::memcpy(&both, from + i * vector::lanes, sizeof(both));
-      group.of[i] = from_bits(both << 16);
-      group.of[i + 1] = from_bits(both & 0xffff0000u);
-    }
-  } else {
-    PRUMO_UNROLL
-    for (int i = 0; i < Registers; ++i) group.of[i] = load_vector(from + i * vector::lanes);
-  }
-  return group;
-}
-
-/// Rounds a group to nearest even and stores it anywhere.
-template <lane_order Order, int Registers, class T>
-[[gnu::always_inline]] inline void store_group(const simd_group<compute_t<T>, Registers>& group, T* to) {
-  using vector = simd<compute_t<T>>;
-  PRUMO_UNROLL
-  for (int i = 0; i < Registers; i += 2) {
-    if constexpr (Order == lane_order::lower_then_upper) {
-      const auto lower = rounded_to_bf16(group.of[i]) >> 16;
-      const auto both = lower | (rounded_to_bf16(group.of[i + 1]) & 0xffff0000u);
-      std::memcpy(static_cast<void*>(to + i * vector::lanes), &both, sizeof(both));
-    } else if constexpr (Registers == 1) {
-      store_vector(group.of[i], to);
-    } else {
-      store_vectors(group.of[i], group.of[i + 1], to + i * vector::lanes);
-    }
-  }
+  store_vector<Nans>(first, to);
+  store_vector<Nans>(second, to + simd<compute_t<T>>::lanes);
 }
 
 /// to[i] = from[i] for i < count, and from[0] for others that are fewer than `size`. A function of its own, so that all

@@ -7,6 +7,7 @@
 /// over single numbers, too. docs/accuracy.md has the measured errors.
 
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/power_of_two.hpp>
 #include <prumo/detail/host/simd_group.hpp>
 #include <prumo/detail/math_constants.hpp>
 #include <prumo/types.hpp>
@@ -131,8 +132,9 @@ KOKKOS_FORCEINLINE_FUNCTION V not_above(V x, plain_scalar_t<V> bound) {
 }
 
 /// exp(x) = 2^n exp(r), where x = n ln 2 + r, n = round(x / ln 2) and |r| <= ln(2) / 2 (Cody and Waite, "Software
-/// Manual for the Elementary Functions", 1980, chapter 6). 2^n is split into two factors with half of n in each. The
-/// product with the first one is exact. So only the product with the second one rounds or overflows.
+/// Manual for the Elementary Functions", 1980, chapter 6). The product with 2^n may round only once. So without an
+/// instruction for it, 2^n is split into two factors with half of n in each, and the product with the first one is
+/// exact.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class V>
 KOKKOS_FORCEINLINE_FUNCTION V exp_on_host(V x) {
@@ -144,12 +146,16 @@ KOKKOS_FORCEINLINE_FUNCTION V exp_on_host(V x) {
   const V n = shifted - magic;
   V r = prumo::fma(n, V(-constants::ln2_high), bounded);
   r = prumo::fma(n, V(-constants::ln2_low), r);
-  // In half of the large number, the places that power_of_two() keeps are zeros, too.
-  const auto whole = bits_of(shifted);
-  const auto half = whole >> 1;
-  const V first = power_of_two(V(from_bits(half)));
-  const V second = power_of_two(V(from_bits(whole - half)));
-  return exp_of_reduced(r) * first * second;
+  if constexpr (has_times_power_of_two<V>) {
+    return times_power_of_two(exp_of_reduced(r), n);
+  } else {
+    // In half of the large number, the places that power_of_two() keeps are zeros, too.
+    const auto whole = bits_of(shifted);
+    const auto half = whole >> 1;
+    const V first = power_of_two(V(from_bits(half)));
+    const V second = power_of_two(V(from_bits(whole - half)));
+    return exp_of_reduced(r) * first * second;
+  }
 }
 
 /// The smaller of two numbers that are not negative; b if one of them is a NaN. In double precision only a may be a
@@ -182,7 +188,11 @@ KOKKOS_FORCEINLINE_FUNCTION V exp_of_nonpositive_on_host(V x) {
   const V n = shifted - magic;
   V r = prumo::fma(n, V(-constants::ln2_high), bounded);
   r = prumo::fma(n, V(-constants::ln2_low), r);
-  return exp_of_reduced(r) * power_of_two(shifted) * constants::from_shifted;
+  if constexpr (has_times_power_of_two<V>) {
+    return times_power_of_two(exp_of_reduced(r), n);
+  } else {
+    return exp_of_reduced(r) * power_of_two(shifted) * constants::from_shifted;
+  }
 }
 
 /// 1 / (1 + exp(-x)) as s / (s + s exp(-x)), where s is so small that s exp(-x) does not overflow if the quotient is

@@ -100,42 +100,42 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr Series with_argument_times(double factor, 
   return series;
 }
 
-/// The tail of the normal distribution, up to the argument from which on y Q(y) is zero.
+/// exp(y^2/2) Q(y) as a quotient of two polynomials in y, where Q is the upper tail of the normal distribution. It
+/// holds up to the argument from which on y Q(y) is zero. All coefficients are positive, so nothing cancels.
 template <class T>
 struct normal_tail;
 
 template <>
 struct normal_tail<float> {
   float largest = 14.5f;
-  float coefficients[10] = {0x1p-1f,        -0x1.188464p0f, 0x1.4ef9ccp0f,   -0x1.98e802p-1f, 0x1.40c346p-4f,
-                            0x1.4528cap-3f, 0x1.a4e216p-6f, -0x1.2e81f8p-3f, 0x1.6660aep-4f,  -0x1.14c3f4p-6f};
+  float numerator[5] = {0x1p-1f, 0x1.589ae2p-2f, 0x1.b0b2f8p-4f, 0x1.c6da0cp-7f, 0x1.005008p-22f};
+  float denominator[5] = {1.0f, 0x1.788f7ap0f, 0x1.c517c2p-1f, 0x1.0e8e7ep-2f, 0x1.1d45dp-5f};
 };
 
 template <>
 struct normal_tail<double> {
   double largest = 39.0;
-  double coefficients[22] = {0x1p-1,
-                             -0x1.1884533d436fbp+0,
-                             0x1.4ef759857faf2p+0,
-                             -0x1.989d6b558945cp-1,
-                             0x1.2e7c3797a834dp-4,
-                             0x1.6e9bbce726124p-3,
-                             -0x1.ecc2c0d7f37b5p-6,
-                             -0x1.be7450e06180cp-5,
-                             -0x1.11d23f3d94dcfp-12,
-                             0x1.0d07d306cc664p-6,
-                             0x1.69943676ab63ap-7,
-                             -0x1.2f12280141e44p-6,
-                             0x1.0101dcf80399cp-5,
-                             -0x1.09b9af7323289p-4,
-                             0x1.686f9818031aep-4,
-                             -0x1.4fe263611a66ep-4,
-                             0x1.883dac7be9bd0p-5,
-                             -0x1.1c74dbb98bf39p-8,
-                             -0x1.38553f800d4f7p-6,
-                             0x1.0875a1ebb5ec2p-6,
-                             -0x1.7b546d81b869ap-8,
-                             0x1.acc1a84d571e9p-11};
+  double numerator[10] = {0x1p-1,
+                          0x1.8af9693ed67c9p-1,
+                          0x1.2d90536eb8182p-1,
+                          0x1.248856ad89eb3p-2,
+                          0x1.895e33d092e09p-4,
+                          0x1.7a985b8bd5939p-6,
+                          0x1.04b90e0fb8be9p-8,
+                          0x1.f11e56cef0436p-12,
+                          0x1.2bd0effab0804p-15,
+                          0x1.61677152c1ab4p-20};
+  double denominator[11] = {1.0,
+                            0x1.2b9dc96ebc174p1,
+                            0x1.45d7559f766cap1,
+                            0x1.b2b40d38a854bp0,
+                            0x1.8b176e2c4d90cp-1,
+                            0x1.0088ea0dd0b4ap-2,
+                            0x1.e42dff20bcf03p-5,
+                            0x1.49b40c6a2fe55p-7,
+                            0x1.38634ebb35252p-10,
+                            0x1.77c38aa2b0923p-14,
+                            0x1.baed235be305dp-19};
 };
 
 }  // namespace prumo::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Loads and stores the numbers of several vector registers at a time, of any type, for formulas that are computed on a
+/// host.
+
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/simd_group.hpp>
+#include <prumo/detail/instruction_set.hpp>
+#include <prumo/types.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace prumo::detail {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Registers of a group: enough that a formula's steps need not wait for each other, and few enough that its numbers
+/// stay in registers.
+inline constexpr int group_registers = simd_has_many_registers ? 4 : 2;
+
+/// Which elements the lanes of a group hold.
+enum class lane_order : std::uint8_t {
+  memory,           ///< neighbours in memory are neighbours
+  lower_then_upper  ///< of bf16: the lower halves of a register's words, and then the upper halves
+};
+
+/// The order in which arrays of these types are converted fastest. To widen or to narrow bf16 takes half the
+/// instructions if halves of words stay in their words.
+template <class... T>
+inline constexpr lane_order fastest_order =
+    (std::is_same_v<T, bf16> && ...) ? lane_order::lower_then_upper : lane_order::memory;
+
+/// Neighbouring elements, from anywhere.
+template <lane_order Order, int Registers, class T>
+[[gnu::always_inline]] inline simd_group<compute_t<T>, Registers> load_group(const T* from) {
+  using vector = simd<compute_t<T>>;
+  simd_group<compute_t<T>, Registers> group;
+  if constexpr (Order == lane_order::lower_then_upper) {
+    PRUMO_UNROLL
+    for (int i = 0; i < Registers; i += 2) {
+      typename vector::words both;
+      std::memcpy(&both, from + i * vector::lanes, sizeof(both));
+      group.of[i] = from_bits(both << 16);
+      group.of[i + 1] = from_bits(both & 0xffff0000u);
+    }
+  } else {
+    PRUMO_UNROLL
+    for (int i = 0; i < Registers; ++i) group.of[i] = load_vector(from + i * vector::lanes);
+  }
+  return group;
+}
+
+/// Whether a lane of a group is a NaN. It takes one instruction for two registers.
+#if defined(__AVX512F__)
+inline constexpr bool finds_nans = true;
+[[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {
+  unsigned short lanes;
+  asm("vcmpunordps {%2, %1, %0|%0, %1, %2}" : "=Yk"(lanes) : "v"(a.value()), "v"(b.value()));
+  return lanes;
+}
+#elif defined(__AVX__)
+inline constexpr bool finds_nans = true;
+[[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {
+  constexpr int unordered = 3;
+  return static_cast<unsigned>(__builtin_ia32_movmskps256(__builtin_ia32_cmpps256(a.value(), b.value(), unordered)));
+}
+#else
+inline constexpr bool finds_nans = false;
+inline unsigned nan_lanes(simd<float>, simd<float>) { return 0; }
+#endif
+template <int Registers>
+[[gnu::always_inline]] inline bool has_nan(const simd_group<float, Registers>& group) {
+  unsigned lanes = 0;
+  PRUMO_UNROLL
+  for (int i = 0; i < Registers; i += 2) lanes |= nan_lanes(group.of[i], group.of[i + 1]);
+  return lanes != 0;
+}
+
+/// Rounds a group to nearest even and stores it anywhere.
+template <lane_order Order, nans Nans, int Registers, class T>
+[[gnu::always_inline]] inline void store_group_of(const simd_group<compute_t<T>, Registers>& group, T* to) {
+  using vector = simd<compute_t<T>>;
+  PRUMO_UNROLL
+  for (int i = 0; i < Registers; i += 2) {
+    if constexpr (Order == lane_order::lower_then_upper) {
+      const auto lower = rounded_to_bf16<Nans>(group.of[i]) >> 16;
+      const auto both = lower | (rounded_to_bf16<Nans>(group.of[i + 1]) & 0xffff0000u);
+      std::memcpy(static_cast<void*>(to + i * vector::lanes), &both, sizeof(both));
+    } else if constexpr (Registers == 1) {
+      store_vector<Nans>(group.of[i], to);
+    } else {
+      store_vectors<Nans>(group.of[i], group.of[i + 1], to + i * vector::lanes);
+    }
+  }
+}
+
+/// The same of a group with NaNs. A function of its own, because it is seldom called.
+template <lane_order Order, int Registers, class T>
+[[gnu::noinline, gnu::cold]] void store_group_with_nans(const simd_group<compute_t<T>, Registers>& group, T* to) {
+  store_group_of<Order, nans::possible>(group, to);
+}
+
+template <lane_order Order, int Registers, class T>
+[[gnu::always_inline]] inline void store_group(const simd_group<compute_t<T>, Registers>& group, T* to) {
+  constexpr bool treats_nans = std::is_same_v<T, bf16> || (std::is_same_v<T, f16> && has_vector_narrowing<f16>);
+  if constexpr (treats_nans && finds_nans && Registers > 1) {
+    if (has_nan(group)) [[unlikely]] {
+      return store_group_with_nans<Order>(group, to);
+    }
+    store_group_of<Order, nans::none>(group, to);
+  } else {
+    store_group_of<Order, nans::possible>(group, to);
+  }
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::detail
