@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "gather_kernel.hpp"
+#include "gather_device_kernel.hpp"
+#include "gather_host_kernel.hpp"
 #include <prumo/check.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/word.hpp>
@@ -10,18 +11,37 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace prumo::detail {
 namespace {
 
 const std::string rows_label = "prumo::gather_rows::rows";
+const std::string words_label = "prumo::gather_rows::words";
+const std::string packs_label = "prumo::gather_rows::packs";
 
-template <class Word, class Index>
-bool can_use_packs(const gather_problem<Word, Index>& problem) {
-  return problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
-         problem.columns % device_pack_elements<Word> == 0 &&
-         can_load_packs(problem.source, problem.source_row_stride) &&
-         can_load_packs<Word>(problem.target, problem.target_row_stride);
+template <class Exec, class Word, class Index>
+void launch_words(const Exec& instance, const gather_problem<Word, Index>& problem) {
+  if constexpr (sizeof(Word) <= sizeof(std::uint32_t)) {
+    using packs = gather_packs_kernel<Word, Index>;
+    if (packs::suits(problem)) return launch_teams(instance, packs_label, packs(problem));
+  }
+  if (gather_places<Word, Index, true>::are_in(problem)) {
+    return launch_teams(instance, words_label, gather_words_kernel<Word, Index, true>(problem));
+  }
+  launch_teams(instance, words_label, gather_words_kernel<Word, Index, false>(problem));
+}
+
+/// Moves the widest words that rows consist of.
+template <class Exec, class Word, class Index>
+void launch_on_device(const Exec& instance, const gather_problem<Word, Index>& problem) {
+  if constexpr (sizeof(Word) < 2 * sizeof(std::uint64_t)) {
+    using wide = std::conditional_t<sizeof(Word) == 2, std::uint32_t,
+                                    std::conditional_t<sizeof(Word) == 4, std::uint64_t, device_pack<std::uint32_t>>>;
+    if (has_words_to_gather<wide>(problem)) return launch_on_device(instance, in_words_to_gather<wide>(problem));
+  }
+  for_each_part_to_gather(problem, most_words_to_gather,
+                          [&](const gather_problem<Word, Index>& part) { launch_words(instance, part); });
 }
 
 template <class Exec, class Word, class Index>
@@ -35,10 +55,8 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
         host_work::streaming<Word, Word>(problem.rows * problem.columns) + host_work::repeated(problem.rows, of_a_row);
     launch_blocks(instance, rows_label,
                   gather_host_kernel<Word, Index>(problem, threads_for(instance, work), streaming), work);
-  } else if (can_use_packs(problem)) {
-    launch_teams(instance, rows_label, gather_device_kernel<Word, Index, true>(problem));
   } else {
-    launch_teams(instance, rows_label, gather_device_kernel<Word, Index, false>(problem));
+    launch_on_device(instance, problem);
   }
 }
 

@@ -25,7 +25,7 @@ struct gather_problem {
   std::int64_t target_row_stride = 0;
   std::int64_t target_column_stride = 1;
   std::size_t working_set = 0;
-  Word missing = 0;
+  Word missing{};
 };
 
 }  // namespace prumo::detail

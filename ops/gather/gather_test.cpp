@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the case does not reach: indices of 32 bits, indices that are no rows, long rows, layouts that differ, refusals.
 
-#include "gather_kernel.hpp"
+#include "gather_device_kernel.hpp"
+#include "gather_host_kernel.hpp"
 #include "operation_test.hpp"
 #include <prumo/gather.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -61,6 +63,70 @@ TYPED_TEST(gather_types, any_two_layouts) {
   expect_gathered<std::int64_t>(column_major<TypeParam>("x", 50, 33), row_major<TypeParam>("y", 70, 33));
   const auto part = Kokkos::subview(row_major<TypeParam>("x", 50, 40), Kokkos::ALL, std::pair{3, 36});
   expect_gathered<std::int64_t>(part, row_major<TypeParam>("y", 70, 33));
+}
+
+/// Devices move large targets in words as wide as the rows allow, or in packs that may have the end of a row and the
+/// beginning of the next.
+TYPED_TEST(gather_types, large_targets_that_begin_anywhere) {
+  constexpr std::size_t bytes = (std::size_t{5} << 19) / sizeof(TypeParam);
+  using view = Kokkos::View<TypeParam**, Kokkos::LayoutRight, exec, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  for (const std::size_t columns : {1, 2, 6, 9, 16, 17, 67, 513}) {
+    const std::size_t table = 37, rows = bytes / columns + 1;
+    const Kokkos::View<TypeParam*, exec> source("source", table * columns + 3), target("target", rows * columns + 9);
+    for (const std::size_t begin : {0, 1, 7}) {
+      const TypeParam untouched(320.0f);
+      Kokkos::deep_copy(target, untouched);
+      expect_gathered<std::int64_t>(view(source.data() + begin % 4, table, columns),
+                                    view(target.data() + begin, rows, columns));
+      const auto found = tests::host_copy(target);
+      for (const std::size_t outside : {begin - 1, begin + rows * columns}) {
+        if (outside >= target.extent(0)) continue;
+        EXPECT_EQ(static_cast<double>(found(outside)), 320.0) << columns << " columns at " << begin;
+      }
+    }
+  }
+}
+
+TYPED_TEST(gather_types, large_targets_with_gaps) {
+  for (const std::size_t columns : {3, 8, 40}) {
+    const std::size_t rows = (std::size_t{5} << 19) / sizeof(TypeParam) / columns;
+    const row_major<TypeParam> x("x", 41, columns + 8), y("y", rows, columns + 8);
+    expect_gathered<std::int32_t>(Kokkos::subview(x, Kokkos::ALL, std::pair<std::size_t, std::size_t>{8, 8 + columns}),
+                                  Kokkos::subview(y, Kokkos::ALL, std::pair<std::size_t, std::size_t>{0, columns}));
+  }
+}
+
+/// A target beyond what a kernel can count is cut into parts. Here parts are small.
+TEST(gather_rows, parts_are_the_whole) {
+  constexpr std::int64_t rows = 7, columns = 10, table = 5;
+  std::vector<std::uint32_t> source(table * columns), target(rows * columns), counts(rows * columns);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint32_t>(i) + 100;
+  const std::vector<std::int32_t> index = {4, 2, 0, 1, 3, 3, 2};
+  detail::gather_problem<std::uint32_t, std::int32_t> problem;
+  problem.source = source.data();
+  problem.index = index.data();
+  problem.target = target.data();
+  problem.source_rows = table;
+  problem.rows = rows;
+  problem.columns = problem.source_row_stride = problem.target_row_stride = columns;
+  for (const std::int64_t most : {1, 3, 10, 19, 20, 69, 70, 1000}) {
+    std::fill(counts.begin(), counts.end(), 0u);
+    detail::for_each_part_to_gather(problem, most, [&](const auto& part) {
+      EXPECT_LE(part.rows * part.columns, most);
+      for (std::int64_t row = 0; row < part.rows; ++row) {
+        for (std::int64_t column = 0; column < part.columns; ++column) {
+          std::uint32_t* const to = part.target + row * part.target_row_stride + column;
+          *to = part.source[part.index[row] * part.source_row_stride + column];
+          ++counts[static_cast<std::size_t>(to - target.data())];
+        }
+      }
+    });
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      const std::int64_t from = index[static_cast<std::size_t>(i / columns)] * columns + i % columns;
+      EXPECT_EQ(target[static_cast<std::size_t>(i)], source[static_cast<std::size_t>(from)]) << most << ' ' << i;
+      EXPECT_EQ(counts[static_cast<std::size_t>(i)], 1u) << most << ' ' << i;
+    }
+  }
 }
 
 /// Hosts store large arrays past the caches. Here small arrays are stored so, with rows that begin anywhere in a cache

@@ -17,27 +17,28 @@ namespace prumo::cases {
 /// smallest value from its maximum m, and `distance` that of the entry's:
 ///
 /// - x - m is rounded once, which exp turns into a relative error of u |x - m|; exp itself adds 2 u, one unit in the
-///   last place.
-/// - The total S = sum exp(x - m). Its terms carry u (spread + 2). Adding up rounds as often as sums lie upon one
-///   another: gamma of `additions`. A term that was taken under a lower maximum is scaled to a higher one `rescalings`
-///   times, each by the exponential of a difference of maxima, rounded, and a product: 3 u each, and u times the sum of
-///   the differences, which grow towards m and so are no more than the spread together.
+///   last place. The exponential of 16-bit numbers may be a power of two (softmax_exponential()). The product with
+///   log2 e is rounded, and so is log2 e: less than 1.25 u |x - m| together. The power is off by 2 u more.
+/// - The total S = sum exp(x - m). Its terms carry the same for the spread. Adding up rounds as often as sums lie upon
+///   one another: gamma of `additions`. A term that was taken under a lower maximum is scaled to a higher one
+///   `rescalings` times, each by the exponential of a difference of maxima, rounded, and a product: 3 u each, and u
+///   times the sum of the differences, which grow towards m and so are no more than the spread together.
 /// - The quotient is the product with a rounded reciprocal: 2 u.
 /// - log(S) is off by the relative error of S, and by one unit in the last place of its own, 2 u |log S|. x - m and
 ///   the last difference round once each: u |x - m| and u |result|.
 class softmax_bounds {
  public:
   softmax_bounds(dtype type, array_layout layout, std::int64_t columns, long double spread)
-      : u_(unit_roundoff(compute_type(type))) {
+      : u_(unit_roundoff(compute_type(type))), is_power_(dtype_size(type) == 2) {
     const depth most = type == dtype::f64 ? depth_of<double>(layout, columns) : depth_of<float>(layout, columns);
-    const long double first_order = u_ * (spread + 2) + gamma(compute_type(type), most.additions) + u_ * spread +
-                                    3 * u_ * static_cast<long double>(most.rescalings);
+    const long double first_order = relative_of_exponential(spread) + gamma(compute_type(type), most.additions) +
+                                    u_ * spread + 3 * u_ * static_cast<long double>(most.rescalings);
     total_ = first_order / (1 - first_order);
   }
 
   /// Relative to the entry.
   long double relative_of_quotient(long double distance) const {
-    const long double first_order = u_ * (distance + 2) + total_ + 2 * u_;
+    const long double first_order = relative_of_exponential(distance) + total_ + 2 * u_;
     return first_order / (1 - first_order);
   }
 
@@ -47,6 +48,10 @@ class softmax_bounds {
   }
 
  private:
+  long double relative_of_exponential(long double distance) const {
+    return u_ * (distance + 2) + (is_power_ ? u_ * (1.25L * distance + 2) : 0);
+  }
+
   struct depth {
     double additions = 0;
     double rescalings = 0;
@@ -86,6 +91,7 @@ class softmax_bounds {
   }
 
   long double u_;
+  bool is_power_;
   long double total_;
 };
 

@@ -6,9 +6,14 @@
 
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
+#include <prumo/detail/device_math.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/pack_run.hpp>
 #include <prumo/detail/team_kernel.hpp>
+
+#include <Kokkos_MathematicalConstants.hpp>
+
+#include <type_traits>
 
 namespace prumo::detail {
 
@@ -26,12 +31,12 @@ struct softmax_device_partition {
   static constexpr std::int64_t longest_row_of_tile = std::int64_t{elements_of_tile_row} * exchange_threads;
   static constexpr std::int64_t longest_row = std::int64_t{most_threads} * most_packs * pack_elements;
 
-  /// The packs of a thread: as few as keep a row within threads that exchange registers, which need no barrier; the
-  /// most where it is longer than that.
-  static int packs_for(std::int64_t columns) {
+  /// The packs of a thread: as few as keep a row within some threads that exchange registers, which need no barrier;
+  /// the most where it is longer than that.
+  static int packs_for(std::int64_t columns, int threads = exchange_threads) {
     const std::int64_t packs = (columns + pack_elements - 1) / pack_elements;
     int each = 1;
-    while (each < most_packs && std::int64_t{each} * exchange_threads < packs) each *= 2;
+    while (each < most_packs && std::int64_t{each} * threads < packs) each *= 2;
     return each;
   }
   static int group_for(std::int64_t columns, int packs) {
@@ -47,6 +52,27 @@ bool softmax_have_same_packs(const softmax_problem<T>& problem) {
   return problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
          place_in_pack<T>(problem.source) == place_in_pack<T>(problem.target) &&
          (problem.rows == 1 || (problem.source_row_stride - problem.target_row_stride) % device_pack_elements<T> == 0);
+}
+
+/// exp(x - shift), which is at most 1, for numbers of a T. Kept: it becomes a result, and not only a part of a sum.
+///
+/// 16-bit results do not need the last bits of an exponential, so it is a power of two, for which devices have an
+/// instruction. The instruction returns 0 instead of a number below 1.2e-38. A result in bf16 can be such a number.
+template <class T, bool Kept, class C>
+KOKKOS_FORCEINLINE_FUNCTION C softmax_exponential(C x, C shift) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (sizeof(T) == 2 && (!Kept || std::is_same_v<T, f16>)) {
+    return approximate_exp2_of_negative((shift - x) * Kokkos::numbers::log2e_v<C>);
+  }
+#endif
+  return prumo::exp(x - shift);
+}
+
+/// What the formula makes of a number of a row of which nothing was kept.
+template <class T, class Formula, class C>
+KOKKOS_FORCEINLINE_FUNCTION C softmax_result(C x, C shift, C factor) {
+  if constexpr (Formula::keeps_exponentials) x = softmax_exponential<T, true>(x, shift);
+  return Formula::from_kept(x, shift, factor);
 }
 
 /// A thread's share of a stretch of a row, in registers: packs of neighbouring elements where they can be loaded so,
@@ -134,7 +160,7 @@ struct softmax_share {
     C sums[pack_elements];
     PRUMO_UNROLL
     for (int element = 0; element < Packs * pack_elements; ++element) {
-      const C exponential = prumo::exp(values[element] - shift);
+      const C exponential = softmax_exponential<T, Keep>(values[element], shift);
       if constexpr (Keep) values[element] = exponential;
       const int lane = element % pack_elements;
       sums[lane] = element < pack_elements ? exponential : sums[lane] + exponential;
@@ -159,7 +185,7 @@ struct softmax_share {
   KOKKOS_FORCEINLINE_FUNCTION void finish_values(C shift, C factor) {
     PRUMO_UNROLL
     for (int element = 0; element < Packs * pack_elements; ++element) {
-      values[element] = Formula::from_value(values[element], shift, factor);
+      values[element] = softmax_result<T, Formula>(values[element], shift, factor);
     }
   }
 };

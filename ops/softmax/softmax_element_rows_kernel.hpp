@@ -72,7 +72,7 @@ class softmax_element_rows_kernel {
         C sum(0);
         PRUMO_UNROLL
         for (int element = 0; element < Elements; ++element) {
-          const C exponential = prumo::exp(values[r][element] - shift[r]);
+          const C exponential = softmax_exponential<T, Formula::keeps_exponentials>(values[r][element], shift[r]);
           if constexpr (Formula::keeps_exponentials) values[r][element] = exponential;
           sum = sum + exponential;
         }

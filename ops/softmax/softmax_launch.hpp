@@ -35,15 +35,29 @@ void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem)
   static const std::string label = softmax_label<Formula>("rows");
   using partition = softmax_device_partition<T>;
   constexpr int usual = partition::usual_threads;
-  const int packs = partition::packs_for(problem.columns);
-  constexpr int fewest = Rows == softmax_rows::with_ends ? 2 * partition::pack_elements : 1;
+  constexpr int most = partition::most_packs;
+  constexpr int many = partition::most_threads;
+  constexpr bool has_ends = Rows == softmax_rows::with_ends, is_half = sizeof(T) == 2;
+  constexpr int fewest = has_ends ? 2 * partition::pack_elements : 1;
+  // If there are many numbers of 16 bits, half as many threads with twice the packs each take less time: a row waits
+  // once less for an exchange, and has fewer ends.
+  constexpr int half = exchange_threads / 2;
+  constexpr std::int64_t many_elements = std::int64_t{1} << 20;
+  const bool halved = is_half && (problem.rows * problem.columns > many_elements ||
+                                  (has_ends && problem.columns <= 2 * half * partition::pack_elements));
+  const int packs = partition::packs_for(problem.columns, halved ? half : exchange_threads);
   const int group = std::max(partition::group_for(problem.columns, packs), fewest);
   const auto launch = [&]<int Packs, int Threads, int Group>() {
     launch_teams(ctx.instance(), label,
                  softmax_short_rows_kernel<T, Formula, Rows, Packs, Threads, Group>(problem, group));
   };
-  constexpr int most = partition::most_packs;
-  constexpr int many = partition::most_threads;
+  // More than one pack a thread means that a row has all threads that exchange registers, or half of them.
+  const auto launch_packs = [&]<int Packs>() {
+    if constexpr (is_half) {
+      if (group == half) return launch.template operator()<Packs, usual, half>();
+    }
+    launch.template operator()<Packs, usual, exchange_threads>();
+  };
   switch (group) {
     case 1024: return launch.template operator()<most, many, 1024>();
     case 512: return launch.template operator()<most, many, 512>();
@@ -52,11 +66,10 @@ void launch_short_softmax(context<Exec>& ctx, const softmax_problem<T>& problem)
     case 64: return launch.template operator()<most, usual, 64>();
     default: break;
   }
-  // More than one pack a thread means that a row has all threads that exchange registers.
   switch (packs) {
-    case 1: return launch.template operator()<1, usual, 0>();
-    case 2: return launch.template operator()<2, usual, exchange_threads>();
-    case 4: return launch.template operator()<4, usual, exchange_threads>();
+    case 1: return launch.template operator()<1, usual, has_ends && is_half ? half : 0>();
+    case 2: return launch_packs.template operator()<2>();
+    case 4: return launch_packs.template operator()<4>();
     default: return launch.template operator()<most, usual, exchange_threads>();
   }
 }
@@ -108,7 +121,9 @@ void launch_softmax_element_rows(context<Exec>& ctx, const softmax_problem<T>& p
   if (columns <= 64) return launch.template operator()<16, 4>();
   if (columns <= 96) return launch.template operator()<32, 3>();
   if (columns <= 128) return launch.template operator()<32, 4>();
+  if (columns <= 160) return launch.template operator()<32, 5>();
   if (columns <= 192) return launch.template operator()<32, 6>();
+  if (columns <= 224) return launch.template operator()<32, 7>();
   launch.template operator()<32, 8>();
 }
 
@@ -168,13 +183,15 @@ void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& prob
   }
   if (softmax_has_whole_packs(problem)) return launch_short_softmax<softmax_rows::whole_packs, Formula>(ctx, problem);
   if (softmax_fits_tiles(problem)) {
-    switch (softmax_short_rows_choice<T>::of(problem.rows, problem.columns)) {
+    switch (softmax_short_rows_choice<T>::of(problem.rows, problem.columns, in_packs)) {
       case softmax_short_form::tiles: return launch_softmax_tiles<Formula>(ctx, problem);
       case softmax_short_form::row_of_thread: return launch_strided_softmax<Formula>(ctx, problem);
       case softmax_short_form::elements:
         if constexpr (softmax_short_rows_choice<T>::takes_elements) {
           return launch_softmax_element_rows<Formula>(ctx, problem);
         }
+        break;
+      case softmax_short_form::packs: break;
     }
   }
   // Of the shortest rows hardly anything would be in packs.

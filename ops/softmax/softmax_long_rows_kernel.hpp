@@ -131,7 +131,7 @@ class softmax_stretch {
   KOKKOS_FORCEINLINE_FUNCTION void write(C shift, C factor, bool holds_last_tile) {
     if (run_.has_end_for(lane_)) {
       const C x = load(source_[run_.end_of(lane_)]);
-      target_[run_.end_of(lane_)] = static_cast<T>(Formula::from_value(x, shift, factor));
+      target_[run_.end_of(lane_)] = static_cast<T>(softmax_result<T, Formula>(x, shift, factor));
     }
     for (std::int64_t begin = (run_.whole - 1) / tile * tile; begin >= 0 && run_.whole > 0; begin -= tile) {
       if (!holds_last_tile) load_tile(begin);

@@ -67,7 +67,7 @@ class softmax_short_rows_kernel {
       const C shift = softmax_shift(join_group(member, scratch, group(), largest, join_maxima{}));
       C own = share.template sum_exponentials<Formula::keeps_exponentials>(shift);
       if constexpr (has_ends) {
-        const C exponential = prumo::exp(end - shift);
+        const C exponential = softmax_exponential<T, Formula::keeps_exponentials>(end, shift);
         if constexpr (Formula::keeps_exponentials) end = exponential;
         own = own + exponential;
       }
@@ -180,7 +180,7 @@ class softmax_tile_kernel {
     C sum = C(0);
     PRUMO_UNROLL
     for (int element = 0; element < Elements; ++element) {
-      const C exponential = prumo::exp(values[element] - shift);
+      const C exponential = softmax_exponential<T, Formula::keeps_exponentials>(values[element], shift);
       if constexpr (Formula::keeps_exponentials) values[element] = exponential;
       sum = sum + exponential;
     }

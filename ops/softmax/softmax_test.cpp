@@ -246,22 +246,28 @@ TEST(softmax, a_device_chooses_a_form_for_short_rows) {
   using doubles = detail::softmax_short_rows_choice<double>;
   constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
   for (const std::int64_t columns : {2, 3, 4}) {
-    EXPECT_EQ(singles::of(1, columns), form::row_of_thread) << columns;
-    EXPECT_EQ(singles::of(100'000'000, columns), form::row_of_thread) << columns;
+    EXPECT_EQ(singles::of(1, columns, true), form::row_of_thread) << columns;
+    EXPECT_EQ(singles::of(100'000'000, columns, true), form::row_of_thread) << columns;
   }
   for (const std::int64_t columns : {5, 9, 15}) {
-    EXPECT_EQ(singles::of(8 * mebibyte / 4 / columns, columns), form::elements) << columns;
-    EXPECT_EQ(singles::of(8 * mebibyte / 4 / columns + 1, columns), form::tiles) << columns;
+    EXPECT_EQ(singles::of(8 * mebibyte / 4 / columns, columns, true), form::elements) << columns;
+    EXPECT_EQ(singles::of(8 * mebibyte / 4 / columns + 1, columns, true), form::tiles) << columns;
   }
   for (const std::int64_t columns : {17, 97, 255}) {
-    EXPECT_EQ(singles::of(100'000'000, columns), form::elements) << columns;
+    EXPECT_EQ(singles::of(100'000'000, columns, true), form::elements) << columns;
   }
   for (const auto& [columns, mebibytes] : {std::pair{2, 5}, std::pair{5, 3}, std::pair{17, 5}, std::pair{65, 14}}) {
-    EXPECT_EQ(halves::of(mebibytes * mebibyte / 2 / columns, columns), form::elements) << columns;
-    EXPECT_EQ(halves::of(mebibytes * mebibyte / 2 / columns + 1, columns), form::tiles) << columns;
+    EXPECT_EQ(halves::of(mebibytes * mebibyte / 2 / columns, columns, true), form::elements) << columns;
+    EXPECT_EQ(halves::of(mebibytes * mebibyte / 2 / columns + 1, columns, true), form::tiles) << columns;
   }
-  for (const std::int64_t columns : {97, 255}) EXPECT_EQ(halves::of(100'000'000, columns), form::elements) << columns;
-  for (const std::int64_t columns : {2, 65, 127}) EXPECT_EQ(doubles::of(1, columns), form::tiles) << columns;
+  for (const std::int64_t columns : {97, 128, 129, 160, 161, 255}) {
+    const bool short_enough = columns <= 128;
+    EXPECT_EQ(halves::of(1, columns, true), short_enough ? form::packs : form::elements) << columns;
+    const bool leaves_threads_idle = columns > 128 && columns <= 160;
+    EXPECT_EQ(halves::of(100'000'000, columns, true), leaves_threads_idle ? form::elements : form::packs) << columns;
+    EXPECT_EQ(halves::of(100'000'000, columns, false), form::elements) << columns;
+  }
+  for (const std::int64_t columns : {2, 65, 127}) EXPECT_EQ(doubles::of(1, columns, true), form::tiles) << columns;
 }
 
 TEST(softmax, a_device_gives_a_row_to_a_team_where_there_are_many) {

@@ -2,120 +2,17 @@
 #pragma once
 
 /// \file
-/// The kernels of gather_rows. A group of a device's threads, or a host's thread, copies a stretch of a row.
+/// The kernel of gather_rows on a host. A thread copies a stretch of a row, or several rows.
 
 #include "gather_problem.hpp"
-#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
-#include <prumo/detail/team_kernel.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace prumo::detail {
-
-/// InPacks: rows can be loaded and stored 16 bytes at a time. They are held as words of registers, because the compiler
-/// would handle elements of two bytes one by one.
-template <class Word, class Index, bool InPacks>
-class gather_device_kernel {
-  using unit = std::conditional_t<InPacks, device_pack<std::uint32_t>, Word>;
-  static constexpr int unit_words = static_cast<int>(sizeof(unit) / sizeof(Word));
-  /// Elements are small, so a thread needs more of them under way.
-  static constexpr int loads_at_once = InPacks ? 4 : 8;
-
- public:
-  static constexpr int most_threads = 256;
-  static constexpr int resident_teams = 4;
-
-  explicit gather_device_kernel(const gather_problem<Word, Index>& problem)
-      : problem_(problem), units_(problem.columns / unit_words) {
-    // A row is cut into stretches that a team copies at once. Shorter rows have only as many threads as they need.
-    constexpr std::int64_t most = std::int64_t{most_threads} * loads_at_once;
-    stretches_ = std::max<std::int64_t>(1, (units_ + most - 1) / most);
-    // Of short rows, neighbouring threads take neighbouring units.
-    constexpr std::int64_t few_loads = 4;
-    const std::int64_t loads = units_ <= few_loads * exchange_threads ? few_loads : loads_at_once;
-    group_ = group_threads((std::min(units_, most) + loads - 1) / loads, most_threads);
-  }
-
-  std::int64_t blocks() const { return problem_.rows * stretches_; }
-  std::int64_t blocks_per_team() const { return most_threads / group_; }
-  int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return 0; }
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member) const {
-    const int groups = most_threads / group_;
-    const std::int64_t step = static_cast<std::int64_t>(member.league_size()) * groups;
-    for (std::int64_t block = static_cast<std::int64_t>(member.league_rank()) * groups + member.team_rank() / group_;
-         block < problem_.rows * stretches_; block += step) {
-      copy(block, member.team_rank() & (group_ - 1));
-    }
-  }
-
- private:
-  KOKKOS_FORCEINLINE_FUNCTION void copy(std::int64_t block, int lane) const {
-    // A division of 64 bits would take as long as moving some elements.
-    const std::int64_t row = stretches_ == 1 ? block : block / stretches_;
-    const std::int64_t stretch = block - row * stretches_;
-    const auto chosen = static_cast<std::int64_t>(problem_.index[row * problem_.index_stride]);
-    const bool there = chosen >= 0 && chosen < problem_.source_rows;
-    const Word* const from = problem_.source + (there ? chosen * problem_.source_row_stride : 0);
-    Word* const to = problem_.target + row * problem_.target_row_stride;
-    const std::int64_t first = stretch * most_threads * loads_at_once + lane;
-    unit held[loads_at_once];
-    PRUMO_UNROLL
-    for (int i = 0; i < loads_at_once; ++i) {
-      const std::int64_t at = first + static_cast<std::int64_t>(i) * group_;
-      if (at < units_ && there) held[i] = load(from, at);
-    }
-    PRUMO_UNROLL
-    for (int i = 0; i < loads_at_once; ++i) {
-      const std::int64_t at = first + static_cast<std::int64_t>(i) * group_;
-      if (at < units_) store(to, at, there ? held[i] : missing());
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION unit load(const Word* row, std::int64_t at) const {
-    if constexpr (InPacks) {
-      return reinterpret_cast<const unit*>(row)[at];
-    } else {
-      return row[at * problem_.source_column_stride];
-    }
-  }
-  KOKKOS_FORCEINLINE_FUNCTION void store(Word* row, std::int64_t at, const unit& value) const {
-    if constexpr (InPacks) {
-      reinterpret_cast<unit*>(row)[at] = value;
-    } else {
-      row[at * problem_.target_column_stride] = value;
-    }
-  }
-  KOKKOS_FORCEINLINE_FUNCTION unit missing() const {
-    if constexpr (InPacks) {
-      unit result;
-      PRUMO_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        if constexpr (sizeof(Word) == 8) {
-          result.values[i] = static_cast<std::uint32_t>(problem_.missing >> (32 * (i % 2)));
-        } else if constexpr (sizeof(Word) == 4) {
-          result.values[i] = problem_.missing;
-        } else {
-          result.values[i] = problem_.missing * std::uint32_t{0x10001};
-        }
-      }
-      return result;
-    } else {
-      return problem_.missing;
-    }
-  }
-
-  gather_problem<Word, Index> problem_;
-  std::int64_t units_;
-  std::int64_t stretches_ = 1;
-  int group_ = 1;
-};
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
