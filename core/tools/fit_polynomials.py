@@ -161,7 +161,7 @@ def search_last_bits(numerator, denominator, rounds=4000):
     import numpy as np
 
     generator = np.random.default_rng(7)
-    y = np.exp(generator.uniform(-6, 2.6, 30000)).astype(np.float32)
+    y = np.exp(generator.uniform(-6, 2.5, 60000)).astype(np.float32)
     exact = np.array([float(v) * math.erfc(float(v) / math.sqrt(2)) / 2 for v in y])
     single, double = np.float32, np.float64
     fma = lambda a, b, c: (double(a) * double(b) + double(c)).astype(single)
@@ -178,7 +178,7 @@ def search_last_bits(numerator, denominator, rounds=4000):
     exponential = double(polynomial([float.fromhex(c) for c in series], twice_r)) * 2.0 ** double(n)
 
     def largest_error(above, below):
-        tail = exponential * double(polynomial(above, y) * y / polynomial(below, y))
+        tail = double((exponential * double(polynomial(above, y) * y / polynomial(below, y))).astype(single))
         positive = np.abs(double((double(y) - tail).astype(single)) - (double(y) - exact)) / y * 2.0**23
         negative = np.abs(tail - exact)
         ulps = negative / 2.0 ** (np.floor(np.log2(exact)) - 23)

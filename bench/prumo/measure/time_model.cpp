@@ -77,9 +77,10 @@ double time_model::predict(const std::string& key, double work) const {
   return known.fixed + known.factor * work;
 }
 
-void time_model::learn_chore(const std::string& key, double seconds, double work) {
+void time_model::learn_chore(const planned_group& group, const std::string& key, double seconds, double work) {
   if (!(seconds > 0) || !(work > 0)) return;
-  if (passes_over_first_chores_ && begun_chores_.insert(key).second) return;
+  const std::string of_operation = fmt::format("{} {} {}", key, group.op, group.dtype);
+  if (passes_over_first_chores_ && begun_chores_.insert(of_operation).second) return;
   const auto [place, is_new] = chores_.emplace(key, chore{});
   chore& known = place->second;
   const bool tells_fixed = known.factor * work < known.fixed;
@@ -209,11 +210,11 @@ void time_model::learn_call(const planned_group& group, const planned_case& whic
 }
 
 void time_model::learn_prepare(const planned_group& group, const planned_case& which, double seconds) {
-  learn_chore(memory_key("prepare", which), seconds, prepare_work(group, which));
+  learn_chore(group, memory_key("prepare", which), seconds, prepare_work(group, which));
 }
 
 void time_model::learn_release(const planned_group& group, const planned_case& which, double seconds) {
-  learn_chore(memory_key("release", which), seconds, release_work(group, which));
+  learn_chore(group, memory_key("release", which), seconds, release_work(group, which));
 }
 
 void time_model::learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds) {
@@ -221,11 +222,11 @@ void time_model::learn_verify(const planned_group& group, const planned_case& wh
   const double calls = first_sample_seconds(group, which) - request_seconds + call_seconds(group, which);
   // Of long calls nothing is learnt about the rest.
   if (calls < 0.5 * seconds)
-    learn_chore(device_key("verify", which), seconds - calls, verify_work(group, which, budget));
+    learn_chore(group, device_key("verify", which), seconds - calls, verify_work(group, which, budget));
 }
 
 void time_model::learn_count(const planned_group& group, const planned_case& which, double limit, double seconds) {
-  learn_chore(device_key("count", which), seconds, count_work(group, limit));
+  learn_chore(group, device_key("count", which), seconds, count_work(group, limit));
 }
 
 }  // namespace prumo::bench

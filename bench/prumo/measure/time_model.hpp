@@ -44,9 +44,9 @@ class time_model {
   /// least_verify_budget and usual_verify_budget
   [[nodiscard]] double verify_budget(const planned_group& group, const planned_case& which, double seconds) const;
 
-  /// Says that the workers are new processes. The first time that such a worker prepares, verifies, counts or frees, it
-  /// also loads libraries and kernels, which may take seconds. Nothing is learnt from it, because it would be expected
-  /// of every case that follows.
+  /// Says that the workers are new processes. The first time that such a worker prepares, verifies, counts or frees for
+  /// an operation and a type, it also loads libraries and kernels, which may take many seconds. Nothing is learnt from
+  /// it, because it would be expected of every case that follows.
   void begin_process_run() {
     passes_over_first_chores_ = true;
     begun_chores_.clear();
@@ -77,7 +77,7 @@ class time_model {
   static constexpr double request_seconds = 1e-3;  ///< of anything that a worker is asked
 
   [[nodiscard]] double predict(const std::string& key, double work) const;
-  void learn_chore(const std::string& key, double seconds, double work);
+  void learn_chore(const planned_group& group, const std::string& key, double seconds, double work);
   [[nodiscard]] double flops_per_second(const planned_group& group, const planned_case& which) const;
   /// The seconds of one call at the usual rates, and a name for what bounds it.
   [[nodiscard]] std::pair<double, const char*> usual_call(const planned_group& group, const planned_case& which) const;

@@ -108,8 +108,8 @@ struct normal_tail;
 template <>
 struct normal_tail<float> {
   float largest = 14.5f;
-  float numerator[5] = {0x1p-1f, 0x1.589ae2p-2f, 0x1.b0b2f8p-4f, 0x1.c6da0cp-7f, 0x1.005008p-22f};
-  float denominator[5] = {1.0f, 0x1.788f7ap0f, 0x1.c517c2p-1f, 0x1.0e8e7ep-2f, 0x1.1d45dp-5f};
+  float numerator[5] = {0x1p-1f, 0x1.589ad4p-2f, 0x1.b0b2d8p-4f, 0x1.c6da06p-7f, 0x1.00587ep-22f};
+  float denominator[5] = {1.0f, 0x1.788f72p0f, 0x1.c517b4p-1f, 0x1.0e8e64p-2f, 0x1.1d45d2p-5f};
 };
 
 template <>

@@ -117,6 +117,18 @@ TEST_F(estimates, the_first_of_a_process_run_tells_nothing_of_the_next) {
   EXPECT_NEAR(times->prepare_seconds(group, which), 2 * before, 1e-6);
 }
 
+/// Another operation has other kernels, and may be the first that needs a library.
+TEST_F(estimates, the_first_of_an_operation_tells_nothing_of_the_next) {
+  const planned_group group = group_of("add", 1e6);
+  const planned_case& which = group.cases.front();
+  times->begin_process_run();
+  times->learn_prepare(group, which, 3);
+  const double before = times->prepare_seconds(group, which);
+  const planned_group other = group_of("gemm", 1e6, 1000);
+  times->learn_prepare(other, other.cases.front(), 20);
+  EXPECT_EQ(times->prepare_seconds(group, which), before);
+}
+
 TEST_F(estimates, what_a_request_costs_in_itself_is_not_multiplied) {
   const planned_group small = group_of("add", 1e4);
   const planned_group large = group_of("add", 1e9);
