@@ -46,11 +46,13 @@ class gather_host_kernel {
     const std::int64_t begin = block % stretches_ * stretch_;
     const std::int64_t end = std::min(problem_.columns, begin + stretch_);
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
+    // A worker's next block is most likely the one that follows, so its rows are asked for, too.
+    const std::int64_t asked = stretches_ == 1 ? problem_.rows : last;
     if (is_narrow_ && !streaming_)
-      return copy_narrow_rows(first, last, last, target_row(first), problem_.target_row_stride);
+      return copy_narrow_rows(first, last, asked, target_row(first), problem_.target_row_stride);
     if (streams_runs_) return stream_runs(first, last);
     for (std::int64_t row = first; row < last; ++row) {
-      if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, begin, end);
+      if (row + rows_ahead_ < asked) prefetch(row + rows_ahead_, begin, end);
       copy_row(row, begin, end, target_row(row), streaming_);
     }
     if (streaming_) streaming_fence();
@@ -78,6 +80,7 @@ class gather_host_kernel {
     const Word* const source = problem_.source + chosen * problem_.source_row_stride;
     end = std::min(end, begin + bytes_of_row / static_cast<std::int64_t>(sizeof(Word)));
     for (std::int64_t c = begin; c < end; c += line) __builtin_prefetch(source + c);
+    __builtin_prefetch(source + (end - 1));  // a row that begins within a line may end in one more
 #endif
   }
 
@@ -89,10 +92,10 @@ class gather_host_kernel {
     for (std::int64_t begin = first; begin < last; begin += rows_at_once) {
       const std::int64_t end = std::min(last, begin + rows_at_once);
       if (is_narrow_) {
-        copy_narrow_rows(begin, end, last, run, columns);
+        copy_narrow_rows(begin, end, problem_.rows, run, columns);
       } else {
         for (std::int64_t row = begin; row < end; ++row) {
-          if (row + rows_ahead_ < last) prefetch(row + rows_ahead_, 0, columns);
+          if (row + rows_ahead_ < problem_.rows) prefetch(row + rows_ahead_, 0, columns);
           copy_row(row, 0, columns, run + (row - begin) * columns, false);
         }
       }
