@@ -8,6 +8,7 @@
 
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
+#include "softmax_row_group.hpp"
 #include "softmax_row_stretch.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/half_conversions.hpp>
@@ -54,12 +55,14 @@ class softmax_row {
     with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ahead); });
   }
 
-  /// Statistics of the columns begin ... end - 1, chunk by chunk.
+  /// Statistics of the columns begin ... end - 1, chunk by chunk. While the exponentials of a chunk are computed the
+  /// next one is on its way.
   softmax_statistics<C> statistics(std::int64_t begin, std::int64_t end) const {
     softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      with_neighbours(at, length, [&found, length](const T* source) { add_to(found, source, length); });
+      const T* const ahead = source_stride_ == 1 && at + softmax_chunk < end ? source_ + at + softmax_chunk : nullptr;
+      with_neighbours(at, length, [&found, length, ahead](const T* source) { add_to(found, source, length, ahead); });
     }
     return found;
   }
@@ -118,9 +121,7 @@ class softmax_row {
   [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns, const T* ahead) const {
     const softmax_row_stretch<T> values(source, columns);
     const C shift = softmax_shift(values.maximum());
-    const auto ask = [=](std::int64_t i) {
-      if (ahead != nullptr) prefetch(ahead + i);
-    };
+    const softmax_prefetch<T> ask{ahead};
     if constexpr (Formula::keeps_exponentials) {
       alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
       const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
@@ -131,22 +132,14 @@ class softmax_row {
     }
   }
 
-  [[gnu::noinline]] static void add_to(softmax_statistics<C>& found, const T* source, std::int64_t length) {
+  [[gnu::noinline]] static void add_to(softmax_statistics<C>& found, const T* source, std::int64_t length,
+                                       const T* ahead) {
     const softmax_row_stretch<T> values(source, length);
     const C maximum = softmax_larger(found.maximum, values.maximum());
     const C shift = softmax_shift(maximum);
-    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, [](std::int64_t) {});
+    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, softmax_prefetch<T>{ahead});
     // What was added up under the old maximum is scaled to the new one.
     found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
-  }
-
-  /// Asks for as many elements as sums have lanes.
-  static void prefetch([[maybe_unused]] const T* address) {
-#if defined(__GNUC__)
-    constexpr std::size_t line = 64;
-    const auto* const bytes = reinterpret_cast<const char*>(address);
-    for (std::size_t at = 0; at < softmax_lanes<C> * sizeof(T); at += line) __builtin_prefetch(bytes + at);
-#endif
   }
 
   /// target[i] = formula(from[i - begin]) for the columns begin ... end - 1.
@@ -180,10 +173,11 @@ class softmax_host_kernel {
 
  public:
   softmax_host_kernel(const softmax_problem<T>& problem, std::int64_t workers, bool streaming)
-      : problem_(problem), streaming_(streaming) {
+      : problem_(problem), in_groups_(!streaming && group::can_take(problem)), streaming_(streaming) {
     constexpr std::int64_t most_elements = 65536, blocks_per_worker = 16;
     rows_per_block_ = std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
                                                std::max<std::int64_t>(1, most_elements / (problem.columns + 1)));
+    if (in_groups_) rows_per_block_ = (rows_per_block_ + group::rows - 1) / group::rows * group::rows;
   }
 
   std::int64_t blocks() const {
@@ -192,7 +186,13 @@ class softmax_host_kernel {
 
   void operator()(std::int64_t block) const {
     const std::int64_t end = std::min(problem_.rows, (block + 1) * rows_per_block_);
-    for (std::int64_t row = block * rows_per_block_; row < end; ++row) finish_row(row);
+    std::int64_t row = block * rows_per_block_;
+    if (in_groups_) {
+      for (; row + group::rows <= end; row += group::rows) {
+        group(problem_).finish(row, row + 2 * group::rows <= problem_.rows);
+      }
+    }
+    for (; row < end; ++row) finish_row(row);
     if (streaming_) streaming_fence();
   }
 
@@ -215,8 +215,11 @@ class softmax_host_kernel {
     of_row.write_values(0, columns, of_row.join(segments, count));
   }
 
+  using group = softmax_row_group<T, Formula>;
+
   softmax_problem<T> problem_;
   std::int64_t rows_per_block_;
+  bool in_groups_;
   bool streaming_;
 };
 

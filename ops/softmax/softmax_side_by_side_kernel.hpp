@@ -30,9 +30,13 @@ inline constexpr std::int64_t softmax_counted_vector_row = 5 * reduction_lanes<C
 template <class C>
 inline constexpr std::int64_t softmax_vector_row = softmax_counted_vector_row<C>;
 template <>
-inline constexpr std::int64_t softmax_vector_row<float> = simd_bytes == 64 ? 40 : 112;
+inline constexpr std::int64_t softmax_vector_row<float> = simd_bytes == 64   ? 40
+                                                          : simd_bytes == 32 ? 72
+                                                                             : 112;
 template <>
-inline constexpr std::int64_t softmax_vector_row<double> = simd_bytes == 64 ? 32 : 80;
+inline constexpr std::int64_t softmax_vector_row<double> = simd_bytes == 64   ? 32
+                                                           : simd_bytes == 32 ? 48
+                                                                              : 80;
 
 template <class T, class Formula>
 class softmax_side_by_side_kernel {
