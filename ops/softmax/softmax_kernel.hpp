@@ -50,9 +50,11 @@ class softmax_row {
         target_stride_(problem.target_column_stride),
         streaming_(streaming) {}
 
-  /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null.
-  void finish_short(std::int64_t columns, const T* ahead) const {
-    with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ahead); });
+  /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null. `far`: whether the target is not in a
+  /// near cache.
+  void finish_short(std::int64_t columns, const T* ahead, bool far) const {
+    const softmax_prefetch<T> ask{ahead, far && target_stride_ == 1 && !streaming_ ? target_ : nullptr};
+    with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ask); });
   }
 
   /// Statistics of the columns begin ... end - 1, chunk by chunk. While the exponentials of a chunk are computed the
@@ -118,10 +120,10 @@ class softmax_row {
     work(gathered);
   }
 
-  [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns, const T* ahead) const {
+  [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns,
+                                           const softmax_prefetch<T>& ask) const {
     const softmax_row_stretch<T> values(source, columns);
     const C shift = softmax_shift(values.maximum());
-    const softmax_prefetch<T> ask{ahead};
     if constexpr (Formula::keeps_exponentials) {
       alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
       const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
@@ -137,7 +139,7 @@ class softmax_row {
     const softmax_row_stretch<T> values(source, length);
     const C maximum = softmax_larger(found.maximum, values.maximum());
     const C shift = softmax_shift(maximum);
-    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, softmax_prefetch<T>{ahead});
+    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, softmax_prefetch<T>{ahead, nullptr});
     // What was added up under the old maximum is scaled to the new one.
     found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
   }
@@ -173,7 +175,10 @@ class softmax_host_kernel {
 
  public:
   softmax_host_kernel(const softmax_problem<T>& problem, std::int64_t workers, bool streaming)
-      : problem_(problem), in_groups_(!streaming && group::can_take(problem)), streaming_(streaming) {
+      : problem_(problem),
+        in_groups_(!streaming && group::can_take(problem)),
+        far_(problem.rows * problem.columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T))),
+        streaming_(streaming) {
     constexpr std::int64_t most_elements = 65536, blocks_per_worker = 16;
     rows_per_block_ = std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
                                                std::max<std::int64_t>(1, most_elements / (problem.columns + 1)));
@@ -189,7 +194,7 @@ class softmax_host_kernel {
     std::int64_t row = block * rows_per_block_;
     if (in_groups_) {
       for (; row + group::rows <= end; row += group::rows) {
-        group(problem_).finish(row, row + 2 * group::rows <= problem_.rows);
+        group(problem_).finish(row, row + 2 * group::rows <= problem_.rows, far_);
       }
     }
     for (; row < end; ++row) finish_row(row);
@@ -203,7 +208,7 @@ class softmax_host_kernel {
     if (columns <= softmax_chunk) {
       // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
       const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
-      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr);
+      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far_);
       return;
     }
     softmax_statistics<C> segments[softmax_most_segments];
@@ -216,10 +221,13 @@ class softmax_host_kernel {
   }
 
   using group = softmax_row_group<T, Formula>;
+  /// Arrays of so many bytes together stay in caches that answer before a burst of stores has to wait.
+  static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
 
   softmax_problem<T> problem_;
   std::int64_t rows_per_block_;
   bool in_groups_;
+  bool far_;
   bool streaming_;
 };
 

@@ -39,8 +39,8 @@ class softmax_row_group {
            problem.columns >= vector::lanes && problem.columns <= longest;
   }
 
-  /// The rows from `begin` on. `ahead` tells whether as many follow.
-  PRUMO_FLATTEN [[gnu::noinline]] void finish(std::int64_t begin, bool ahead) const {
+  /// The rows from `begin` on. `ahead`: whether as many follow. `far`: whether the target is not in a near cache.
+  PRUMO_FLATTEN [[gnu::noinline]] void finish(std::int64_t begin, bool ahead, bool far) const {
     if constexpr (on_vectors) {
       const std::int64_t columns = problem_.columns;
       const std::int64_t room = room_of(columns);
@@ -57,12 +57,13 @@ class softmax_row_group {
         const softmax_row_stretch<T> values(source_of(begin + row), columns);
         values
             .template sums_of_exponentials<Formula::keeps_exponentials>(
-                shift[row], Formula::keeps_exponentials ? kept + row * room : nullptr, softmax_prefetch<T>{next})
+                shift[row], Formula::keeps_exponentials ? kept + row * room : nullptr,
+                softmax_prefetch<T>{next, far ? target_of(begin + row) : nullptr})
             .store(of_rows + row * vector::lanes);
       }
       Formula::row_factor(joined(of_rows, add_values{})).store(factor);
       for (std::int64_t row = 0; row < rows; ++row) {
-        T* const target = problem_.target + (begin + row) * problem_.target_row_stride;
+        T* const target = target_of(begin + row);
         const vector of_row(shift[row]), by(factor[row]);
         if constexpr (Formula::keeps_exponentials) {
           write(static_cast<const C*>(kept) + row * room, columns, target,
@@ -84,6 +85,7 @@ class softmax_row_group {
   }
   static constexpr std::int64_t most_room = room_of(longest);
 
+  T* target_of(std::int64_t row) const { return problem_.target + row * problem_.target_row_stride; }
   const T* source_of(std::int64_t row) const { return problem_.source + row * problem_.source_row_stride; }
 
   template <class Join>

@@ -34,19 +34,26 @@ struct softmax_larger_values {
   }
 };
 
-/// Asks for elements that will be wanted next, which may be null.
+/// Asks for memory while exponentials are computed: for elements that will be read next, and for those that will be
+/// written, which would be read in a burst otherwise. Either may be null.
 template <class T>
 struct softmax_prefetch {
   const T* next;
+  const T* target;
 
   template <class Count>
   [[gnu::always_inline]] void operator()([[maybe_unused]] std::int64_t at, [[maybe_unused]] Count count) const {
 #if defined(__GNUC__)
-    if (next == nullptr) return;
-    constexpr std::size_t line = 64;
-    const auto* const bytes = reinterpret_cast<const char*>(next + at);
-    PRUMO_UNROLL
-    for (std::size_t beyond = 0; beyond < Count::value * sizeof(T); beyond += line) __builtin_prefetch(bytes + beyond);
+    constexpr std::int64_t line = 64 / sizeof(T);
+    const auto elements = static_cast<std::int64_t>(Count::value);
+    if (next != nullptr) {
+      PRUMO_UNROLL
+      for (std::int64_t beyond = 0; beyond < elements; beyond += line) __builtin_prefetch(next + at + beyond);
+    }
+    if (target != nullptr) {
+      PRUMO_UNROLL
+      for (std::int64_t beyond = 0; beyond < elements; beyond += line) __builtin_prefetch(target + at + beyond, 1);
+    }
 #endif
   }
 };

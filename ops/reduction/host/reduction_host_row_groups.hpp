@@ -52,14 +52,14 @@ enum class row_pieces : std::uint8_t { two, many };
 
 /// The vectors of a group of rows, with Piece elements of each.
 template <class Word, class Stored, int Piece, row_pieces Pieces>
-class row_group {
+class short_row_group {
   using tree = row_tree<Word, Piece, Stored>;
 
  public:
   using vector = typename tree::vector;
   static constexpr int rows = tree::rows;
 
-  explicit row_group(std::int64_t columns) : columns_(columns) {
+  explicit short_row_group(std::int64_t columns) : columns_(columns) {
     const auto taken = static_cast<Word>(Pieces == row_pieces::two ? Piece : columns - columns % Piece);
     const auto overlapping = static_cast<Word>(columns - Piece);
     is_new_ = tree::places() + overlapping >= vector{} + taken;
@@ -85,9 +85,8 @@ class row_group {
       }
     };
     return tree::joined(
-        [&](auto which) PRUMO_ALWAYS_INLINE {
-          return joined_pieces<decltype(which)::value>(row, take, join, Lanes::identity);
-        },
+        [&](auto which)
+            PRUMO_ALWAYS_INLINE { return joined_pieces<decltype(which)::value>(row, take, join, Lanes::identity); },
         join);
   }
 
@@ -153,8 +152,10 @@ class row_group {
           for (int i = 0; i < chains; ++i) chain[i] = join(chain[i], taken(column + i * rows, apart));
         }
         PRUMO_UNROLL
-        for (int i = 0; i < chains - 1 && column + rows <= columns_; ++i, column += rows) {
+        for (int i = 0; i < chains - 1; ++i) {
+          if (column + rows > columns_) break;
           chain[i] = join(chain[i], taken(column, apart));
+          column += rows;
         }
         if (column < columns_) chain[chains - 1] = join(chain[chains - 1], taken(columns_ - rows, overlapping));
         PRUMO_UNROLL
@@ -237,7 +238,7 @@ template <class Word, class Stored, class Result, class Find>
 void reduce_row_groups(const Stored* first, std::int64_t stride, std::int64_t rows, std::int64_t columns, Result* to,
                        std::int64_t to_stride, const Find& find) {
   with_pieces_of<Word>(columns, [=]<int Piece, row_pieces Pieces>() {
-    using group_type = row_group<Word, Stored, Piece, Pieces>;
+    using group_type = short_row_group<Word, Stored, Piece, Pieces>;
     const group_type group(columns);
     const auto take = [=, &group](const auto& of_rows, std::int64_t begin, auto count) PRUMO_ALWAYS_INLINE {
       store_rows<Word>(group_type::in_order(of_rows, find(group, of_rows)), count, to + begin * to_stride, to_stride);

@@ -104,10 +104,12 @@ struct keys_of_words {
   /// -0 equal to +0, and all NaN equal.
   template <class Words>
   static auto key_without_signs_of_zero(Words numbers) {
+    using keys = vector_of<key_type, sizeof(Words)>;
     const Words signs = signs_of(numbers);
-    const auto keys = as_keys((numbers ^ (signs & magnitude)) - signs, static_cast<bits>(wrap + 1));
-    const auto nan = decltype(keys){} + static_cast<key_type>(infinity - wrap);
-    return keys < nan ? keys : nan;
+    const keys found = as_keys((numbers ^ (signs & magnitude)) - signs, static_cast<bits>(wrap + 1));
+    keys nan{};  // nvcc's front end crashes on a constant one
+    nan += static_cast<key_type>(infinity - wrap);
+    return found < nan ? found : nan;
   }
 
  private:

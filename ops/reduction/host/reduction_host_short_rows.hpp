@@ -80,9 +80,9 @@ class short_row_reduction {
     using key = typename keys_of_words<stored>::key_type;
     const extremes_of_rows<stored> lanes(policy_.flipped != 0);
     reduce_row_groups<key>(reinterpret_cast<const bits*>(source), problem_.row_stride, rows, problem_.columns, results,
-                            problem_.result_stride, [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
-                              return lanes.numbers_of(group.joined(of_rows, lanes));
-                            });
+                           problem_.result_stride, [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
+                             return lanes.numbers_of(group.joined(of_rows, lanes));
+                           });
   }
 
   /// A loop of its own makes keys, which are then read twice.
@@ -94,9 +94,8 @@ class short_row_reduction {
     const std::int64_t at_once = rows_converted_at_once<word>();
     for (std::int64_t first = 0; first < rows; first += at_once) {
       const std::int64_t count = std::min(at_once, rows - first);
-      convert_rows(source + first * problem_.row_stride, count, [&](const stored* from, std::int64_t to, std::int64_t n) {
-        make_keys(from, n, keys + to);
-      });
+      convert_rows(source + first * problem_.row_stride, count,
+                   [&](const stored* from, std::int64_t to, std::int64_t n) { make_keys(from, n, keys + to); });
       reduce_row_groups<word>(static_cast<const word*>(keys), columns, count, columns,
                               results + first * problem_.result_stride, problem_.result_stride,
                               [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
@@ -139,9 +138,8 @@ class short_row_reduction {
         add<stored>(reinterpret_cast<const std::uint16_t*>(from), problem_.row_stride, count, sums, 1);
       } else {
         c_array<element, converted_at_once<element>> numbers;
-        convert_rows(from, count, [&](const stored* narrow, std::int64_t to, std::int64_t n) {
-          widen(narrow, numbers + to, n);
-        });
+        convert_rows(from, count,
+                     [&](const stored* narrow, std::int64_t to, std::int64_t n) { widen(narrow, numbers + to, n); });
         add<element>(static_cast<const element*>(numbers), problem_.columns, count, sums, 1);
       }
       store_sums(sums, count, results + first * problem_.result_stride);
@@ -181,9 +179,7 @@ class short_row_reduction {
       // A number that is alone is the extreme, and need not be rounded.
       take([](const stored& number) { return number; });
     } else {
-      take([&](const stored& number) {
-        return policy.finish(policy.join(policy.identity(), policy.lift(number)), 1);
-      });
+      take([&](const stored& number) { return policy.finish(policy.join(policy.identity(), policy.lift(number)), 1); });
     }
   }
 

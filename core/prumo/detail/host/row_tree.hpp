@@ -59,17 +59,17 @@ class row_tree {
     }(std::make_index_sequence<static_cast<std::size_t>(rows_of_vector)>());
   }
 
-  /// The same of rows of `Piece` columns without gaps, of which the first one is at `first`: in the order of memory. What
-  /// joined() makes of them is in another order, which in_order() puts right.
+  /// The same of rows of `Piece` columns without gaps, of which the first one is at `first`: in the order of memory.
+  /// What joined() makes of them is in another order, which in_order() puts right.
   template <int Which>
   [[gnu::always_inline]] static stored_vector packed_pieces(const Stored* first) {
     return put_together(first + Which * rows);
   }
   [[gnu::always_inline]] static vector in_order(vector joined) {
     return [&]<std::size_t... At>(std::index_sequence<At...>) PRUMO_ALWAYS_INLINE {
-      return shuffled(joined, joined, std::index_sequence<static_cast<std::size_t>(row_of(
-                                          static_cast<int>(At) / rows_of_vector,
-                                          static_cast<int>(At) % rows_of_vector))...>());
+      return shuffled(joined, joined,
+                      std::index_sequence<static_cast<std::size_t>(
+                          row_of(static_cast<int>(At) / rows_of_vector, static_cast<int>(At) % rows_of_vector))...>());
     }(std::make_index_sequence<static_cast<std::size_t>(rows)>());
   }
 
@@ -81,9 +81,9 @@ class row_tree {
       return vector{} + each[row_of(Which, 0)];
     } else {
       return [&]<std::size_t... At>(std::index_sequence<At...>) PRUMO_ALWAYS_INLINE {
-        return shuffle<Word>(of_rows, of_rows,
-                             std::index_sequence<static_cast<std::size_t>(
-                                 row_of(Which, static_cast<int>(At) / Piece))...>());
+        return shuffle<Word>(
+            of_rows, of_rows,
+            std::index_sequence<static_cast<std::size_t>(row_of(Which, static_cast<int>(At) / Piece))...>());
       }(std::make_index_sequence<static_cast<std::size_t>(rows)>());
     }
   }
@@ -149,8 +149,8 @@ class row_tree {
   template <int Level, int Half>
   [[gnu::always_inline]] static vector half_of(vector a, vector b) {
     return [&]<std::size_t... At>(std::index_sequence<At...>) PRUMO_ALWAYS_INLINE {
-      return shuffled(a, b, std::index_sequence<static_cast<std::size_t>(
-                                source_of(Level, Half, static_cast<int>(At)))...>());
+      return shuffled(a, b,
+                      std::index_sequence<static_cast<std::size_t>(source_of(Level, Half, static_cast<int>(At)))...>());
     }(std::make_index_sequence<static_cast<std::size_t>(rows)>());
   }
   /// Vectors of real numbers are shuffled as integers, which is what compilers expect of the order.
