@@ -10,6 +10,7 @@
 #include <prumo/detail/host/vector_shuffle.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -114,8 +115,9 @@ class row_tree {
       return at % 2 * rows + lane * of_lane + half * (of_lane / 2) + at / 2;
     }
     // Every second lane.
-    const int word = (2 * (lane % (lanes / 2)) + half) * of_lane + at;
-    return lane < lanes / 2 ? word : rows + word;
+    constexpr int of_first = std::max(1, lanes / 2);
+    const int word = (2 * (lane % of_first) + half) * of_lane + at;
+    return lane < of_first ? word : rows + word;
   }
 
   /// The vector, and the piece in it, that a lane of the result comes from.
