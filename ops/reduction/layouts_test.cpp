@@ -6,8 +6,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace prumo {
 namespace {
@@ -110,6 +112,66 @@ TYPED_TEST(reductions_of_layouts, rows_of_any_shape_and_alignment) {
           ASSERT_EQ(value_of(found_largest(row)), 5) << what;
           ASSERT_EQ(found_places(row), static_cast<std::int64_t>((row * 7) % columns)) << what;
         }
+      }
+    }
+  }
+}
+
+/// Hosts take short rows as many at a time as a vector has lanes, and pieces of them that follow from their length.
+TYPED_TEST(reductions_of_layouts, short_rows_of_every_length) {
+  constexpr std::size_t rows = 77;
+  std::vector<std::size_t> lengths{100, 127, 128, 129, 200, 255, 256, 257};
+  for (std::size_t length = 1; length < 70; ++length) lengths.push_back(length);
+  for (const std::size_t columns : lengths) {
+    for (const std::size_t gap : {0u, 3u}) {
+      const Kokkos::View<TypeParam**, Kokkos::LayoutRight, space> memory("memory", rows, columns + gap);
+      const auto x = Kokkos::subview(memory, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, columns));
+      const auto number_at = [=](std::size_t row, std::size_t column) {
+        return column == (row * 7) % columns ? 3.0 : static_cast<double>((row + column * column) % 3) - 2;
+      };
+      // Beside the rows there are numbers that would change each result.
+      tests::set_elements(memory, [=](std::size_t row, std::size_t column) {
+        const double number = column < columns ? number_at(row, column) : column % 2 == 0 ? 9 : -9;
+        return static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number));
+      });
+      const Kokkos::View<TypeParam* [5], Kokkos::LayoutLeft, space> numbers("numbers", rows);
+      const Kokkos::View<std::int64_t* [2], Kokkos::LayoutLeft, space> places("places", rows);
+      const auto column_of = [](const auto& view, int which) { return Kokkos::subview(view, Kokkos::ALL, which); };
+      sum_rows(this->ctx_, x, column_of(numbers, 0));
+      sum_of_squares_rows(this->ctx_, x, column_of(numbers, 1));
+      mean_rows(this->ctx_, x, column_of(numbers, 2));
+      max_rows(this->ctx_, x, column_of(numbers, 3));
+      min_rows(this->ctx_, x, column_of(numbers, 4));
+      argmax_rows(this->ctx_, x, column_of(places, 0));
+      argmin_rows(this->ctx_, x, column_of(places, 1));
+      this->ctx_.fence();
+      const auto found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, numbers);
+      const auto found_places = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, places);
+      for (std::size_t row = 0; row < rows; ++row) {
+        double sum = 0, squares = 0;
+        std::size_t highest = 0, lowest = 0;
+        for (std::size_t column = 0; column < columns; ++column) {
+          const double number = number_at(row, column);
+          sum += number;
+          squares += number * number;
+          if (number > number_at(row, highest)) highest = column;
+          if (number < number_at(row, lowest)) lowest = column;
+        }
+        const auto rounded = [](double number) {
+          return value_of(static_cast<TypeParam>(static_cast<compute_t<TypeParam>>(number)));
+        };
+        const auto count = static_cast<compute_t<TypeParam>>(columns);
+        const std::string what = std::to_string(columns) + " columns, row " + std::to_string(row);
+        ASSERT_EQ(value_of(found(row, 0)), rounded(sum)) << what;
+        ASSERT_EQ(value_of(found(row, 1)), rounded(squares)) << what;
+        ASSERT_NEAR(value_of(found(row, 2)),
+                    rounded(static_cast<double>(static_cast<compute_t<TypeParam>>(sum) / count)),
+                    std::ldexp(4, -scalar_traits<TypeParam>::significand_bits))
+            << what;
+        ASSERT_EQ(value_of(found(row, 3)), rounded(number_at(row, highest))) << what;
+        ASSERT_EQ(value_of(found(row, 4)), rounded(number_at(row, lowest))) << what;
+        ASSERT_EQ(found_places(row, 0), static_cast<std::int64_t>(highest)) << what;
+        ASSERT_EQ(found_places(row, 1), static_cast<std::int64_t>(lowest)) << what;
       }
     }
   }

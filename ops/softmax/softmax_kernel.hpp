@@ -8,6 +8,7 @@
 
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
+#include "softmax_row_group.hpp"
 #include "softmax_row_stretch.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/half_conversions.hpp>
@@ -49,17 +50,21 @@ class softmax_row {
         target_stride_(problem.target_column_stride),
         streaming_(streaming) {}
 
-  /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null.
-  void finish_short(std::int64_t columns, const T* ahead) const {
-    with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ahead); });
+  /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null. `far`: whether the target is not in a
+  /// near cache.
+  void finish_short(std::int64_t columns, const T* ahead, bool far) const {
+    const softmax_prefetch<T> ask{ahead, far && target_stride_ == 1 && !streaming_ ? target_ : nullptr};
+    with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ask); });
   }
 
-  /// Statistics of the columns begin ... end - 1, chunk by chunk.
+  /// Statistics of the columns begin ... end - 1, chunk by chunk. While the exponentials of a chunk are computed the
+  /// next one is on its way.
   softmax_statistics<C> statistics(std::int64_t begin, std::int64_t end) const {
     softmax_statistics<C> found{softmax_lowest<C>(), C(0)};
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      with_neighbours(at, length, [&found, length](const T* source) { add_to(found, source, length); });
+      const T* const ahead = source_stride_ == 1 && at + softmax_chunk < end ? source_ + at + softmax_chunk : nullptr;
+      with_neighbours(at, length, [&found, length, ahead](const T* source) { add_to(found, source, length, ahead); });
     }
     return found;
   }
@@ -115,12 +120,10 @@ class softmax_row {
     work(gathered);
   }
 
-  [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns, const T* ahead) const {
+  [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns,
+                                           const softmax_prefetch<T>& ask) const {
     const softmax_row_stretch<T> values(source, columns);
     const C shift = softmax_shift(values.maximum());
-    const auto ask = [=](std::int64_t i) {
-      if (ahead != nullptr) prefetch(ahead + i);
-    };
     if constexpr (Formula::keeps_exponentials) {
       alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
       const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
@@ -131,22 +134,14 @@ class softmax_row {
     }
   }
 
-  [[gnu::noinline]] static void add_to(softmax_statistics<C>& found, const T* source, std::int64_t length) {
+  [[gnu::noinline]] static void add_to(softmax_statistics<C>& found, const T* source, std::int64_t length,
+                                       const T* ahead) {
     const softmax_row_stretch<T> values(source, length);
     const C maximum = softmax_larger(found.maximum, values.maximum());
     const C shift = softmax_shift(maximum);
-    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, [](std::int64_t) {});
+    const C sum = values.template sum_of_exponentials<false>(shift, nullptr, softmax_prefetch<T>{ahead, nullptr});
     // What was added up under the old maximum is scaled to the new one.
     found = {maximum, prumo::fma(found.total, exp_of_nonpositive(found.maximum - shift), sum)};
-  }
-
-  /// Asks for as many elements as sums have lanes.
-  static void prefetch([[maybe_unused]] const T* address) {
-#if defined(__GNUC__)
-    constexpr std::size_t line = 64;
-    const auto* const bytes = reinterpret_cast<const char*>(address);
-    for (std::size_t at = 0; at < softmax_lanes<C> * sizeof(T); at += line) __builtin_prefetch(bytes + at);
-#endif
   }
 
   /// target[i] = formula(from[i - begin]) for the columns begin ... end - 1.
@@ -180,10 +175,14 @@ class softmax_host_kernel {
 
  public:
   softmax_host_kernel(const softmax_problem<T>& problem, std::int64_t workers, bool streaming)
-      : problem_(problem), streaming_(streaming) {
+      : problem_(problem),
+        in_groups_(!streaming && group::can_take(problem)),
+        far_(problem.rows * problem.columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T))),
+        streaming_(streaming) {
     constexpr std::int64_t most_elements = 65536, blocks_per_worker = 16;
     rows_per_block_ = std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
                                                std::max<std::int64_t>(1, most_elements / (problem.columns + 1)));
+    if (in_groups_) rows_per_block_ = (rows_per_block_ + group::rows - 1) / group::rows * group::rows;
   }
 
   std::int64_t blocks() const {
@@ -192,7 +191,13 @@ class softmax_host_kernel {
 
   void operator()(std::int64_t block) const {
     const std::int64_t end = std::min(problem_.rows, (block + 1) * rows_per_block_);
-    for (std::int64_t row = block * rows_per_block_; row < end; ++row) finish_row(row);
+    std::int64_t row = block * rows_per_block_;
+    if (in_groups_) {
+      for (; row + group::rows <= end; row += group::rows) {
+        group(problem_).finish(row, row + 2 * group::rows <= problem_.rows, far_);
+      }
+    }
+    for (; row < end; ++row) finish_row(row);
     if (streaming_) streaming_fence();
   }
 
@@ -203,7 +208,7 @@ class softmax_host_kernel {
     if (columns <= softmax_chunk) {
       // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
       const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
-      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr);
+      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far_);
       return;
     }
     softmax_statistics<C> segments[softmax_most_segments];
@@ -215,8 +220,14 @@ class softmax_host_kernel {
     of_row.write_values(0, columns, of_row.join(segments, count));
   }
 
+  using group = softmax_row_group<T, Formula>;
+  /// Arrays of so many bytes together stay in caches that answer before a burst of stores has to wait.
+  static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
+
   softmax_problem<T> problem_;
   std::int64_t rows_per_block_;
+  bool in_groups_;
+  bool far_;
   bool streaming_;
 };
 

@@ -24,16 +24,16 @@ inline constexpr std::int64_t softmax_rows_at_once = reduction_lanes<C>;
 /// Columns of a block: what stays in the nearest caches. Longer rows are taken in stretches, and read twice.
 template <class C>
 inline constexpr std::int64_t softmax_columns_at_once = 3 * softmax_chunk / softmax_rows_at_once<C>;
-/// From this many columns on, a row keeps vectors busy by itself: measured on Zen 3 and, with vectors of 64 bytes, on
-/// Emerald Rapids. What is counted takes one number on every machine.
+/// From this many columns on, a row keeps vectors busy by itself: measured on Zen 3, with vectors of 16 and 32 bytes,
+/// and on Emerald Rapids, with 64. What is counted takes one number on every machine.
 template <class C>
 inline constexpr std::int64_t softmax_counted_vector_row = 5 * reduction_lanes<C> / 2;
 template <class C>
 inline constexpr std::int64_t softmax_vector_row = softmax_counted_vector_row<C>;
 template <>
-inline constexpr std::int64_t softmax_vector_row<float> = simd_bytes == 64 ? 40 : 112;
+inline constexpr std::int64_t softmax_vector_row<float> = simd_bytes > 16 ? 64 : 112;
 template <>
-inline constexpr std::int64_t softmax_vector_row<double> = simd_bytes == 64 ? 32 : 80;
+inline constexpr std::int64_t softmax_vector_row<double> = simd_bytes > 16 ? 56 : 80;
 
 template <class T, class Formula>
 class softmax_side_by_side_kernel {

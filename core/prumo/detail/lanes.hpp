@@ -75,15 +75,19 @@ template <class C, class Join, int Half = simd<C>::lanes / 2>
   }
 }
 
-/// The same of several vectors.
+/// What each lane of several vectors amounts to, and all lanes of all vectors.
 template <class C, std::size_t Vectors, class Join>
-[[gnu::always_inline]] inline C joined_lanes(simd<C> (&values)[Vectors], const Join& join) {
+[[gnu::always_inline]] inline simd<C> joined_vectors(simd<C> (&values)[Vectors], const Join& join) {
   static_assert((Vectors & (Vectors - 1)) == 0);
   PRUMO_UNROLL
   for (std::size_t half = Vectors / 2; half > 0; half /= 2) {
     for (std::size_t which = 0; which < half; ++which) values[which] = join(values[which], values[which + half]);
   }
-  return joined_lanes(values[0], join);
+  return values[0];
+}
+template <class C, std::size_t Vectors, class Join>
+[[gnu::always_inline]] inline C joined_lanes(simd<C> (&values)[Vectors], const Join& join) {
+  return joined_lanes(joined_vectors(values, join), join);
 }
 
 /// The lanes of `values` from number `first` on, and those of `others` before it.

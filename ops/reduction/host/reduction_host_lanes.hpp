@@ -42,7 +42,12 @@ struct join_elements {
 template <class Joining>
 struct combine_accumulators {
   const Joining& joining;
-  typename Joining::accumulator operator()(typename Joining::accumulator a, typename Joining::accumulator b) const {
+  template <class Found>
+  Found operator()(Found a, Found b) const
+    requires requires(const Joining& by) {
+      { by.combine(a, b) } -> std::same_as<Found>;
+    }
+  {
     return joining.combine(a, b);
   }
 };

@@ -7,6 +7,7 @@
 
 #include "problem/reduction_problem.hpp"
 #include "reduction_host_positions.hpp"
+#include "reduction_host_short_rows.hpp"
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
@@ -69,50 +70,19 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
       joining, count, [&](std::int64_t index) { return policy.lift(first[index * stride]); }, position, step);
 }
 
-/// The elements of a short row. The type is another one for each number of columns: a function that only one loop over
-/// rows calls is compiled into it, and the loop is vectorised.
-template <class Element, std::int64_t Columns>
-struct row_elements {
-  const Element* first;
-  Element operator()(std::int64_t index) const { return first[index]; }
-};
-
-/// to[r * stride] = the result of row r of `rows` rows, which lie one behind the other. They have `Columns` elements,
-/// or `given_columns` if `Columns` is 0.
-template <std::int64_t Columns, class Shared>
-void reduce_rows_of(const Shared policy, const typename Shared::element* elements, std::int64_t rows,
-                    std::int64_t given_columns, typename Shared::result* to, std::int64_t stride) {
-  const std::int64_t columns = Columns > 0 ? Columns : given_columns;
-  const typename Shared::joining& joining = policy;
-  PRUMO_INDEPENDENT_ITERATIONS
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const row_elements<typename Shared::element, Columns> own{elements + row * columns};
-    const auto found = reduce_elements(joining, columns, own);
-    to[row * stride] = policy.finish(found, columns);
-  }
-}
-
-/// The same of any number of columns, for rows too short for all lanes.
-template <class Shared>
-void reduce_short_rows(const Shared& policy, const typename Shared::element* elements, std::int64_t rows,
-                       std::int64_t columns, typename Shared::result* to, std::int64_t stride) {
-  const bool done = [&]<std::int64_t... Columns>(std::integer_sequence<std::int64_t, Columns...>) {
-    return ((columns == Columns && (reduce_rows_of<Columns>(policy, elements, rows, columns, to, stride), true)) ||
-            ...);
-  }(std::make_integer_sequence<std::int64_t, short_rows::chained>{});
-  if (!done) reduce_rows_of<0>(policy, elements, rows, columns, to, stride);
-}
-
 /// Rows of one segment each: some of them an iteration.
 template <class Policy>
 class row_reduction_kernel {
- public:
-  using stored = typename Policy::stored;
-  using result = typename Policy::result;
-  using problem_type = row_reduction_problem<stored, result>;
+  using of_short_rows = short_row_reduction<Policy>;
 
-  row_reduction_kernel(const Policy& policy, const problem_type& problem) : policy_(policy), problem_(problem) {
+ public:
+  using problem_type = row_reduction_problem<typename Policy::stored, typename Policy::result>;
+
+  row_reduction_kernel(const Policy& policy, const problem_type& problem)
+      : policy_(policy), problem_(problem), are_short_(of_short_rows::can_take(problem)) {
     rows_per_block_ = std::clamp<std::int64_t>(reduction_segment / std::max<std::int64_t>(1, problem.columns), 1, 4096);
+    // Whole groups of rows.
+    if (are_short_) rows_per_block_ = rows_per_block_ / of_short_rows::multiple * of_short_rows::multiple;
   }
 
   std::int64_t blocks() const { return (problem_.rows + rows_per_block_ - 1) / rows_per_block_; }
@@ -120,11 +90,7 @@ class row_reduction_kernel {
   void operator()(std::int64_t block) const {
     const std::int64_t begin = block * rows_per_block_;
     const std::int64_t end = std::min(problem_.rows, begin + rows_per_block_);
-    if (problem_.column_stride == 1 && problem_.row_stride == problem_.columns && problem_.columns > 0 &&
-        problem_.columns < short_longest()) {
-      reduce_short(begin, end);
-      return;
-    }
+    if (are_short_) return of_short_rows(policy_, problem_)(begin, end);
     const Policy policy = policy_;
     for (std::int64_t row = begin; row < end; ++row) {
       const auto found =
@@ -134,74 +100,9 @@ class row_reduction_kernel {
   }
 
  private:
-  using element = typename Policy::element;
-  using shared_policy = std::remove_cvref_t<decltype(std::declval<const Policy&>().shared())>;
-  static constexpr std::int64_t lifted_at_once = 2048;
-
-  /// Where rows are no longer short.
-  static constexpr std::int64_t short_longest() {
-    if constexpr (finds_extremes<Policy>) {
-      return number_extremes<stored>::lanes;
-    } else {
-      return short_rows::longest<element>;
-    }
-  }
-
-  /// Short rows that lie one behind the other: those that fit into a buffer are lifted by one vectorised loop, which a
-  /// loop over each row's few elements would not be.
-  void reduce_short(std::int64_t begin, std::int64_t end) const {
-    const Policy policy = policy_;
-    const std::int64_t columns = problem_.columns;
-    const std::int64_t stride = problem_.result_stride;
-    if constexpr (std::is_same_v<stored, element>) {
-      reduce_short_rows(policy.shared(), problem_.source + begin * columns, end - begin, columns,
-                        problem_.results + begin * stride, stride);
-    } else if (columns == 1 && !Policy::indexed) {
-      reduce_single_elements(policy, problem_.source + begin, end - begin, problem_.results + begin * stride);
-    } else {
-      element lifted[lifted_at_once];
-      const std::int64_t rows_at_once = lifted_at_once / columns;
-      for (std::int64_t first = begin; first < end; first += rows_at_once) {
-        const std::int64_t rows = std::min(rows_at_once, end - first);
-        const stored* const source = problem_.source + first * columns;
-        for (std::int64_t index = 0; index < rows * columns; ++index) lifted[index] = policy.lift(source[index]);
-        reduce_lifted(policy, lifted, rows, problem_.results + first * stride);
-      }
-    }
-  }
-
-  void reduce_lifted(const Policy policy, const element* lifted, std::int64_t rows, result* results) const {
-    const std::int64_t columns = problem_.columns;
-    const std::int64_t stride = problem_.result_stride;
-    if constexpr (std::is_same_v<result, typename shared_policy::result>) {
-      reduce_short_rows(policy.shared(), lifted, rows, columns, results, stride);
-    } else {
-      typename shared_policy::result found[lifted_at_once];
-      reduce_short_rows(policy.shared(), lifted, rows, columns, found, 1);
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t row = 0; row < rows; ++row) results[row * stride] = policy.finish_shared(found[row]);
-    }
-  }
-
-  void reduce_single_elements(const Policy policy, const stored* source, std::int64_t rows, result* results) const {
-    const std::int64_t stride = problem_.result_stride;
-    if constexpr (finds_extremes<Policy> && !Policy::indexed && std::is_same_v<stored, result>) {
-      // A number that is alone is the extreme, and need not be rounded.
-      if (stride == 1) {
-        std::copy_n(source, rows, results);
-      } else {
-        for (std::int64_t row = 0; row < rows; ++row) results[row * stride] = source[row];
-      }
-    } else if constexpr (!Policy::indexed) {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t row = 0; row < rows; ++row) {
-        results[row * stride] = policy.finish(policy.join(policy.identity(), policy.lift(source[row])), 1);
-      }
-    }
-  }
-
   Policy policy_;
   problem_type problem_;
+  bool are_short_;
   std::int64_t rows_per_block_;
 };
 

@@ -8,17 +8,15 @@
 /// A policy is derived from its *joining*, which knows nothing of how elements are stored: code that takes a joining
 /// alone is compiled once for f32, f16 and bf16. A joining has
 /// - `element`, what is joined; `accumulator`, what elements are joined into;
-/// - `identity()`, `join(accumulator, element)`, which of sums also takes vectors of both, `combine(accumulator,
-/// accumulator)`, which is commutative;
+/// - `identity()`, `join(accumulator, element)` and `combine(accumulator, accumulator)`, which is commutative; those of
+///   sums take vectors, too;
 /// - `idempotent`: whether joining an element twice changes nothing;
 /// - `indexed`: whether elements have a position, join()'s third argument; results do not depend on the order then.
 ///
 /// The policy adds
 /// - `stored`, the type in memory, of which lift() makes an element;
 /// - `lifts_to_numbers`: whether lift() gives the number that an element is, not a key of it;
-/// - `finish(accumulator, count)`, the result for this many elements;
-/// - `shared()`, a policy or joining with a finish() of its own that types of equal elements share, and
-///   `finish_shared()`, which makes a result of what that finishes.
+/// - `finish(accumulator, count)`, the result for this many elements.
 
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -48,7 +46,10 @@ struct joined_sum {
     return sum + value;
   }
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-  KOKKOS_FORCEINLINE_FUNCTION accumulator combine(accumulator a, accumulator b) const { return a + b; }
+  template <class V>
+  KOKKOS_FORCEINLINE_FUNCTION V combine(V a, V b) const {
+    return a + b;
+  }
 };
 
 /// Adds the squares of elements.
@@ -83,18 +84,12 @@ struct plain_terms : summed_terms<T, joined_sum<compute_t<T>>> {
   KOKKOS_FORCEINLINE_FUNCTION T finish(accumulator sum, std::int64_t count) const {
     return static_cast<T>(divide_by_count ? sum / static_cast<accumulator>(count) : sum);
   }
-
-  plain_terms<accumulator> shared() const { return {{}, divide_by_count}; }
-  static T finish_shared(accumulator result) { return static_cast<T>(result); }
 };
 
 /// A sum of squares.
 template <class T>
 struct squared_terms : summed_terms<T, joined_squares<compute_t<T>>> {
   KOKKOS_FORCEINLINE_FUNCTION T finish(compute_t<T> sum, std::int64_t) const { return static_cast<T>(sum); }
-
-  static squared_terms<compute_t<T>> shared() { return {}; }
-  static T finish_shared(compute_t<T> result) { return static_cast<T>(result); }
 };
 
 /// Floating-point numbers as integers that have the same order, NaN and signed zeros included. Every vector unit finds
@@ -156,7 +151,6 @@ struct largest_key {
   using joining = largest_key;
   using element = Integer;
   using accumulator = Integer;
-  using result = Integer;
   static constexpr bool idempotent = true;
   static constexpr bool indexed = false;
 
@@ -167,7 +161,6 @@ struct largest_key {
     return largest > key ? largest : key;
   }
   KOKKOS_FORCEINLINE_FUNCTION accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
-  result finish(accumulator largest, std::int64_t) const { return largest; }
 };
 
 /// A maximum, or the minimum: of numbers with their signs flipped. NaN keep their payload and become quiet.
@@ -189,9 +182,6 @@ struct extreme_element : largest_key<typename ordered_bits<T>::integer> {
     const typename order::bits number = order::number(largest) ^ flipped;
     return order::back((number & ~order::sign) > order::infinity ? number | order::quiet : number);
   }
-
-  static largest_key<typename order::integer> shared() { return {}; }
-  T finish_shared(typename order::integer largest) const { return finish(largest, 1); }
 };
 
 /// The same on scalars that count: the operations that the integers stand for.
@@ -218,8 +208,6 @@ struct extreme_element<counted<T>> {
   accumulator join(accumulator a, element b) const { return smallest ? minimum(a, b) : maximum(a, b); }
   accumulator combine(accumulator a, accumulator b) const { return join(a, b); }
   result finish(accumulator found, std::int64_t) const { return found; }
-
-  const extreme_element& shared() const { return *this; }
 };
 
 /// A key and where its element is.
@@ -267,8 +255,6 @@ struct extreme_position : first_largest_key<typename ordered_bits<T>::integer> {
   KOKKOS_FORCEINLINE_FUNCTION typename order::integer lift(const T& value) const {
     return order::key_without_signs_of_zero(order::from(value) ^ flipped);
   }
-
-  static first_largest_key<typename order::integer> shared() { return {}; }
 };
 
 /// The policy of a kind. Kinds with policies of one type share their kernels.
