@@ -2,18 +2,18 @@
 #include "onednn_gemm.hpp"
 
 #include "gemm_completion.hpp"
-#include "gemm_plan.hpp"
+#include "onednn_product.hpp"
+#include "onednn_rows.hpp"
 #include "openmp_threads.hpp"
 #include <prumo/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
-#include <oneapi/dnnl/dnnl.hpp>
+#include <cstdint>
 #include <type_traits>
 
 namespace prumo::backend {
 namespace {
-
-using dnnl::memory;
 
 /// Why this processor is not worth asking oneDNN for products of T. Without such instructions, oneDNN has at best what
 /// the portable kernel does, too.
@@ -37,22 +37,22 @@ std::string why_no_instructions() {
 }
 
 template <class T>
-constexpr memory::data_type element_type = std::is_same_v<T, float> ? memory::data_type::f32
-                                           : std::is_same_v<T, f16> ? memory::data_type::f16
-                                                                    : memory::data_type::bf16;
+constexpr auto element_type = std::is_same_v<T, float> ? dnnl::memory::data_type::f32
+                              : std::is_same_v<T, f16> ? dnnl::memory::data_type::f16
+                                                       : dnnl::memory::data_type::bf16;
 
-/// Why oneDNN would read what does not belong to the problem. Instructions for 16-bit numbers take pairs of them along
-/// the sums. With those of AMX, oneDNN 3.12 reads the number behind a row of odd length. It multiplies it by zero, but
-/// between rows with gaps that number may be a NaN.
+/// Whether oneDNN has kernels for AMX that multiply T. See onednn_rows.hpp for what is special about them.
 template <class T>
-std::string why_reads_gaps(const blas_form<T>& form) {
-  const std::int64_t k = form.problem.k;
-  const auto ends_in_gap = [k](const blas_operand& operand, bool lies_along_sums) {
-    return lies_along_sums && operand.leading_dimension > k;
-  };
-  if (sizeof(T) != 2 || k % 2 == 0) return {};
-  if (!ends_in_gap(form.a, !form.a.transposed) && !ends_in_gap(form.b, form.b.transposed)) return {};
-  return "oneDNN would read what lies behind rows of an odd number of elements";
+bool has_amx_kernels() {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == 2) {
+    constexpr auto wanted = static_cast<unsigned>(std::is_same_v<T, f16> ? dnnl::cpu_isa::avx512_core_amx_fp16
+                                                                         : dnnl::cpu_isa::avx512_core_amx);
+    static const bool are_there = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+    return are_there;
+  }
+#endif
+  return false;
 }
 
 /// Whether oneDNN can write the finished C: it adds a bias of the columns, but calls no activation.
@@ -62,96 +62,104 @@ bool is_whole(const gemm_problem<T>& problem) {
   return !problem.has_bias || (problem.bias.row_stride == 0 && problem.bias.column_stride == 1);
 }
 
-/// Everything that a primitive is made for.
-struct product_key {
-  memory::data_type element;
-  gemm_plan_shape shape;
-  float alpha;
-  float beta;
-  bool adds_to_c;  ///< beta C, and writes C
-  bool adds_bias;
-  int threads;
-
-  bool operator==(const product_key&) const = default;
-};
-
-/// The matrices `which` of a key, all of its batch: 0 is A, 1 is B, 2 is C.
-memory::desc matrices_of(const product_key& key, int which) {
-  const gemm_plan_shape& shape = key.shape;
-  const auto [m, n, k, batch] = shape.extents;
-  const memory::dim rows = which == 1 ? k : m;
-  const memory::dim columns = which == 0 ? k : n;
-  const bool is_transposed = which < 2 && shape.transposed[which];
-  const memory::dim leading = shape.leading[which];
-  const memory::data_type type = which == 2 && !key.adds_to_c ? memory::data_type::f32 : key.element;
-  memory::dims extents{rows, columns};
-  memory::dims strides = is_transposed ? memory::dims{1, leading} : memory::dims{leading, 1};
-  if (batch > 1) {
-    // A matrix that all products share has an extent of 1.
-    const memory::dim step = shape.batch_strides[which];
-    extents.insert(extents.begin(), step == 0 ? 1 : batch);
-    strides.insert(strides.begin(), step == 0 ? rows * columns : step);
-  }
-  return {extents, type, strides};
-}
-
-memory::desc bias_of(const product_key& key) {
-  const memory::dim n = key.shape.extents[1];
-  if (key.shape.extents[3] == 1) return {{1, n}, key.element, memory::dims{n, 1}};
-  return {{1, 1, n}, key.element, memory::dims{n, n, 1}};
-}
-
-/// A primitive of oneDNN, and what it reads and writes.
-class product {
+/// A product as it is given to oneDNN: as a whole, or in pieces whose rows of A are copied. So a copy stays in the
+/// caches until it is multiplied, and large matrices take no more memory than small ones.
+template <class Exec, class T>
+class onednn_run {
  public:
-  product_key key;
-
-  product(const product_key& made_for, const dnnl::engine& engine)
-      : key(made_for),
-        a_(matrices_of(key, 0), engine, nullptr),
-        b_(matrices_of(key, 1), engine, nullptr),
-        c_(matrices_of(key, 2), engine, nullptr),
-        bias_(bias_of(key), engine, nullptr) {
-    dnnl::post_ops after;
-    if (key.alpha != 1) after.append_eltwise(dnnl::algorithm::eltwise_linear, key.alpha, 0);
-    if (key.adds_to_c && key.beta != 0) after.append_sum(key.beta);
-    if (key.adds_bias) {
-      bias_argument_ = DNNL_ARG_ATTR_MULTIPLE_POST_OP(after.len()) | DNNL_ARG_SRC_1;
-      after.append_binary(dnnl::algorithm::binary_add, bias_.get_desc());
+  onednn_run(context<Exec>& ctx, const blas_form<T>& form)
+      : ctx_(ctx), form_(form), problem_(form.problem), rows_(form), completes_(!is_whole(problem_)) {
+    if constexpr (sizeof(T) == 2) {
+      copies_rows_ = has_amx_kernels<T>() && !form.a.transposed && may_load_special_numbers(ctx.instance(), rows_);
     }
-    dnnl::primitive_attr attributes;
-    attributes.set_post_ops(after);
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc description(engine, a_.get_desc(), b_.get_desc(), c_.get_desc(), attributes);
-    primitive_ = dnnl::matmul(description);
-    scratchpad_ = memory(description.scratchpad_desc(), engine, nullptr);
+    piece_ = {problem_.batch, problem_.m};
+    if (copies_rows_) {
+      constexpr std::int64_t copied_elements = std::int64_t{1} << 21, unit = 64;
+      const std::int64_t rows = std::max(unit, copied_elements / loaded_length(problem_.k) / unit * unit);
+      piece_.rows = std::min(problem_.m, rows);
+      piece_.matrices = std::clamp<std::int64_t>(rows / problem_.m, 1, problem_.batch);
+    }
   }
 
-  std::size_t scratchpad_bytes() const { return scratchpad_.get_desc().get_size(); }
+  void operator()() {
+    auto& kept = ctx_.template attachment<onednn_products>([] { return onednn_products(); });
+    onednn_product& whole = kept.plans.find(key_of(piece_), kept.engine);
+    // The last piece of rows or matrices, which may be smaller.
+    const piece last{(problem_.batch - 1) % piece_.matrices + 1, (problem_.m - 1) % piece_.rows + 1};
+    onednn_product& rest = last == piece_ ? whole : kept.plans.find(key_of(last), kept.engine);
 
-  void run(dnnl::stream& stream, const void* a, const void* b, void* c, const void* bias, void* scratchpad) {
-    a_.set_data_handle(const_cast<void*>(a));
-    b_.set_data_handle(const_cast<void*>(b));
-    c_.set_data_handle(c);
-    bias_.set_data_handle(const_cast<void*>(bias));
-    scratchpad_.set_data_handle(scratchpad);
-    std::unordered_map<int, memory> arguments{
-        {DNNL_ARG_SRC, a_}, {DNNL_ARG_WEIGHTS, b_}, {DNNL_ARG_DST, c_}, {DNNL_ARG_SCRATCHPAD, scratchpad_}};
-    if (bias_argument_ != 0) arguments.emplace(bias_argument_, bias_);
-    primitive_.execute(stream, arguments);
+    const std::size_t copy_bytes =
+        copies_rows_ ? static_cast<std::size_t>(piece_.matrices * piece_.rows * loaded_length(problem_.k)) * sizeof(T)
+                     : 0;
+    const std::size_t scratchpad = aligned(product_bytes()) + aligned(copy_bytes);
+    auto* const workspace = static_cast<std::byte*>(
+        ctx_.workspace(scratchpad + std::max(whole.scratchpad_bytes(), rest.scratchpad_bytes())));
+    auto* const copied = reinterpret_cast<T*>(workspace + aligned(product_bytes()));
+    auto* const result = writes_c() ? reinterpret_cast<std::byte*>(problem_.c.data) : workspace;
+
+    for (std::int64_t matrix = 0; matrix < problem_.batch; matrix += piece_.matrices) {
+      const std::int64_t matrices = std::min(piece_.matrices, problem_.batch - matrix);
+      for (std::int64_t row = 0; row < problem_.m; row += piece_.rows) {
+        const std::int64_t rows = std::min(piece_.rows, problem_.m - row);
+        const T* a = problem_.a.data;
+        if (copies_rows_) {
+          copy_with_zeros_behind(ctx_.instance(), rows_.part(matrix, matrices, row, rows), copied);
+          a = copied;
+        }
+        onednn_product& own = matrices == piece_.matrices && rows == piece_.rows ? whole : rest;
+        own.run(kept.stream, a, problem_.b.data + matrix * problem_.b.batch_stride,
+                result + (matrix * batch_stride_of_result() + row * line_of_result()) * result_bytes(),
+                problem_.bias.data, workspace + scratchpad);
+      }
+    }
+    if (completes_) complete_product(ctx_, problem_, result);
   }
 
  private:
-  memory a_, b_, c_, bias_, scratchpad_;
-  dnnl::matmul primitive_;
-  int bias_argument_ = 0;
-};
+  /// Some rows of some matrices of C.
+  struct piece {
+    std::int64_t matrices, rows;
+    bool operator==(const piece&) const = default;
+  };
 
-/// What a context keeps: the primitives of its latest products. To make one anew takes longer than a small product.
-struct onednn_products {
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
-  recent_plans<product> plans;
+  bool writes_c() const { return sizeof(T) > 2 || !completes_; }
+  std::int64_t line_of_result() const { return writes_c() ? form_.leading_dimension_of_c : problem_.n; }
+  std::int64_t batch_stride_of_result() const { return writes_c() ? problem_.c.batch_stride : problem_.m * problem_.n; }
+  std::int64_t result_bytes() const { return static_cast<std::int64_t>(writes_c() ? sizeof(T) : sizeof(float)); }
+  std::size_t product_bytes() const {
+    return writes_c() ? 0 : static_cast<std::size_t>(problem_.m * problem_.n * problem_.batch) * sizeof(float);
+  }
+  static std::size_t aligned(std::size_t bytes) {
+    constexpr std::size_t alignment = 256;
+    return (bytes + alignment - 1) / alignment * alignment;
+  }
+
+  onednn_product_key key_of(const piece& some) const {
+    onednn_product_key key{element_type<T>,
+                           plan_shape_of(form_),
+                           problem_.alpha,
+                           problem_.beta,
+                           writes_c(),
+                           problem_.has_bias && !completes_,
+                           concurrency_of(ctx_.instance())};
+    key.shape.extents[0] = some.rows;
+    key.shape.extents[3] = some.matrices;
+    key.shape.leading[2] = line_of_result();
+    key.shape.batch_strides[2] = batch_stride_of_result();
+    if (copies_rows_) {
+      key.shape.leading[0] = loaded_length(problem_.k);
+      if (problem_.a.batch_stride != 0) key.shape.batch_strides[0] = some.rows * loaded_length(problem_.k);
+    }
+    return key;
+  }
+
+  context<Exec>& ctx_;
+  const blas_form<T>& form_;
+  const gemm_problem<T>& problem_;
+  matrix_rows<T> rows_;
+  bool completes_;  ///< a pass over C is left
+  bool copies_rows_ = false;
+  piece piece_{};
 };
 
 }  // namespace
@@ -161,39 +169,19 @@ std::string prepare_onednn(const Exec&, const gemm_problem<T>& problem, blas_for
   if (problem.mode != gemm_mode::strict) {
     return "oneDNN computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
   }
-  std::string reason = why_no_instructions<T>();
-  if (reason.empty()) reason = to_blas_form(problem, form);
-  return reason.empty() ? why_reads_gaps(form) : reason;
+  static const std::string reason = why_no_instructions<T>();
+  return reason.empty() ? to_blas_form(problem, form) : reason;
 }
 
 template <class Exec, class T>
 void run_onednn(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
-  const gemm_problem<T>& problem = form.problem;
-  const int threads = concurrency_of(ctx.instance());
-  const bool completes = !is_whole(problem);
-  product_key key{element_type<T>, plan_shape_of(form),         problem.alpha,
-                  problem.beta,    sizeof(T) > 2 || !completes, problem.has_bias && !completes,
-                  threads};
-  const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
-  if (!key.adds_to_c) {
-    key.shape.leading[2] = problem.n;
-    key.shape.batch_strides[2] = problem.m * problem.n;
-  }
-  constexpr std::size_t alignment = 256;
-  const std::size_t product_bytes =
-      key.adds_to_c ? 0 : (entries * sizeof(float) + alignment - 1) / alignment * alignment;
-  void* result = problem.c.data;
+  const openmp_threads_scope scope(concurrency_of(ctx.instance()));
   try {
-    const openmp_threads_scope scope(threads);
-    auto& kept = ctx.template attachment<onednn_products>([] { return onednn_products(); });
-    product& found = kept.plans.find(key, kept.engine);
-    auto* const workspace = static_cast<std::byte*>(ctx.workspace(product_bytes + found.scratchpad_bytes()));
-    if (!key.adds_to_c) result = workspace;
-    found.run(kept.stream, problem.a.data, problem.b.data, result, problem.bias.data, workspace + product_bytes);
+    onednn_run<Exec, T> run(ctx, form);
+    run();
   } catch (const dnnl::error& failure) {
     throw unsupported_error(std::string("prumo::gemm: oneDNN does not compute this product: ") + failure.what());
   }
-  if (completes) complete_product(ctx, problem, result);
 }
 
 #define PRUMO_INSTANTIATE_ONEDNN_GEMM(Space, T)                                                       \

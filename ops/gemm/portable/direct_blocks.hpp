@@ -6,6 +6,7 @@
 
 #include "gemm_problem.hpp"
 #include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -24,6 +25,9 @@ struct direct_sizes {
   static constexpr std::int64_t kept_elements = 32768 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t copied_elements =
       std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel * 256);
+
+  /// Elements of B that stay in a second-level cache.
+  static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
 
   /// Vectors of a row. Low tiles are wider and narrow ones higher: enough sums must be independent of each other.
   static constexpr int vectors_of(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : rows <= tile_rows ? 2 : 1; }
@@ -44,11 +48,9 @@ struct direct_blocks {
   template <class C>
   static direct_blocks of(const gemm_problem<C>& problem, std::int64_t threads) {
     direct_blocks blocks;
-    // Lines that are a multiple of 1 KiB apart would push each other out of the cache.
-    blocks.copies_b = problem.b.column_stride != 1 ||
-                      (problem.b.row_stride * static_cast<std::int64_t>(sizeof(C)) % 1024 == 0 && problem.k > 4);
+    blocks.copies_b = problem.b.column_stride != 1 || has_colliding_rows(problem);
     blocks.choose_parts(problem);
-    if (blocks.parts == 1 && problem.k <= longest_in_registers && !is_wide(problem)) {
+    if (blocks.parts == 1 && problem.k <= longest_in_registers && !blocks.is_wide(problem)) {
       blocks.cut_for_registers(problem, threads);
     } else {
       blocks.cut_for_kept_sums(problem, threads);
@@ -58,12 +60,37 @@ struct direct_blocks {
 
  private:
   static constexpr std::int64_t longest_in_registers = 256;
+  static constexpr std::int64_t few_rows = 3;
 
-  /// So few rows that each row of B is used by a few tiles only: it is read as far as possible in one go.
+  /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
+  /// read only as many of them together as such a cache can hold.
   template <class C>
-  static bool is_wide(const gemm_problem<C>& problem) {
-    constexpr std::int64_t short_sum = 16;
-    return problem.m <= direct_sizes<C>::tile_rows && problem.k > short_sum && problem.n >= 64 * problem.m;
+  static bool has_colliding_rows(const gemm_problem<C>& problem) {
+    constexpr std::int64_t distance = 1024, about = 16;
+    const std::int64_t end = problem.b.row_stride * static_cast<std::int64_t>(sizeof(C)) + about - 1;
+    return end >= distance && end % distance < 2 * about - 1 && problem.m > few_rows && problem.k > 4;
+  }
+
+  /// Whether B mostly comes from memory.
+  template <class C>
+  static bool is_far(const gemm_problem<C>& problem) {
+    const auto cached = static_cast<std::int64_t>(prumo::detail::last_level_cache_bytes() / 4 / sizeof(C));
+    return problem.n > cached / problem.k;
+  }
+
+  /// So few rows that each row of B is used by a few tiles only: it is read as far as possible in one go. For more rows
+  /// this pays where B comes from memory, and where sums are so long that a strip of B that stays in a cache would be
+  /// narrow.
+  template <class C>
+  bool is_wide(const gemm_problem<C>& problem) const {
+    constexpr std::int64_t short_sum = 16, longer_sum = 160, longer_sum_of_copies = 64;
+    constexpr std::int64_t tile_rows = direct_sizes<C>::tile_rows;
+    if (problem.n < 64 * problem.m || problem.k <= short_sum) return false;
+    if (problem.m <= few_rows) return true;
+    const std::int64_t longest_of_tile = copies_b ? longer_sum_of_copies : longest_in_registers;
+    if (problem.m <= tile_rows) return is_far(problem) || problem.k > longest_of_tile;
+    const std::int64_t most_rows = problem.k > longest_in_registers ? 32 : 3 * tile_rows;
+    return problem.m <= most_rows && problem.k > longer_sum && is_far(problem) && problem.b.column_stride == 1;
   }
 
   /// Cuts C into blocks of equal size that have at most so many rows and columns, in whole tiles.
@@ -80,17 +107,20 @@ struct direct_blocks {
     column_blocks = count(problem.n, columns);
   }
 
-  /// Cuts on until there are a few blocks for each thread.
+  /// Cuts on until there are a few blocks for each thread: rows first, because threads that write parts of the same
+  /// rows take cache lines from each other, but where B is copied, columns first.
   template <class C>
   void cut_for_threads(const gemm_problem<C>& problem, std::int64_t threads) {
     constexpr std::int64_t panel = direct_sizes<C>::panel, tile_rows = direct_sizes<C>::tile_rows;
     const std::int64_t wanted = threads == 1 ? 1 : 4 * threads;
     const auto are_few = [&] { return problem.batch * row_blocks * column_blocks * parts < wanted; };
+    while (are_few() && rows > 4 * tile_rows && !copies_b) cut(problem, rows / 2, columns);
     while (are_few() && columns > 4 * panel) cut(problem, rows, columns / 2);
     while (are_few() && rows > tile_rows) cut(problem, rows / 2, columns);
   }
 
-  /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache.
+  /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache, or in a
+  /// second-level one if B comes from memory and few tiles read it.
   template <class C>
   void cut_for_registers(const gemm_problem<C>& problem, std::int64_t threads) {
     using sizes = direct_sizes<C>;
@@ -100,8 +130,9 @@ struct direct_blocks {
     /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
     constexpr std::int64_t block_products = std::int64_t{1} << 18;
     depth = problem.k;
-    const std::int64_t fitting =
-        std::clamp(sizes::copied_elements / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns);
+    const bool is_low = problem.m <= 4 * sizes::tile_rows && is_far(problem) && !copies_b;
+    const std::int64_t kept = is_low ? sizes::cached_elements : sizes::copied_elements;
+    const std::int64_t fitting = std::clamp(kept / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns);
     cut(problem, least_rows, fitting);
     cut(problem, std::max(least_rows, block_products / (columns * problem.k)), fitting);
     cut_for_threads(problem, threads);
@@ -112,12 +143,10 @@ struct direct_blocks {
   void cut_for_kept_sums(const gemm_problem<C>& problem, std::int64_t threads) {
     using sizes = direct_sizes<C>;
     constexpr std::int64_t most_wide_depth = 16, widest = 8192, narrow = 128, deepest = 2048, deepest_columns = 128;
-    /// Elements of B that stay in a second-level cache.
-    constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
     if (is_wide(problem)) {
       const std::int64_t most = copies_b ? sizes::copied_elements / most_wide_depth : sizes::kept_elements / problem.m;
       cut(problem, problem.m, std::min(widest, most / sizes::panel * sizes::panel));
-      depth = problem.m <= 3 ? 8 : 16;  // what sums are loaded and stored for
+      depth = problem.m <= few_rows ? 8 : 16;  // what sums are loaded and stored for
     } else {
       // The fewer columns are copied at once, the deeper they may be. Columns with gaps between them are read deeply.
       const std::int64_t copied =
@@ -126,7 +155,7 @@ struct direct_blocks {
       cut(problem, sizes::kept_elements / columns / sizes::tile_rows * sizes::tile_rows, columns);
       // Of columns of A, each step of the depth reads another line.
       const std::int64_t most = problem.a.column_stride == 1 ? deepest : deepest_columns;
-      depth = std::min<std::int64_t>(std::max<std::int64_t>(cached_elements / columns, 64), most);
+      depth = std::min<std::int64_t>(std::max<std::int64_t>(sizes::cached_elements / columns, 64), most);
     }
     // Equal blocks: a last one that is short would load and store sums for little.
     const std::int64_t depth_blocks = (part_depth + depth - 1) / depth;

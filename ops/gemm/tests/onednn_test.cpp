@@ -12,7 +12,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prumo {
@@ -36,6 +38,15 @@ class integers {
   }
 
   array_ref matrices() { return {values_.data(), dtype_of<T>(), {extents_[0], extents_[1], extents_[2]}}; }
+  /// All columns but the last one, which becomes NaN.
+  array_ref without_last_column() {
+    for (std::size_t at = columns() - 1; at < values_.size(); at += columns()) {
+      values_[at] = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+    }
+    array_ref rest = matrices();
+    --rest.extents[2];
+    return rest;
+  }
   array_ref vector() { return {values_.data(), dtype_of<T>(), {extents_[2]}}; }
   bool operator==(const integers& other) const {
     return std::ranges::equal(values_, other.values_,
@@ -43,6 +54,8 @@ class integers {
   }
 
  private:
+  std::size_t columns() const { return static_cast<std::size_t>(extents_[2]); }
+
   std::int64_t extents_[3];
   std::vector<T> values_;
 };
@@ -112,6 +125,29 @@ TYPED_TEST(onednn_product, a_bias_is_added_before_the_sum_is_rounded) {
       this->expect_same({.beta = beta, .options = {.row_bias = down}}, batch, 9, 31, 40);
       this->expect_same({.beta = beta, .options = {.activation = activation_function::relu, .column_bias = across}},
                         batch, 9, 31, 40);
+    }
+  }
+}
+
+/// Rows of an odd number of elements, behind which a NaN lies. On processors with AMX they are copied, large matrices
+/// in pieces.
+TYPED_TEST(onednn_product, gaps_behind_rows_of_odd_length) {
+  using T = TypeParam;
+  integers<T> of_columns(1, 1, 5, 4);
+  const array_ref bias = of_columns.vector();
+  for (const auto& [batch, m, k] : std::vector<std::array<std::int64_t, 3>>{
+           {1, 1, 3}, {1, 37, 9}, {4, 21, 40}, {4, 1, 31}, {1, 37, 64}, {1, 5000, 1001}, {5, 1000, 998}}) {
+    for (const gemm_options& options : {gemm_options{}, gemm_options{.column_bias = bias},
+                                        gemm_options{.activation = activation_function::relu, .column_bias = bias}}) {
+      integers<T> a(batch, m, k + 1, 1), b(batch, k, 5, 2), found(batch, m, 5, 3), expected(batch, m, 5, 3);
+      const array_ref rows = a.without_last_column();
+      for (auto [implementation, c] : {std::pair("onednn", &found), std::pair("portable", &expected)}) {
+        gemm_options named = options;
+        named.implementation = implementation;
+        gemm(this->ctx, transposition::no, transposition::no, 0.5, rows, b.matrices(), 2, c->matrices(), named);
+        this->ctx.fence();
+      }
+      EXPECT_TRUE(found == expected) << batch << " x " << m << " x " << k;
     }
   }
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Primitives of oneDNN for products, and what a context keeps of them.
+
+#include "gemm_plan.hpp"
+
+#include <array>
+#include <cstddef>
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace prumo::backend {
+
+/// Everything that a primitive is made for.
+struct onednn_product_key {
+  dnnl::memory::data_type element;
+  gemm_plan_shape shape;
+  float alpha;
+  float beta;
+  bool adds_to_c;  ///< beta C, and writes C
+  bool adds_bias;
+  int threads;
+
+  bool operator==(const onednn_product_key&) const = default;
+};
+
+/// The matrices `which` of a key, all of its batch: 0 is A, 1 is B, 2 is C.
+inline dnnl::memory::desc onednn_matrices(const onednn_product_key& key, int which) {
+  using dnnl::memory;
+  const gemm_plan_shape& shape = key.shape;
+  const auto [m, n, k, batch] = shape.extents;
+  const memory::dim rows = which == 1 ? k : m;
+  const memory::dim columns = which == 0 ? k : n;
+  const bool is_transposed = which < 2 && shape.transposed[which];
+  const memory::dim leading = shape.leading[which];
+  const memory::data_type type = which == 2 && !key.adds_to_c ? memory::data_type::f32 : key.element;
+  memory::dims extents{rows, columns};
+  memory::dims strides = is_transposed ? memory::dims{1, leading} : memory::dims{leading, 1};
+  if (batch > 1) {
+    // A matrix that all products share has an extent of 1.
+    const memory::dim step = shape.batch_strides[which];
+    extents.insert(extents.begin(), step == 0 ? 1 : batch);
+    strides.insert(strides.begin(), step == 0 ? rows * columns : step);
+  }
+  return {extents, type, strides};
+}
+
+inline dnnl::memory::desc onednn_bias(const onednn_product_key& key) {
+  using dnnl::memory;
+  const memory::dim n = key.shape.extents[1];
+  if (key.shape.extents[3] == 1) return {{1, n}, key.element, memory::dims{n, 1}};
+  return {{1, 1, n}, key.element, memory::dims{n, n, 1}};
+}
+
+/// A primitive of oneDNN, and what it reads and writes. It runs by the C interface: that of C++ makes a map of
+/// arguments for each call and a list from it, which takes as long as a small product.
+class onednn_product {
+ public:
+  onednn_product_key key;
+
+  onednn_product(const onednn_product_key& made_for, const dnnl::engine& engine)
+      : key(made_for),
+        a_(onednn_matrices(key, 0), engine),
+        b_(onednn_matrices(key, 1), engine),
+        c_(onednn_matrices(key, 2), engine),
+        bias_(onednn_bias(key), engine) {
+    dnnl::post_ops after;
+    if (key.alpha != 1) after.append_eltwise(dnnl::algorithm::eltwise_linear, key.alpha, 0);
+    if (key.adds_to_c && key.beta != 0) after.append_sum(key.beta);
+    int bias_role = 0;
+    if (key.adds_bias) {
+      bias_role = DNNL_ARG_ATTR_MULTIPLE_POST_OP(after.len()) | DNNL_ARG_SRC_1;
+      after.append_binary(dnnl::algorithm::binary_add, bias_.layout());
+    }
+    dnnl::primitive_attr attributes;
+    attributes.set_post_ops(after);
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::matmul::primitive_desc description(engine, a_.layout(), b_.layout(), c_.layout(), attributes);
+    primitive_ = dnnl::matmul(description);
+    scratchpad_ = placed_memory(description.scratchpad_desc(), engine);
+    scratchpad_bytes_ = description.scratchpad_desc().get_size();
+    arguments_ = {{{DNNL_ARG_SRC, a_.get()},
+                   {DNNL_ARG_WEIGHTS, b_.get()},
+                   {DNNL_ARG_DST, c_.get()},
+                   {DNNL_ARG_SCRATCHPAD, scratchpad_.get()},
+                   {bias_role, bias_.get()}}};
+  }
+  onednn_product(const onednn_product&) = delete;
+  onednn_product& operator=(const onednn_product&) = delete;
+
+  std::size_t scratchpad_bytes() const { return scratchpad_bytes_; }
+
+  void run(const dnnl::stream& stream, const void* a, const void* b, void* c, const void* bias, void* scratchpad) {
+    a_.set(a);
+    b_.set(b);
+    c_.set(c);
+    scratchpad_.set(scratchpad);
+    if (key.adds_bias) bias_.set(bias);
+    const int count = static_cast<int>(arguments_.size()) - (key.adds_bias ? 0 : 1);
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(), count, arguments_.data()),
+                            "could not execute a product");
+  }
+
+ private:
+  /// Memory whose address is set only if it is another one: other threads have read the last one.
+  class placed_memory {
+   public:
+    placed_memory() = default;
+    placed_memory(const dnnl::memory::desc& layout, const dnnl::engine& engine) : memory_(layout, engine, nullptr) {}
+
+    void set(const void* address) {
+      if (address == address_) return;
+      address_ = address;
+      memory_.set_data_handle(const_cast<void*>(address));
+    }
+    dnnl::memory::desc layout() const { return memory_.get_desc(); }
+    dnnl_memory_t get() const { return memory_.get(); }
+
+   private:
+    dnnl::memory memory_;
+    const void* address_ = nullptr;
+  };
+
+  placed_memory a_, b_, c_, bias_, scratchpad_;
+  dnnl::matmul primitive_;
+  std::size_t scratchpad_bytes_ = 0;
+  std::array<dnnl_exec_arg_t, 5> arguments_{};  ///< the bias is the last one
+};
+
+/// What a context keeps: the primitives of its latest products. To make one anew takes longer than a small product.
+struct onednn_products {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  recent_plans<onednn_product> plans;
+};
+
+}  // namespace prumo::backend

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// What the tiles of direct_tiles_host.hpp read of B: its rows where they are, or a copy without gaps.
+
+#include "direct_tiles_host.hpp"
+#include <prumo/detail/host/lane_square.hpp>
+#include <prumo/detail/word.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+template <class C>
+class direct_columns_of_b {
+  using vector = simd<C>;
+  using sizes = direct_sizes<C>;
+  using operand_b = typename direct_tiles<C>::operand_b;
+  static constexpr int lanes = vector::lanes;
+  static constexpr std::int64_t panel = sizes::panel;
+
+ public:
+  direct_columns_of_b(const gemm_problem<C>& problem, const direct_blocks& blocks)
+      : b_(problem.b), n_(problem.n), k_(problem.k), block_depth_(blocks.depth), copies_all_(blocks.copies_b) {}
+
+  /// The depth of the next block: what is copied fits into the memory for it.
+  std::int64_t depth_from(std::int64_t columns, std::int64_t p, std::int64_t end) const {
+    const std::int64_t depth = std::min(block_depth_, end - p);
+    if (!are_copied(columns)) return depth;
+    if (reads_on(columns)) {
+      const std::int64_t safe = k_ - (panel + n_ - 1) / n_;
+      if (p < safe) return std::min(depth, safe - p);
+    }
+    return std::min(depth, most_copied(columns));
+  }
+
+  /// Whether rows of B are copied, if they are not read on.
+  bool are_copied(std::int64_t columns) const { return copies_all_ || columns < panel; }
+
+  /// The rows for which there is memory.
+  static std::int64_t most_copied(std::int64_t columns) { return sizes::copied_elements / padded(columns); }
+
+  /// Some columns of a matrix of B, of a block of the depth. `copied` is memory for a copy.
+  operand_b at(std::int64_t batch, std::int64_t column, std::int64_t columns, std::int64_t p, std::int64_t depth,
+               C* copied) const {
+    const C* const from = b_.data + batch * b_.batch_stride + p * b_.row_stride + column * b_.column_stride;
+    const bool is_inside = (k_ - p - depth) * n_ >= panel;
+    if (!are_copied(columns) || (reads_on(columns) && is_inside)) return {from, b_.row_stride};
+    const std::int64_t stride = padded(columns);
+    if (reads_on(columns)) {
+      copy_narrow_rows(from, depth, (k_ - p) * n_ - column, copied);
+    } else {
+      copy_columns(from, columns, depth, copied, stride);
+    }
+    return {copied, stride};
+  }
+
+ private:
+  /// Whether rows of B that are narrower than a panel are read where they are: they have no gaps, so a panel reads on
+  /// in the row behind. The last rows, behind which nothing is, are copied.
+  bool reads_on(std::int64_t columns) const { return columns < panel && b_.row_stride == n_ && !copies_all_; }
+
+  static std::int64_t padded(std::int64_t columns) { return (columns + panel - 1) / panel * panel; }
+
+  /// Copies rows that are narrower than a panel and have no gaps between them. What is copied behind the end of a row
+  /// gives sums that nobody reads. `there` elements lie in memory.
+  void copy_narrow_rows(const C* from, std::int64_t depth, std::int64_t there, C* to) const {
+    for (std::int64_t p = 0; p < depth; ++p, from += n_, there -= n_, to += panel) {
+      if (there >= panel) {
+        vector::load(from).store(to);
+        vector::load(from + lanes).store(to + lanes);
+      } else {
+        for (std::int64_t j = 0; j < panel; ++j) to[j] = j < there ? from[j] : C(0);
+      }
+    }
+  }
+
+  /// Copies a short run in few vectors, which takes less time than a call.
+  static void copy_run(const C* from, std::int64_t count, C* to) {
+    constexpr int group = 4;
+    if (count >= 2 * group * lanes) {
+      std::copy_n(from, count, to);
+      return;
+    }
+    std::int64_t j = 0;
+    for (; j + group * lanes <= count; j += group * lanes) {
+      vector held[group];
+      prumo::detail::for_each_register<group, 1>(
+          [&](int i, int) PRUMO_ALWAYS_INLINE { held[i] = vector::load(from + j + i * lanes); });
+      prumo::detail::for_each_register<group, 1>([&](int i, int)
+                                                     PRUMO_ALWAYS_INLINE { held[i].store(to + j + i * lanes); });
+    }
+    for (; j + lanes <= count; j += lanes) vector::load(from + j).store(to + j);
+    for (; j < count; ++j) to[j] = from[j];
+  }
+
+  /// Copies columns of B to rows without gaps. They are filled up with zeros.
+  void copy_columns(const C* from, std::int64_t columns, std::int64_t depth, C* to, std::int64_t stride) const {
+    if (b_.column_stride == 1) {
+      for (std::int64_t p = 0; p < depth; ++p, from += b_.row_stride, to += stride) {
+        copy_run(from, columns, to);
+        if (columns < stride) std::fill(to + columns, to + stride, C(0));
+      }
+      return;
+    }
+    using word = prumo::detail::word_of<C>;
+    using square = prumo::detail::lane_square<word>;
+    const bool turns = b_.row_stride == 1;
+    for (std::int64_t j = 0; j < columns;) {
+      const bool is_square = turns && j + square::side <= columns;
+      const C* const column = from + j * b_.column_stride;
+      const std::int64_t width = is_square ? square::side : 1;
+      std::int64_t p = 0;
+      for (; is_square && p + square::side <= depth; p += square::side) {
+        square::transpose(reinterpret_cast<const word*>(column + p), b_.column_stride,
+                          reinterpret_cast<word*>(to + p * stride + j), stride);
+      }
+      for (; p < depth; ++p) {
+        for (std::int64_t w = 0; w < width; ++w) {
+          to[p * stride + j + w] = column[p * b_.row_stride + w * b_.column_stride];
+        }
+      }
+      j += width;
+    }
+    for (std::int64_t p = 0; p < depth; ++p) std::fill(to + p * stride + columns, to + (p + 1) * stride, C(0));
+  }
+
+  gemm_matrix<const C> b_;
+  std::int64_t n_;
+  std::int64_t k_;
+  std::int64_t block_depth_;
+  bool copies_all_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
