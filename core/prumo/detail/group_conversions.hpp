@@ -98,18 +98,13 @@ template <lane_order Order, nans Nans, int Registers, class T>
   }
 }
 
-/// The same of a group with NaNs. A function of its own, because it is seldom called.
-template <lane_order Order, int Registers, class T>
-[[gnu::noinline, gnu::cold]] void store_group_with_nans(const simd_group<compute_t<T>, Registers>& group, T* to) {
-  store_group_of<Order, nans::possible>(group, to);
-}
-
+/// The same, with one test for NaNs. Both ways are inlined: a call would force the registers to memory.
 template <lane_order Order, int Registers, class T>
 [[gnu::always_inline]] inline void store_group(const simd_group<compute_t<T>, Registers>& group, T* to) {
   constexpr bool treats_nans = std::is_same_v<T, bf16> || (std::is_same_v<T, f16> && has_vector_narrowing<f16>);
   if constexpr (treats_nans && finds_nans && Registers > 1) {
     if (has_nan(group)) [[unlikely]] {
-      return store_group_with_nans<Order>(group, to);
+      return store_group_of<Order, nans::possible>(group, to);
     }
     store_group_of<Order, nans::none>(group, to);
   } else {
