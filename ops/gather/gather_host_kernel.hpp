@@ -30,6 +30,9 @@ class gather_host_kernel {
                                                                 most_words / (problem.columns + 1) + 1);
     const std::int64_t row_bytes = problem.columns * static_cast<std::int64_t>(sizeof(Word));
     rows_ahead_ = std::clamp<std::int64_t>(bytes_ahead / (row_bytes + 1), 1, 16);
+    // A small table is in the nearest cache after the first rows.
+    constexpr std::int64_t nearest_cache = 32768;
+    if (problem.source_rows <= nearest_cache / (row_bytes + 1)) rows_ahead_ = problem.rows;
     is_narrow_ = problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
                  row_bytes <= static_cast<std::int64_t>(widest_narrow);
     streams_runs_ = streaming && problem.target_column_stride == 1 && problem.target_row_stride == problem.columns &&
@@ -80,7 +83,8 @@ class gather_host_kernel {
     const Word* const source = problem_.source + chosen * problem_.source_row_stride;
     end = std::min(end, begin + bytes_of_row / static_cast<std::int64_t>(sizeof(Word)));
     for (std::int64_t c = begin; c < end; c += line) __builtin_prefetch(source + c);
-    __builtin_prefetch(source + (end - 1));  // a row that begins within a line may end in one more
+    // A row that begins within a line may end in one more. For short rows, asking takes longer than it saves.
+    if (end - begin > 4 * line) __builtin_prefetch(source + (end - 1));
 #endif
   }
 
