@@ -261,8 +261,9 @@ KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, V smooth) {
     return prumo::fma(-approximate_exp2_of_negative(binary), prumo::fma(smooth, beyond, smooth), head);
   }
 #endif
-  // As in exp_argument, but with -y^2 = 2n ln 2 + 2r: the square is exact within the multiply-add if it is not halved.
-  // 2^n is scaled up so that it is a normal number for every y, and the product is scaled down again at the end.
+  // The argument is reduced as in exp_on_host(), but with -y^2 = 2n ln 2 + 2r. The multiply-add computes the square
+  // exactly, as long as it is not halved. Without an instruction for products with 2^n, that power is scaled up, so
+  // that it is a normal number for every y, and the product is scaled down again at the end.
   constexpr auto series = with_argument_times(0.5, exp_series<T>{});
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
   const V shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, V(magic));

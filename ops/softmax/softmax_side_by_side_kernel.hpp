@@ -25,7 +25,8 @@ inline constexpr std::int64_t softmax_rows_at_once = reduction_lanes<C>;
 template <class C>
 inline constexpr std::int64_t softmax_columns_at_once = 3 * softmax_chunk / softmax_rows_at_once<C>;
 /// From this many columns on, a row keeps vectors busy by itself: measured on Zen 3, with vectors of 16 and 32 bytes,
-/// and on Emerald Rapids, with 64. What is counted takes one number on every machine.
+/// and on Emerald Rapids, with 64. Counted flops must be equal on all machines, so counting uses one threshold
+/// everywhere: softmax_counted_vector_row.
 template <class C>
 inline constexpr std::int64_t softmax_counted_vector_row = 5 * reduction_lanes<C> / 2;
 template <class C>

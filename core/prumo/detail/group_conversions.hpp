@@ -54,7 +54,8 @@ template <lane_order Order, int Registers, class T>
   return group;
 }
 
-/// Whether a lane of a group is a NaN. It takes one instruction for two registers.
+/// finds_nans: whether the processor can compare the lanes of two registers for NaNs with one instruction.
+/// nan_lanes(): one bit for each lane that is a NaN in either register.
 #if defined(__AVX512F__)
 inline constexpr bool finds_nans = true;
 [[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {

@@ -53,8 +53,9 @@ class direct_tiles {
     }
   }
 
-  /// The last panel of a row, if it is not whole. It ends where the row ends, so some sums are computed twice, with the
-  /// same result. Rows that are narrower have one panel, which reaches behind their end.
+  /// The last panel of a row whose length is no multiple of a panel. It ends where the row ends and overlaps the panel
+  /// before it. The sums in the overlap are computed twice, with the same result. A row that is shorter than a panel
+  /// has only this one, which then reaches beyond the end of the row.
   struct last_panel {
     std::int64_t whole;  ///< columns in whole panels
     std::int64_t left;   ///< columns behind them

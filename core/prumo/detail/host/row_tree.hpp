@@ -60,8 +60,9 @@ class row_tree {
     }(std::make_index_sequence<static_cast<std::size_t>(rows_of_vector)>());
   }
 
-  /// The same of rows of `Piece` columns without gaps, of which the first one is at `first`: in the order of memory.
-  /// What joined() makes of them is in another order, which in_order() puts right.
+  /// The elements of vector `Which` where rows have `Piece` columns and no gaps between them. `first` points to the
+  /// first row. The vector is loaded as it lies in memory. So the lanes of joined() are not in the order of the rows;
+  /// in_order() puts them in that order.
   template <int Which>
   [[gnu::always_inline]] static stored_vector packed_pieces(const Stored* first) {
     return put_together(first + Which * rows);
