@@ -23,6 +23,9 @@ struct measure_options {
   state_choice states = state_choice::largest;  ///< which cases are measured in `burst` and `sustained`, too
   double count_limit = 1e7;                     ///< operations up to which counted flops come from running the kernel
   std::size_t process_runs = 1;                 ///< how many times everything is measured by fresh worker processes
+  /// If the budget is too short for all, all devices leave out the same shapes, because a shape that one of them was
+  /// measured with compares nothing. Otherwise each device leaves out what takes it the longest.
+  bool leaves_out_whole_groups = false;
   /// Up to how many times, as long as the answer is open. Not used if it is not above `process_runs`.
   std::size_t most_process_runs = 1;
 };

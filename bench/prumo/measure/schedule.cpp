@@ -97,6 +97,28 @@ std::vector<planned_group> scheduler::open_groups(const bench_plan& plan, std::s
   return groups;
 }
 
+/// The cases, as group_needs numbers them, that do not fit into the time.
+std::vector<std::size_t> scheduler::cases_too_long(std::span<const planned_group> groups, const group_needs& all,
+                                                   double available) const {
+  if (!options_.leaves_out_whole_groups) return too_long(all.least, available);
+  std::vector<double> of_groups;
+  std::vector<std::size_t> group_of_case;
+  for (const planned_group& group : groups) {
+    double sum = 0;
+    for (std::size_t i = 0; i < group.cases.size(); ++i) {
+      sum += all.least[group_of_case.size()];
+      group_of_case.push_back(of_groups.size());
+    }
+    of_groups.push_back(sum);
+  }
+  const std::vector<std::size_t> given_up = too_long(of_groups, available);
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < group_of_case.size(); ++place) {
+    if (std::ranges::binary_search(given_up, group_of_case[place])) places.push_back(place);
+  }
+  return places;
+}
+
 void scheduler::leave_out(planned_group& group, std::span<const std::size_t> places, const group_needs& all) {
   for (const std::size_t place : places) {
     if (place >= group.cases.size()) break;
@@ -105,6 +127,7 @@ void scheduler::leave_out(planned_group& group, std::span<const std::size_t> pla
     const double call = all.calls[place];
     // It is verified and measured: two calls at least.
     const bool is_long = 2 * call > 0.5 * all.least[place];
+    if (!is_long) times_.doubt_chores(it);
     // Tables tell equal reasons once, so the usual one has no number of its case.
     const std::string why = is_long ? fmt::format("one call takes about {}, too long for", format_duration(call))
                                     : "to prepare, verify and measure it takes longer than what is left of";
@@ -151,7 +174,7 @@ void scheduler::share_time(std::vector<planned_group>& groups, std::size_t curre
     // Before anything was measured estimates are not worth much.
     if (sizes_chosen && calls > options_.budget_seconds && current > 0) tell_overlong(calls);
     // What will be left out, unless others take less time than expected, must not keep time from them.
-    const std::vector<std::size_t> places = too_long(all.least, left - modest);
+    const std::vector<std::size_t> places = cases_too_long(rest, all, left - modest);
     for (const std::size_t place : places) all.least_sum -= all.least[place];
     if (current > 0 && !overlong_) leave_out(groups[current], places, all);
   }

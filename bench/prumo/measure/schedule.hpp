@@ -58,6 +58,8 @@ class scheduler {
   [[nodiscard]] bool is_finished(const planned_group& group, const planned_case& which, std::size_t process_run) const;
   void drop_settled(planned_group& group) const;
   void begin_process_run(std::size_t number);
+  [[nodiscard]] std::vector<std::size_t> cases_too_long(std::span<const planned_group> groups, const group_needs& all,
+                                                        double available) const;
   void leave_out(planned_group& group, std::span<const std::size_t> places, const group_needs& all);
   void tell_overlong(double seconds);
   [[nodiscard]] double power_state_seconds(std::span<const planned_group> groups) const;

@@ -71,25 +71,50 @@ void time_model::learn(const std::string& key, double seconds, double predicted)
   if (!is_new) place->second = std::sqrt(place->second * ratio);
 }
 
+void time_model::recent_median::add(double value) {
+  if (values_.size() == most_values) values_.erase(values_.begin());
+  values_.push_back(value);
+}
+
+void time_model::recent_median::drop_largest() {
+  if (!values_.empty()) values_.erase(std::ranges::max_element(values_));
+}
+
+double time_model::recent_median::value() const {
+  if (values_.empty()) return unknown_;
+  std::vector<double> sorted = values_;
+  std::ranges::sort(sorted);
+  return sorted[(sorted.size() - 1) / 2];
+}
+
 double time_model::predict(const std::string& key, double work) const {
   const auto found = chores_.find(key);
   const chore known = found == chores_.end() ? chore{} : found->second;
-  return known.fixed + known.factor * work;
+  return known.fixed.value() + known.factor.value() * work;
 }
 
 void time_model::learn_chore(const planned_group& group, const std::string& key, double seconds, double work) {
   if (!(seconds > 0) || !(work > 0)) return;
   const std::string of_operation = fmt::format("{} {} {}", key, group.op, group.dtype);
   if (passes_over_first_chores_ && begun_chores_.insert(of_operation).second) return;
-  const auto [place, is_new] = chores_.emplace(key, chore{});
-  chore& known = place->second;
-  const bool tells_fixed = known.factor * work < known.fixed;
-  double& part = tells_fixed ? known.fixed : known.factor;
-  bool& is_known = tells_fixed ? known.knows_fixed : known.knows_factor;
-  const double seen = tells_fixed ? std::clamp(seconds - known.factor * work, 0.1 * seconds, seconds)
-                                  : std::clamp((seconds - known.fixed) / work, 1e-4, 1e4);
-  part = is_known ? std::sqrt(part * seen) : seen;
-  is_known = true;
+  chore& known = chores_.emplace(key, chore{}).first->second;
+  const double fixed = known.fixed.value();
+  const double grown = known.factor.value() * work;
+  if (grown < fixed) {
+    known.fixed.add(std::clamp(seconds - grown, 0.1 * seconds, seconds));
+  } else {
+    known.factor.add(std::clamp((seconds - fixed) / work, 1e-4, 1e4));
+  }
+}
+
+void time_model::doubt_chores(const planned_case& which) {
+  for (const std::string& key : {memory_key("prepare", which), memory_key("release", which),
+                                 device_key("verify", which), device_key("count", which)}) {
+    const auto found = chores_.find(key);
+    if (found == chores_.end()) continue;
+    found->second.fixed.drop_largest();
+    found->second.factor.drop_largest();
+  }
 }
 
 std::string time_model::device_key(const char* what, const planned_case& which) const {

@@ -5,11 +5,13 @@
 #include "plan/plan.hpp"
 #include "workers/worker_fleet.hpp"
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace prumo::bench {
 
@@ -60,6 +62,11 @@ class time_model {
   void learn_verify(const planned_group& group, const planned_case& which, double budget, double seconds);
   void learn_count(const planned_group& group, const planned_case& which, double limit, double seconds);
 
+  /// Forgets the slowest that was seen of preparing, verifying, counting and freeing this case and its like. A case
+  /// that is left out because these seem to take too long teaches nothing, so a wrong estimate would leave out all that
+  /// follow. After some of them the estimate is short enough for another try.
+  void doubt_chores(const planned_case& which);
+
   /// With fewer operations too little is compared to find an error.
   static constexpr double least_verify_budget = 1e6;
   /// The budget of workers that are not given one. It takes some tenths of a second.
@@ -67,12 +74,26 @@ class time_model {
 
  private:
   using corrections = std::map<std::string, double, std::less<>>;
+  /// The median of the last few values, so that a slow moment spoils no estimate. A peer may load kernels for seconds
+  /// whenever an operation comes with a new type or a new kind of shape.
+  class recent_median {
+   public:
+    explicit recent_median(double unknown) : unknown_(unknown) {}
+    void add(double value);
+    void drop_largest();
+    /// Of an even number of values the lower one of the two in the middle.
+    [[nodiscard]] double value() const;
+
+   private:
+    static constexpr std::size_t most_values = 5;
+    double unknown_;  ///< the value where nothing was added
+    std::vector<double> values_;
+  };
   /// What else a worker is asked for than calls. It takes a fixed time, and another one that grows with the work. Small
   /// cases tell the first and large ones the second.
   struct chore {
-    double fixed = request_seconds;
-    double factor = 1;  ///< of the seconds that the work takes at the usual rates
-    bool knows_fixed = false, knows_factor = false;
+    recent_median fixed{request_seconds};
+    recent_median factor{1};  ///< of the seconds that the work takes at the usual rates
   };
   static constexpr double request_seconds = 1e-3;  ///< of anything that a worker is asked
 

@@ -4,6 +4,7 @@
 
     fake_worker.py [--devices N] [--backend NAME] [--log FILE] [--memory BYTES] [--noise SHARE] [--steady-noise SHARE]
                    [--speed FACTOR] [--no-energy] [--slow-sustained FACTOR] [--throttle REASON] [--disturb OP=FACTOR] [--fault WHERE=WHAT]... [--once FILE]
+                   [--loads N]
                    [--factor OP=FACTOR]... [--threads N] [--domains N,N,...] [--label NAME] [--starts FILE] [--by-start F1,F2,...] [--version-told TEXT]
                    [--always-recorded] [--nets] [--wrong-net] [--predict N] [--most-steps N] [--nan-at-step N] [--device-name NAME] [--protocol N] [--features NAME,...] [--newer] [--more-probes]
 
@@ -32,6 +33,8 @@ than these.
 
 With --nets it runs and trains nets, as fake_nets.py and fake_training.py tell. With --wrong-net their results are wrong. With --predict N each image is of
 class N.
+
+With --loads N, the first N verifications take half a second each, like those of a peer that still loads its kernels.
 
 fake_faults.py tells what WHERE and WHAT of a fault are. With --once, faults happen only while FILE does not exist; the first
 creates it.
@@ -330,6 +333,9 @@ class Worker:
                     budget = f"budget={request['budget']:.0f}" if request.get("budget") else ""
                     long = "long" if request.get("seconds", 0) > 0.7 else ""
                     log.write(f"{request['request']} {' '.join(case)} {budget}{long}".strip() + "\n")
+            if request["request"] == "verify" and self.options.loads > 0:
+                self.options.loads -= 1
+                time.sleep(0.5)
             if self.options.delay and request["request"] in ("sample", "time"):
                 time.sleep(self.options.delay)
             text = (what and play(what, answer)) or json.dumps(answer)
@@ -351,6 +357,7 @@ def main():
     parser.add_argument("--steady-noise", type=float, default=0)
     parser.add_argument("--speed", type=float, default=1, help="the factor by which it is faster than usual, launches excepted")
     parser.add_argument("--delay", type=float, default=0, help="seconds a sample request takes")
+    parser.add_argument("--loads", type=int, default=0, help="the number of verifications that load kernels")
     parser.add_argument("--slow-sustained", type=float, default=1.0, help="how much longer calls take in long requests")
     parser.add_argument("--no-energy", action="store_true", help="the GPU has no counter of energy")
     parser.add_argument("--throttle", help="why the GPU slows itself down")

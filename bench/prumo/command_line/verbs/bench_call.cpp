@@ -178,6 +178,7 @@ measure_options bench_call::read_measure() const {
     measure.minimum_samples = 5;
     measure.count_limit = 1e6;
     measure.states = state_choice::none;
+    measure.leaves_out_whole_groups = true;
   }
   measuring_.read_into(measure);
   if (!count_limit_.empty()) {

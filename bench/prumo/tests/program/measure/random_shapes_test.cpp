@@ -93,6 +93,39 @@ TEST(random_shapes, without_a_peer_are_sorted_by_their_roofline) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("by their share of the roofline"), Not(HasSubstr("mean ratio"))));
 }
 
+/// If the first cases were taken for usual, there would seem to be no time for most of the others.
+TEST(random_shapes, are_measured_beside_a_peer_that_loads_kernels_at_first) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const program_result result =
+      run_prumo({"bench", "--no-probe", "--no-search", "--random-shapes", "60", "--op", "add,softmax", "--dtype", "f32",
+                 "--time-budget", "12s", "-o", path, "--worker", "own=" + fake_worker_command("--backend openmp"),
+                 "--worker", "other=" + fake_worker_command("--backend torch-cpu --loads 6")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::size_t measured = 0;
+  const json document = json::parse(read_file(path));
+  for (const json& it : document.at("results")) measured += it.at("status") == "ok" ? 1 : 0;
+  EXPECT_GE(measured, 100U) << "of 120";
+}
+
+/// A shape that only one of them was measured with compares nothing.
+TEST(random_shapes, are_left_out_for_all_devices_or_for_none) {
+  const temporary_folder folder;
+  const std::string path = folder.file("r.json");
+  const program_result result =
+      run_prumo({"bench", "--no-probe", "--no-search", "--random-shapes", "60", "--op", "add,softmax", "--dtype", "f32",
+                 "--time-budget", "3s", "-o", path, "--worker", "own=" + fake_worker_command("--backend openmp"),
+                 "--worker", "other=" + fake_worker_command("--backend torch-cpu --loads 6")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::map<std::string, std::set<std::string>> statuses;
+  const json document = json::parse(read_file(path));
+  for (const json& it : document.at("results")) statuses[it.at("key")].insert(it.at("status"));
+  EXPECT_EQ(statuses.size(), 60U);
+  std::set<std::set<std::string>> kinds;
+  for (const auto& [key, of_case] : statuses) kinds.insert(of_case);
+  EXPECT_EQ(kinds, (std::set<std::set<std::string>>{{"ok"}, {"skipped"}}));
+}
+
 TEST(random_shapes, replace_sizes) {
   EXPECT_EQ(bench({"--random-shapes", "4", "--size", "2MB"}).code, 2);
   EXPECT_EQ(bench({"--random-shapes", "0"}).code, 2);

@@ -129,6 +129,39 @@ TEST_F(estimates, the_first_of_an_operation_tells_nothing_of_the_next) {
   EXPECT_EQ(times->prepare_seconds(group, which), before);
 }
 
+TEST_F(estimates, a_slow_moment_is_not_expected_of_the_next) {
+  const planned_group group = group_of("add", 1e6);
+  const planned_case& which = group.cases.front();
+  const double usual = 2 * times->prepare_seconds(group, which);
+  for (const double seconds : {usual, 10.0, usual, 20.0, usual}) times->learn_prepare(group, which, seconds);
+  EXPECT_NEAR(times->prepare_seconds(group, which), usual, 1e-3);
+}
+
+TEST_F(estimates, of_chores_change_with_the_machine) {
+  const planned_group group = group_of("add", 1e6);
+  const planned_case& which = group.cases.front();
+  for (int i = 0; i < 5; ++i) times->learn_prepare(group, which, 0.01);
+  for (int i = 0; i < 3; ++i) times->learn_prepare(group, which, 0.1);
+  EXPECT_NEAR(times->prepare_seconds(group, which), 0.1, 0.01);
+}
+
+/// A case that is left out teaches nothing, so a wrong estimate would leave out all others.
+TEST_F(estimates, in_doubt_become_usual_again) {
+  const planned_group group = group_of("add", 1e6);
+  const planned_case& which = group.cases.front();
+  const double prepare = times->prepare_seconds(group, which);
+  const double verify = times->verify_seconds(group, which, 1e6);
+  for (int i = 0; i < 2; ++i) {
+    times->learn_prepare(group, which, 10);
+    times->learn_verify(group, which, 1e6, 10);
+  }
+  EXPECT_GT(times->prepare_seconds(group, which), 5);
+  EXPECT_GT(times->verify_seconds(group, which, 1e6), 5);
+  for (int i = 0; i < 2; ++i) times->doubt_chores(which);
+  EXPECT_EQ(times->prepare_seconds(group, which), prepare);
+  EXPECT_EQ(times->verify_seconds(group, which, 1e6), verify);
+}
+
 TEST_F(estimates, what_a_request_costs_in_itself_is_not_multiplied) {
   const planned_group small = group_of("add", 1e4);
   const planned_group large = group_of("add", 1e9);
