@@ -231,15 +231,21 @@ KOKKOS_FORCEINLINE_FUNCTION V bounded_magnitude(V x, V largest) {
   KOKKOS_IF_ON_DEVICE((return prumo::select(magnitude < largest, magnitude, largest);))
 }
 
+/// x, or the bound if x is below it. A NaN stays a NaN.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V raised_to(V x, plain_scalar_t<V> bound) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<V, float>) return maximum_or_nan(x, bound);
+#endif
+  return not_below(x, bound);
+}
+
 /// x, or -0 if x is negative. A sum with -0 keeps the sign of the other term, even if that is a zero.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class V>
 KOKKOS_FORCEINLINE_FUNCTION V positive_part(V x) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (std::is_same_v<V, float>) return maximum_or_nan(x, -0.0f);
-#endif
-  using T = plain_scalar_t<V>;
-  return not_below(x, T(-0.0));
+  return raised_to(x, plain_scalar_t<V>(-0.0));
 }
 
 /// head - exp(-y^2/2) smooth for 0 <= y <= normal_tail<T>::largest and a smooth that is not negative.
@@ -333,7 +339,7 @@ KOKKOS_FORCEINLINE_FUNCTION C gelu_by_tanh(C x) {
   const C linear = C(static_cast<T>(twice_sqrt_2_over_pi));
   const C cubic = C(static_cast<T>(twice_sqrt_2_over_pi * 0.044715));
   // At -infinity the limit of x sigmoid(..) is 0, but the product of its factors would be NaN.
-  const C finite = prumo::maximum(x, C(-std::numeric_limits<T>::max()));
+  const C finite = detail::raised_to(x, -std::numeric_limits<T>::max());
   return finite * prumo::sigmoid(x * prumo::fma(cubic, x * x, linear));
 }
 

@@ -83,8 +83,9 @@ template <class T>
 #else
     simd<float>::native wide = __builtin_ia32_vcvtph2ps256(narrow);
 #endif
-#if defined(__clang__) && __clang_major__ < 21
-    // These versions would compare the numbers before they are widened, which they do one by one.
+#if defined(__clang__)
+    // Clang would compare or select the numbers before they are widened, which takes more instructions: up to version
+    // 20 one by one, later with masks that it narrows.
     __asm__("" : "+v"(wide));
 #endif
     return simd<float>(wide);

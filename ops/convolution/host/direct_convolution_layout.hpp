@@ -152,7 +152,7 @@ struct direct_layout {
     constexpr std::int64_t lanes = simd<C>::lanes;
     constexpr std::int64_t under_way = 8;           // at once: a tile of fewer sums takes as long as one of these
     constexpr double of_a_transposed_number = 0.8;  // measured on a Zen 3
-    const auto of_a_tap = [](std::int64_t sums) { return sums < under_way ? under_way : sums; };
+    const auto of_a_tap = [=](std::int64_t sums) { return std::max(sums, under_way); };
     std::int64_t with_places = 0, with_channels = 0, transposed = 0;
     const std::int64_t places = (problem.rows - 1) * pitch + problem.columns;
     for (std::int64_t left = problem.out_channels; left > 0;) {
