@@ -240,6 +240,10 @@ KOKKOS_FORCEINLINE_FUNCTION V raised_to(V x, plain_scalar_t<V> bound) {
 #endif
   return not_below(x, bound);
 }
+template <class T>
+counted<T> raised_to(counted<T> x, T bound) {
+  return counted<T>::tallied(flop_kind::minmax, raised_to(x.value(), bound));
+}
 
 /// x, or -0 if x is negative. A sum with -0 keeps the sign of the other term, even if that is a zero.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
