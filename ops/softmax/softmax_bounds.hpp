@@ -18,12 +18,13 @@ namespace prumo::cases {
 ///
 /// - x - m is rounded once, which exp turns into a relative error of u |x - m|; exp itself adds 2 u, one unit in the
 ///   last place. The exponential of 16-bit numbers may be a power of two (softmax_exponential()). The product with
-///   log2 e is rounded, and so is log2 e: less than 1.25 u |x - m| together. The power is off by 2 u more.
+///   log2 e is rounded, and so is log2 e: less than 1.25 u |x - m| together. The power is off by 2 u more, and 5 u more
+///   than that if it is the square of a root.
 /// - The total S = sum exp(x - m). Its terms carry the same for the spread. Adding up rounds as often as sums lie upon
 ///   one another: gamma of `additions`. A term that was taken under a lower maximum is scaled to a higher one
 ///   `rescalings` times, each by the exponential of a difference of maxima, rounded, and a product: 3 u each, and u
 ///   times the sum of the differences, which grow towards m and so are no more than the spread together.
-/// - The quotient is the product with a rounded reciprocal: 2 u.
+/// - The quotient is the product with a rounded reciprocal: 2 u. That of 16-bit numbers may be off by u more.
 /// - log(S) is off by the relative error of S, and by one unit in the last place of its own, 2 u |log S|. x - m and
 ///   the last difference round once each: u |x - m| and u |result|.
 class softmax_bounds {
@@ -38,7 +39,7 @@ class softmax_bounds {
 
   /// Relative to the entry.
   long double relative_of_quotient(long double distance) const {
-    const long double first_order = relative_of_exponential(distance) + total_ + 2 * u_;
+    const long double first_order = relative_of_exponential(distance) + total_ + (is_power_ ? 3 : 2) * u_;
     return first_order / (1 - first_order);
   }
 
@@ -49,7 +50,7 @@ class softmax_bounds {
 
  private:
   long double relative_of_exponential(long double distance) const {
-    return u_ * (distance + 2) + (is_power_ ? u_ * (1.25L * distance + 2) : 0);
+    return u_ * (distance + 2) + (is_power_ ? u_ * (1.25L * distance + 7) : 0);
   }
 
   struct depth {
@@ -76,8 +77,9 @@ class softmax_bounds {
     };
     // A device's team: 8 packs in a thread and an element outside of packs, 8 values in a pack, 1024 threads, tiles of
     // 2048 elements or more; then the statistics of up to 2048 segments. Or 16 values in a thread and 32 threads.
+    // A team scales twice when it joins what its threads have.
     const double tiles = whole(columns, 2048);
-    take(8 + 1 + 3 + 10 + tiles + (2 * 5 + 8), tiles + 2 + 3);
+    take(8 + 1 + 3 + 10 + tiles + (2 * 5 + 8), tiles + 4 + 3);
     // A host's row: chunks within segments, segments within the row.
     const double chunks = whole(std::min(columns, kernels::softmax_segment(columns)), chunk);
     const std::int64_t segments = kernels::softmax_segments(columns);

@@ -57,15 +57,28 @@ bool softmax_have_same_packs(const softmax_problem<T>& problem) {
 /// exp(x - shift), which is at most 1, for numbers of a T. Kept: it becomes a result, and not only a part of a sum.
 ///
 /// 16-bit results do not need the last bits of an exponential, so it is a power of two, for which devices have an
-/// instruction. The instruction returns 0 instead of a number below 1.2e-38. A result in bf16 can be such a number.
+/// instruction. The instruction returns 0 instead of a number below 1.2e-38. A result in bf16 can be such a number, so
+/// it is the square of a root.
 template <class T, bool Kept, class C>
 KOKKOS_FORCEINLINE_FUNCTION C softmax_exponential(C x, C shift) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  if constexpr (sizeof(T) == 2 && (!Kept || std::is_same_v<T, f16>)) {
+  if constexpr (std::is_same_v<T, bf16> && Kept) {
+    const C root = approximate_exp2_of_negative((shift - x) * (Kokkos::numbers::log2e_v<C> / 2));
+    return root * root;
+  } else if constexpr (sizeof(T) == 2) {
     return approximate_exp2_of_negative((shift - x) * Kokkos::numbers::log2e_v<C>);
   }
 #endif
   return prumo::exp(x - shift);
+}
+
+/// What the total of a row is turned into. The reciprocal for 16-bit results is the device's instruction for it.
+template <class T, class Formula, class C>
+KOKKOS_FORCEINLINE_FUNCTION C softmax_row_factor(C total) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (sizeof(T) == 2 && Formula::keeps_exponentials) return approximate_reciprocal(total);
+#endif
+  return Formula::row_factor(total);
 }
 
 /// What the formula makes of a number of a row of which nothing was kept.
@@ -88,24 +101,25 @@ struct softmax_share {
     constexpr C nothing = softmax_lowest<C>();
     if constexpr (InPacks) {
       // The stretch's length is a multiple of a pack's.
-      const auto* const first = reinterpret_cast<const device_pack<T>*>(source) + lane;
+      const auto* const first = reinterpret_cast<const pack_words*>(source) + lane;
       const int pack_count = count / pack_elements - lane;
-      device_pack<T> packs[Packs];
+      device_pack<T> empty;
+      PRUMO_UNROLL
+      for (int i = 0; i < pack_elements; ++i) empty.values[i] = static_cast<T>(nothing);
+      pack_words packs[Packs];
       // All loads before the first use. What is not loaded is set: left alone, it would be what the registers held, and
       // compilers keep registers for that.
       PRUMO_UNROLL
       for (int pack = 0; pack < Packs; ++pack) {
         const int place = pack * group;
-        if (place < pack_count) {
-          packs[pack] = first[place];
-        } else {
-          PRUMO_UNROLL
-          for (int i = 0; i < pack_elements; ++i) packs[pack].values[i] = static_cast<T>(nothing);
-        }
+        packs[pack] = place < pack_count ? first[place] : words_of(empty);
       }
       PRUMO_UNROLL
-      for (int element = 0; element < Packs * pack_elements; ++element) {
-        values[element] = load(packs[element / pack_elements].values[element % pack_elements]);
+      for (int pack = 0; pack < Packs; ++pack) {
+        C of_pack[pack_elements];
+        unpack<T>(packs[pack], of_pack);
+        PRUMO_UNROLL
+        for (int i = 0; i < pack_elements; ++i) values[pack * pack_elements + i] = of_pack[i];
       }
     } else {
       T loaded[Packs * pack_elements];

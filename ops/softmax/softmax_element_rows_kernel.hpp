@@ -76,7 +76,7 @@ class softmax_element_rows_kernel {
           if constexpr (Formula::keeps_exponentials) values[r][element] = exponential;
           sum = sum + exponential;
         }
-        factor[r] = Formula::row_factor(join_neighbours(Group, sum, join_sums{}));
+        factor[r] = softmax_row_factor<T, Formula>(join_neighbours(Group, sum, join_sums{}));
       }
       T* const target = target_ + row * target_stride_ + lane;
       PRUMO_UNROLL

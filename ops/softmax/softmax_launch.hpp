@@ -5,9 +5,11 @@
 /// Which kernel softmax and log_softmax run, and its launch. Included by the source of each.
 
 #include "softmax_element_rows_kernel.hpp"
+#include "softmax_kept_rows_kernel.hpp"
 #include "softmax_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
 #include "softmax_of_one.hpp"
+#include "softmax_pack_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
 #include "softmax_short_rows_kernel.hpp"
 #include "softmax_side_by_side_kernel.hpp"
@@ -148,6 +150,24 @@ void launch_strided_softmax(context<Exec>& ctx, const softmax_problem<T>& proble
   launch.template operator()<partition::most_packs, partition::most_threads>(group);
 }
 
+/// Launches softmax_kept_rows_kernel, if it pays. Rows of double were not measured.
+template <class Formula, class Exec, class T>
+bool try_kept_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("kept_rows");
+  constexpr int most = softmax_device_partition<T>::most_threads;
+  const team_resources device = team_resources_of(ctx.instance());
+  const auto bytes = softmax_kept_rows_kernel<T, Formula, most>::scratch_bytes_for(problem.columns);
+  const int teams = softmax_kept_choice::teams(problem.rows, static_cast<std::int64_t>(bytes + most_scratch_alignment),
+                                               problem.columns <= softmax_device_partition<T>::longest_row, device);
+  if (teams == 2) {
+    launch_teams(ctx.instance(), label,
+                 softmax_kept_rows_kernel<T, Formula, most / 2>(problem, 2 * device.multiprocessors));
+  } else if (teams == 1) {
+    launch_teams(ctx.instance(), label, softmax_kept_rows_kernel<T, Formula, most>(problem, device.multiprocessors));
+  }
+  return teams > 0;
+}
+
 template <class Formula, bool InPacks, class Exec, class T>
 void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
   static const std::string rows_label = softmax_label<Formula>("long_rows");
@@ -174,12 +194,56 @@ void launch_long_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) 
   launch_teams(ctx.instance(), write_label, softmax_write_kernel<T, Formula, InPacks>(problem, cut, partial));
 }
 
+/// Rows of which a pack has whole ones. Numbers of 16 bits take half the time if a thread has two packs, unless that
+/// would leave a device without enough threads.
+template <class Formula, int Columns, class Exec, class T>
+void launch_softmax_pack_rows(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string label = softmax_label<Formula>("pack_rows");
+  if constexpr (sizeof(T) == 2) {
+    constexpr std::int64_t many_elements = std::int64_t{1} << 20;
+    if (problem.rows * Columns >= many_elements) {
+      return launch_blocks(ctx.instance(), label, softmax_pack_rows_kernel<T, Formula, Columns, 2>(problem));
+    }
+  }
+  launch_blocks(ctx.instance(), label, softmax_pack_rows_kernel<T, Formula, Columns, 1>(problem));
+}
+
+template <class Formula, class Exec, class T>
+bool try_softmax_pack_rows(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  if (!softmax_fits_tiles(problem) || !can_load_packs<T>(problem.source, 0) || !can_load_packs<T>(problem.target, 0)) {
+    return false;
+  }
+  const auto launch = [&]<int Columns>() {
+    if constexpr (device_pack_elements<T> % Columns == 0) {
+      launch_softmax_pack_rows<Formula, Columns>(ctx, problem);
+      return true;
+    }
+    return false;
+  };
+  switch (problem.columns) {
+    case 2: return launch.template operator()<2>();
+    case 4: return launch.template operator()<4>();
+    case 8: return launch.template operator()<8>();
+    default: return false;
+  }
+}
+
 template <class Formula, class Exec, class T>
 void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  using partition = softmax_device_partition<T>;
   const bool in_packs = softmax_have_same_packs(problem);
-  if (problem.columns > softmax_device_partition<T>::longest_row) {
+  // Kokkos gives less scratch memory than this kernel needs.
+  if constexpr (launches_by_cuda_runtime<Exec> && sizeof(T) < 8) {
+    // Shorter rows give too little work to each thread of a team.
+    constexpr std::int64_t fewest_columns = 12'000;
+    if (in_packs && problem.columns >= fewest_columns && try_kept_softmax<Formula>(ctx, problem)) return;
+  }
+  if (problem.columns > partition::longest_row) {
     return in_packs ? launch_long_softmax<Formula, true>(ctx, problem)
                     : launch_long_softmax<Formula, false>(ctx, problem);
+  }
+  if constexpr (sizeof(T) < 8) {
+    if (try_softmax_pack_rows<Formula>(ctx, problem)) return;
   }
   if (softmax_has_whole_packs(problem)) return launch_short_softmax<softmax_rows::whole_packs, Formula>(ctx, problem);
   if (softmax_fits_tiles(problem)) {

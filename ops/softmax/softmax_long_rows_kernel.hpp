@@ -9,6 +9,9 @@
 
 #include "softmax_device_share.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace prumo::detail {
 
 /// What a team works on at a time where rows are long.
@@ -19,9 +22,9 @@ struct softmax_long_segment {
 /// How long rows are cut into segments: by their number and length alone.
 struct softmax_long_partition {
   static constexpr int threads = 256;
-  /// Segments that keep a large device busy, several times over. Every team that writes joins the statistics of a row:
-  /// more of them would make that longer than the writing.
-  static constexpr std::int64_t wanted_segments = 2048;
+  /// Segments that keep a large device busy. More of them would be shorter, and take longer together: a team spends
+  /// some 600 instructions a thread on what does not depend on its segment's length.
+  static constexpr std::int64_t wanted_segments = 512;
   /// From this many rows on, a team a row keeps a device as busy, and of shorter rows two thirds of them are enough ...
   static constexpr std::int64_t many_rows = 96;
   /// ... and its second read comes from a cache as long as a row has no more bytes than this: large devices run some
@@ -39,10 +42,11 @@ struct softmax_long_partition {
 
   /// `unit`: elements that a team holds at a time.
   static softmax_long_partition of(std::int64_t rows, std::int64_t columns, std::int64_t unit) {
-    const std::int64_t shortest = unit / 2;
+    // Half a unit takes as many instructions as a whole one.
+    const std::int64_t half = unit / 2;
     const std::int64_t even = (rows * columns + wanted_segments - 1) / wanted_segments;
     softmax_long_partition result;
-    result.segment = (even + shortest - 1) / shortest * shortest;
+    result.segment = even <= unit / 3 ? half : std::max(unit, (even + half - 1) / half * half);
     result.segments = (columns + result.segment - 1) / result.segment;
     return result;
   }
@@ -87,12 +91,24 @@ struct softmax_running_statistics {
   /// The total under another maximum, which is not infinite.
   KOKKOS_FORCEINLINE_FUNCTION C total_under(C shift) const { return total * prumo::exp(maximum - shift); }
 
-  /// The statistics of all threads of a team.
+  /// The statistics of `group` neighbouring threads, at most exchange_threads.
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_neighbours(int group) const {
+    const C of_group = prumo::detail::join_neighbours(group, maximum, join_maxima{});
+    return {of_group, prumo::detail::join_neighbours(group, total_under(softmax_shift(of_group)), join_sums{})};
+  }
+
+  /// The statistics of all threads of a team, after one barrier.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member, join_scratch<C>& scratch,
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_team(const Member& member,
+                                                              join_scratch<softmax_statistics<C>>& scratch,
                                                               int threads) const {
-    const C of_team = join_group(member, scratch, threads, maximum, join_maxima{});
-    return {of_team, join_group(member, scratch, threads, total_under(softmax_shift(of_team)), join_sums{})};
+    const softmax_statistics<C> own = join_neighbours(exchange_threads);
+    const int lane = member.team_rank() % exchange_threads, stretches = threads / exchange_threads;
+    softmax_statistics<C>* const values = scratch.take();
+    if (lane == 0) values[member.team_rank() / exchange_threads] = own;
+    member.team_barrier();
+    const softmax_statistics<C> other = values[lane % stretches];
+    return softmax_running_statistics{other.maximum, other.total}.join_neighbours(stretches);
   }
 };
 
@@ -173,16 +189,16 @@ class softmax_long_rows_kernel {
   std::int64_t blocks() const { return problem_.rows; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
+  std::size_t scratch_bytes() const { return join_scratch<softmax_statistics<C>>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
+    auto scratch = team_join_scratch<softmax_statistics<C>>(member, most_threads);
     for (std::int64_t row = member.league_rank(); row < problem_.rows; row += member.league_size()) {
       softmax_stretch<T, Formula, partition::most_packs, InPacks, most_threads> stretch(
           problem_, row, 0, problem_.columns, member.team_rank());
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
-      stretch.write(softmax_shift(statistics.maximum), Formula::row_factor(statistics.total), true);
+      stretch.write(softmax_shift(statistics.maximum), softmax_row_factor<T, Formula>(statistics.total), true);
     }
   }
 
@@ -207,11 +223,11 @@ class softmax_statistics_kernel {
   std::int64_t blocks() const { return problem_.rows * cut_.segments; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
+  std::size_t scratch_bytes() const { return join_scratch<softmax_statistics<C>>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
+    auto scratch = team_join_scratch<softmax_statistics<C>>(member, most_threads);
     for (std::int64_t block = member.league_rank(); block < problem_.rows * cut_.segments;
          block += member.league_size()) {
       const softmax_long_segment own = cut_.segment_of(block, problem_.columns);
@@ -245,25 +261,26 @@ class softmax_write_kernel {
   std::int64_t blocks() const { return problem_.rows * cut_.segments; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return join_scratch<C>::bytes_for(most_threads); }
+  std::size_t scratch_bytes() const { return join_scratch<softmax_statistics<C>>::bytes_for(most_threads); }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    join_scratch<C> scratch = team_join_scratch<C>(member, most_threads);
+    auto scratch = team_join_scratch<softmax_statistics<C>>(member, most_threads);
     const std::int64_t blocks = problem_.rows * cut_.segments;
     for (std::int64_t turn = member.league_rank(); turn < blocks; turn += member.league_size()) {
       const softmax_long_segment own = cut_.segment_of(blocks - 1 - turn, problem_.columns);
       const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + own.row * cut_.segments);
       softmax_stretch<T, Formula, partition::packs_of_segment, InPacks, most_threads> stretch(
           problem_, own.row, own.begin, own.count, member.team_rank());
-      stretch.write(softmax_shift(of_row.maximum), Formula::row_factor(of_row.total), false);
+      stretch.write(softmax_shift(of_row.maximum), softmax_row_factor<T, Formula>(of_row.total), false);
     }
   }
 
  private:
   /// The statistics of a row from those of its segments: the same order in every team, so the same bits.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_row(const Member& member, join_scratch<C>& scratch,
+  KOKKOS_FORCEINLINE_FUNCTION softmax_statistics<C> join_row(const Member& member,
+                                                             join_scratch<softmax_statistics<C>>& scratch,
                                                              const softmax_statistics<C>* segments) const {
     constexpr int at_once = 4;
     softmax_running_statistics<C> own;

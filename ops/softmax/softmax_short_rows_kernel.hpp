@@ -71,7 +71,7 @@ class softmax_short_rows_kernel {
         if constexpr (Formula::keeps_exponentials) end = exponential;
         own = own + exponential;
       }
-      const C factor = Formula::row_factor(join_group(member, scratch, group(), own, join_sums{}));
+      const C factor = softmax_row_factor<T, Formula>(join_group(member, scratch, group(), own, join_sums{}));
       share.template finish_kept<Formula>(shift, factor);
       share.store_to(target + parts.head, parts.whole, problem_.target_column_stride, lane, group());
       if (has_ends && parts.has_end_for(lane)) {
@@ -184,7 +184,7 @@ class softmax_tile_kernel {
       if constexpr (Formula::keeps_exponentials) values[element] = exponential;
       sum = sum + exponential;
     }
-    const C factor = Formula::row_factor(join_neighbours(group_, sum, join_sums{}));
+    const C factor = softmax_row_factor<T, Formula>(join_neighbours(group_, sum, join_sums{}));
     PRUMO_UNROLL
     for (int element = 0; element < Elements; ++element) {
       if (element * group_ < left) {

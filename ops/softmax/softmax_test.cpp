@@ -5,6 +5,7 @@
 #include "filling.hpp"
 #include "message_of.hpp"
 #include "registered_cases.hpp"
+#include "softmax_kept_rows_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
 #include <prumo/case/prepared_case.hpp>
@@ -31,14 +32,15 @@ struct extents {
   std::int64_t rows, columns;
 };
 
-/// Rows of one segment and of many, a team a row, tiles of short rows, rows that begin and end within packs, and rows
-/// of whole packs.
+/// Rows of one segment and of many, a team a row, rows in scratch memory, tiles of short rows, rows that begin and end
+/// within packs, rows of whole packs, and packs of whole rows.
 constexpr extents shapes_of_every_kernel[] = {
-    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10}, {3001, 17}, {700, 130},
-    {300, 511},   {40, 513},   {5000, 1},   {1000, 12},   {9, 4100},    {3, 8192},   {2, 16388}, {2, 32768},
-    {70000, 2},   {17, 12289}, {64, 64},    {1, 4097},    {7001, 3},    {1501, 5},   {257, 31},  {129, 33},
-    {100, 63},    {77, 65},    {130, 127},  {33, 129},    {2, 50257},   {300001, 1}, {1, 1},     {1, 7},
-    {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255}};
+    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10}, {3001, 17},   {700, 130},
+    {300, 511},   {40, 513},   {5000, 1},   {1000, 12},   {9, 4100},    {3, 8192},   {2, 16388},   {2, 32768},
+    {70000, 2},   {17, 12289}, {64, 64},    {1, 4097},    {7001, 3},    {1501, 5},   {257, 31},    {129, 33},
+    {100, 63},    {77, 65},    {130, 127},  {33, 129},    {2, 50257},   {300001, 1}, {1, 1},       {1, 7},
+    {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255},  {300, 20001}, {200, 60001},
+    {1001, 2},    {600001, 2}, {70001, 4},  {30001, 8}};
 
 class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {};
 
@@ -98,16 +100,17 @@ class softmax_types : public testing::Test {
 };
 TYPED_TEST_SUITE(softmax_types, tests::all_scalars);
 
-/// Lengths that take a kernel each: short rows, tiles, one chunk, one team, segments.
-constexpr std::int64_t lengths[] = {2, 3, 10, 33, 64, 150, 1000, 4096, 5000, 33000, 100000};
+/// Lengths that take a kernel each: short rows, tiles, one chunk, one team, scratch memory, segments.
+constexpr std::int64_t lengths[] = {2, 3, 4, 8, 10, 33, 64, 150, 1000, 4096, 5000, 20000, 33000, 100000};
+/// As many rows as some kernels take at a time, and more.
+constexpr std::int64_t many_rows = 70;
 
 TYPED_TEST(softmax_types, rows_with_infinities_and_nan) {
   using fixture = softmax_types<TypeParam>;
   const float infinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t columns : lengths) {
     const std::size_t last = static_cast<std::size_t>(columns) - 1;
-    // As many rows as some kernels take at a time, and more.
-    const auto found = fixture::of(40, columns, [&](const auto& x) {
+    const auto found = fixture::of(many_rows, columns, [&](const auto& x) {
       x(0, last) = TypeParam(std::numeric_limits<float>::quiet_NaN());
       x(1, last / 2) = TypeParam(infinity);
       for (std::size_t i = 0; i <= last; ++i) x(2, i) = TypeParam(-infinity);
@@ -178,10 +181,28 @@ TYPED_TEST(softmax_types, log_softmax_reaches_where_softmax_underflows) {
   }
 }
 
+/// Results below the smallest normal number of bf16 (1.2e-38), which f16 does not have.
+TYPED_TEST(softmax_types, small_results_are_not_lost) {
+  using fixture = softmax_types<TypeParam>;
+  for (const std::int64_t columns : lengths) {
+    const std::size_t last = static_cast<std::size_t>(columns) - 1;
+    const auto found = fixture::of(many_rows, columns, [&](const auto& x) {
+      for (std::size_t i = 0; i < last; ++i) x(0, i) = TypeParam(-89.0f);
+      x(0, last) = TypeParam(0.0f);
+    });
+    SCOPED_TRACE(columns);
+    const double exact = std::is_same_v<TypeParam, f16> ? 0.0 : std::exp(-89.0);
+    for (const std::size_t at : {std::size_t{0}, last / 2}) {
+      if (at == last) continue;
+      EXPECT_NEAR(static_cast<double>(fixture::number(found.softmax(0, at))), exact, 0.03 * exact);
+    }
+  }
+}
+
 TYPED_TEST(softmax_types, in_place_gives_the_same_bits) {
   context<exec> ctx;
   for (const std::int64_t columns : lengths) {
-    const typename TestFixture::matrix x("x", 3, columns), y("y", 3, columns);
+    const typename TestFixture::matrix x("x", many_rows, columns), y("y", many_rows, columns);
     tests::set_elements(
         x, [](std::size_t r, std::size_t c) { return TypeParam(static_cast<float>((c * 7 + r * 3) % 31) * 0.125f); });
     softmax(ctx, x, y);
@@ -279,6 +300,36 @@ TEST(softmax, a_device_gives_a_row_to_a_team_where_there_are_many) {
   EXPECT_TRUE(partition::gives_rows_to_teams(96, 512 * kibibyte));
   EXPECT_FALSE(partition::gives_rows_to_teams(95, 512 * kibibyte));
   EXPECT_FALSE(partition::gives_rows_to_teams(1'000'000, 512 * kibibyte + 1));
+}
+
+TEST(softmax, a_device_keeps_rows_in_scratch_memory_if_it_holds_two_or_goes_round) {
+  using choice = detail::softmax_kept_choice;
+  detail::team_resources device;
+  device.multiprocessors = 132;
+  device.bytes_of_team = 227 * 1024;
+  device.bytes_of_multiprocessor = 228 * 1024;
+  EXPECT_EQ(choice::teams(64, 113 * 1024, false, device), 2);
+  EXPECT_EQ(choice::teams(64, 113 * 1024, true, device), 2);
+  EXPECT_EQ(choice::teams(63, 113 * 1024, false, device), 0);
+  EXPECT_EQ(choice::teams(132, 113 * 1024 + 1, false, device), 0);
+  EXPECT_EQ(choice::teams(133, 113 * 1024 + 1, false, device), 1);
+  EXPECT_EQ(choice::teams(133, 113 * 1024 + 1, true, device), 0);
+  EXPECT_EQ(choice::teams(1000, 227 * 1024, false, device), 1);
+  EXPECT_EQ(choice::teams(1000, 227 * 1024 + 1, false, device), 0);
+}
+
+TEST(softmax, a_device_cuts_rows_into_segments_that_fill_its_teams) {
+  const auto segment = [](std::int64_t rows, std::int64_t columns) {
+    return detail::softmax_long_partition::of(rows, columns, 8192).segment;
+  };
+  EXPECT_EQ(segment(1, 300'003), 4096);
+  EXPECT_EQ(segment(3, 300'000), 4096);
+  EXPECT_EQ(segment(32, 50'257), 8192);
+  EXPECT_EQ(segment(1, 3'000'003), 8192);
+  EXPECT_EQ(segment(7, 1'000'003), 16384);
+  EXPECT_EQ(segment(12, 1'000'003), 24576);
+  const auto cut = detail::softmax_long_partition::of(7, 1'000'003, 8192);
+  EXPECT_EQ(cut.segments, 62);
 }
 
 TEST(softmax, refuses_what_it_cannot_do) {

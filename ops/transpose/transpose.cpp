@@ -3,6 +3,7 @@
 #include "transpose_direct_kernel.hpp"
 #include "transpose_host_kernel.hpp"
 #include "transpose_packs_kernel.hpp"
+#include "transpose_thin_device_kernel.hpp"
 #include "transpose_thin_host_kernel.hpp"
 #include <prumo/check.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
@@ -21,12 +22,32 @@ namespace {
 const std::string tiles_label = "prumo::transpose::tiles";
 const std::string direct_label = "prumo::transpose::direct";
 const std::string narrow_label = "prumo::transpose::narrow";
+const std::string thin_label = "prumo::transpose::thin";
 
 template <class Word>
 bool can_use_packs(const transpose_problem<Word>& problem) {
   return problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
          can_load_packs(problem.source, problem.source_row_stride) &&
          can_load_packs<Word>(problem.target, problem.target_row_stride);
+}
+
+/// Launches the kernel for matrices of Width rows or columns, if it takes this one.
+template <int Width, bool LinesAreRead, class Exec, class Word>
+bool try_thin(const Exec& instance, const transpose_problem<Word>& problem) {
+  using kernel = transpose_thin_device_kernel<Word, Width, LinesAreRead>;
+  const bool takes = kernel::can_take(problem);
+  if (takes) launch_teams(instance, thin_label, kernel(problem));
+  return takes;
+}
+
+/// The widths were measured on an H200: with more columns, the loads of neighbouring threads lie too far apart, and
+/// with more rows of 16 bits, registers do not suffice.
+template <class Exec, class Word>
+bool try_thin(const Exec& instance, const transpose_problem<Word>& problem) {
+  return try_thin<2, true>(instance, problem) || try_thin<3, true>(instance, problem) ||
+         try_thin<4, true>(instance, problem) || try_thin<5, true>(instance, problem) ||
+         try_thin<6, true>(instance, problem) || try_thin<7, true>(instance, problem) ||
+         try_thin<2, false>(instance, problem) || try_thin<3, false>(instance, problem);
 }
 
 template <class Exec, class Word>
@@ -42,6 +63,7 @@ void launch_on_device(const Exec& instance, const transpose_problem<Word>& probl
     return takes;
   };
   if (!fits_packs || narrow_side < half_tile) {
+    if (try_thin(instance, problem)) return;
     if (transpose_direct_kernel<Word>::can_take(problem)) {
       return launch_blocks(instance, direct_label, transpose_direct_kernel<Word>(problem));
     }

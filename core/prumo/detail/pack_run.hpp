@@ -11,7 +11,8 @@
 namespace prumo::detail {
 
 /// Neighbouring elements that may begin and end within a pack: `head` elements, then `whole` elements that are packs,
-/// then others. The elements outside of packs, the ends, are fewer than two packs. A thread takes one of them.
+/// then others. The elements outside of packs, the ends, are fewer than two units, a pack or more. A thread takes one
+/// of them.
 template <class T, class Index>
 struct pack_run {
   static constexpr int pack_elements = device_pack_elements<T>;
@@ -20,11 +21,13 @@ struct pack_run {
   int ends = 0;
   Index whole;
 
+  /// Unit: the packs begin and end at a multiple of so many elements.
+  template <int Unit = pack_elements>
   KOKKOS_FORCEINLINE_FUNCTION static pack_run of(const T* first, Index count) {
     const auto element = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(first) / sizeof(T));
-    const int to_pack = static_cast<int>((0u - element) % static_cast<unsigned>(pack_elements));
+    const int to_pack = static_cast<int>((0u - element) % static_cast<unsigned>(Unit));
     const int head = count < to_pack ? static_cast<int>(count) : to_pack;
-    const Index whole = (count - head) / pack_elements * pack_elements;
+    const Index whole = (count - head) / Unit * Unit;
     return {head, static_cast<int>(count - whole), whole};
   }
   /// A run that is taken as it is, without ends.

@@ -44,6 +44,40 @@ KOKKOS_FORCEINLINE_FUNCTION void store_pack(T* to, const Pack& pack) {
   *reinterpret_cast<Pack*>(to) = pack;
 }
 
+/// A pack as the words in which it is loaded. Compilers would keep each element of 16 bits that waits for something in
+/// a register of its own.
+using pack_words = device_pack<std::uint32_t>;
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION device_pack<T> pack_of(const pack_words& words) {
+  device_pack<T> result;
+  memcpy(&result, &words, sizeof(result));
+  return result;
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION pack_words words_of(const device_pack<T>& pack) {
+  pack_words result;
+  memcpy(&result, &pack, sizeof(result));
+  return result;
+}
+
+/// The elements of a pack in the type in which they are computed.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void unpack(const pack_words& words, compute_t<T> (&values)[device_pack_elements<T>]) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    // One instruction each: compilers take two for the upper half of a word.
+    PRUMO_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      values[2 * i] = bit_cast<float>(words.values[i] << 16);
+      values[2 * i + 1] = bit_cast<float>(words.values[i] & 0xffff0000u);
+    }
+  } else {
+    const auto pack = pack_of<T>(words);
+    PRUMO_UNROLL
+    for (int i = 0; i < device_pack_elements<T>; ++i) values[i] = static_cast<compute_t<T>>(pack.values[i]);
+  }
+}
+
 /// Whether rows of unit stride can be read in packs.
 template <class T>
 bool can_load_packs(const T* data, std::int64_t row_stride) {
