@@ -31,6 +31,7 @@ struct math_constants<float> {
   static constexpr float highest_exp = 90.0f;   // above, exp is infinite
   static constexpr int subnormal_shift = 64;    // multiplied by 2 to this power, results are normal numbers
   static constexpr float from_shifted = 0x1p-64f;
+  static constexpr float least_scaled_exp = -132.4f;  // -191 ln 2: scaled up, this power of two has the bits of 0
   static constexpr float twice_expm1_tail[] = {0x1p+1f,        0x1.555580p+0f, 0x1.554bc4p-1f,
                                                0x1.11dabcp-2f, 0x1.5ccc8cp-4f, 0x1.14413cp-5f};
   static constexpr word sqrt_half = 0x3f3504f3u;  // the bits of sqrt(1/2)
@@ -52,6 +53,7 @@ struct math_constants<double> {
   static constexpr double highest_exp = 710.0;
   static constexpr int subnormal_shift = 128;
   static constexpr double from_shifted = 0x1p-128;
+  static constexpr double least_scaled_exp = -797.8;  // -1151 ln 2
   static constexpr double twice_expm1_tail[] = {0x1.0000000000000p+1,  0x1.5555555555537p+0,  0x1.5555555557572p-1,
                                                 0x1.11111110619a6p-2,  0x1.6c16c1a7675fep-4,  0x1.a019f5ff43f09p-6,
                                                 0x1.a01b6df6c5ca1p-8,  0x1.71c185c1532fbp-10, 0x1.29590afc0cbd7p-12,
