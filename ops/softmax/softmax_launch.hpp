@@ -8,6 +8,7 @@
 #include "softmax_kept_rows_kernel.hpp"
 #include "softmax_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
+#include "softmax_narrow_rows_kernel.hpp"
 #include "softmax_of_one.hpp"
 #include "softmax_pack_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
@@ -268,6 +269,7 @@ void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& prob
 template <class Formula, class Exec, class T>
 void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& problem) {
   static const std::string rows_label = softmax_label<Formula>("rows");
+  static const std::string narrow_label = softmax_label<Formula>("narrow_rows");
   static const std::string side_by_side_label = softmax_label<Formula>("side_by_side");
   static const std::string statistics_label = softmax_label<Formula>("statistics");
   static const std::string write_label = softmax_label<Formula>("write");
@@ -275,6 +277,10 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   constexpr double of_an_element = sizeof(C) > sizeof(float) ? 0.7 : 0.3;
   const std::int64_t elements = problem.rows * problem.columns;
   const host_work work = host_work::streaming<T, T>(elements) + host_work::repeated(elements, of_an_element);
+  const std::int64_t workers = threads_for(ctx.instance(), work);
+  if (softmax_narrow_rows_kernel<T, Formula>::can_take(problem)) {
+    return launch_blocks(ctx.instance(), narrow_label, softmax_narrow_rows_kernel<T, Formula>(problem, workers), work);
+  }
   const bool column_major = problem.source_row_stride == 1 && problem.source_column_stride != 1 &&
                             problem.rows * 4 >= softmax_rows_at_once<C>;
   if (problem.columns < softmax_vector_row<C> || column_major) {
@@ -282,7 +288,6 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   }
   const std::size_t footprint = static_cast<std::size_t>(elements) * 2 * sizeof(T);
   const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
-  const std::int64_t workers = threads_for(ctx.instance(), work);
   constexpr std::int64_t rows_per_worker = 4;  // that make even shares
   if (problem.columns <= softmax_chunk || problem.rows >= workers * rows_per_worker) {
     return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming),

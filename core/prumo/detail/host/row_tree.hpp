@@ -45,6 +45,15 @@ class row_tree {
   using stored_vector = vector_of<Stored, static_cast<std::size_t>(rows) * sizeof(Stored)>;
   static constexpr int rows_of_vector = rows / Piece;
 
+  /// The row that a part of vector `which` belongs to.
+  static constexpr int row_of(int which, int part) {
+    for (int row = 0; row < rows; ++row) {
+      const origin found = origin_of(levels, row);
+      if (found.vector == which && found.part == part) return row;
+    }
+    return -1;
+  }
+
   /// One lane for each of the rows, in their order: what `load(which)` for each vector of pieces amounts to. `which` is
   /// an integral_constant.
   template <class Load, class Join>
@@ -131,14 +140,6 @@ class row_tree {
     const origin found = origin_of(level - 1, word % rows);
     return {found.vector + (word < rows ? 0 : 1 << (level - 1)), found.part};
   }
-  static constexpr int row_of(int which, int part) {
-    for (int row = 0; row < rows; ++row) {
-      const origin found = origin_of(levels, row);
-      if (found.vector == which && found.part == part) return row;
-    }
-    return -1;
-  }
-
   template <int Level, int First, class Load, class Join>
   [[gnu::always_inline]] static vector joined_from(const Load& load, const Join& join) {
     if constexpr (Level == 0) {
