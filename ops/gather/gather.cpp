@@ -49,7 +49,10 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   if constexpr (is_host_space<Exec>) {
     const std::int64_t rows_read = std::min(problem.rows, problem.source_rows);
     const std::size_t footprint = static_cast<std::size_t>((problem.rows + rows_read) * problem.columns) * sizeof(Word);
-    const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
+    // Of few bytes more time is lost when the end waits for memory than lines are saved that would be read.
+    constexpr std::size_t few_bytes = std::size_t{1} << 20;
+    const bool streaming =
+        has_streaming_stores && footprint > few_bytes && should_stream(footprint, problem.working_set);
     constexpr double of_a_row = 1;
     const host_work work =
         host_work::streaming<Word, Word>(problem.rows * problem.columns) + host_work::repeated(problem.rows, of_a_row);

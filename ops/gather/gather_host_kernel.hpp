@@ -51,8 +51,9 @@ class gather_host_kernel {
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
     // A worker's next block is most likely the one that follows, so its rows are asked for, too.
     const std::int64_t asked = stretches_ == 1 ? problem_.rows : last;
-    if (is_narrow_ && !streaming_)
+    if (is_narrow_ && !streaming_) {
       return copy_narrow_rows(first, last, asked, target_row(first), problem_.target_row_stride);
+    }
     if (streams_runs_) return stream_runs(first, last);
     for (std::int64_t row = first; row < last; ++row) {
       if (row + rows_ahead_ < asked) prefetch(row + rows_ahead_, begin, end);
@@ -114,31 +115,66 @@ class gather_host_kernel {
   /// \param stride from there to the next
   void copy_narrow_rows(std::int64_t first, std::int64_t last, std::int64_t end, Word* to, std::int64_t stride) const {
     const auto row_bytes = static_cast<std::size_t>(problem_.columns) * sizeof(Word);
+    if (problem_.columns == 1) {
+      const bool dense = problem_.source_row_stride == 1 && problem_.index_stride == 1 && stride == 1;
+      return dense ? copy_words(first, last, to) : copy_narrow_rows<sizeof(Word), true>(first, last, end, to, stride);
+    }
     [&]<std::size_t... Part>(std::index_sequence<Part...>) {
       static_cast<void>(
-          ((row_bytes <= 2 * Part && (copy_narrow_rows<Part>(first, last, end, to, stride), true)) || ...));
-    }(std::index_sequence<1, 2, 4, 8, 16, 32, widest_narrow / 2>{});
+          ((row_bytes <= 2 * Part && (copy_rows_of_parts<Part>(first, last, end, to, stride), true)) || ...));
+    }(std::index_sequence<sizeof(Word), 2 * sizeof(Word), 8, 16, 32, widest_narrow / 2>{});
+  }
+  /// Rows of a word, without gaps.
+  void copy_words(std::int64_t first, std::int64_t last, Word* to) const {
+    // These are copies, because words may alias anything, also the members.
+    const auto source_rows = static_cast<std::uint64_t>(problem_.source_rows);
+    const Word* const source = problem_.source;
+    const Index* const index = problem_.index;
+    const Word missing = problem_.missing;
+    for (std::int64_t row = first; row < last; ++row) {
+      const auto chosen = static_cast<std::uint64_t>(static_cast<std::int64_t>(index[row]));
+      to[row - first] = chosen < source_rows ? source[chosen] : missing;
+    }
   }
 
-  /// Rows of Part to 2 Part bytes: two copies of Part bytes each, which may overlap.
   template <std::size_t Part>
+  void copy_rows_of_parts(std::int64_t first, std::int64_t last, std::int64_t end, Word* to,
+                          std::int64_t stride) const {
+    const auto row_bytes = static_cast<std::size_t>(problem_.columns) * sizeof(Word);
+    if (row_bytes == 2 * Part) return copy_narrow_rows<2 * Part, true>(first, last, end, to, stride);
+    copy_narrow_rows<Part, false>(first, last, end, to, stride);
+  }
+
+  /// Rows of one part, or of Part to 2 Part bytes: two copies of Part bytes each, which may overlap. Rows of a
+  /// line or less are not prefetched: a processor finds many of them ahead by itself.
+  template <std::size_t Part, bool IsWhole>
   void copy_narrow_rows(std::int64_t first, std::int64_t last, std::int64_t end, Word* to, std::int64_t stride) const {
-    const std::int64_t columns = problem_.columns;
-    const std::size_t rest = static_cast<std::size_t>(columns) * sizeof(Word) - Part;
-    for (std::int64_t row = first; row < last; ++row, to += stride) {
-      if (row + rows_ahead_ < end) prefetch(row + rows_ahead_, 0, columns);
-      const std::int64_t chosen = index_of(row);
-      if (!is_row(chosen)) {
-        copy_row(row, 0, columns, to, false);
+    // These are copies, because words may alias anything, also the members.
+    const std::int64_t source_stride = problem_.source_row_stride, index_stride = problem_.index_stride;
+    const auto source_rows = static_cast<std::uint64_t>(problem_.source_rows);
+    const std::size_t rest = static_cast<std::size_t>(problem_.columns) * sizeof(Word) - Part;
+    const Word* const source = problem_.source;
+    const Index* index = problem_.index + first * index_stride;
+    for (std::int64_t row = first; row < last; ++row, index += index_stride, to += stride) {
+      if constexpr ((IsWhole ? Part : 2 * Part) > streaming_unit) {
+        if (row + rows_ahead_ < end) prefetch(row + rows_ahead_, 0, problem_.columns);
+      }
+      const auto chosen = static_cast<std::int64_t>(*index);
+      if (static_cast<std::uint64_t>(chosen) >= source_rows) [[unlikely]] {
+        copy_row(row, 0, problem_.columns, to, false);
         continue;
       }
-      const auto* const from = reinterpret_cast<const char*>(problem_.source + chosen * problem_.source_row_stride);
+      const auto* const from = reinterpret_cast<const char*>(source + chosen * source_stride);
       auto* const bytes = reinterpret_cast<char*>(to);
-      char head[Part], tail[Part];
-      std::memcpy(head, from, Part);
-      std::memcpy(tail, from + rest, Part);
-      std::memcpy(bytes, head, Part);
-      std::memcpy(bytes + rest, tail, Part);
+      if constexpr (IsWhole) {
+        std::memcpy(bytes, from, Part);
+      } else {
+        char head[Part], tail[Part];
+        std::memcpy(head, from, Part);
+        std::memcpy(tail, from + rest, Part);
+        std::memcpy(bytes, head, Part);
+        std::memcpy(bytes + rest, tail, Part);
+      }
     }
   }
 
