@@ -79,7 +79,10 @@ template <class Exec, class Word>
 void launch_transpose(const Exec& instance, const transpose_problem<Word>& problem) {
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
-    const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
+    // Of few bytes more time is lost when the end waits for memory than lines are saved that would be read.
+    constexpr std::size_t few_bytes = std::size_t{1} << 18;
+    const bool streaming =
+        has_streaming_stores && footprint > few_bytes && should_stream(footprint, problem.working_set);
     constexpr double of_an_element = 0.04;
     const std::int64_t elements = problem.rows * problem.columns;
     const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element);

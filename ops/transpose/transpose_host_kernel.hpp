@@ -16,6 +16,7 @@
 #include "transpose_problem.hpp"
 #include "transpose_rectangle_host.hpp"
 #include <prumo/detail/host/line_square.hpp>
+#include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,8 +42,12 @@ class transpose_host_kernel {
   /// target. Beyond both, tiles are prefetched.
   static constexpr std::int64_t most_followed_rows = 32;
   static constexpr std::int64_t near_words = static_cast<std::int64_t>((1 << 19) / sizeof(Word));
-  /// A page: the processor does not read ahead beyond one.
-  static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(4096 / sizeof(Word));
+  /// Wide enough that each page of the source has few strips, and narrow enough that the target's lines and pages stay
+  /// near.
+  static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(2048 / sizeof(Word));
+  /// Whether lines of the target are prefetched. On an Emerald Rapids, whose last cache is far from its cores,
+  /// transposes take two thirds to half of the time so. On a Zen 3 they take a tenth longer.
+  static constexpr bool can_prefetch_target = simd_bytes == 64;
 
  public:
   /// `workers` threads will share the blocks; `streaming` writes past the caches.
@@ -119,7 +124,7 @@ class transpose_host_kernel {
     return problem_.target + column * problem_.target_row_stride + row * problem_.target_column_stride;
   }
 
-  /// Prefetches a part of a tile, if that helps.
+  /// Prefetches a part of a tile, and of where it goes, if that helps.
   void prefetch([[maybe_unused]] next_tile next, [[maybe_unused]] std::int64_t part,
                 [[maybe_unused]] std::int64_t parts) const {
 #if defined(__GNUC__)
@@ -131,6 +136,12 @@ class transpose_host_kernel {
       // Into the second cache, because the nearest one cannot hold the lines of rows that are a power of two apart.
       const Word* const at = source_at(row, next.column);
       for (std::int64_t across = 0; across < lines; ++across) __builtin_prefetch(at + across * line, 0, 2);
+    }
+    if (!can_prefetch_target || streaming_ || next.row >= problem_.rows) return;
+    const std::int64_t column_end = std::min(problem_.columns, next.column + (part + 1) * tile / parts);
+    for (std::int64_t column = next.column + part * tile / parts; column < column_end; ++column) {
+      const Word* const to = target_at(next.row, column);
+      for (std::int64_t down = 0; down <= band; down += line) __builtin_prefetch(to + down, 0, 2);
     }
 #endif
   }

@@ -34,7 +34,7 @@ class transpose_thin_host_kernel {
   /// Lines of each row or column in a stretch that goes past the caches (docs/performance-log.md has the times).
   static constexpr std::int64_t least_lines = 4, usual_lines = 64, most_lines = 16;
   static constexpr std::int64_t most_streamed_rows = held_words / (least_lines * line);
-  static constexpr std::int64_t most_streamed_columns = held_words / (9 * line);
+  static constexpr std::int64_t most_streamed_columns = held_words / (3 * line);
 
  public:
   /// Fewer rows or columns than squares have. More if tiles would be mostly edges: if elements are no neighbours, and
