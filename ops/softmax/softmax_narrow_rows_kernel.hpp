@@ -138,9 +138,8 @@ class softmax_narrow_rows_kernel {
         sum.store(sums + (first + r) * lanes);
       }
     }
-    Formula::row_factor(joined([&](std::int64_t row)
-                                   PRUMO_ALWAYS_INLINE { return vector::load(sums + row * lanes); },
-                               add_values{}))
+    Formula::row_factor(
+        joined([&](std::int64_t row) PRUMO_ALWAYS_INLINE { return vector::load(sums + row * lanes); }, add_values{}))
         .store(factor);
 
     for (std::int64_t row = 0; row < rows; ++row) {
