@@ -40,6 +40,26 @@ bool is_direct_for_library(const gemm_problem<T>& problem) {
   return problem.k <= short_sum || std::min(problem.m, problem.n) <= few || is_small;
 }
 
+/// Whether oneDNN, where it is linked, is faster still. It was measured with AVX-512 only, on a server whose last-level
+/// cache is far away, and with one or two threads. A call of oneDNN takes microseconds. Where C is small, it does not
+/// cut sums into parts for its threads. If C has few rows, B comes from memory and is not copied, the kernel for direct
+/// products reads it faster, and the one for up to six columns reads A faster. Short sums, too, are written faster by
+/// us.
+template <class T>
+bool is_direct_for_onednn(const gemm_problem<T>& given) {
+  constexpr std::int64_t short_sum = 32, long_sum = 1024, few_columns = 6, few_rows = 24;
+  constexpr std::int64_t few_products = std::int64_t{1} << 20, few_entries = 4096;
+  if (!std::is_same_v<T, float> || simd_bytes < 64 || given.batch != 1 || given.has_epilogue()) return false;
+  if (given.k < short_sum || given.m * given.n * given.k < few_products) return false;
+  if (given.k >= long_sum && given.m * given.n <= few_entries) return false;
+  if (is_thin(given) && std::min(given.m, given.n) <= few_columns) return false;
+  const gemm_problem<T> problem = turned_for_direct(given);
+  constexpr std::int64_t far_elements = std::int64_t{1} << 20, colliding_rows = 1024 / sizeof(T);
+  const bool reads_b_once = problem.m <= few_rows && problem.n >= 8 * problem.m && problem.b.column_stride == 1 &&
+                            problem.b.row_stride % colliding_rows != 0;
+  return !reads_b_once || problem.k * problem.n <= far_elements;
+}
+
 /// C = act(alpha A B + beta C + bias) of such a problem on a host, in any strides. For f32 and f64.
 template <class Exec, class T>
 void enqueue_direct_product(context<Exec>& ctx, const gemm_problem<T>& problem);

@@ -7,6 +7,7 @@
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +43,7 @@ struct gemm_operation {
   }
 
   /// On a host the portable kernels for thin and direct products come first: the BLAS computes them in tiles that are
-  /// mostly empty, and copies more than it multiplies.
+  /// mostly empty, and copies more than it multiplies. Before some of them comes oneDNN.
   template <class Exec>
   static std::span<const backend::gemm_candidate<Exec, T>> candidates(const problem& of) {
     const auto list = [](bool has_epilogue, bool portable_first) {
@@ -52,7 +53,14 @@ struct gemm_operation {
     };
     if constexpr (is_host_space<Exec>) {
       static const auto with_portable_first = list(false, true);
-      if (backend::is_thin_for_library(of) || backend::is_direct_for_library(of)) return with_portable_first;
+      static const auto with_onednn_first = [] {
+        auto all = with_portable_first;
+        std::stable_partition(all.begin(), all.end(), [](const auto& one) { return one.name == "onednn"; });
+        return all;
+      }();
+      if (backend::is_thin_for_library(of) || backend::is_direct_for_library(of)) {
+        return backend::is_direct_for_onednn(of) ? with_onednn_first : with_portable_first;
+      }
     }
     static const auto of_plain_products = list(false, false);
     static const auto of_products_with_epilogue = list(true, false);

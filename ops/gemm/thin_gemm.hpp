@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gemm_problem.hpp"
+#include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -42,8 +43,11 @@ bool multiplies_few_columns(const gemm_problem<T>& problem) {
   constexpr std::int64_t most = 6, products_of_a_column = 12, many_rows = 64;
   if (problem.a.column_stride != 1 || problem.k == 1) return false;
   if (problem.n == 1) return true;
-  return problem.n <= most && problem.k >= products_of_a_column * problem.n &&
-         (problem.b.row_stride == 1 || problem.m >= many_rows);
+  if (problem.b.row_stride != 1 && problem.m < many_rows) return false;
+  if (problem.n <= most) return problem.k >= products_of_a_column * problem.n;
+  constexpr std::int64_t lanes = simd_bytes / sizeof(T), products_of_empty_lanes = 128, longest = 8192;
+  return lanes == 16 && problem.n <= 2 * most && problem.k <= longest &&
+         problem.k * (lanes - problem.n) >= products_of_empty_lanes * problem.n;
 }
 
 /// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.

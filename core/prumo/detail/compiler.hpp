@@ -58,6 +58,14 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #define PRUMO_COMPUTE_FROM_HERE(integer) static_cast<void>(integer)
 #endif
 
+/// In a loop of a host: the compiler knows nothing of the number or address any more, so that it keeps it in a register
+/// of its own and does not compute it from others, or replace it by many of which each is one sum less.
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
+#define PRUMO_KEEP_IN_REGISTER(number) asm("" : "+r"(number))
+#else
+#define PRUMO_KEEP_IN_REGISTER(number) static_cast<void>(number)
+#endif
+
 #if defined(__CUDACC__)
 // nvcc warns that it does not know GCC's pragmas, and passes them to the host's compiler.
 #pragma nv_diag_suppress 1675

@@ -7,11 +7,14 @@
 /// infinite or a NaN, so becomes a whole row of C. Where that may be, rows are copied, with zeros behind each.
 
 #include "blas_form.hpp"
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/host/vector_shuffle.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/launch.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -86,18 +89,20 @@ class special_numbers_kernel {
 
   void operator()(std::int64_t block) const {
     const std::int64_t end = std::min(loads_, (block + 1) * loads_of_block);
-    std::uint64_t seen = 0;
+    words seen{};
     for (std::int64_t load = block * loads_of_block; load < end; ++load) {
       const std::int64_t first = load * stride_;
       if (first + amx_numbers > numbers_) {
         T held[amx_numbers] = {};
         std::copy_n(data_ + first, numbers_ - first, held);
-        seen |= specials_of(held);
+        add_specials_of(held, seen);
       } else {
-        seen |= specials_of(data_ + first);
+        add_specials_of(data_ + first, seen);
       }
     }
-    if ((seen & repeated(0x8000)) != 0) found_->store(true, std::memory_order_relaxed);
+    std::uint64_t of_all = 0;
+    for (std::size_t i = 0; i < sizeof(words) / sizeof(std::uint64_t); ++i) of_all |= seen[i];
+    if ((of_all & repeated(0x8000)) != 0) found_->store(true, std::memory_order_relaxed);
   }
 
  private:
@@ -108,14 +113,19 @@ class special_numbers_kernel {
   /// Four times the same number of 16 bits.
   static constexpr std::uint64_t repeated(std::uint64_t bits) { return bits * 0x0001000100010001u; }
 
-  /// Four numbers at a time, in which the highest bit of each that is special is set. Adding one to a full exponent
-  /// carries into the bit of the sign.
-  static std::uint64_t specials_of(const T* numbers) {
-    std::uint64_t words[amx_numbers * sizeof(T) / sizeof(std::uint64_t)];
-    std::memcpy(words, numbers, sizeof(words));
-    std::uint64_t seen = 0;
-    for (const std::uint64_t word : words) seen |= (word & repeated(exponent)) + repeated(exponent & (~exponent + 1));
-    return seen;
+  /// The words of a vector register, each of which holds four numbers.
+  using words = prumo::detail::vector_of<std::uint64_t, simd_bytes>;
+
+  /// Adds numbers in which the highest bit of each that is special is set. Adding one to a full exponent carries into
+  /// the bit of the sign.
+  [[gnu::always_inline]] static void add_specials_of(const T* numbers, words& seen) {
+    constexpr std::int64_t of_words = sizeof(words) / sizeof(T);
+    static_assert(amx_numbers % of_words == 0);
+    for (std::int64_t i = 0; i < amx_numbers; i += of_words) {
+      words some;
+      std::memcpy(&some, numbers + i, sizeof(some));
+      seen |= (some & repeated(exponent)) + repeated(exponent & (~exponent + 1));
+    }
   }
 
   const T* data_;

@@ -18,6 +18,8 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C>
 struct direct_sizes {
   static constexpr int lanes = simd<C>::lanes;
+  /// Processors with registers of 64 bytes have second-level caches of 1 MiB or more. What is behind these is far away.
+  static constexpr bool has_large_caches = simd_bytes >= 64;
   /// Rows of the highest tile of sums, which has two vectors a row.
   static constexpr int tile_rows = simd_has_many_registers ? 12 : 6;
   static constexpr std::int64_t panel = 2 * lanes;
@@ -26,8 +28,9 @@ struct direct_sizes {
   static constexpr std::int64_t copied_elements =
       std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel * 256);
 
-  /// Elements of B that stay in a second-level cache.
+  /// Elements of B that stay in a second-level cache, a block of it or all.
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
+  static constexpr std::int64_t most_cached_elements = (has_large_caches ? 8 : 2) * cached_elements;
 
   /// Vectors of a row. Low tiles are wider and narrow ones higher: enough sums must be independent of each other.
   static constexpr int vectors_of(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : rows <= tile_rows ? 2 : 1; }
@@ -43,24 +46,36 @@ struct direct_blocks {
   std::int64_t parts = 1;
   std::int64_t part_depth = 1;
   bool copies_b = false;
+  bool is_far = false;      ///< B mostly comes from memory, or from a cache that is about as slow
+  bool asks_for_a = false;  ///< A is far, and its rows follow each other
   bool keeps_sums = false;  ///< in memory, from one block of the depth to the next
+  /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
+  /// own: a line that two threads write parts of moves to and fro between their caches.
+  bool are_rows_first = false;
 
   template <class C>
   static direct_blocks of(const gemm_problem<C>& problem, std::int64_t threads) {
     direct_blocks blocks;
     blocks.copies_b = problem.b.column_stride != 1 || has_colliding_rows(problem);
+    blocks.is_far = are_far<C>(problem.n * problem.k, threads);
+    blocks.asks_for_a = direct_sizes<C>::has_large_caches && problem.a.column_stride == 1 &&
+                        problem.a.row_stride == problem.k && are_far<C>(problem.m * problem.k, threads);
     blocks.choose_parts(problem);
-    if (blocks.parts == 1 && problem.k <= longest_in_registers && !blocks.is_wide(problem)) {
+    const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);
+    if (blocks.parts == 1 && is_short && !blocks.is_wide(problem)) {
       blocks.cut_for_registers(problem, threads);
     } else {
       blocks.cut_for_kept_sums(problem, threads);
     }
+    blocks.put_rows_first(problem, threads);
     return blocks;
   }
 
  private:
   static constexpr std::int64_t longest_in_registers = 256;
   static constexpr std::int64_t few_rows = 3;
+  /// What sums of wide blocks are loaded and stored for.
+  static constexpr std::int64_t wide_depth = simd_bytes >= 64 ? 32 : 16;
 
   /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
   /// read only as many of them together as such a cache can hold.
@@ -71,11 +86,21 @@ struct direct_blocks {
     return end >= distance && end % distance < 2 * about - 1 && problem.m > few_rows && problem.k > 4;
   }
 
-  /// Whether B mostly comes from memory.
+  /// Whether so many elements mostly come from memory, or from a cache that is about as slow, where the threads share
+  /// them out.
   template <class C>
-  static bool is_far(const gemm_problem<C>& problem) {
-    const auto cached = static_cast<std::int64_t>(prumo::detail::last_level_cache_bytes() / 4 / sizeof(C));
-    return problem.n > cached / problem.k;
+  static bool are_far(std::int64_t elements, std::int64_t threads) {
+    using sizes = direct_sizes<C>;
+    const auto in_last_level = static_cast<std::int64_t>(prumo::detail::last_level_cache_bytes() / 4 / sizeof(C));
+    return elements > (sizes::has_large_caches ? threads * sizes::most_cached_elements : in_last_level);
+  }
+
+  /// Whether rows of B are no longer than a vector and have no gaps, and A lies in rows. Then a tile reads both in
+  /// their order, however deep it is.
+  template <class C>
+  bool is_narrow(const gemm_problem<C>& problem) const {
+    return problem.n <= direct_sizes<C>::lanes && problem.b.row_stride == problem.n && !copies_b &&
+           problem.a.column_stride == 1;
   }
 
   /// So few rows that each row of B is used by a few tiles only: it is read as far as possible in one go. For more rows
@@ -85,12 +110,18 @@ struct direct_blocks {
   bool is_wide(const gemm_problem<C>& problem) const {
     constexpr std::int64_t short_sum = 16, longer_sum = 160, longer_sum_of_copies = 64;
     constexpr std::int64_t tile_rows = direct_sizes<C>::tile_rows;
+    if (problem.m > few_rows && problem.k <= wide_depth) return false;
+    if constexpr (direct_sizes<C>::has_large_caches) {
+      const std::int64_t most_rows = problem.k > longer_sum ? 96 : 48;
+      const bool is_far_and_wide = problem.n >= 4 * problem.m && is_far && problem.b.column_stride == 1;
+      if (problem.m > few_rows && problem.m <= most_rows && is_far_and_wide) return true;
+    }
     if (problem.n < 64 * problem.m || problem.k <= short_sum) return false;
     if (problem.m <= few_rows) return true;
     const std::int64_t longest_of_tile = copies_b ? longer_sum_of_copies : longest_in_registers;
-    if (problem.m <= tile_rows) return is_far(problem) || problem.k > longest_of_tile;
+    if (problem.m <= tile_rows) return is_far || problem.k > longest_of_tile;
     const std::int64_t most_rows = problem.k > longest_in_registers ? 32 : 3 * tile_rows;
-    return problem.m <= most_rows && problem.k > longer_sum && is_far(problem) && problem.b.column_stride == 1;
+    return problem.m <= most_rows && problem.k > longer_sum && is_far && problem.b.column_stride == 1;
   }
 
   /// Cuts C into blocks of equal size that have at most so many rows and columns, in whole tiles.
@@ -119,6 +150,16 @@ struct direct_blocks {
     while (are_few() && rows > tile_rows) cut(problem, rows / 2, columns);
   }
 
+  /// Puts blocks of the same rows behind each other if B stays in a cache meanwhile. If they are few, they are made
+  /// equal, because each thread gets some of them.
+  template <class C>
+  void put_rows_first(const gemm_problem<C>& problem, std::int64_t threads) {
+    are_rows_first = column_blocks > 1 && problem.n <= direct_sizes<C>::most_cached_elements / problem.k;
+    if (!are_rows_first || threads == 1 || row_blocks >= 4 * threads) return;
+    rows = (problem.m + row_blocks - 1) / row_blocks;
+    row_blocks = (problem.m + rows - 1) / rows;
+  }
+
   /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache, or in a
   /// second-level one if B comes from memory and few tiles read it.
   template <class C>
@@ -130,7 +171,7 @@ struct direct_blocks {
     /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
     constexpr std::int64_t block_products = std::int64_t{1} << 18;
     depth = problem.k;
-    const bool is_low = problem.m <= 4 * sizes::tile_rows && is_far(problem) && !copies_b;
+    const bool is_low = problem.m <= 4 * sizes::tile_rows && is_far && !copies_b;
     const std::int64_t kept = is_low ? sizes::cached_elements : sizes::copied_elements;
     const std::int64_t fitting = std::clamp(kept / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns);
     cut(problem, least_rows, fitting);
@@ -146,7 +187,7 @@ struct direct_blocks {
     if (is_wide(problem)) {
       const std::int64_t most = copies_b ? sizes::copied_elements / most_wide_depth : sizes::kept_elements / problem.m;
       cut(problem, problem.m, std::min(widest, most / sizes::panel * sizes::panel));
-      depth = problem.m <= few_rows ? 8 : 16;  // what sums are loaded and stored for
+      depth = problem.m <= few_rows ? 8 : wide_depth;
     } else {
       // The fewer columns are copied at once, the deeper they may be. Columns with gaps between them are read deeply.
       const std::int64_t copied =

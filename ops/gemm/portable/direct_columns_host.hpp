@@ -30,11 +30,13 @@ class direct_columns_of_b {
   std::int64_t depth_from(std::int64_t columns, std::int64_t p, std::int64_t end) const {
     const std::int64_t depth = std::min(block_depth_, end - p);
     if (!are_copied(columns)) return depth;
-    if (reads_on(columns)) {
-      const std::int64_t safe = k_ - (panel + n_ - 1) / n_;
-      if (p < safe) return std::min(depth, safe - p);
-    }
+    if (reads_on(columns) && p < rows_inside()) return columns <= lanes ? depth : std::min(depth, rows_inside() - p);
     return std::min(depth, most_copied(columns));
+  }
+
+  /// Whether all of the depth can be read at once.
+  bool is_read_at_once(std::int64_t columns) const {
+    return !are_copied(columns) || k_ <= most_copied(columns) || (reads_on(columns) && columns <= lanes);
   }
 
   /// Whether rows of B are copied, if they are not read on.
@@ -47,21 +49,28 @@ class direct_columns_of_b {
   operand_b at(std::int64_t batch, std::int64_t column, std::int64_t columns, std::int64_t p, std::int64_t depth,
                C* copied) const {
     const C* const from = b_.data + batch * b_.batch_stride + p * b_.row_stride + column * b_.column_stride;
-    const bool is_inside = (k_ - p - depth) * n_ >= panel;
-    if (!are_copied(columns) || (reads_on(columns) && is_inside)) return {from, b_.row_stride};
+    if (!are_copied(columns)) return {from, b_.row_stride};
     const std::int64_t stride = padded(columns);
-    if (reads_on(columns)) {
-      copy_narrow_rows(from, depth, (k_ - p) * n_ - column, copied);
-    } else {
+    if (!reads_on(columns)) {
       copy_columns(from, columns, depth, copied, stride);
+      return {copied, stride};
     }
-    return {copied, stride};
+    // Of rows that are longer than a vector, many loads would reach into another line. So they are copied if some are.
+    const std::int64_t inside = std::clamp<std::int64_t>(rows_inside() - p, 0, depth);
+    const std::int64_t in_place = columns <= lanes || inside == depth ? inside : 0;
+    const std::int64_t last = depth - in_place;
+    copy_narrow_rows(from + in_place * n_, last, (k_ - p - in_place) * n_ - column, copied);
+    if (in_place == 0) return {copied, stride};
+    return {from, b_.row_stride, copied, last};
   }
 
  private:
   /// Whether rows of B that are narrower than a panel are read where they are: they have no gaps, so a panel reads on
   /// in the row behind. The last rows, behind which nothing is, are copied.
   bool reads_on(std::int64_t columns) const { return columns < panel && b_.row_stride == n_ && !copies_all_; }
+
+  /// Rows from which a panel can be read.
+  std::int64_t rows_inside() const { return k_ - (panel + n_ - 1) / n_; }
 
   static std::int64_t padded(std::int64_t columns) { return (columns + panel - 1) / panel * panel; }
 

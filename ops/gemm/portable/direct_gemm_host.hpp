@@ -60,18 +60,21 @@ class direct_gemm_host_kernel {
   std::int64_t workspace_elements() const { return blocks_.parts > 1 ? blocks() * elements_of_block() : 0; }
   void set_workspace(C* workspace) { workspace_ = workspace; }
 
-  /// Blocks of the same columns of B follow each other, so that these stay in a cache.
   void operator()(std::int64_t block) const {
     const area at = area_of(block % blocks_of_c());
     const std::int64_t begin = block / blocks_of_c() * blocks_.part_depth;
     const std::int64_t end = std::min(problem_.k, begin + blocks_.part_depth);
-    C memory[sizes::kept_elements];
-    C copied[sizes::copied_elements];
+    alignas(64) C memory[sizes::kept_elements];
+    alignas(64) C copied[sizes::copied_elements];
     const direct_columns_of_b<C> columns(problem_, blocks_);
-    if (!blocks_.keeps_sums && (!columns.are_copied(at.columns) || problem_.k <= columns.most_copied(at.columns))) {
-      const operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
-      tiles::for_each(at.rows, at.columns,
-                      [&]<int Rows>(std::int64_t row) { multiply_and_finish<Rows>(b, at, row, memory); });
+    if (!blocks_.keeps_sums && columns.is_read_at_once(at.columns)) {
+      operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
+      // The first tile asks for what the next block reads.
+      if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
+      tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
+        multiply_and_finish<Rows>(b, at, row, memory);
+        if constexpr (sizes::has_large_caches) b.ahead = 0;
+      });
     } else {
       C* const kept = blocks_.parts > 1 ? workspace_ + block * elements_of_block() : memory;
       std::fill_n(kept, at.rows * blocks_.columns, C(0));
@@ -112,10 +115,13 @@ class direct_gemm_host_kernel {
   std::int64_t elements_of_block() const { return blocks_.rows * blocks_.columns; }
 
   area area_of(std::int64_t block) const {
-    const std::int64_t row = block % blocks_.row_blocks * blocks_.rows;
-    const std::int64_t of_columns = block / blocks_.row_blocks;
-    const std::int64_t column = of_columns % blocks_.column_blocks * blocks_.columns;
-    return {of_columns / blocks_.column_blocks, row, column, std::min(blocks_.rows, problem_.m - row),
+    const std::int64_t of_matrix = blocks_.row_blocks * blocks_.column_blocks;
+    const std::int64_t within = block % of_matrix;
+    const bool by_rows = blocks_.are_rows_first;
+    const std::int64_t inner = by_rows ? blocks_.column_blocks : blocks_.row_blocks;
+    const std::int64_t row = (by_rows ? within / inner : within % inner) * blocks_.rows;
+    const std::int64_t column = (by_rows ? within % inner : within / inner) * blocks_.columns;
+    return {block / of_matrix, row, column, std::min(blocks_.rows, problem_.m - row),
             std::min(blocks_.columns, problem_.n - column)};
   }
 
@@ -135,7 +141,9 @@ class direct_gemm_host_kernel {
   void multiply_and_finish(const operand_b& b, const area& at, std::int64_t row, C* sums) const {
     const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + Rows - 1));
     const auto multiply = [&](C* to, std::int64_t stride) {
-      tiles::template multiply<Rows, false>(a_of(at, row, 0), b, problem_.k, to, stride, at.columns, to_c);
+      operand_a a = a_of(at, row, 0);
+      if (sizes::has_large_caches && blocks_.asks_for_a && at.column == 0) a.next = a.data + Rows * a.row_stride;
+      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, at.columns, to_c);
     };
     if (to_c) return multiply(c_of(at, row), problem_.c.row_stride);
     multiply(sums, blocks_.columns);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -30,12 +31,17 @@ class direct_tiles {
     const C* data;
     std::int64_t row_stride;
     std::int64_t column_stride;
+    const C* next = nullptr;  ///< what the next tile reads, to ask for it while this one is computed
   };
 
-  /// Rows of B without gaps. If they are fewer than a panel, as much may be read.
+  /// Rows of B without gaps. If they are shorter than a panel, as much may be read. The last of rows that are no longer
+  /// than a vector may be elsewhere, each as long as a panel.
   struct operand_b {
     const C* data;
     std::int64_t stride;
+    const C* last = nullptr;
+    std::int64_t last_rows = 0;
+    std::int64_t ahead = 0;  ///< from what is read to what is read afterwards; 0 if it is in a cache
   };
 
   /// Calls function<Rows>(row) for the tiles of a block, from its first row on.
@@ -73,11 +79,13 @@ class direct_tiles {
   static void multiply(const operand_a& a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride,
                        std::int64_t columns, bool in_place) {
     constexpr int most_vectors = sizes::vectors_of(Rows);
+    constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(C));
+    const bool asks_for_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
     const last_panel last(columns);
     std::int64_t j = 0;
     const auto multiply_whole = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
       for (; j + Vectors * lanes <= last.whole; j += Vectors * lanes) {
-        multiply_panel<Rows, Vectors, Adds>(a, b.data + j, b.stride, depth, to + j, to_stride);
+        multiply_panel<Rows, Vectors, Adds>(a, b, j, depth, to + j, to_stride, asks_for_c);
       }
     };
     if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, most_vectors>{});
@@ -87,9 +95,9 @@ class direct_tiles {
     if (last.left == 0) return;
     C* const place = to + (in_place ? last.begin : j);
     if (most_vectors == 1 || last.left <= lanes) {
-      multiply_panel<Rows, 1, Adds>(a, b.data + last.begin, b.stride, depth, place, to_stride);
+      multiply_panel<Rows, 1, Adds>(a, b, last.begin, depth, place, to_stride, asks_for_c);
     } else if constexpr (most_vectors > 1) {
-      multiply_panel<Rows, 2, Adds>(a, b.data + last.begin, b.stride, depth, place, to_stride);
+      multiply_panel<Rows, 2, Adds>(a, b, last.begin, depth, place, to_stride, asks_for_c);
     }
   }
 
@@ -124,10 +132,26 @@ class direct_tiles {
   }
 
   template <int Rows, int Vectors, bool Adds>
-  static void multiply_panel(const operand_a& from_a, const C* b, std::int64_t b_stride, std::int64_t depth, C* to,
-                             std::int64_t to_stride) {
-    const C* a = from_a.data;
+  static void multiply_panel(const operand_a& from_a, const operand_b& from_b, std::int64_t column, std::int64_t depth,
+                             C* to, std::int64_t to_stride, bool asks_for_c) {
     const std::int64_t row_stride = from_a.row_stride, column_stride = from_a.column_stride;
+    // With many rows, compilers would keep a distance from the first row for each other one, for which registers do not
+    // suffice.
+    constexpr bool has_many_rows = Rows > 8, keeps_addresses = has_many_rows && simd_has_many_registers;
+    constexpr int rows_of_address = has_many_rows ? 4 : Rows;
+    constexpr int addresses = (Rows + rows_of_address - 1) / rows_of_address;
+    const C* a[addresses];
+    prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+      const C* row = from_a.data + i * rows_of_address * row_stride;
+      if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
+      a[i] = row;
+    });
+    std::int64_t three_rows = 3 * row_stride;
+    if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(three_rows);
+    const auto factor = [&](int row) PRUMO_ALWAYS_INLINE {
+      const int behind = row % rows_of_address;
+      return vector(a[row / rows_of_address][keeps_addresses && behind == 3 ? three_rows : behind * row_stride]);
+    };
     vector held[Rows][Vectors];
     if constexpr (!Adds) {
       prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j)
@@ -136,35 +160,69 @@ class direct_tiles {
       prumo::detail::for_each_register<Rows, Vectors>(
           [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(to + i * to_stride + j * lanes); });
     }
+    // Lines of C arrive while sums are computed. The panel before has asked for a line that this one shares with it.
+    if (sizes::has_large_caches && !Adds && asks_for_c) {
+      prumo::detail::for_each_register<Rows, lines_of(Vectors)>([&](int i, int line) PRUMO_ALWAYS_INLINE {
+        __builtin_prefetch(to + i * to_stride + (line + 1) * line_elements - 1, 1);
+      });
+    }
     // Rows of B may lie so far from each other that processors do not see that they are read one after the other. The
     // rows behind a short block of the depth are not read next, except for sums that are kept.
     constexpr std::int64_t rows_ahead = 16;
-    const std::int64_t ahead = Adds || depth > 3 * rows_ahead ? rows_ahead * b_stride : 0;
+    const C* b = from_b.data + column;
+    std::int64_t b_stride = from_b.stride;
+    std::int64_t ahead = Adds || depth > 3 * rows_ahead ? rows_ahead * b_stride : 0;
+    if (sizes::has_large_caches && from_b.ahead != 0) ahead = from_b.ahead;
+    constexpr bool asks_for_a = sizes::has_large_caches && !Adds && has_many_rows;
+    [[maybe_unused]] const C* next = column == 0 ? from_a.next : nullptr;
     // Without a way around the loop, sums are in the same registers before and behind it.
-    std::int64_t left = depth;
+    // Only rows that one vector holds have their last ones elsewhere.
+    std::int64_t then = Vectors == 1 ? from_b.last_rows : 0;
+    std::int64_t left = depth - then;
     do {
-      if constexpr (Vectors > Rows) {
-        vector factors[Rows];
-        prumo::detail::for_each_register<Rows, 1>([&](int i, int)
-                                                      PRUMO_ALWAYS_INLINE { factors[i] = vector(a[i * row_stride]); });
-        prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
-          held[i][j] = fma(vector::load(b + j * lanes), factors[i], held[i][j]);
+      do {
+        if constexpr (asks_for_a) {
+          // Two lines hold what 24 rows read in a step.
+          if (next != nullptr) {
+            prumo::detail::for_each_register<(Rows + line_elements - 1) / line_elements, 1>(
+                [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(next + line * line_elements, 0, 2); });
+            next += Rows;
+          }
+        }
+        if constexpr (Vectors > Rows) {
+          vector factors[Rows];
+          prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE { factors[i] = factor(i); });
+          prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
+            held[i][j] = fma(vector::load(b + j * lanes), factors[i], held[i][j]);
+          });
+        } else {
+          prumo::detail::for_each_register<lines_of(Vectors), 1>(
+              [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(b + ahead + line * line_elements); });
+          vector factors[Vectors];
+          prumo::detail::for_each_register<1, Vectors>(
+              [&](int, int j) PRUMO_ALWAYS_INLINE { factors[j] = vector::load(b + j * lanes); });
+          prumo::detail::for_each_register<Rows, Vectors>(
+              [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(factor(i), factors[j], held[i][j]); });
+        }
+        prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+          const C* row = a[i] + column_stride;
+          if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
+          a[i] = row;
         });
-      } else {
-        __builtin_prefetch(b + ahead);
-        vector factors[Vectors];
-        prumo::detail::for_each_register<1, Vectors>(
-            [&](int, int j) PRUMO_ALWAYS_INLINE { factors[j] = vector::load(b + j * lanes); });
-        prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j) PRUMO_ALWAYS_INLINE {
-          held[i][j] = fma(vector(a[i * row_stride]), factors[j], held[i][j]);
-        });
-      }
-      a += column_stride;
-      b += b_stride;
-    } while (--left > 0);
+        b += b_stride;
+      } while (--left > 0);
+      b = from_b.last;
+      b_stride = panel;
+      ahead = 0;
+      left = std::exchange(then, 0);
+    } while (left > 0);
     prumo::detail::for_each_register<Rows, Vectors>(
         [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(to + i * to_stride + j * lanes); });
   }
+
+  static constexpr int line_elements = 64 / static_cast<int>(sizeof(C));
+  /// Lines of a cache that so many vectors fill.
+  static constexpr int lines_of(int vectors) { return (vectors * lanes + line_elements - 1) / line_elements; }
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -79,10 +79,17 @@ class thin_rows_kernel {
   thin_rows_kernel(const gemm_problem<T>& problem, const thin_columns<C>& b, C* partial)
       : problem_(problem), result_(problem, parts_of(problem), partial), b_(b) {
     const std::int64_t length = std::min(problem.k, thin_block_elements);
-    constexpr std::int64_t many_rows = 256;
+    constexpr std::int64_t many_rows = 256, elements_read_again = 4096;
+    // A block is read by each group of columns, from the nearest cache if it fits there.
+    const std::int64_t elements = problem.n > most_columns && sizeof(T) > 2 ? elements_read_again : thin_block_elements;
     const std::int64_t least = problem.m >= many_rows ? vector::lanes : 1;
-    block_rows_ = std::clamp<std::int64_t>(thin_block_elements / length, least, most_rows);
+    block_rows_ = std::clamp<std::int64_t>(elements / length, least, most_rows);
     row_blocks_ = thin_blocks_of(problem.m, block_rows_);
+    // Short rows that mostly come from memory: those of the next block are asked for, because processors see too late
+    // that they are read one after the other. Kernels for 32 registers have enough of them for the addresses.
+    constexpr std::int64_t short_row = 512, far_elements = std::int64_t{1} << 20;
+    const bool is_far = problem.k <= short_row && problem.m > far_elements / problem.k;
+    if (simd_bytes >= 64 && problem.n > 2 * most_columns - 2 && is_far) ahead_ = block_rows_ * problem.a.row_stride;
   }
 
   /// Those of one part of k follow each other, so that B stays in a cache.
@@ -103,6 +110,7 @@ class thin_rows_kernel {
       const std::int64_t columns = left == 4 || left == 8 ? 4 : std::min<std::int64_t>(left, 3);
       operands of_columns = at;
       of_columns.b += share.column * b_.column_stride;
+      if (share.column == 0) of_columns.ahead = ahead_;
       if (columns == 4) multiply<4>(of_columns, sums);
       if (columns == 3) multiply<3>(of_columns, sums);
       if (columns == 2) multiply<2>(of_columns, sums);
@@ -134,6 +142,7 @@ class thin_rows_kernel {
     const T* a;
     const C* b;
     std::int64_t rows, length;
+    std::int64_t ahead = 0;  ///< from what is read to what is asked for
   };
 
   /// The sums of each column follow those of the one before.
@@ -210,6 +219,10 @@ class thin_rows_kernel {
     };
     std::int64_t j = 0;
     for (; j + lanes <= count; j += lanes) {
+      if (at.ahead != 0) {
+        prumo::detail::for_each_register<rows, 1>(
+            [&](int i, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row[i] + j + at.ahead); });
+      }
       add([&](const T* from) PRUMO_ALWAYS_INLINE { return prumo::detail::load_vector(from + j); },
           [&](const C* from) PRUMO_ALWAYS_INLINE { return vector::load(from + j); });
     }
@@ -263,6 +276,7 @@ class thin_rows_kernel {
   thin_columns<C> b_;
   std::int64_t block_rows_ = 1;
   std::int64_t row_blocks_ = 0;
+  std::int64_t ahead_ = 0;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -3,6 +3,7 @@
 // both round the same number once: the results have the same bits.
 
 #include "message_of.hpp"
+#include <prumo/detail/host/simd.hpp>
 #include <prumo/gemm.hpp>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -177,6 +179,26 @@ TEST(onednn, is_there_for_all_types_but_f64) {
   EXPECT_EQ(has(dtype::bf16), 1);
   EXPECT_EQ(has(dtype::f32), 1);
   EXPECT_EQ(has(dtype::f64), 0);
+}
+
+/// Products that the portable kernel computes without copies. Which of them oneDNN gets was measured with AVX-512.
+TEST(onednn, direct_products_of_f32) {
+  const auto name = [](std::int64_t m, std::int64_t n, std::int64_t k, dtype type = dtype::f32) {
+    return gemm_implementation(host{}, transposition::no, transposition::no, 1, array_ref(nullptr, type, {m, k}),
+                               array_ref(nullptr, type, {k, n}), 0, array_ref(nullptr, type, {m, n}));
+  };
+  const std::string_view faster = simd_bytes >= 64 ? "onednn" : "portable";
+  EXPECT_EQ(name(300, 300, 64), faster);
+  EXPECT_EQ(name(300, 300, 64, dtype::f64), "portable");
+  EXPECT_EQ(name(300, 300, 31), "portable");  // short sums
+  EXPECT_EQ(name(100, 100, 64), "portable");  // few products
+  EXPECT_EQ(name(60, 300, 500), faster);
+  EXPECT_EQ(name(60, 60, 5000), "portable");  // sums in parts
+  EXPECT_EQ(name(5000, 7, 500), faster);
+  EXPECT_EQ(name(5000, 6, 500), "portable");   // a thin product
+  EXPECT_EQ(name(20, 5000, 300), "portable");  // B is read once
+  EXPECT_EQ(name(20, 5120, 300), faster);      // rows of B are copied
+  EXPECT_EQ(name(25, 5000, 300), faster);
 }
 
 }  // namespace
