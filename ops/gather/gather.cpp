@@ -49,7 +49,7 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   if constexpr (is_host_space<Exec>) {
     const std::int64_t rows_read = std::min(problem.rows, problem.source_rows);
     const std::size_t footprint = static_cast<std::size_t>((problem.rows + rows_read) * problem.columns) * sizeof(Word);
-    // Of few bytes more time is lost when the end waits for memory than lines are saved that would be read.
+    // For few bytes, the wait for memory at the end of a call costs more time than streaming saves.
     constexpr std::size_t few_bytes = std::size_t{1} << 20;
     const bool streaming =
         has_streaming_stores && footprint > few_bytes && should_stream(footprint, problem.working_set);

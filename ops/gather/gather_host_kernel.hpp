@@ -126,7 +126,7 @@ class gather_host_kernel {
   }
   /// Rows of a word, without gaps.
   void copy_words(std::int64_t first, std::int64_t last, Word* to) const {
-    // These are copies, because words may alias anything, also the members.
+    // Local copies of the members: the compiler would load these again for each row, because words may alias them.
     const auto source_rows = static_cast<std::uint64_t>(problem_.source_rows);
     const Word* const source = problem_.source;
     const Index* const index = problem_.index;
@@ -149,7 +149,7 @@ class gather_host_kernel {
   /// line or less are not prefetched: a processor finds many of them ahead by itself.
   template <std::size_t Part, bool IsWhole>
   void copy_narrow_rows(std::int64_t first, std::int64_t last, std::int64_t end, Word* to, std::int64_t stride) const {
-    // These are copies, because words may alias anything, also the members.
+    // Local copies of the members: the compiler would load these again for each row, because words may alias them.
     const std::int64_t source_stride = problem_.source_row_stride, index_stride = problem_.index_stride;
     const auto source_rows = static_cast<std::uint64_t>(problem_.source_rows);
     const std::size_t rest = static_cast<std::size_t>(problem_.columns) * sizeof(Word) - Part;
@@ -184,7 +184,7 @@ class gather_host_kernel {
   /// \param to where element 0 goes
   void copy_row(std::int64_t row, std::int64_t begin, std::int64_t end, Word* to, bool streaming) const {
     const std::int64_t chosen = index_of(row);
-    // These are copies, because words may alias anything, also the members.
+    // Local copies of the members: the compiler would load these again for each row, because words may alias them.
     const std::int64_t source_step = problem_.source_column_stride, target_step = problem_.target_column_stride;
     if (!is_row(chosen)) {
       const Word missing = problem_.missing;

@@ -79,7 +79,7 @@ template <class Exec, class Word>
 void launch_transpose(const Exec& instance, const transpose_problem<Word>& problem) {
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
-    // Of few bytes more time is lost when the end waits for memory than lines are saved that would be read.
+    // For few bytes, the wait for memory at the end of a call costs more time than streaming saves.
     constexpr std::size_t few_bytes = std::size_t{1} << 18;
     const bool streaming =
         has_streaming_stores && footprint > few_bytes && should_stream(footprint, problem.working_set);

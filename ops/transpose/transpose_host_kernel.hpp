@@ -45,8 +45,8 @@ class transpose_host_kernel {
   /// Wide enough that each page of the source has few strips, and narrow enough that the target's lines and pages stay
   /// near.
   static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(2048 / sizeof(Word));
-  /// Whether lines of the target are prefetched. On an Emerald Rapids, whose last cache is far from its cores,
-  /// transposes take two thirds to half of the time so. On a Zen 3 they take a tenth longer.
+  /// Whether lines of the target are prefetched. An Emerald Rapids, whose last cache is far from its cores, then takes
+  /// half to two thirds of the time. A Zen 3 takes a tenth longer.
   static constexpr bool can_prefetch_target = simd_bytes == 64;
 
  public:

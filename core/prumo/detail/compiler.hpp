@@ -58,8 +58,9 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #define PRUMO_COMPUTE_FROM_HERE(integer) static_cast<void>(integer)
 #endif
 
-/// In a loop of a host: the compiler knows nothing of the number or address any more, so that it keeps it in a register
-/// of its own and does not compute it from others, or replace it by many of which each is one sum less.
+/// In a loop on a host: hides from the compiler how a number or an address was computed. So it stays in a register of
+/// its own. Otherwise compilers compute it from others again, or keep many sums of it, for which registers do not
+/// suffice.
 #if defined(__GNUC__) && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
 #define PRUMO_KEEP_IN_REGISTER(number) asm("" : "+r"(number))
 #else

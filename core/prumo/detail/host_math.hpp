@@ -177,8 +177,9 @@ KOKKOS_FORCEINLINE_FUNCTION V smaller_magnitude(V a, V b) {
 }
 
 /// exp(x) for an x that is not positive. For positive numbers the result means nothing. This function need not handle
-/// overflow, and 2^n is one factor, which is scaled up to be a normal number. Of -infinity, which masks of attention
-/// consist of, the factor is 0: Intel's processors take more than hundred cycles for a product that is too small.
+/// overflow, and 2^n is one factor, which is scaled up to be a normal number. For -infinity, of which masks of
+/// attention consist, the factor is 0, because Intel's processors take more than a hundred cycles for a product that is
+/// too small.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class V>
 KOKKOS_FORCEINLINE_FUNCTION V exp_of_nonpositive_on_host(V x) {

@@ -74,7 +74,7 @@ struct direct_blocks {
  private:
   static constexpr std::int64_t longest_in_registers = 256;
   static constexpr std::int64_t few_rows = 3;
-  /// What sums of wide blocks are loaded and stored for.
+  /// Elements of the depth for which the sums of a wide block are loaded and stored once.
   static constexpr std::int64_t wide_depth = simd_bytes >= 64 ? 32 : 16;
 
   /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
