@@ -176,7 +176,7 @@ class transpose_thin_device_kernel {
     }
   }
 
-  /// Stores a pack in scratch memory, wherever it begins.
+  /// Stores a pack at any element of scratch memory, which need not be where packs begin.
   KOKKOS_FORCEINLINE_FUNCTION static void put(Word* to, const pack& from) {
     if (place_in_pack(to) == 0) {
       *reinterpret_cast<pack*>(to) = from;

@@ -23,8 +23,8 @@ struct measure_options {
   state_choice states = state_choice::largest;  ///< which cases are measured in `burst` and `sustained`, too
   double count_limit = 1e7;                     ///< operations up to which counted flops come from running the kernel
   std::size_t process_runs = 1;                 ///< how many times everything is measured by fresh worker processes
-  /// If the budget is too short for all, all devices leave out the same shapes, because a shape that one of them was
-  /// measured with compares nothing. Otherwise each device leaves out what takes it the longest.
+  /// What is left out if the budget is too short. True: the same shapes on all devices, because a shape that was
+  /// measured on one device only cannot be compared. False: on each device the cases that take the longest there.
   bool leaves_out_whole_groups = false;
   /// Up to how many times, as long as the answer is open. Not used if it is not above `process_runs`.
   std::size_t most_process_runs = 1;

@@ -75,7 +75,7 @@ class time_model {
  private:
   using corrections = std::map<std::string, double, std::less<>>;
   /// The median of the last few values, so that a slow moment spoils no estimate. A peer may load kernels for seconds
-  /// whenever an operation comes with a new type or a new kind of shape.
+  /// when it first meets an operation with some type, or with some kind of shape.
   class recent_median {
    public:
     explicit recent_median(double unknown) : unknown_(unknown) {}
@@ -86,7 +86,7 @@ class time_model {
 
    private:
     static constexpr std::size_t most_values = 5;
-    double unknown_;  ///< the value where nothing was added
+    double unknown_;  ///< what value() returns as long as nothing was added
     std::vector<double> values_;
   };
   /// What else a worker is asked for than calls. It takes a fixed time, and another one that grows with the work. Small

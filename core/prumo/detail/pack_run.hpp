@@ -21,7 +21,7 @@ struct pack_run {
   int ends = 0;
   Index whole;
 
-  /// Unit: the packs begin and end at a multiple of so many elements.
+  /// \tparam Unit in elements, a multiple of a pack: the packs begin and end at multiples of it in memory
   template <int Unit = pack_elements>
   KOKKOS_FORCEINLINE_FUNCTION static pack_run of(const T* first, Index count) {
     const auto element = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(first) / sizeof(T));

@@ -15,7 +15,7 @@ namespace prumo::detail {
 
 struct team_resources {
   std::int64_t multiprocessors = 1;
-  std::int64_t bytes_of_team = 48 << 10;            ///< the most scratch memory of one team
+  std::int64_t bytes_of_team = 48 << 10;            ///< the most scratch memory that one team may have
   std::int64_t bytes_of_multiprocessor = 64 << 10;  ///< for all teams that it holds
   int threads_of_team = 256;
   std::int64_t threads_of_multiprocessor = 512;  ///< with the registers that the kernel's bounds allow

@@ -103,9 +103,9 @@ inline constexpr int registers_of_either = [] {
 #elif defined(__aarch64__)
 #define PRUMO_VECTOR_OPERAND "+w"
 #endif
-/// The same group. Compilers finish it for all registers before anything that needs it. Otherwise they take one
-/// register after the other through several steps, and load the constants again for each: Clang 21 then takes 10 to 30
-/// % longer for most formulas with AVX2, and GCC 16 up to 15 %.
+/// The same group. It makes compilers finish a step for all registers before the next step begins. Otherwise they take
+/// one register through several steps, then the next one, and load the constants again for each. With AVX2,
+/// Clang 21 then takes 10 to 30 % more time for most formulas, GCC 16 up to 15 % more.
 template <class T, int Registers>
 [[gnu::always_inline]] inline simd_group<T, Registers> in_step(const simd_group<T, Registers>& group) {
 #if defined(PRUMO_VECTOR_OPERAND)

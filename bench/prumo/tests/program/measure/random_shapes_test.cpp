@@ -93,33 +93,31 @@ TEST(random_shapes, without_a_peer_are_sorted_by_their_roofline) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("by their share of the roofline"), Not(HasSubstr("mean ratio"))));
 }
 
-/// If the first cases were taken for usual, there would seem to be no time for most of the others.
-TEST(random_shapes, are_measured_beside_a_peer_that_loads_kernels_at_first) {
+/// The results of 60 shapes on two devices, of which the second one loads kernels for three seconds at first.
+json results_beside_a_slow_start(const std::string& budget) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   const program_result result =
       run_prumo({"bench", "--no-probe", "--no-search", "--random-shapes", "60", "--op", "add,softmax", "--dtype", "f32",
-                 "--time-budget", "12s", "-o", path, "--worker", "own=" + fake_worker_command("--backend openmp"),
+                 "--time-budget", budget, "-o", path, "--worker", "own=" + fake_worker_command("--backend openmp"),
                  "--worker", "other=" + fake_worker_command("--backend torch-cpu --loads 6")});
   EXPECT_EQ(result.code, 0) << result.err;
+  return json::parse(read_file(path)).at("results");
+}
+
+/// If the first cases were taken for usual, there would seem to be no time for most of the others.
+TEST(random_shapes, are_measured_beside_a_peer_that_loads_kernels_at_first) {
+  const json results = results_beside_a_slow_start("12s");
   std::size_t measured = 0;
-  const json document = json::parse(read_file(path));
-  for (const json& it : document.at("results")) measured += it.at("status") == "ok" ? 1 : 0;
+  for (const json& it : results) measured += it.at("status") == "ok" ? 1 : 0;
   EXPECT_GE(measured, 100U) << "of 120";
 }
 
-/// A shape that only one of them was measured with compares nothing.
+/// A shape that was measured on one device only cannot be compared.
 TEST(random_shapes, are_left_out_for_all_devices_or_for_none) {
-  const temporary_folder folder;
-  const std::string path = folder.file("r.json");
-  const program_result result =
-      run_prumo({"bench", "--no-probe", "--no-search", "--random-shapes", "60", "--op", "add,softmax", "--dtype", "f32",
-                 "--time-budget", "3s", "-o", path, "--worker", "own=" + fake_worker_command("--backend openmp"),
-                 "--worker", "other=" + fake_worker_command("--backend torch-cpu --loads 6")});
-  EXPECT_EQ(result.code, 0) << result.err;
+  const json results = results_beside_a_slow_start("3s");
   std::map<std::string, std::set<std::string>> statuses;
-  const json document = json::parse(read_file(path));
-  for (const json& it : document.at("results")) statuses[it.at("key")].insert(it.at("status"));
+  for (const json& it : results) statuses[it.at("key")].insert(it.at("status"));
   EXPECT_EQ(statuses.size(), 60U);
   std::set<std::set<std::string>> kinds;
   for (const auto& [key, of_case] : statuses) kinds.insert(of_case);
