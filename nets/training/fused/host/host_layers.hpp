@@ -7,6 +7,7 @@
 
 #include "fused/layers/dense_layers.hpp"
 #include "fused/layers/filter_layers.hpp"
+#include "host_rows.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
@@ -20,58 +21,6 @@ struct host_step_team : single_step_team {
 };
 
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// The activation of whole vectors.
-template <class C>
-[[gnu::always_inline]] inline simd<C> activated_lanes(activation function, simd<C> x) {
-  switch (function) {
-    case activation::relu: return prumo::maximum(x, simd<C>(C(0)));
-    case activation::sigmoid: return prumo::sigmoid(x);
-    case activation::tanh: return prumo::tanh(x);
-    default: return x;
-  }
-}
-
-template <class C>
-[[gnu::always_inline]] inline simd<C> slopes_of(activation function, simd<C> y) {
-  switch (function) {
-    case activation::relu: return prumo::select(y > simd<C>(C(0)), simd<C>(C(1)), simd<C>(C(0)));
-    case activation::sigmoid: return y * (simd<C>(C(1)) - y);
-    case activation::tanh: return prumo::fma(-y, y, simd<C>(C(1)));
-    default: return simd<C>(C(1));
-  }
-}
-
-/// Stores the first `count` lanes.
-template <class C>
-[[gnu::always_inline]] inline void store_lanes(simd<C> value, C* to, int count) {
-  if (count >= simd<C>::lanes) {
-    value.store(to);
-    return;
-  }
-  C lanes[simd<C>::lanes];
-  value.store(lanes);
-  for (int i = 0; i < count; ++i) to[i] = lanes[i];
-}
-
-/// The first `count` lanes of the numbers at `from`, and zeros.
-template <class C>
-[[gnu::always_inline]] inline simd<C> load_lanes(const C* from, int count) {
-  if (count >= simd<C>::lanes) return simd<C>::load(from);
-  C lanes[simd<C>::lanes] = {};
-  for (int i = 0; i < count; ++i) lanes[i] = from[i];
-  return simd<C>::load(lanes);
-}
-
-template <class C>
-[[gnu::always_inline]] inline C sum_of(simd<C> value) {
-  C lanes[simd<C>::lanes];
-  value.store(lanes);
-  for (int half = simd<C>::lanes / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
 
 /// The sums of Maps channels at Vectors vectors of one row.
 template <int Side, int Maps, int Vectors, class C, class Write>
@@ -106,14 +55,11 @@ template <int Side, int Maps, int Vectors, class C, class Write>
     }
     x += it.from.plane;
   }
+  C* to = memory + it.to.begin + map * it.to.plane + row * it.to.pitch + column;
   PRUMO_UNROLL
   for (int m = 0; m < Maps; ++m) {
-    PRUMO_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-      const int begin = column + v * vector::lanes;
-      C* const to = memory + it.to.begin + (map + m) * it.to.plane + row * it.to.pitch + begin;
-      write(to, map + m, sum[m][v], it.to_width - begin);
-    }
+    write(to, map + m, sum[m], it.to_width - column);
+    to += it.to.plane;
   }
 }
 
@@ -133,7 +79,8 @@ void sum_maps(const tiled_sum& it, C* memory, const C* weights, int map, const W
   }
 }
 
-/// write(to, channel, sums, lanes that lie in the row) for all elements of all images.
+/// write(to, channel, vectors of sums, elements from the first of them to the end of the row) for all rows of all
+/// images.
 template <int Side, class C, class Write>
 void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weights, const Write& write) {
   for (int image = 0; image < images.count; ++image) {
@@ -157,21 +104,32 @@ void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weight
 
 template <int Side, class C>
 void convolve_tiles(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
-  const tiled_sum what = forward_sum(it);
-  const activation function = it.activate;
-  sum_rows<Side>(what, images, copies + it.forward_copy, [&](C* to, int channel, simd<C> sum, int count) {
-    if (it.bias_copy >= 0) sum += simd<C>(copies[it.bias_copy + channel]);
-    store_lanes(activated_lanes(function, sum), to, count);
+  const C* const bias = it.bias_copy >= 0 ? copies + it.bias_copy : nullptr;
+  const bool is_relu = it.activate == activation::relu;
+  sum_rows<Side>(forward_sum(it), images, copies + it.forward_copy, [&](C* to, int channel, auto& sums, int count) {
+    if (bias != nullptr) {
+      for (auto& sum : sums) sum += simd<C>(bias[channel]);
+    }
+    if (is_relu) {
+      for (auto& sum : sums) sum = prumo::maximum(sum, simd<C>(C(0)));
+    }
+    store_row(sums, to, count);
   });
+  if (!is_relu) activate_planes(it, images);
 }
 
 template <int Side, class C>
 void convolve_tiles_backward(const host_step_team&, const step_layer& it, const step_images<C>& images,
                              const C* copies) {
-  const tiled_sum what = backward_sum(it);
+  const activation below = it.below;
   const int to_x = it.x.begin - it.dx.begin;
-  sum_rows<Side>(what, images, copies + it.backward_copy, [&](C* to, int, simd<C> sum, int count) {
-    store_lanes(sum * slopes_of(it.below, simd<C>::load(to + to_x)), to, count);
+  sum_rows<Side>(backward_sum(it), images, copies + it.backward_copy, [&](C* to, int, auto& sums, int count) {
+    const C* x = to + to_x;
+    for (auto& sum : sums) {
+      sum *= slopes_of(below, simd<C>::load(x));
+      x += simd<C>::lanes;
+    }
+    store_row(sums, to, count);
   });
 }
 

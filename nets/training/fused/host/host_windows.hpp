@@ -7,6 +7,9 @@
 #include "fused/step_loop.hpp"
 #include "host_layers.hpp"
 
+#include <algorithm>
+#include <type_traits>
+
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
 
@@ -34,12 +37,32 @@ struct adjacent_windows {
   static int columns(const step_layer& it) { return it.out_width * it.filter_width; }
 
   /// Each number `times` times. Behind them there are zeros for whole vectors.
-  template <class C>
-  static void repeat_each(const C* from, int count, int times, C* to) {
+  template <class C, class Times>
+  static void repeat_each(const C* from, int count, Times times, C* to) {
     for (int i = 0; i < count; ++i) {
       for (int k = 0; k < times; ++k) *to++ = from[i];
     }
     std::fill_n(to, simd<C>::lanes, C(0));
+  }
+  /// visit(row, its numbers of dy, each repeated for the columns of its window) for all rows of windows of a plane.
+  /// Several rows are repeated before the first is visited: a vector that is loaded right behind the stores of its
+  /// single numbers waits for them.
+  template <class C, class Visit>
+  [[gnu::always_inline]] static void for_each_row_of_slopes(const step_layer& it, const C* dy, const Visit& visit) {
+    rows_of<C> slopes;
+    for (int first = 0; first < it.out_height; first += most_tap_rows) {
+      const int rows = std::min(most_tap_rows, it.out_height - first);
+      for (int row = 0; row < rows; ++row) {
+        const C* const from = dy + (first + row) * it.dy.pitch;
+        // With a number of times that compilers know, they store all of them at once.
+        if (it.filter_width == 4) {
+          repeat_each(from, it.out_width, std::integral_constant<int, 4>(), slopes[row]);
+        } else {
+          repeat_each(from, it.out_width, it.filter_width, slopes[row]);
+        }
+      }
+      for (int row = 0; row < rows; ++row) visit(first + row, slopes[row]);
+    }
   }
   /// The taps that each pixel of a row meets.
   template <class C>
@@ -82,16 +105,8 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
         y[column] = sum;
       }
     }
-    // Without edges the rows of a plane are one row.
-    const bool one_row = it.y.pitch == it.out_width;
-    const int rows = one_row ? 1 : it.out_height, count = one_row ? it.out_height * it.out_width : it.out_width;
-    for (int row = 0; row < rows; ++row) {
-      C* const y = memory + it.y.begin + channel * it.y.plane + row * it.y.pitch;
-      for (int i = 0; i < count; i += vector::lanes) {
-        store_lanes(activated_lanes(it.activate, load_lanes(y + i, count - i)), y + i, count - i);
-      }
-    }
   });
+  activate_planes(it, images);
 }
 
 template <class C>
@@ -103,22 +118,21 @@ void convolve_shared_backward(const host_step_team&, const step_layer& it, const
     return;
   }
   const int columns = adjacent_windows::columns(it), to_x = it.x.begin - it.dx.begin;
+  const activation function = it.below;
   adjacent_windows::rows_of<C> weights;
   adjacent_windows::repeat_taps(it, copies + it.forward_copy, weights);
   for_each_plane(images, it.in_channels, [&](C* memory, int channel) {
     C* dx = memory + it.dx.begin + channel * it.dx.plane;
-    const C* dy = memory + it.dy.begin + channel * it.dy.plane;
-    for (int window = 0; window < it.out_height; ++window, dy += it.dy.pitch) {
-      C slopes[adjacent_windows::most_columns];
-      adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
+    const C* const dy = memory + it.dy.begin + channel * it.dy.plane;
+    adjacent_windows::for_each_row_of_slopes(it, dy, [&](int, const C* slopes) {
       for (int tap_row = 0; tap_row < it.filter_height; ++tap_row, dx += it.dx.pitch) {
         for (int i = 0; i < columns; i += vector::lanes) {
-          const vector below = slopes_of(it.below, vector::load(dx + to_x + i));
+          const vector below = slopes_of(function, vector::load(dx + to_x + i));
           store_lanes(vector::load(weights[tap_row] + i) * vector::load(slopes + i) * below, dx + i, columns - i);
         }
         std::fill(dx + columns, dx + it.in_width, C(0));
       }
-    }
+    });
     for (int row = it.out_height * it.filter_height; row < it.in_height; ++row, dx += it.dx.pitch) {
       std::fill_n(dx, it.in_width, C(0));
     }
@@ -145,11 +159,9 @@ void add_shared_gradients(const host_step_team&, const step_layer& it, const ste
   }
   C of_bias = 0;
   for_each_plane(images, it.out_channels, [&](C* memory, int channel) {
-    for (int row = 0; row < it.out_height; ++row) {
-      const C* const dy = memory + it.dy.begin + channel * it.dy.plane + row * it.dy.pitch;
+    const C* const dy = memory + it.dy.begin + channel * it.dy.plane;
+    adjacent_windows::for_each_row_of_slopes(it, dy, [&](int row, const C* slopes) {
       const C* const x = memory + it.x.begin + channel * it.x.plane + row * it.filter_height * it.x.pitch;
-      C slopes[adjacent_windows::most_columns];
-      adjacent_windows::repeat_each(dy, it.out_width, it.filter_width, slopes);
       for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
         C* const to = products[tap_row];
         for (int i = 0; i < columns; i += vector::lanes) {
@@ -157,8 +169,8 @@ void add_shared_gradients(const host_step_team&, const step_layer& it, const ste
           prumo::fma(vector::load(slopes + i), values, vector::load(to + i)).store(to + i);
         }
       }
-      for (int column = 0; column < it.out_width; ++column) of_bias += dy[column];
-    }
+      for (int column = 0; column < it.out_width; ++column) of_bias += dy[row * it.dy.pitch + column];
+    });
   });
   for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
     for (int i = 0; i < columns; ++i) {
