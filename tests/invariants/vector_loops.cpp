@@ -25,7 +25,7 @@ template class prumo::detail::contiguous_elements<prumo::tanh_formula<float>, fl
 template class prumo::detail::contiguous_elements<prumo::gelu_formula<float>, float, float>;
 template class prumo::detail::contiguous_elements<prumo::gelu_formula<double>, double, double>;
 template class prumo::detail::contiguous_elements<prumo::gelu_formula<float>, prumo::bf16, prumo::bf16>;
-#if defined(__F16C__)  // without it, numbers of f16 are widened one by one
+#if defined(__F16C__) || defined(__aarch64__)  // elsewhere numbers of f16 are widened one by one
 template class prumo::detail::contiguous_elements<prumo::log_formula<float>, prumo::f16, prumo::f16>;
 template class prumo::detail::contiguous_elements<prumo::relu_formula<float>, prumo::f16, prumo::f16>;
 #endif

@@ -24,7 +24,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 
 /// Whether stretches of T are widened to floats or narrowed from them here, a vector at a time. What compilers make of
 /// the conversions of single numbers is as good for the other types.
-#if defined(__AVX2__) && defined(__F16C__)
+#if (defined(__AVX2__) && defined(__F16C__)) || defined(__aarch64__)
 template <class T>
 inline constexpr bool has_vector_widening = std::is_same_v<T, f16>;
 #else
@@ -89,6 +89,12 @@ template <class T>
     __asm__("" : "+v"(wide));
 #endif
     return simd<float>(wide);
+#elif defined(__aarch64__)
+    halves narrow;
+    std::memcpy(&narrow, from, sizeof(narrow));
+    simd<float>::native wide;
+    asm("fcvtl %0.4s, %1.4h" : "=w"(wide) : "w"(narrow));
+    return simd<float>(wide);
 #endif
   } else {
     float each[simd<float>::lanes];
@@ -149,12 +155,12 @@ template <nans Nans = nans::possible, class T>
     const halves narrow = narrowed(rounded_to_bf16<Nans>(values) >> 16);
     std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
   } else if constexpr (has_vector_narrowing<T>) {
-#if defined(__AVX2__) && defined(__F16C__)
-    constexpr int to_nearest_without_exceptions = 8;
     if constexpr (Nans == nans::possible) {
       const auto nan = from_bits((bits_of(values) & 0x80000000u) | 0x7fc00000u);
       values = prumo::select(values != values, nan, values);
     }
+#if defined(__AVX2__) && defined(__F16C__)
+    constexpr int to_nearest_without_exceptions = 8;
     using stored = vector_of<long long, simd_bytes / 2>;
 #if defined(__AVX512F__)
     constexpr unsigned short every_lane = 0xffff;
@@ -164,6 +170,10 @@ template <nans Nans = nans::possible, class T>
     const auto narrow = __builtin_ia32_vcvtps2ph256(values.value(), to_nearest_without_exceptions);
 #endif
     std::memcpy(static_cast<void*>(to), &narrow, sizeof(stored));
+#elif defined(__aarch64__)
+    halves narrow;
+    asm("fcvtn %0.4h, %1.4s" : "=w"(narrow) : "w"(values.value()));
+    std::memcpy(static_cast<void*>(to), &narrow, sizeof(narrow));
 #endif
   } else {
     float each[simd<float>::lanes];

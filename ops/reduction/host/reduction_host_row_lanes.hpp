@@ -28,6 +28,9 @@ template <class T, class Stored>
   } else if constexpr (has_vector_widening<T>) {
 #if defined(__AVX2__) && defined(__F16C__)
     return std::bit_cast<vector_of<float, row_vector_bytes>>(_mm256_cvtph_ps(std::bit_cast<__m128i>(narrow)));
+#else
+    static_assert(row_vector_bytes == simd_bytes);
+    return load_vector(reinterpret_cast<const T*>(&narrow)).value();
 #endif
   } else {
     return narrow;

@@ -212,7 +212,11 @@ template <class T>
   }
 #elif defined(__aarch64__)
   typename simd<T>::native sum = c.value();
-  for (int lane = 0; lane < simd<T>::lanes; ++lane) sum[lane] = std::fma(a.value()[lane], b.value()[lane], sum[lane]);
+  if constexpr (std::is_same_v<T, float>) {
+    asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(a.value()), "w"(b.value()));
+  } else {
+    asm("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(a.value()), "w"(b.value()));
+  }
   return simd<T>(sum);
 #else
   return a * b + c;
@@ -229,6 +233,14 @@ template <class T>
   } else {
     return simd<T>(PRUMO_SIMD_SQRT(d, x.value()));
   }
+#elif defined(__aarch64__)
+  typename simd<T>::native root;
+  if constexpr (std::is_same_v<T, float>) {
+    asm("fsqrt %0.4s, %1.4s" : "=w"(root) : "w"(x.value()));
+  } else {
+    asm("fsqrt %0.2d, %1.2d" : "=w"(root) : "w"(x.value()));
+  }
+  return simd<T>(root);
 #else
   typename simd<T>::native root = x.value();
   for (int lane = 0; lane < simd<T>::lanes; ++lane) root[lane] = std::sqrt(root[lane]);

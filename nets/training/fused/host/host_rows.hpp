@@ -80,7 +80,8 @@ template <int Registers, class C, class Function>
   if (all == rest) std::copy_n(rest, count, numbers);
 }
 
-/// Replaces numbers by function(number). Formulas are long chains of instructions, and those of several vectors overlap.
+/// Replaces numbers by function(number). Formulas are long chains of instructions, and those of several vectors
+/// overlap.
 template <class C, class Function>
 void change_each(C* numbers, int count, const Function& function) {
   constexpr int registers = detail::group_registers;
