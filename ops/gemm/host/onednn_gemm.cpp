@@ -69,19 +69,44 @@ class onednn_run {
  public:
   onednn_run(context<Exec>& ctx, const blas_form<T>& form)
       : ctx_(ctx), form_(form), problem_(form.problem), rows_(form), completes_(!is_whole(problem_)) {
-    if constexpr (sizeof(T) == 2) {
-      copies_rows_ = has_amx_kernels<T>() && !form.a.transposed && may_load_special_numbers(ctx.instance(), rows_);
-    }
     piece_ = {problem_.batch, problem_.m};
-    if (copies_rows_) {
-      constexpr std::int64_t copied_elements = std::int64_t{1} << 21, unit = 64;
-      const std::int64_t rows = std::max(unit, copied_elements / loaded_length(problem_.k) / unit * unit);
-      piece_.rows = std::min(problem_.m, rows);
-      piece_.matrices = std::clamp<std::int64_t>(rows / problem_.m, 1, problem_.batch);
+    if constexpr (sizeof(T) == 2) {
+      if (!has_amx_kernels<T>() || form.a.transposed) return;
+      looks_at_c_ = writes_c() && problem_.beta == 0 && !completes_ && tells_special_numbers(rows_, rows_of_c());
+      if (!looks_at_c_ && may_load_special_numbers(ctx.instance(), rows_)) copy_rows();
     }
   }
 
   void operator()() {
+    multiply();
+    if constexpr (sizeof(T) == 2) {
+      if (!looks_at_c_ || !have_special_numbers(ctx_.instance(), rows_of_c())) return;
+      copy_rows();
+      multiply();
+    }
+  }
+
+ private:
+  /// Some rows of some matrices of C.
+  struct piece {
+    std::int64_t matrices, rows;
+    bool operator==(const piece&) const = default;
+  };
+
+  void copy_rows() {
+    constexpr std::int64_t copied_elements = std::int64_t{1} << 21, unit = 64;
+    const std::int64_t rows = std::max(unit, copied_elements / loaded_length(problem_.k) / unit * unit);
+    copies_rows_ = true;
+    piece_.rows = std::min(problem_.m, rows);
+    piece_.matrices = std::clamp<std::int64_t>(rows / problem_.m, 1, problem_.batch);
+  }
+
+  matrix_rows<T> rows_of_c() const {
+    return {problem_.c.data,        problem_.batch, problem_.m, problem_.n, form_.leading_dimension_of_c,
+            problem_.c.batch_stride};
+  }
+
+  void multiply() {
     auto& kept = ctx_.template attachment<onednn_products>([] { return onednn_products(); });
     onednn_product& whole = kept.plans.find(key_of(piece_), kept.engine);
     // The last piece of rows or matrices, which may be smaller.
@@ -114,13 +139,6 @@ class onednn_run {
     }
     if (completes_) complete_product(ctx_, problem_, result);
   }
-
- private:
-  /// Some rows of some matrices of C.
-  struct piece {
-    std::int64_t matrices, rows;
-    bool operator==(const piece&) const = default;
-  };
 
   bool writes_c() const { return sizeof(T) > 2 || !completes_; }
   std::int64_t line_of_result() const { return writes_c() ? form_.leading_dimension_of_c : problem_.n; }
@@ -159,6 +177,7 @@ class onednn_run {
   matrix_rows<T> rows_;
   bool completes_;  ///< a pass over C is left
   bool copies_rows_ = false;
+  bool looks_at_c_ = false;  ///< afterwards, for special numbers
   piece piece_{};
 };
 

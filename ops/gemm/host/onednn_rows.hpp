@@ -4,7 +4,11 @@
 /// \file
 /// Rows of A for oneDNN's kernels for AMX (seen in 3.12.1). These load 32 numbers of 16 bits of a row at a time, or the
 /// even number that a shorter row rounds up to. What they load behind the end of a row, they multiply by zero. If it is
-/// infinite or a NaN, so becomes a whole row of C. Where that may be, rows are copied, with zeros behind each.
+/// infinite or a NaN, a whole row of C becomes NaN. Where that may be, rows are copied, with zeros behind each.
+///
+/// What is loaded belongs to the next row. If one of its numbers is special, all of its own row of C is special, too:
+/// an infinity times a number is infinite or a NaN. So the first numbers of each row of C tell after the product
+/// whether its numbers can be trusted. Where C cannot tell, because it is added to or has gaps, A is looked at before.
 
 #include "blas_form.hpp"
 #include <prumo/detail/host/simd.hpp>
@@ -42,6 +46,15 @@ struct matrix_rows {
   std::int64_t stride = 1;
   std::int64_t matrix_stride = 0;
 
+  matrix_rows(const T* first, std::int64_t matrix_count, std::int64_t row_count, std::int64_t columns,
+              std::int64_t row_stride, std::int64_t step)
+      : data(first),
+        matrices(matrix_count),
+        rows(row_count),
+        length(columns),
+        stride(row_stride),
+        matrix_stride(step) {}
+
   /// Rows of A, which is not transposed.
   explicit matrix_rows(const blas_form<T>& form)
       : data(form.problem.a.data),
@@ -58,6 +71,9 @@ struct matrix_rows {
     return (rows == 1 || stride == length) && (matrices == 1 || matrix_stride == rows * length);
   }
 
+  /// Whether all rows lie at the same distance from each other.
+  bool have_one_stride() const { return matrices == 1 || matrix_stride == rows * stride; }
+
   /// Some of the rows.
   matrix_rows part(std::int64_t matrix, std::int64_t some_matrices, std::int64_t row, std::int64_t some_rows) const {
     matrix_rows some = *this;
@@ -68,21 +84,22 @@ struct matrix_rows {
   }
 };
 
-/// Looks for infinities and NaNs in rows without gaps, where they are loaded behind the end of the row before: in the
-/// last load of each row but the last one, or everywhere in short rows.
+/// Looks for infinities and NaNs in loads of numbers of 16 bits.
 template <class T>
 class special_numbers_kernel {
  public:
-  special_numbers_kernel(const matrix_rows<T>& rows, std::atomic<bool>& found)
-      : data_(rows.data), numbers_(rows.count() * rows.length), loads_(rows.count() - 1), found_(&found) {
-    const bool are_short = rows.length < amx_numbers;
-    stride_ = are_short ? amx_numbers : rows.length;
-    if (are_short) {
-      loads_ = (numbers_ + amx_numbers - 1) / amx_numbers;
-    } else {
-      data_ += loaded_length(rows.length) - amx_numbers;
-      numbers_ -= loaded_length(rows.length) - amx_numbers;
-    }
+  /// In rows of A without gaps, where they are loaded behind the end of the row before: in the last load of each row
+  /// but the last one, or everywhere in short rows.
+  static special_numbers_kernel behind_rows(const matrix_rows<T>& rows, std::atomic<bool>& found) {
+    if (rows.length < amx_numbers) return everywhere(rows, found);
+    const std::int64_t first = loaded_length(rows.length) - amx_numbers;
+    return {rows.data + first, rows.count() * rows.length - first, rows.count() - 1, rows.length, found};
+  }
+
+  /// In the first numbers of each row, at least. Short rows have no gaps.
+  static special_numbers_kernel at_starts(const matrix_rows<T>& rows, std::atomic<bool>& found) {
+    if (rows.length < amx_numbers) return everywhere(rows, found);
+    return {rows.data, (rows.count() - 1) * rows.stride + rows.length, rows.count(), rows.stride, found};
   }
 
   std::int64_t blocks() const { return (loads_ + loads_of_block - 1) / loads_of_block; }
@@ -106,6 +123,15 @@ class special_numbers_kernel {
   }
 
  private:
+  special_numbers_kernel(const T* data, std::int64_t numbers, std::int64_t loads, std::int64_t stride,
+                         std::atomic<bool>& found)
+      : data_(data), numbers_(numbers), loads_(loads), stride_(stride), found_(&found) {}
+
+  static special_numbers_kernel everywhere(const matrix_rows<T>& rows, std::atomic<bool>& found) {
+    const std::int64_t numbers = rows.count() * rows.length;
+    return {rows.data, numbers, (numbers + amx_numbers - 1) / amx_numbers, amx_numbers, found};
+  }
+
   static constexpr std::int64_t loads_of_block = 1024;
   /// The bits of an exponent: infinities and NaNs have all of them.
   static constexpr std::uint64_t exponent = std::is_same_v<T, f16> ? 0x7c00 : 0x7f80;
@@ -189,19 +215,43 @@ class zero_ended_rows_kernel {
   std::int64_t rows_of_block_;
 };
 
+/// Whether numbers that belong to the next row are loaded behind the end of a row.
+template <class T>
+bool load_next_rows(const matrix_rows<T>& rows) {
+  static_assert(sizeof(T) == 2);
+  return loaded_length(rows.length) != rows.length && rows.count() > 1;
+}
+
+/// Whether the first numbers of each row of C tell if something special was loaded.
+template <class T>
+bool tells_special_numbers(const matrix_rows<T>& a, const matrix_rows<T>& c) {
+  const bool are_long = c.length >= amx_numbers && c.have_one_stride();
+  return load_next_rows(a) && a.have_no_gaps() && (are_long || c.have_no_gaps());
+}
+
+template <class Exec, class T>
+bool find_special_numbers(const Exec& instance, const special_numbers_kernel<T>& kernel, std::int64_t loads,
+                          const std::atomic<bool>& found) {
+  static const std::string label = "prumo::gemm::special_numbers";
+  constexpr double of_a_load = 1;  // nanoseconds
+  prumo::detail::launch_blocks(instance, label, kernel, prumo::detail::host_work::repeated(loads, of_a_load));
+  return found;
+}
+
+template <class Exec, class T>
+bool have_special_numbers(const Exec& instance, const matrix_rows<T>& c) {
+  std::atomic<bool> found = false;
+  return find_special_numbers(instance, special_numbers_kernel<T>::at_starts(c, found), c.count(), found);
+}
+
 /// Whether something special may be loaded behind the end of a row. In rows without gaps it is a number of A, and the
 /// last row is not loaded past its end. What lies in a gap is not A's, and others may write it meanwhile.
 template <class Exec, class T>
 bool may_load_special_numbers(const Exec& instance, const matrix_rows<T>& rows) {
-  static_assert(sizeof(T) == 2);
-  if (loaded_length(rows.length) == rows.length || rows.count() == 1) return false;
+  if (!load_next_rows(rows)) return false;
   if (!rows.have_no_gaps()) return true;
-  static const std::string label = "prumo::gemm::special_numbers";
-  constexpr double of_a_load = 4;  // nanoseconds
   std::atomic<bool> found = false;
-  prumo::detail::launch_blocks(instance, label, special_numbers_kernel<T>(rows, found),
-                               prumo::detail::host_work::repeated(rows.count(), of_a_load));
-  return found;
+  return find_special_numbers(instance, special_numbers_kernel<T>::behind_rows(rows, found), rows.count(), found);
 }
 
 template <class Exec, class T>

@@ -14,6 +14,10 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
+/// Whether numbers are widened before they are multiplied: those of 16 bits.
+template <class T>
+inline constexpr bool widens_for_direct = sizeof(T) < sizeof(compute_t<T>);
+
 /// What fits into registers and caches.
 template <class C>
 struct direct_sizes {
@@ -27,6 +31,11 @@ struct direct_sizes {
   static constexpr std::int64_t kept_elements = 32768 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t copied_elements =
       std::max<std::int64_t>(16384 / static_cast<std::int64_t>(sizeof(C)), panel * 256);
+
+  /// Of A, 16-bit numbers are widened for a tile at a time, over this depth at most.
+  static constexpr std::int64_t widened_depth = 256;
+  static constexpr std::int64_t widened_elements =
+      (2 * tile_rows + lanes - 1) / lanes * lanes * (widened_depth + lanes);
 
   /// Elements of B that stay in a second-level cache, a block of it or all.
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
@@ -53,13 +62,14 @@ struct direct_blocks {
   /// own: a line that two threads write parts of moves to and fro between their caches.
   bool are_rows_first = false;
 
-  template <class C>
-  static direct_blocks of(const gemm_problem<C>& problem, std::int64_t threads) {
+  template <class T>
+  static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads) {
     direct_blocks blocks;
-    blocks.copies_b = problem.b.column_stride != 1 || has_colliding_rows(problem);
-    blocks.is_far = are_far<C>(problem.n * problem.k, threads);
-    blocks.asks_for_a = direct_sizes<C>::has_large_caches && problem.a.column_stride == 1 &&
-                        problem.a.row_stride == problem.k && are_far<C>(problem.m * problem.k, threads);
+    blocks.copies_b = widens_for_direct<T> || problem.b.column_stride != 1 || has_colliding_rows(problem);
+    blocks.is_far = are_far<T>(problem.n * problem.k, threads);
+    blocks.asks_for_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
+                        problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
+                        are_far<T>(problem.m * problem.k, threads);
     blocks.choose_parts(problem);
     const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);
     if (blocks.parts == 1 && is_short && !blocks.is_wide(problem)) {
@@ -79,39 +89,39 @@ struct direct_blocks {
 
   /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
   /// read only as many of them together as such a cache can hold.
-  template <class C>
-  static bool has_colliding_rows(const gemm_problem<C>& problem) {
+  template <class T>
+  static bool has_colliding_rows(const gemm_problem<T>& problem) {
     constexpr std::int64_t distance = 1024, about = 16;
-    const std::int64_t end = problem.b.row_stride * static_cast<std::int64_t>(sizeof(C)) + about - 1;
+    const std::int64_t end = problem.b.row_stride * static_cast<std::int64_t>(sizeof(T)) + about - 1;
     return end >= distance && end % distance < 2 * about - 1 && problem.m > few_rows && problem.k > 4;
   }
 
   /// Whether so many elements mostly come from memory, or from a cache that is about as slow, where the threads share
   /// them out.
-  template <class C>
+  template <class T>
   static bool are_far(std::int64_t elements, std::int64_t threads) {
-    using sizes = direct_sizes<C>;
-    const auto in_last_level = static_cast<std::int64_t>(prumo::detail::last_level_cache_bytes() / 4 / sizeof(C));
+    using sizes = direct_sizes<compute_t<T>>;
+    const auto in_last_level = static_cast<std::int64_t>(prumo::detail::last_level_cache_bytes() / 4 / sizeof(T));
     return elements > (sizes::has_large_caches ? threads * sizes::most_cached_elements : in_last_level);
   }
 
   /// Whether rows of B are no longer than a vector and have no gaps, and A lies in rows. Then a tile reads both in
   /// their order, however deep it is.
-  template <class C>
-  bool is_narrow(const gemm_problem<C>& problem) const {
-    return problem.n <= direct_sizes<C>::lanes && problem.b.row_stride == problem.n && !copies_b &&
+  template <class T>
+  bool is_narrow(const gemm_problem<T>& problem) const {
+    return problem.n <= direct_sizes<compute_t<T>>::lanes && problem.b.row_stride == problem.n && !copies_b &&
            problem.a.column_stride == 1;
   }
 
   /// So few rows that each row of B is used by a few tiles only: it is read as far as possible in one go. For more rows
   /// this pays where B comes from memory, and where sums are so long that a strip of B that stays in a cache would be
   /// narrow.
-  template <class C>
-  bool is_wide(const gemm_problem<C>& problem) const {
+  template <class T>
+  bool is_wide(const gemm_problem<T>& problem) const {
     constexpr std::int64_t short_sum = 16, longer_sum = 160, longer_sum_of_copies = 64;
-    constexpr std::int64_t tile_rows = direct_sizes<C>::tile_rows;
+    constexpr std::int64_t tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     if (problem.m > few_rows && problem.k <= wide_depth) return false;
-    if constexpr (direct_sizes<C>::has_large_caches) {
+    if constexpr (direct_sizes<compute_t<T>>::has_large_caches) {
       const std::int64_t most_rows = problem.k > longer_sum ? 96 : 48;
       const bool is_far_and_wide = problem.n >= 4 * problem.m && is_far && problem.b.column_stride == 1;
       if (problem.m > few_rows && problem.m <= most_rows && is_far_and_wide) return true;
@@ -125,24 +135,24 @@ struct direct_blocks {
   }
 
   /// Cuts C into blocks of equal size that have at most so many rows and columns, in whole tiles.
-  template <class C>
-  void cut(const gemm_problem<C>& problem, std::int64_t most_rows, std::int64_t most_columns) {
+  template <class T>
+  void cut(const gemm_problem<T>& problem, std::int64_t most_rows, std::int64_t most_columns) {
     const auto count = [](std::int64_t extent, std::int64_t most) { return (extent + most - 1) / most; };
     const auto equal = [&](std::int64_t extent, std::int64_t most, std::int64_t unit) {
       return count(count(extent, count(extent, most)), unit) * unit;
     };
-    constexpr std::int64_t tile_rows = direct_sizes<C>::tile_rows;
+    constexpr std::int64_t tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     rows = problem.m <= tile_rows ? problem.m : equal(problem.m, most_rows, tile_rows);
-    columns = equal(problem.n, most_columns, direct_sizes<C>::panel);
+    columns = equal(problem.n, most_columns, direct_sizes<compute_t<T>>::panel);
     row_blocks = count(problem.m, rows);
     column_blocks = count(problem.n, columns);
   }
 
   /// Cuts on until there are a few blocks for each thread: rows first, because threads that write parts of the same
   /// rows take cache lines from each other, but where B is copied, columns first.
-  template <class C>
-  void cut_for_threads(const gemm_problem<C>& problem, std::int64_t threads) {
-    constexpr std::int64_t panel = direct_sizes<C>::panel, tile_rows = direct_sizes<C>::tile_rows;
+  template <class T>
+  void cut_for_threads(const gemm_problem<T>& problem, std::int64_t threads) {
+    constexpr std::int64_t panel = direct_sizes<compute_t<T>>::panel, tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     const std::int64_t wanted = threads == 1 ? 1 : 4 * threads;
     const auto are_few = [&] { return problem.batch * row_blocks * column_blocks * parts < wanted; };
     while (are_few() && rows > 4 * tile_rows && !copies_b) cut(problem, rows / 2, columns);
@@ -152,9 +162,9 @@ struct direct_blocks {
 
   /// Puts blocks of the same rows behind each other if B stays in a cache meanwhile. If they are few, they are made
   /// equal, because each thread gets some of them.
-  template <class C>
-  void put_rows_first(const gemm_problem<C>& problem, std::int64_t threads) {
-    are_rows_first = column_blocks > 1 && problem.n <= direct_sizes<C>::most_cached_elements / problem.k;
+  template <class T>
+  void put_rows_first(const gemm_problem<T>& problem, std::int64_t threads) {
+    are_rows_first = column_blocks > 1 && problem.n <= direct_sizes<compute_t<T>>::most_cached_elements / problem.k;
     if (!are_rows_first || threads == 1 || row_blocks >= 4 * threads) return;
     rows = (problem.m + row_blocks - 1) / row_blocks;
     row_blocks = (problem.m + rows - 1) / rows;
@@ -162,9 +172,9 @@ struct direct_blocks {
 
   /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache, or in a
   /// second-level one if B comes from memory and few tiles read it.
-  template <class C>
-  void cut_for_registers(const gemm_problem<C>& problem, std::int64_t threads) {
-    using sizes = direct_sizes<C>;
+  template <class T>
+  void cut_for_registers(const gemm_problem<T>& problem, std::int64_t threads) {
+    using sizes = direct_sizes<compute_t<T>>;
     constexpr std::int64_t most_columns =
         std::min<std::int64_t>(512, sizes::kept_elements / sizes::tile_rows / sizes::panel * sizes::panel);
     constexpr std::int64_t least_rows = std::int64_t{8} * sizes::tile_rows;
@@ -180,9 +190,9 @@ struct direct_blocks {
   }
 
   /// The sums of a block are kept in a cache, and in registers over a block of the depth.
-  template <class C>
-  void cut_for_kept_sums(const gemm_problem<C>& problem, std::int64_t threads) {
-    using sizes = direct_sizes<C>;
+  template <class T>
+  void cut_for_kept_sums(const gemm_problem<T>& problem, std::int64_t threads) {
+    using sizes = direct_sizes<compute_t<T>>;
     constexpr std::int64_t most_wide_depth = 16, widest = 8192, narrow = 128, deepest = 2048, deepest_columns = 128;
     if (is_wide(problem)) {
       const std::int64_t most = copies_b ? sizes::copied_elements / most_wide_depth : sizes::kept_elements / problem.m;
@@ -198,6 +208,7 @@ struct direct_blocks {
       const std::int64_t most = problem.a.column_stride == 1 ? deepest : deepest_columns;
       depth = std::min<std::int64_t>(std::max<std::int64_t>(sizes::cached_elements / columns, 64), most);
     }
+    if (widens_for_direct<T>) depth = std::min(depth, sizes::widened_depth);
     // Equal blocks: a last one that is short would load and store sums for little.
     const std::int64_t depth_blocks = (part_depth + depth - 1) / depth;
     depth = (part_depth + depth_blocks - 1) / depth_blocks;
@@ -206,8 +217,8 @@ struct direct_blocks {
   }
 
   /// Cuts long sums if C is so small that it has no blocks for many threads.
-  template <class C>
-  void choose_parts(const gemm_problem<C>& problem) {
+  template <class T>
+  void choose_parts(const gemm_problem<T>& problem) {
     constexpr std::int64_t blocks_wanted = 32, least_depth = 256, entries_of_block = 4096;
     constexpr std::int64_t least_products = std::int64_t{1} << 15;
     const std::int64_t entries = problem.m * problem.n * problem.batch;

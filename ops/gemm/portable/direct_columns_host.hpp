@@ -5,6 +5,7 @@
 /// What the tiles of direct_tiles_host.hpp read of B: its rows where they are, or a copy without gaps.
 
 #include "direct_tiles_host.hpp"
+#include "direct_widening_host.hpp"
 #include <prumo/detail/host/lane_square.hpp>
 #include <prumo/detail/word.hpp>
 
@@ -14,8 +15,9 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-template <class C>
+template <class T>
 class direct_columns_of_b {
+  using C = compute_t<T>;
   using vector = simd<C>;
   using sizes = direct_sizes<C>;
   using operand_b = typename direct_tiles<C>::operand_b;
@@ -23,7 +25,7 @@ class direct_columns_of_b {
   static constexpr std::int64_t panel = sizes::panel;
 
  public:
-  direct_columns_of_b(const gemm_problem<C>& problem, const direct_blocks& blocks)
+  direct_columns_of_b(const gemm_problem<T>& problem, const direct_blocks& blocks)
       : b_(problem.b), n_(problem.n), k_(problem.k), block_depth_(blocks.depth), copies_all_(blocks.copies_b) {}
 
   /// The depth of the next block: what is copied fits into the memory for it.
@@ -48,7 +50,26 @@ class direct_columns_of_b {
   /// Some columns of a matrix of B, of a block of the depth. `copied` is memory for a copy.
   operand_b at(std::int64_t batch, std::int64_t column, std::int64_t columns, std::int64_t p, std::int64_t depth,
                C* copied) const {
-    const C* const from = b_.data + batch * b_.batch_stride + p * b_.row_stride + column * b_.column_stride;
+    const T* const from = b_.data + batch * b_.batch_stride + p * b_.row_stride + column * b_.column_stride;
+    if constexpr (widens_for_direct<T>) {
+      const std::int64_t there = (k_ - p) * n_ - column;
+      if (columns == n_ && n_ <= lanes && b_.column_stride == 1 && b_.row_stride == n_) {
+        // A vector reads on in the row behind.
+        widen_run(from, depth * n_, there, copied);
+        std::fill_n(copied + depth * n_, lanes, C(0));
+        return {copied, n_};
+      }
+      const std::int64_t stride = padded(columns);
+      widen_columns(from, columns, depth, there, copied, stride);
+      return {copied, stride};
+    } else {
+      return where_it_is(from, column, columns, p, depth, copied);
+    }
+  }
+
+ private:
+  operand_b where_it_is(const C* from, std::int64_t column, std::int64_t columns, std::int64_t p, std::int64_t depth,
+                        C* copied) const {
     if (!are_copied(columns)) return {from, b_.row_stride};
     const std::int64_t stride = padded(columns);
     if (!reads_on(columns)) {
@@ -64,7 +85,6 @@ class direct_columns_of_b {
     return {from, b_.row_stride, copied, last};
   }
 
- private:
   /// Whether rows of B that are narrower than a panel are read where they are: they have no gaps, so a panel reads on
   /// in the row behind. The last rows, behind which nothing is, are copied.
   bool reads_on(std::int64_t columns) const { return columns < panel && b_.row_stride == n_ && !copies_all_; }
@@ -106,6 +126,36 @@ class direct_columns_of_b {
     for (; j < count; ++j) to[j] = from[j];
   }
 
+  /// Widens columns of B to rows without gaps. Vectors read on behind the columns where numbers of B follow, of which
+  /// there are so many from the first one on if its rows have no gaps. This gives sums that nobody reads.
+  void widen_columns(const T* from, std::int64_t columns, std::int64_t depth, std::int64_t there, C* to,
+                     std::int64_t stride) const {
+    if (b_.column_stride == 1) {
+      const bool has_gaps = b_.row_stride != n_;
+      for (std::int64_t p = 0; p < depth; ++p) {
+        widen_run(from + p * b_.row_stride, columns, has_gaps ? columns : there - p * n_, to + p * stride);
+      }
+      return;
+    }
+    // Columns lie in memory one behind the other, or anywhere. Some of each become lines of a square, which is turned.
+    using word = prumo::detail::word_of<C>;
+    using square = prumo::detail::lane_square<word>;
+    constexpr std::int64_t side = square::side;
+    for (std::int64_t j = 0; j < stride; j += side) {
+      for (std::int64_t p = 0; p < depth; p += side) {
+        C lines[side][side] = {};
+        const std::int64_t count = std::min(side, depth - p);
+        for (std::int64_t w = 0; w < side && j + w < columns; ++w) {
+          const T* const column = from + (j + w) * b_.column_stride + p * b_.row_stride;
+          for (std::int64_t i = 0; i < count; ++i) lines[w][i] = static_cast<C>(column[i * b_.row_stride]);
+        }
+        C turned[side][side];
+        square::transpose(reinterpret_cast<const word*>(lines), side, reinterpret_cast<word*>(turned), side);
+        for (std::int64_t i = 0; i < count; ++i) std::copy_n(turned[i], side, to + (p + i) * stride + j);
+      }
+    }
+  }
+
   /// Copies columns of B to rows without gaps. They are filled up with zeros.
   void copy_columns(const C* from, std::int64_t columns, std::int64_t depth, C* to, std::int64_t stride) const {
     if (b_.column_stride == 1) {
@@ -137,7 +187,7 @@ class direct_columns_of_b {
     for (std::int64_t p = 0; p < depth; ++p) std::fill(to + p * stride + columns, to + (p + 1) * stride, C(0));
   }
 
-  gemm_matrix<const C> b_;
+  gemm_matrix<const T> b_;
   std::int64_t n_;
   std::int64_t k_;
   std::int64_t block_depth_;

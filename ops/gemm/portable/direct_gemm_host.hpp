@@ -14,8 +14,10 @@
 #include "direct_blocks.hpp"
 #include "direct_columns_host.hpp"
 #include "direct_tiles_host.hpp"
+#include "direct_widening_host.hpp"
 #include "gemm_entries.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
@@ -24,33 +26,35 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-template <class C>
+template <class T>
 class direct_gemm_host_kernel {
+  using C = compute_t<T>;
   using sizes = direct_sizes<C>;
   using tiles = direct_tiles<C>;
   using operand_a = typename tiles::operand_a;
   using operand_b = typename tiles::operand_b;
   static constexpr int lanes = simd<C>::lanes;
   static constexpr std::int64_t panel = sizes::panel;
+  static constexpr bool widens = widens_for_direct<T>;
   /// Lines that two rows share are written twice if rows go past the caches, which costs more than it saves. And if
   /// writing takes only a part of the time, ordinary stores are written back while sums are computed.
   static constexpr std::int64_t longest_streamed_sum = 16;
   /// Long rows, most of whose lines are their own, or shorter ones without shared lines.
-  static bool has_whole_lines(const gemm_problem<C>& problem) {
-    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(C));
+  static bool has_whole_lines(const gemm_problem<T>& problem) {
+    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
     return problem.n >= 16 * line ||
            (problem.n >= 6 * line && problem.n % line == 0 && problem.c.row_stride % line == 0);
   }
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
-  direct_gemm_host_kernel(const gemm_problem<C>& problem, bool streams, std::int64_t threads)
+  direct_gemm_host_kernel(const gemm_problem<T>& problem, bool streams, std::int64_t threads)
       : problem_(problem),
         blocks_(direct_blocks::of(problem, threads)),
         form_(choose_form(problem.alpha, problem.beta)),
-        streams_(streams && problem.c.column_stride == 1 && has_whole_lines(problem) &&
+        streams_(streams && !widens && problem.c.column_stride == 1 && has_whole_lines(problem) &&
                  problem.k <= longest_streamed_sum && (form_ == scaled_form::store || form_ == scaled_form::scale)),
-        writes_sums_(!streams_ && problem.c.column_stride == 1 && form_ == scaled_form::store &&
+        writes_sums_(!streams_ && !widens && problem.c.column_stride == 1 && form_ == scaled_form::store &&
                      !problem.has_epilogue()) {}
 
   std::int64_t blocks() const { return blocks_of_c() * blocks_.parts; }
@@ -66,15 +70,21 @@ class direct_gemm_host_kernel {
     const std::int64_t end = std::min(problem_.k, begin + blocks_.part_depth);
     alignas(64) C memory[sizes::kept_elements];
     alignas(64) C copied[sizes::copied_elements];
-    const direct_columns_of_b<C> columns(problem_, blocks_);
+    alignas(64) C widened[widens ? sizes::widened_elements : 1];
+    const direct_columns_of_b<T> columns(problem_, blocks_);
+    const direct_rows_of_a<T> rows_of_a(problem_);
     if (!blocks_.keeps_sums && columns.is_read_at_once(at.columns)) {
       operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
-      // The first tile asks for what the next block reads.
-      if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
-      tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
-        multiply_and_finish<Rows>(b, at, row, memory);
-        if constexpr (sizes::has_large_caches) b.ahead = 0;
-      });
+      if constexpr (widens) {
+        multiply_and_narrow(rows_of_a, b, at, widened, memory);
+      } else {
+        // The first tile asks for what the next block reads.
+        if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
+        tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
+          multiply_and_finish<Rows>(rows_of_a, b, at, row, memory);
+          if constexpr (sizes::has_large_caches) b.ahead = 0;
+        });
+      }
     } else {
       C* const kept = blocks_.parts > 1 ? workspace_ + block * elements_of_block() : memory;
       std::fill_n(kept, at.rows * blocks_.columns, C(0));
@@ -82,8 +92,9 @@ class direct_gemm_host_kernel {
         const std::int64_t depth = columns.depth_from(at.columns, p, end);
         const operand_b b = columns.at(at.batch, at.column, at.columns, p, depth, copied);
         tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
-          tiles::template multiply<Rows, true>(a_of(at, row, p), b, depth, kept + row * blocks_.columns,
-                                               blocks_.columns, at.columns, false);
+          const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, p, depth, widened);
+          tiles::template multiply<Rows, true>(a, b, depth, kept + row * blocks_.columns, blocks_.columns, at.columns,
+                                               false);
         });
         p += depth;
       }
@@ -125,29 +136,54 @@ class direct_gemm_host_kernel {
             std::min(blocks_.columns, problem_.n - column)};
   }
 
-  operand_a a_of(const area& at, std::int64_t row, std::int64_t p) const {
-    const gemm_matrix<const C>& a = problem_.a;
-    return {a.data + at.batch * a.batch_stride + (at.row + row) * a.row_stride + p * a.column_stride, a.row_stride,
-            a.column_stride};
-  }
-
-  C* c_of(const area& at, std::int64_t row) const {
-    const gemm_matrix<C>& c = problem_.c;
+  T* c_of(const area& at, std::int64_t row) const {
+    const gemm_matrix<T>& c = problem_.c;
     return c.data + at.batch * c.batch_stride + (at.row + row) * c.row_stride + at.column * c.column_stride;
   }
 
   /// Rows of C whose sums are complete in registers.
   template <int Rows>
-  void multiply_and_finish(const operand_b& b, const area& at, std::int64_t row, C* sums) const {
+  void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, std::int64_t row,
+                           C* sums) const {
     const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + Rows - 1));
     const auto multiply = [&](C* to, std::int64_t stride) {
-      operand_a a = a_of(at, row, 0);
+      operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, nullptr);
       if (sizes::has_large_caches && blocks_.asks_for_a && at.column == 0) a.next = a.data + Rows * a.row_stride;
       tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, at.columns, to_c);
     };
-    if (to_c) return multiply(c_of(at, row), problem_.c.row_stride);
+    if constexpr (!widens) {
+      if (to_c) return multiply(c_of(at, row), problem_.c.row_stride);
+    }
     multiply(sums, blocks_.columns);
     for (int i = 0; i < Rows; ++i) finish_row(sums + i * blocks_.columns, at, row + i);
+  }
+
+  /// Sums of 16-bit numbers, complete in registers. Rows of them are kept without gaps, so that a panel may be written
+  /// over the end of a row, and are narrowed together.
+  void multiply_and_narrow(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, C* widened,
+                           C* sums) const {
+    std::int64_t begin = 0, kept = 0;
+    const auto finish_kept = [&] {
+      narrow_rows(sums, at, begin, kept);
+      begin += kept;
+      kept = 0;
+    };
+    tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
+      if ((kept + Rows) * at.columns + panel > sizes::kept_elements) finish_kept();
+      const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, widened);
+      tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, at.columns, true);
+      kept += Rows;
+    });
+    finish_kept();
+  }
+
+  /// Makes rows of a block of C of their sums, which have no gaps.
+  void narrow_rows(C* sums, const area& at, std::int64_t row, std::int64_t rows) const {
+    const bool only_narrows = form_ == scaled_form::store && problem_.c.column_stride == 1 && !problem_.has_epilogue();
+    if (only_narrows && (problem_.c.row_stride == at.columns || rows == 1)) {
+      return prumo::detail::narrow(sums, c_of(at, row), rows * at.columns);
+    }
+    for (std::int64_t i = 0; i < rows; ++i) write_row(sums + i * at.columns, at, row + i);
   }
 
   /// Whether a panel of sums may be written over the end of this row, because the rows behind it, which are written
@@ -166,14 +202,20 @@ class direct_gemm_host_kernel {
     const std::int64_t count = at.columns;
     const typename tiles::last_panel last(count);
     if (last.begin < last.whole) std::copy_n(sums + 2 * last.whole - last.begin, last.left, sums + last.whole);
+    write_row(sums, at, row);
+  }
+
+  /// Writes a row of a block of C. Its sums lie in order.
+  void write_row(C* sums, const area& at, std::int64_t row) const {
+    const std::int64_t count = at.columns;
     const std::int64_t stride = problem_.c.column_stride;
-    C* const to = c_of(at, row);
+    T* const to = c_of(at, row);
     const C alpha = problem_.alpha, beta = problem_.beta;
     with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
       if constexpr (Form != scaled_form::store) {
         PRUMO_INDEPENDENT_ITERATIONS
         for (std::int64_t j = 0; j < count; ++j) {
-          sums[j] = scaled_entry<Form, C>(alpha, beta, sums[j], to[j * stride]);
+          sums[j] = scaled_entry<Form, T>(alpha, beta, sums[j], to[j * stride]);
         }
       }
     });
@@ -181,16 +223,16 @@ class direct_gemm_host_kernel {
       finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, at.row + row, at.column, sums,
                      count);
     }
-    if (streams_) {
-      prumo::detail::stream_run(to, sums, count);
-    } else if (stride == 1) {
-      std::copy_n(sums, count, to);
+    if constexpr (widens) {
+      if (stride == 1) return prumo::detail::narrow(sums, to, count);
     } else {
-      for (std::int64_t j = 0; j < count; ++j) to[j * stride] = sums[j];
+      if (streams_) return prumo::detail::stream_run(to, sums, count);
+      if (stride == 1) return static_cast<void>(std::copy_n(sums, count, to));
     }
+    for (std::int64_t j = 0; j < count; ++j) to[j * stride] = static_cast<T>(sums[j]);
   }
 
-  gemm_problem<C> problem_;
+  gemm_problem<T> problem_;
   direct_blocks blocks_;
   C* workspace_ = nullptr;
   scaled_form form_;
@@ -199,9 +241,9 @@ class direct_gemm_host_kernel {
 };
 
 /// Adds up what the kernel's parts left in the workspace.
-template <class C>
+template <class T>
 struct direct_combination_kernel {
-  direct_gemm_host_kernel<C> product;
+  direct_gemm_host_kernel<T> product;
 
   std::int64_t blocks() const { return product.blocks_of_c(); }
   void operator()(std::int64_t block) const { product.combine(block); }

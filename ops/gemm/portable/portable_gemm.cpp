@@ -139,7 +139,7 @@ gemm_candidate<Exec, T> portable_gemm_candidate() {
             },
             [](context<Exec>& ctx, const gemm_problem<T>& problem, const blas_form<T>&) {
               if constexpr (is_host_space<Exec>) {
-                if constexpr (std::is_floating_point_v<T>) {
+                if constexpr (has_direct_kernel<T>) {
                   if (is_direct(problem)) return enqueue_direct_product(ctx, problem);
                 }
                 if (is_thin(problem)) return enqueue_thin_product(ctx, problem);

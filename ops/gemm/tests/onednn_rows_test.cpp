@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace prumo::backend {
@@ -73,6 +74,33 @@ TYPED_TEST(onednn_rows, gaps_are_not_looked_at) {
   EXPECT_FALSE(may_load_special_numbers(host(), rows_of_ones<T>{1, 5, 32, 1}.seen()));
   EXPECT_FALSE(may_load_special_numbers(host(), rows_of_ones<T>{1, 1, 31, 1}.seen()));
   EXPECT_TRUE(may_load_special_numbers(host(), rows_of_ones<T>{2, 1, 31, 1}.seen()));
+}
+
+TYPED_TEST(onednn_rows, special_numbers_are_found_at_the_start_of_every_row) {
+  using T = TypeParam;
+  for (const float special : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (const auto& [length, gap] : {std::pair{1, 0}, {5, 0}, {31, 0}, {32, 0}, {33, 0}, {40, 3}}) {
+      rows_of_ones<T> all{3, 700, length, gap};
+      EXPECT_FALSE(have_special_numbers(host(), all.seen())) << length;
+      for (const std::int64_t row : {0, 1, 2, 699, 1400, 2098, 2099}) {
+        all.at(row, 0) = static_cast<T>(special);
+        EXPECT_TRUE(have_special_numbers(host(), all.seen())) << length << " at " << row;
+        all.at(row, 0) = T(1.0f);
+      }
+    }
+  }
+}
+
+TYPED_TEST(onednn_rows, rows_of_c_tell_if_they_have_no_gaps_or_are_long) {
+  using T = TypeParam;
+  const auto tell = [](std::int64_t k, std::int64_t gap_of_a, std::int64_t n, std::int64_t gap_of_c) {
+    return tells_special_numbers(rows_of_ones<T>{2, 5, k, gap_of_a}.seen(), rows_of_ones<T>{2, 5, n, gap_of_c}.seen());
+  };
+  EXPECT_TRUE(tell(31, 0, 5, 0));
+  EXPECT_TRUE(tell(31, 0, 32, 1));
+  EXPECT_FALSE(tell(31, 0, 31, 1));
+  EXPECT_FALSE(tell(31, 1, 5, 0));
+  EXPECT_FALSE(tell(32, 0, 5, 0));  // nothing is loaded that is not multiplied
 }
 
 TYPED_TEST(onednn_rows, copies_end_in_zeros) {

@@ -59,9 +59,9 @@ typename Policy::accumulator reduce_memory(const Policy& policy, const typename 
         return found;
       }
     } else if constexpr (std::is_same_v<stored, typename Policy::element>) {
-      return reduce_in_lanes(joining, count, neighbours<stored>{first});
+      return reduce_in_lanes(joining, count, loads_from_far<neighbours<stored>>{{first}});
     } else if constexpr (Policy::lifts_to_numbers && (has_vector_widening<stored> || std::is_same_v<stored, bf16>)) {
-      return reduce_in_lanes(joining, count, widened_numbers<stored>{first});
+      return reduce_in_lanes(joining, count, loads_from_far<widened_numbers<stored>>{{first}});
     }
     return reduce_elements(
         joining, count, [&](std::int64_t index) { return policy.lift(first[index]); }, position, step);
