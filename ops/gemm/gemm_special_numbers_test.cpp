@@ -99,6 +99,32 @@ TYPED_TEST(gemm_special_numbers, behind_rows_in_a_batch) {
   }
 }
 
+/// So many rows that those of C tell, where A is not looked at.
+TYPED_TEST(gemm_special_numbers, in_one_of_many_rows) {
+  using T = TypeParam;
+  constexpr std::size_t m = 700, row = 433;
+  for (const std::size_t n : {5, 40}) {
+    for (const std::size_t k : {31, 70}) {
+      const auto a = place<T>(m, k, placing::right);
+      const auto b = place<T>(k, n, placing::right);
+      set_uniform(a, 1);
+      set_uniform(b, 2);
+      Kokkos::deep_copy(this->ctx.instance(), Kokkos::subview(a, row, Kokkos::ALL),
+                        static_cast<T>(std::numeric_limits<compute_t<T>>::infinity()));
+      for (const std::string_view implementation : this->implementations) {
+        const auto c = place<T>(m, n, placing::right);
+        if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
+        const auto result = tests::host_copy(c);
+        for (std::size_t i = 0; i < m; ++i) {
+          for (std::size_t j = 0; j < n; ++j) {
+            ASSERT_EQ(!std::isfinite(value(result(i, j))), i == row) << implementation << " at " << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(gemm_special_numbers, what_lies_between_the_elements_stays) {
   using T = TypeParam;
   const auto a = place<T>(13, 8, placing::right);

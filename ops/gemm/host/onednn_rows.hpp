@@ -71,9 +71,6 @@ struct matrix_rows {
     return (rows == 1 || stride == length) && (matrices == 1 || matrix_stride == rows * length);
   }
 
-  /// Whether all rows lie at the same distance from each other.
-  bool have_one_stride() const { return matrices == 1 || matrix_stride == rows * stride; }
-
   /// Some of the rows.
   matrix_rows part(std::int64_t matrix, std::int64_t some_matrices, std::int64_t row, std::int64_t some_rows) const {
     matrix_rows some = *this;
@@ -96,10 +93,10 @@ class special_numbers_kernel {
     return {rows.data + first, rows.count() * rows.length - first, rows.count() - 1, rows.length, found};
   }
 
-  /// In the first numbers of each row, at least. Short rows have no gaps.
-  static special_numbers_kernel at_starts(const matrix_rows<T>& rows, std::atomic<bool>& found) {
-    if (rows.length < amx_numbers) return everywhere(rows, found);
-    return {rows.data, (rows.count() - 1) * rows.stride + rows.length, rows.count(), rows.stride, found};
+  /// In all numbers of rows without gaps.
+  static special_numbers_kernel everywhere(const matrix_rows<T>& rows, std::atomic<bool>& found) {
+    const std::int64_t numbers = rows.count() * rows.length;
+    return {rows.data, numbers, (numbers + amx_numbers - 1) / amx_numbers, amx_numbers, found};
   }
 
   std::int64_t blocks() const { return (loads_ + loads_of_block - 1) / loads_of_block; }
@@ -127,12 +124,7 @@ class special_numbers_kernel {
                          std::atomic<bool>& found)
       : data_(data), numbers_(numbers), loads_(loads), stride_(stride), found_(&found) {}
 
-  static special_numbers_kernel everywhere(const matrix_rows<T>& rows, std::atomic<bool>& found) {
-    const std::int64_t numbers = rows.count() * rows.length;
-    return {rows.data, numbers, (numbers + amx_numbers - 1) / amx_numbers, amx_numbers, found};
-  }
-
-  static constexpr std::int64_t loads_of_block = 1024;
+  static constexpr std::int64_t loads_of_block = 64;
   /// The bits of an exponent: infinities and NaNs have all of them.
   static constexpr std::uint64_t exponent = std::is_same_v<T, f16> ? 0x7c00 : 0x7f80;
 
@@ -222,26 +214,29 @@ bool load_next_rows(const matrix_rows<T>& rows) {
   return loaded_length(rows.length) != rows.length && rows.count() > 1;
 }
 
-/// Whether the first numbers of each row of C tell if something special was loaded.
+/// Whether C is to tell if something special was loaded: where its rows are so short that there is less to look at than
+/// in A. Of few rows, A is looked at, on the calling thread: lines of C have just been written by all threads.
 template <class T>
 bool tells_special_numbers(const matrix_rows<T>& a, const matrix_rows<T>& c) {
-  const bool are_long = c.length >= amx_numbers && c.have_one_stride();
-  return load_next_rows(a) && a.have_no_gaps() && (are_long || c.have_no_gaps());
+  constexpr std::int64_t many_rows = 512;
+  const bool are_short = c.length < std::min(a.length, amx_numbers);
+  return load_next_rows(a) && a.have_no_gaps() && c.have_no_gaps() && are_short && c.count() >= many_rows;
 }
 
 template <class Exec, class T>
-bool find_special_numbers(const Exec& instance, const special_numbers_kernel<T>& kernel, std::int64_t loads,
-                          const std::atomic<bool>& found) {
+bool find_special_numbers(const Exec& instance, const special_numbers_kernel<T>& kernel,
+                          const prumo::detail::host_work& work, const std::atomic<bool>& found) {
   static const std::string label = "prumo::gemm::special_numbers";
-  constexpr double of_a_load = 1;  // nanoseconds
-  prumo::detail::launch_blocks(instance, label, kernel, prumo::detail::host_work::repeated(loads, of_a_load));
+  prumo::detail::launch_blocks(instance, label, kernel, work);
   return found;
 }
 
+/// Each thread looks at about what it has written.
 template <class Exec, class T>
 bool have_special_numbers(const Exec& instance, const matrix_rows<T>& c) {
   std::atomic<bool> found = false;
-  return find_special_numbers(instance, special_numbers_kernel<T>::at_starts(c, found), c.count(), found);
+  return find_special_numbers(instance, special_numbers_kernel<T>::everywhere(c, found),
+                              prumo::detail::host_work::unknown(), found);
 }
 
 /// Whether something special may be loaded behind the end of a row. In rows without gaps it is a number of A, and the
@@ -250,8 +245,10 @@ template <class Exec, class T>
 bool may_load_special_numbers(const Exec& instance, const matrix_rows<T>& rows) {
   if (!load_next_rows(rows)) return false;
   if (!rows.have_no_gaps()) return true;
+  constexpr double of_a_load = 2;  // nanoseconds
   std::atomic<bool> found = false;
-  return find_special_numbers(instance, special_numbers_kernel<T>::behind_rows(rows, found), rows.count(), found);
+  return find_special_numbers(instance, special_numbers_kernel<T>::behind_rows(rows, found),
+                              prumo::detail::host_work::repeated(rows.count(), of_a_load), found);
 }
 
 template <class Exec, class T>
