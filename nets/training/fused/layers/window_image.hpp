@@ -142,8 +142,8 @@ class window_image {
 
   const Team& team_;
   C *image_, *copies_;
-  int x_, x_pitch_;    ///< the first pixel under the filter at the first place
-  int taps_, shared_;  ///< the copies of this map's taps and of the shared filter
+  int x_, x_pitch_;     ///< the first pixel under the filter at the first place
+  int taps_, shared_;   ///< the copies of this map's taps and of the shared filter
   int inputs_, input_;  ///< where those of the dense layer begin, and which is this thread's
   int sums_;
   bool exists_;    ///< whether this thread has a window

@@ -185,7 +185,7 @@ class table_maker {
       it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
                        it.row_stride == 1 && it.column_stride == 1;
     }
-    if (has_windows()) table_.shape = step_shape::windows;
+    if (request_.takes_windows && has_windows(table_)) table_.shape = step_shape::windows;
     table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
     std::int64_t shared_begin = 0;
     for (int i = 0; i < table_.layers; ++i) {
@@ -223,31 +223,8 @@ class table_maker {
     }
   }
 
-  /// Whether the net is a convolution, a shared filter whose windows cover its result without touching each other, and
-  /// a dense layer, small enough for a thread to have half a window.
-  [[nodiscard]] bool has_windows() const {
-    const step_layer &it = table_.layer[0], &behind = table_.layer[1], &last = table_.layer[2];
-    if (!request_.takes_windows || table_.layers != 3 || !it.takes_tiles || last.kind != step_kind::dense) return false;
-    const bool has_filters =
-        it.in_channels == 1 && it.filter_height == window_filter && it.activate == activation::sigmoid &&
-        behind.kind == step_kind::shared_convolution && behind.activate == activation::sigmoid &&
-        behind.filter_height == window_side && behind.filter_width == window_side && behind.row_stride == window_side &&
-        behind.column_stride == window_side && behind.row_padding == 0 && behind.column_padding == 0 &&
-        it.out_height == window_side * behind.out_height && it.out_width == window_side * behind.out_width;
-    const bool has_words = it.in_width % pixels_of_word == 0 && table_.pixels <= pixels_of_word * step_threads;
-    return has_filters && has_words && last.in_size() <= most_window_inputs &&
-           last.out_channels <= most_window_outputs && halves_of(behind) * it.out_channels <= step_threads &&
-           it.out_channels * map_sums <= step_threads &&
-           last.weight_count() + it.out_channels * window_map_copies + 64 <= window_copies_of_thread * step_threads;
-  }
-
-  [[nodiscard]] static int halves_of(const step_layer& shared) {
-    const int halves = shared.out_height * shared.out_width * (window_side / window_rows);
-    return (halves + window_lanes - 1) / window_lanes * window_lanes;
-  }
-
   void place_windows() {
-    table_.window_halves = item_grid(table_.layer[0].out_channels, 1, halves_of(table_.layer[1]));
+    table_.window_halves = item_grid(table_.layer[0].out_channels, 1, window_halves_of(table_.layer[1]));
     table_.window_slopes = static_cast<int>(taken_);
     taken_ += most_window_outputs;
     table_.window_sums = static_cast<int>(taken_);

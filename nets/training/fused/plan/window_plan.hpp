@@ -5,6 +5,8 @@
 /// The numbers of nets that take windows (window_image.hpp): a convolution, a filter that all maps share, and a dense
 /// layer.
 
+#include "step_table.hpp"
+
 namespace prumo::nets {
 
 /// The rows and columns of a window, and the rows of it that a thread has.
@@ -34,5 +36,28 @@ inline constexpr int shared_lanes = 8;
 inline constexpr int most_window_inputs = 256;
 inline constexpr int most_window_outputs = 16;
 inline constexpr int window_copies_of_thread = 8;
+
+/// The halves of windows of a map, filled up so that neighbouring lanes have the same map.
+inline int window_halves_of(const step_layer& shared) {
+  const int halves = shared.out_height * shared.out_width * (window_side / window_rows);
+  return (halves + window_lanes - 1) / window_lanes * window_lanes;
+}
+
+/// Whether the net is a convolution, a shared filter whose windows cover its result without touching each other, and
+/// a dense layer, small enough for a thread to have half a window.
+inline bool has_windows(const step_table& table) {
+  const step_layer &it = table.layer[0], &behind = table.layer[1], &last = table.layer[2];
+  if (table.layers != 3 || !it.takes_tiles || last.kind != step_kind::dense) return false;
+  const bool has_filters =
+      it.in_channels == 1 && it.filter_height == window_filter && it.activate == activation::sigmoid &&
+      behind.kind == step_kind::shared_convolution && behind.activate == activation::sigmoid &&
+      behind.filter_height == window_side && behind.filter_width == window_side && behind.row_stride == window_side &&
+      behind.column_stride == window_side && behind.row_padding == 0 && behind.column_padding == 0 &&
+      it.out_height == window_side * behind.out_height && it.out_width == window_side * behind.out_width;
+  const bool has_words = it.in_width % pixels_of_word == 0 && table.pixels <= pixels_of_word * step_threads;
+  return has_filters && has_words && last.in_size() <= most_window_inputs && last.out_channels <= most_window_outputs &&
+         window_halves_of(behind) * it.out_channels <= step_threads && it.out_channels * map_sums <= step_threads &&
+         last.weight_count() + it.out_channels * window_map_copies + 64 <= window_copies_of_thread * step_threads;
+}
 
 }  // namespace prumo::nets
