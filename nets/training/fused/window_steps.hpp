@@ -31,8 +31,7 @@ template <bool AtOnce, window_step_team Team, class C>
 class window_steps {
  public:
   PRUMO_STEP_FUNCTION window_steps(const step_body<Team, C>& body, step_league league)
-      : body_(body),
-        team_(body.team()),
+      : team_(body.team()),
         table_(body.table()),
         data_(body.data()),
         scratch_(body.scratch()),
@@ -173,10 +172,9 @@ class window_steps {
   /// Threads that own no filter's gradient begin with the next image's pixels.
   PRUMO_STEP_FUNCTION void place_pixels() {
     const step_layer& first = table_.layer[0];
-    const int words = table_.pixels / pixels_of_word;
     const int begin = (first.out_channels * map_sums + Team::lanes - 1) / Team::lanes * Team::lanes;
     word_ = team_.rank() - begin + (team_.rank() < begin ? team_.size() : 0);
-    if (word_ >= words) word_ = -1;
+    if (word_ >= words_) word_ = -1;
     const item_place at(word_ < 0 ? 0 : word_ * pixels_of_word, first.x_items);
     pixel_ = first.x.begin + at.row * first.x.pitch + at.column;
   }
@@ -256,7 +254,6 @@ class window_steps {
     }
   }
 
-  const step_body<Team, C>& body_;
   const Team& team_;
   const step_table& table_;
   const step_data<C>& data_;
@@ -266,7 +263,7 @@ class window_steps {
   window_dense<AtOnce, Team, C> dense_;
   owned_gradient<C> filter_, shared_;
   int groups_of_map_ = 0;
-  int words_ = 0;
+  int words_ = 0;  ///< of an image's pixels
   bool sums_shared_ = false;
   int word_ = -1, pixel_ = 0;  ///< four pixels that this thread puts into scratch memory, and their place there
   int sources_[window_copies_of_thread] = {};

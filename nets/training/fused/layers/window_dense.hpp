@@ -27,8 +27,8 @@ KOKKOS_FUNCTION PRUMO_STEP_APART softmax_result differentiate_softmax_apart(cons
                                                                             C* slopes, int classes, int label,
                                                                             C scale) {
   softmax_result result;
-  differentiate_loss(team, loss::softmax, activation::none, scores, slopes, classes, label, scale,
-                     result.loss_of_image, result.correct);
+  differentiate_loss(team, loss::softmax, activation::none, scores, slopes, classes, label, scale, result.loss_of_image,
+                     result.correct);
   return result;
 }
 
@@ -137,7 +137,7 @@ class window_dense {
   /// Half of the gradient of an input, over every other output; and new weights, or the input to
   /// memory.
   PRUMO_STEP_FUNCTION C backward(int input, C value, int half, bool exists, C* factors,
-                                       const step_rule<C>& rule) const {
+                                 const step_rule<C>& rule) const {
     C* const column = copies_ + weights_ + half * inputs_ + input;
     const C* const of_half = slopes() + half;
     C sum = 0;
