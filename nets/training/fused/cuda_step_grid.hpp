@@ -39,12 +39,12 @@ class grid_barrier {
 };
 
 /// The threads of a block.
-template <bool HasManyImages>
+template <step_shape Shape>
 class cuda_step_team {
  public:
   static constexpr int lanes = prumo::detail::exchange_threads;
   static constexpr bool takes_vectors = false;
-  static constexpr bool has_many_images = HasManyImages;
+  static constexpr step_shape shape = Shape;
 
   PRUMO_STEP_FUNCTION static int rank() {
     KOKKOS_IF_ON_DEVICE((return static_cast<int>(threadIdx.x);))
@@ -55,6 +55,10 @@ class cuda_step_team {
   PRUMO_STEP_FUNCTION static int lane() { return rank() % lanes; }
   PRUMO_STEP_FUNCTION static int stretch() { return rank() / lanes; }
   PRUMO_STEP_FUNCTION static constexpr int stretches() { return step_threads / lanes; }
+  PRUMO_STEP_FUNCTION static bool same_in_stretch(bool value) {
+    KOKKOS_IF_ON_DEVICE((return __any_sync(0xffffffffu, value) != 0;))
+    KOKKOS_IF_ON_HOST((return value;))
+  }
   template <class C>
   PRUMO_STEP_FUNCTION static C across(C value, int distance) {
     return prumo::detail::value_across(value, distance);
@@ -66,12 +70,12 @@ class cuda_step_team {
 };
 
 /// The entry function. Without a counter the blocks do not meet.
-/// \tparam AtOnce as run_steps() has it, and HasManyImages as a team: functions of their own are shorter
-template <class C, bool AtOnce, bool HasManyImages>
+/// \tparam AtOnce as run_steps() has it, and Shape as a team
+template <class C, bool AtOnce, step_shape Shape>
 __global__ void __launch_bounds__(step_threads, 1)
     run_step_grid(const __grid_constant__ step_data<C> data, const step_part part, unsigned* const counter) {
   prumo::detail::wait_for_kernels_before();
-  using team_type = cuda_step_team<HasManyImages>;
+  using team_type = cuda_step_team<Shape>;
   const team_type team;
   const step_body<team_type, C> body(team, data, step_scratch<C>(team_type::memory()));
   grid_barrier barrier(counter);

@@ -17,6 +17,53 @@ struct image_chunk {
   int group = 0;
   int first = 0;  ///< of the step
   int count = 0;  ///< 0: there are no more
+  int end = 0;    ///< of the group, among the images of the step
+};
+
+/// The order of such chunks.
+template <class Team, class C>
+class image_chunks {
+ public:
+  PRUMO_STEP_FUNCTION image_chunks(const step_table& table, const step_data<C>& data, step_league league)
+      : table_(table), data_(data), league_(league) {}
+
+  /// The place in the order of this launch.
+  PRUMO_STEP_FUNCTION std::int64_t place_of(const image_chunk& chunk) const {
+    return chunk.step * table_.batch + chunk.first;
+  }
+
+  /// The first images of a group, or of the next one that has any.
+  PRUMO_STEP_FUNCTION image_chunk from(int step, int group) const {
+    PRUMO_KEEP_LOOP
+    for (;;) {
+      if (group >= table_.groups) {
+        group = league_.rank;
+        ++step;
+      }
+      if (step >= data_.steps) return {};
+      const std::int64_t images = data_.images_of_step(data_.first_step + step, table_.batch);
+      const auto first = static_cast<int>(table_.group_begin(group, images));
+      const auto end = static_cast<int>(table_.group_begin(group + 1, images));
+      if (end > first) return {step, group, first, at_once(end - first), end};
+      group += league_.size;
+    }
+  }
+
+  PRUMO_STEP_FUNCTION image_chunk after(const image_chunk& chunk) const {
+    if (chunk.count == 0) return {};
+    const int first = chunk.first + chunk.count;
+    if (first >= chunk.end) return from(chunk.step, chunk.group + league_.size);
+    return {chunk.step, chunk.group, first, at_once(chunk.end - first), chunk.end};
+  }
+
+ private:
+  PRUMO_STEP_FUNCTION int at_once(int left) const {
+    return left < table_.images_at_once ? left : table_.images_at_once;
+  }
+
+  const step_table& table_;
+  const step_data<C>& data_;
+  step_league league_;
 };
 
 template <class Team, class C>
@@ -29,20 +76,20 @@ class images_ahead {
   /// Puts the first images into scratch memory. A barrier must follow.
   PRUMO_STEP_FUNCTION void begin(const body_type& body) {
     if (league_.rank >= body.table().groups) return;
-    const image_chunk now = chunk_from(body, 0, league_.rank);
-    next_ = chunk_after(body, now);
-    body.gather(place_of(body, now), now.count);
+    const image_chunk now = chunks(body).from(0, league_.rank);
+    next_ = chunks(body).after(now);
+    body.gather(chunks(body).place_of(now), now.count);
     if constexpr (Team::lanes > 1) {
       if (body.team().rank() < next_.count) {
         body.scratch().next_images()[body.team().rank()] =
-            body.data().order[place_of(body, next_) + body.team().rank()];
+            body.data().order[chunks(body).place_of(next_) + body.team().rank()];
       }
     }
   }
 
   /// Begins to load the images that come next. They stay in registers until stage(), so little should lie between.
   PRUMO_STEP_FUNCTION void load(const body_type& body) {
-    after_ = chunk_after(body, next_);
+    after_ = chunks(body).after(next_);
     if constexpr (Team::lanes > 1) {
       const step_data<C>& data = body.data();
       const int* const images = body.scratch().next_images();
@@ -59,7 +106,7 @@ class images_ahead {
         }
       }
       if (rank < next_.count) label_ = data.labels[images[rank]];
-      if (rank < after_.count) image_after_ = data.order[place_of(body, after_) + rank];
+      if (rank < after_.count) image_after_ = data.order[chunks(body).place_of(after_) + rank];
     }
   }
 
@@ -85,7 +132,7 @@ class images_ahead {
   /// Makes numbers of them, where the images before are done with. A barrier must follow.
   PRUMO_STEP_FUNCTION void put(const body_type& body) {
     if (!holds(body, next_)) {
-      body.gather(place_of(body, next_), next_.count);
+      body.gather(chunks(body).place_of(next_), next_.count);
     } else {
       const step_scratch<C>& scratch = body.scratch();
       const step_layer& first = body.table().layer[0];
@@ -111,37 +158,8 @@ class images_ahead {
            bytes <= held_words * pixels_of_word * body.team().size();
   }
 
-  /// The place in the order of this launch.
-  PRUMO_STEP_FUNCTION static std::int64_t place_of(const body_type& body, const image_chunk& chunk) {
-    return chunk.step * body.table().batch + chunk.first;
-  }
-
-  /// The first images of a group, or of the next one that has any.
-  PRUMO_STEP_FUNCTION image_chunk chunk_from(const body_type& body, int step, int group) const {
-    const step_table& table = body.table();
-    PRUMO_KEEP_LOOP
-    for (;;) {
-      if (group >= table.groups) {
-        group = league_.rank;
-        ++step;
-      }
-      if (step >= body.data().steps) return {};
-      const std::int64_t images = body.data().images_of_step(body.data().first_step + step, table.batch);
-      const auto first = static_cast<int>(table.group_begin(group, images));
-      const int count = static_cast<int>(table.group_begin(group + 1, images)) - first;
-      if (count > 0) return {step, group, first, count < table.images_at_once ? count : table.images_at_once};
-      group += league_.size;
-    }
-  }
-
-  PRUMO_STEP_FUNCTION image_chunk chunk_after(const body_type& body, const image_chunk& chunk) const {
-    if (chunk.count == 0) return {};
-    const step_table& table = body.table();
-    const std::int64_t images = body.data().images_of_step(body.data().first_step + chunk.step, table.batch);
-    const int first = chunk.first + chunk.count;
-    const int left = static_cast<int>(table.group_begin(chunk.group + 1, images)) - first;
-    if (left <= 0) return chunk_from(body, chunk.step, chunk.group + league_.size);
-    return {chunk.step, chunk.group, first, left < table.images_at_once ? left : table.images_at_once};
+  PRUMO_STEP_FUNCTION image_chunks<Team, C> chunks(const body_type& body) const {
+    return {body.table(), body.data(), league_};
   }
 
   step_league league_;

@@ -162,8 +162,8 @@ class step_body {
 
   PRUMO_STEP_FUNCTION void run_dense(const step_layer& it, const step_images<C>& images, const C* weights,
                                      const C* bias) const {
-    if (Team::has_many_images && it.has_packs) {
-      if constexpr (Team::has_many_images) multiply_packs(team_, it, images, weights, bias);
+    if (has_many_images<Team> && it.has_packs) {
+      if constexpr (has_many_images<Team>) multiply_packs(team_, it, images, weights, bias);
     } else {
       multiply_dense(team_, it, images, weights, bias);
     }
@@ -177,8 +177,8 @@ class step_body {
       C* const scores = scratch_.memory() + image * table().image_elements + last.y.begin;
       double loss_of_image;
       int correct;
-      differentiate_loss(team_, table().which_loss, last.activate, scores, table().classes, scratch_.labels()[image],
-                         scale, loss_of_image, correct);
+      differentiate_loss(team_, table().which_loss, last.activate, scores, scores, table().classes,
+                         scratch_.labels()[image], scale, loss_of_image, correct);
       if (team_.lane() == 0) {
         scratch_.losses()[image] = loss_of_image;
         scratch_.correct()[image] = correct;
@@ -218,8 +218,8 @@ class step_body {
                                               C* factors, const step_rule<C>& rule) const {
     if constexpr (AtOnce) {
       change_dense(team_, it, scratch_.memory(), weights, data_, rule, scratch_.copies());
-    } else if (Team::has_many_images && it.has_packs) {
-      if constexpr (Team::has_many_images) packs_backward(team_, it, images, weights, factors, table().factors);
+    } else if (has_many_images<Team> && it.has_packs) {
+      if constexpr (has_many_images<Team>) packs_backward(team_, it, images, weights, factors, table().factors);
     } else {
       dense_backward(team_, it, images, weights, factors, table().factors);
     }
@@ -266,7 +266,7 @@ class step_body {
 
   template <int Side>
   PRUMO_STEP_FUNCTION void add_tile_gradients(const step_layer& it, const step_images<C>& images, C* gradients) const {
-    if constexpr (Team::has_many_images) {
+    if constexpr (has_many_images<Team>) {
       add_square_gradients<Side>(team_, it, images, gradients, scratch_.partials());
     } else {
       add_tiled_gradients<Side>(team_, it, images, gradients, scratch_.partials());

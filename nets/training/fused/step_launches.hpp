@@ -18,7 +18,7 @@ struct step_launch {
   step_part part = step_part::all;
   int teams = 1;
   std::size_t scratch_bytes = 0;
-  bool has_many_images = false;  ///< step_table::many_images
+  step_shape shape = step_shape::few_images;  ///< of the table
   /// Where the teams of a launch of whole steps meet. Null if there is one team, which takes steps of single images.
   unsigned* meeting = nullptr;
 };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 namespace prumo::nets {
 
@@ -18,6 +19,16 @@ inline const std::string& label_of(step_part part) {
   static const std::string labels[] = {"prumo::nets::training::steps", "prumo::nets::training::images",
                                        "prumo::nets::training::update"};
   return labels[static_cast<int>(part)];
+}
+
+/// Calls function with the shape as a constant.
+template <class Function>
+auto with_shape(step_shape shape, const Function& function) {
+  switch (shape) {
+    case step_shape::windows: return function(std::integral_constant<step_shape, step_shape::windows>{});
+    case step_shape::many_images: return function(std::integral_constant<step_shape, step_shape::many_images>{});
+    default: return function(std::integral_constant<step_shape, step_shape::few_images>{});
+  }
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -28,8 +39,9 @@ void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& dat
   const auto require = [&](cudaError_t status, const char* call) {
     prumo::detail::require_success(status, label_of(launch.part) + ": " + call);
   };
-  const auto* const entry = launch.has_many_images ? reinterpret_cast<const void*>(&run_step_grid<C, false, true>)
-                                                   : reinterpret_cast<const void*>(&run_step_grid<C, false, false>);
+  const auto* const entry = with_shape(launch.shape, [](auto shape) {
+    return reinterpret_cast<const void*>(&run_step_grid<C, false, decltype(shape)::value>);
+  });
   // Other launches of the function may need more than this one, and rely on the usual limit.
   const auto limit = static_cast<int>(std::max(prumo::detail::usual_shared_bytes, launch.scratch_bytes));
   require(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), "cudaFuncSetAttribute");
@@ -54,19 +66,18 @@ void launch_meeting_blocks(const Kokkos::Cuda& instance, const step_data<C>& dat
 #endif
 
 /// Launches teams that do not meet.
-template <bool AtOnce, bool HasManyImages, class Exec, class C>
+template <bool AtOnce, step_shape Shape, class Exec, class C>
 void launch_lone_teams(const Exec& instance, const step_data<C>& data, const step_launch& launch) {
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (prumo::detail::launches_by_cuda_runtime<Exec>) {
     prumo::detail::launch_entry(instance, label_of(launch.part), {launch.teams, step_threads, launch.scratch_bytes},
-                                run_step_grid<C, AtOnce, HasManyImages>, data, launch.part, launch.meeting);
+                                run_step_grid<C, AtOnce, Shape>, data, launch.part, launch.meeting);
     return;
   }
 #endif
   if constexpr (!is_host_space<Exec> && !prumo::detail::launches_by_cuda_runtime<Exec>) {
-    prumo::detail::launch_teams(
-        instance, label_of(launch.part),
-        step_kernel<C, AtOnce, HasManyImages>{data, launch.part, launch.teams, launch.scratch_bytes});
+    prumo::detail::launch_teams(instance, label_of(launch.part),
+                                step_kernel<C, AtOnce, Shape>{data, launch.part, launch.teams, launch.scratch_bytes});
   }
 }
 
@@ -80,13 +91,14 @@ void launch_steps(const Exec& instance, const step_data<C>& data, const step_lau
     }
   }
 #endif
-  if (launch.part == step_part::all) {
-    launch_lone_teams<true, false>(instance, data, launch);
-  } else if (launch.has_many_images) {
-    launch_lone_teams<false, true>(instance, data, launch);
-  } else {
-    launch_lone_teams<false, false>(instance, data, launch);
-  }
+  with_shape(launch.shape, [&](auto shape) {
+    constexpr step_shape of_team = decltype(shape)::value;
+    if (launch.part != step_part::all) {
+      launch_lone_teams<false, of_team>(instance, data, launch);
+    } else if constexpr (of_team != step_shape::many_images) {
+      launch_lone_teams<true, of_team>(instance, data, launch);
+    }
+  });
 }
 
 #define PRUMO_INSTANTIATE_LAUNCHES(Space, C) \

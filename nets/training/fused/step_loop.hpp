@@ -10,14 +10,7 @@
 #include "step_loop_parts.hpp"
 #include "step_update.hpp"
 #include "training_step.hpp"
-
-/// Before a function of a device that must not be compiled into its caller, so that it has registers of its own. What
-/// the caller needs afterwards is saved in memory.
-#if defined(__CUDACC__)
-#define PRUMO_STEP_APART __noinline__
-#else
-#define PRUMO_STEP_APART
-#endif
+#include "window_steps.hpp"
 
 namespace prumo::nets {
 
@@ -58,38 +51,21 @@ KOKKOS_FUNCTION PRUMO_STEP_APART void update_apart(const step_data<C>& data, con
   step_update<Team, C>(body, rule, images).run(league);
 }
 
-/// What one team does in a launch.
-/// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
-/// \param meet all teams of the launch wait for each other, and see what the others wrote; it contains a barrier of the
-///        team
+/// The rule of adam.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FUNCTION PRUMO_STEP_APART step_rule<C> rule_apart(double rate, double momentum, double step) {
+  return step_rule<C>(optimizer::adam, rate, momentum, step);
+}
+
+/// The steps of a launch, between its begin and its end.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <bool AtOnce, class Team, class C, class Meet>
-PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league, Meet&& meet) {
+PRUMO_STEP_FUNCTION void run_step_loop(const step_body<Team, C>& body, step_part part, step_league league, double rate,
+                                       double latest, Meet& meet) {
   const Team& team = body.team();
   const step_data<C>& data = body.data();
-  const step_scratch<C>& scratch = body.scratch();
-  const double rate = data.counters->rate;
-  // While teams that do not meet take images, the counters change.
-  const double latest = part == step_part::images ? 0 : data.counters->optimizer_step;
-  if (part == step_part::update) {
-    body.copy_table();
-  } else {
-    body.begin();
-  }
   const step_table& table = body.table();
-  const bool is_first_thread = league.rank == 0 && team.rank() == 0;
-  // The counters of the launches before; the last thing of this one is to change them.
-  const bool begins_epoch = part == step_part::all && data.counters->step == data.steps_per_epoch;
-  if constexpr (AtOnce) {
-    body.copy_parameters();
-    body.begin_group();
-    if (team.rank() == 0 && !begins_epoch) {
-      scratch.sums()[0] = data.counters->sums[0];
-      scratch.sums()[1] = data.counters->sums[1];
-    }
-  } else if (part == step_part::all && is_first_thread && begins_epoch) {
-    data.counters->sums[0] = data.counters->sums[1] = 0;
-  }
   images_ahead<Team, C> ahead(league);
   if (part != step_part::update) ahead.begin(body);
   PRUMO_KEEP_LOOP
@@ -108,7 +84,7 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
           const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
           team.barrier();
           C* const factors = data.factors + first * table.factors;
-          if constexpr (remakable_step_team<Team> && Team::has_many_images) {
+          if constexpr (remakable_step_team<Team> && has_many_images<Team>) {
             run_images_apart<AtOnce, Team>(data, count, images, factors, rule, ahead);
           } else {
             body.template run_images<AtOnce>(count, images, factors, rule, ahead);
@@ -116,13 +92,13 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
         }
         if constexpr (!AtOnce) body.end_group(group);
       }
-      if constexpr (AtOnce) change_filters(team, data, scratch, rule);
+      if constexpr (AtOnce) change_filters(team, data, body.scratch(), rule);
     }
     // Alone, the team goes on to the barrier before the layers.
     if constexpr (!AtOnce) {
       if (part == step_part::all) meet();
       if (part != step_part::images) {
-        if constexpr (remakable_step_team<Team> && Team::has_many_images) {
+        if constexpr (remakable_step_team<Team> && has_many_images<Team>) {
           update_apart<Team>(data, rule, images, league);
         } else {
           step_update<Team, C>(body, rule, images).run(league);
@@ -130,6 +106,98 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
       }
       if (part == step_part::all) meet();
     }
+  }
+}
+
+/// The same for nets that take windows.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <bool AtOnce, window_step_team Team, class C, class Meet>
+PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_part part, step_league league,
+                                         double rate, double latest, Meet& meet) {
+  const Team& team = body.team();
+  const step_data<C>& data = body.data();
+  const step_table& table = body.table();
+  if (part == step_part::update) {
+    step_update<Team, C>(body, rule_after(table, data, rate, latest, 0),
+                         data.images_of_step(data.first_step, table.batch))
+        .run(league);
+    return;
+  }
+  window_steps<AtOnce, Team, C> steps(body, league);
+  team.barrier();
+  steps.take_sums();
+  PRUMO_KEEP_LOOP
+  for (std::int64_t step = 0; step < data.steps; ++step) {
+    const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
+    // The powers of adam are long, so they have a function of their own.
+    const step_rule<C> rule = table.which_optimizer == optimizer::adam
+                                  ? rule_apart<C>(rate, data.momentum, latest + static_cast<double>(step + 1))
+                                  : step_rule<C>(table.which_optimizer, rate, data.momentum);
+    if constexpr (AtOnce) {
+      steps.run_image(1, nullptr, rule);
+    } else {
+      const C scale = table.mean_of_batch ? C(1) / static_cast<C>(images) : C(1);
+      if (league.rank < table.groups) steps.copy_parameters();
+      team.barrier();
+      PRUMO_KEEP_LOOP
+      for (int group = league.rank; group < table.groups; group += league.size) {
+        const std::int64_t end = table.group_begin(group + 1, images);
+        steps.begin_group();
+        PRUMO_KEEP_LOOP
+        for (std::int64_t image = table.group_begin(group, images); image < end; ++image) {
+          steps.run_image(scale, data.factors + image * table.factors, rule);
+        }
+        steps.end_group(group);
+      }
+      if (part == step_part::all) {
+        meet();
+        step_update<Team, C>(body, rule, images).run(league);
+        meet();
+      }
+    }
+  }
+  if constexpr (AtOnce) {
+    steps.store_parameters();
+    steps.give_sums();
+    team.barrier();
+  }
+}
+
+/// What one team does in a launch.
+/// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
+/// \param meet all teams of the launch wait for each other, and see what the others wrote; it contains a barrier of the
+///        team
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <bool AtOnce, class Team, class C, class Meet>
+PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league, Meet&& meet) {
+  const Team& team = body.team();
+  const step_data<C>& data = body.data();
+  const step_scratch<C>& scratch = body.scratch();
+  const double rate = data.counters->rate;
+  // While teams that do not meet take images, the counters change.
+  const double latest = part == step_part::images ? 0 : data.counters->optimizer_step;
+  if (part == step_part::update) {
+    body.copy_table();
+  } else {
+    body.begin();
+  }
+  const bool is_first_thread = league.rank == 0 && team.rank() == 0;
+  // The counters of the launches before; the last thing of this one is to change them.
+  const bool begins_epoch = part == step_part::all && data.counters->step == data.steps_per_epoch;
+  if constexpr (AtOnce) {
+    body.copy_parameters();
+    body.begin_group();
+    if (team.rank() == 0 && !begins_epoch) {
+      scratch.sums()[0] = data.counters->sums[0];
+      scratch.sums()[1] = data.counters->sums[1];
+    }
+  } else if (part == step_part::all && is_first_thread && begins_epoch) {
+    data.counters->sums[0] = data.counters->sums[1] = 0;
+  }
+  if constexpr (window_step_team<Team>) {
+    run_window_loop<AtOnce>(body, part, league, rate, latest, meet);
+  } else {
+    run_step_loop<AtOnce>(body, part, league, rate, latest, meet);
   }
   if (!is_first_thread) return;
   training_counters& counters = *data.counters;

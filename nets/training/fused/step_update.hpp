@@ -122,7 +122,7 @@ class step_update {
 
   /// All tiles that a team of the league has.
   PRUMO_STEP_FUNCTION void run(step_league league) const {
-    if constexpr (Team::has_many_images) {
+    if constexpr (has_many_images<Team>) {
       run_wide(league);
     } else {
       run_narrow(league);

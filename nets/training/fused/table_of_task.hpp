@@ -82,6 +82,7 @@ std::string table_for(const Exec& instance, const training_task& task, step_tabl
                                                              : task.options.batch == 1 ? 12000
                                                                                        : 4096,
                                         .takes_notes = !on_host,
+                                        .takes_windows = !on_host,
                                         .many_images = on_host ? INT_MAX : 3,
                                         .most_narrow_tiles = most_narrow_tiles},
                                        table);

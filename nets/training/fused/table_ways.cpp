@@ -171,7 +171,7 @@ class table_way final : public step_way<Exec> {
       // Teams without images help to change the weights.
       const int teams = table_.batch == 1 ? 1 : meeting_teams(instance);
       launch_steps(instance, data,
-                   {step_part::all, teams, scratch_bytes_, table_.many_images,
+                   {step_part::all, teams, scratch_bytes_, table_.shape,
                     teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
     }
   }
@@ -194,7 +194,7 @@ class table_way final : public step_way<Exec> {
     } else {
       launch_steps(
           instance, data,
-          {part, pieces, is_update ? scratch_bytes_of_update(sizeof(C)) : scratch_bytes_, table_.many_images, nullptr});
+          {part, pieces, is_update ? scratch_bytes_of_update(sizeof(C)) : scratch_bytes_, table_.shape, nullptr});
     }
   }
 

@@ -9,7 +9,7 @@
 namespace prumo::nets {
 
 /// The steps of a launch whose teams do not meet.
-template <class C, bool AtOnce, bool HasManyImages>
+template <class C, bool AtOnce, step_shape Shape>
 struct step_kernel {
   static constexpr int most_threads = step_threads;
   static constexpr int resident_teams = 1;
@@ -26,7 +26,7 @@ struct step_kernel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    using team_type = device_step_team<Member, HasManyImages>;
+    using team_type = device_step_team<Member, Shape>;
     constexpr std::size_t alignment = prumo::detail::most_scratch_alignment;
     auto* const memory = static_cast<unsigned char*>(member.team_scratch(0).get_shmem_aligned(bytes, alignment));
     const team_type team(member, step_threads);

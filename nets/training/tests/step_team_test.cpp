@@ -103,12 +103,12 @@ struct emulated_stretch {
   double values[emulated_lanes] = {};
 };
 
-template <bool HasManyImages>
+template <step_shape Shape>
 class emulated_step_team {
  public:
   static constexpr int lanes = emulated_lanes;
   static constexpr bool takes_vectors = false;
-  static constexpr bool has_many_images = HasManyImages;
+  static constexpr step_shape shape = Shape;
 
   emulated_step_team(int rank, int size, emulated_barrier& all, emulated_stretch& stretch)
       : rank_(rank), size_(size), all_(all), stretch_(stretch) {}
@@ -119,6 +119,7 @@ class emulated_step_team {
   int lane() const { return rank_ % lanes; }
   int stretch() const { return rank_ / lanes; }
   int stretches() const { return size_ / lanes; }
+  static bool same_in_stretch(bool value) { return value; }
   template <class T>
   T across(T value, int distance) const {
     stretch_.values[lane()] = static_cast<double>(value);
@@ -135,15 +136,14 @@ class emulated_step_team {
 };
 
 /// Runs function(team) with all threads of a team.
-template <bool HasManyImages, class Function>
+template <step_shape Shape, class Function>
 void with_team(int size, const Function& function) {
   emulated_threads threads;
   emulated_barrier all(threads, size);
   std::vector<emulated_stretch> stretches(static_cast<std::size_t>(size / emulated_lanes),
                                           {emulated_barrier(threads, emulated_lanes)});
   threads.run(size, [&](int rank) {
-    function(
-        emulated_step_team<HasManyImages>(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
+    function(emulated_step_team<Shape>(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
   });
 }
 
@@ -158,8 +158,9 @@ struct plain_training {
   std::vector<std::int32_t> order;
   training_counters counters;
 
-  /// \param many_images step_request::many_images
-  plain_training(const description& net, std::int64_t images, const training_options& how, int many_images)
+  /// \param many_images,takes_windows of the step_request
+  plain_training(const description& net, std::int64_t images, const training_options& how, int many_images,
+                 bool takes_windows = false)
       : set(net, images), plan(net, dtype::f64), options(how) {
     std::vector<std::int64_t> offsets;
     for (const placed_parameter& each : plan.parameters()) offsets.push_back(each.offset);
@@ -173,6 +174,7 @@ struct plain_training {
                                                 .most_images_at_once = 2,
                                                 .most_dense_copies = 500,
                                                 .takes_notes = true,
+                                                .takes_windows = takes_windows,
                                                 .many_images = many_images},
                                                table);
     EXPECT_EQ(reason, "");
@@ -238,10 +240,12 @@ std::vector<double> after_steps(plain_training training, int size) {
   };
   if (size == 1) {
     run(single_step_team{});
-  } else if (training.table.many_images) {
-    with_team<true>(size, run);
+  } else if (training.table.shape == step_shape::many_images) {
+    with_team<step_shape::many_images>(size, run);
+  } else if (training.table.shape == step_shape::windows) {
+    with_team<step_shape::windows>(size, run);
   } else {
-    with_team<false>(size, run);
+    with_team<step_shape::few_images>(size, run);
   }
   std::vector<double> result = training.weights;
   result.insert(result.end(), training.first.begin(), training.first.end());
@@ -257,7 +261,7 @@ std::vector<double> after_steps(plain_training training, int size) {
 void expect_same_steps(const description& net, const training_options& options, int many_images = INT_MAX,
                        std::int64_t images = 5) {
   const plain_training training(net, images, options, many_images);
-  EXPECT_EQ(training.table.many_images, many_images <= training.table.images_at_once);
+  EXPECT_EQ(training.table.shape == step_shape::many_images, many_images <= training.table.images_at_once);
   const std::vector<double> alone = after_steps(plain_training(net, images, options, INT_MAX), 1);
   for (const int size : {emulated_lanes, 3 * emulated_lanes}) {
     const std::vector<double> together = after_steps(training, size);
@@ -265,6 +269,19 @@ void expect_same_steps(const description& net, const training_options& options, 
     for (std::size_t i = 0; i < alone.size(); ++i) {
       ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << net.name << ", number " << i;
     }
+  }
+}
+
+/// The same for a net that takes windows. Each gradient of a filter has a thread, and each of the shared filter several
+/// lanes: so a team of these short stretches must have one more for its bias. But while weights change, there is room
+/// for sixteen.
+void expect_same_steps_by_windows(const description& net, const training_options& options, std::int64_t images = 5) {
+  const plain_training training(net, images, options, INT_MAX, true);
+  ASSERT_EQ(training.table.shape, step_shape::windows);
+  const std::vector<double> alone = after_steps(plain_training(net, images, options, INT_MAX), 1);
+  const std::vector<double> together = after_steps(training, (options.batch == 1 ? 17 : 16) * emulated_lanes);
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << net.name << ", number " << i;
   }
 }
 
@@ -296,6 +313,27 @@ TEST(step_team, takes_the_steps_of_one_thread) {
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 3});
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 3}, 1);
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 256}, 2, 300);
+}
+
+/// An odd number of maps, windows that do not fill the lanes of a group, padding, each loss and optimizer.
+TEST(step_team, takes_windows) {
+  description net{"windows",
+                  {1, 16, 20},
+                  {convolution{.channels = 5, .filter = {5, 5}, .activate = activation::sigmoid},
+                   shared_convolution{.filter = {4, 4}, .stride = {4, 4}, .activate = activation::sigmoid},
+                   dense{4, true, activation::sigmoid}}};
+  expect_same_steps_by_windows(net, {.loss = loss::sigmoid, .batch = 1});
+  std::get<shared_convolution>(net.layers[1]).bias = false;
+  std::get<convolution>(net.layers[0]).channels = 4;
+  expect_same_steps_by_windows(net, {.loss = loss::softmax, .optimizer = optimizer::adam, .batch = 4});
+  net.input = {1, 8, 12};
+  net.layers = {
+      convolution{.channels = 3, .filter = {5, 5}, .padding = {2, 2}, .bias = false, .activate = activation::sigmoid},
+      shared_convolution{.filter = {4, 4}, .stride = {4, 4}, .bias = false, .activate = activation::sigmoid},
+      dense{13, false, activation::tanh}};
+  expect_same_steps_by_windows(net, {.loss = loss::squared, .optimizer = optimizer::momentum, .batch = 1});
+  expect_same_steps_by_windows(net, {.loss = loss::softmax, .optimizer = optimizer::momentum, .batch = 1});
+  expect_same_steps_by_windows(net, {.loss = loss::original, .batch = 150}, 200);
 }
 
 }  // namespace

@@ -9,15 +9,17 @@
 
 namespace prumo::detail {
 
-/// Begins the copy of 16 bytes. Only this thread may read them before the next barrier of the team.
+/// Begins the copy of 4, 8 or 16 bytes. Only this thread may read them before the next barrier of the team.
 template <class Pack>
 KOKKOS_FORCEINLINE_FUNCTION void begin_copy(const Pack* from, Pack* scratch) {
-  static_assert(sizeof(Pack) == 16);
+  static_assert(sizeof(Pack) == 4 || sizeof(Pack) == 8 || sizeof(Pack) == 16);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(scratch))), "l"(from)
-               : "memory");
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(scratch));
+  if constexpr (sizeof(Pack) == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(to), "l"(from), "n"(sizeof(Pack)) : "memory");
+  }
 #else
   *scratch = *from;
 #endif

@@ -162,7 +162,7 @@ template <int Side, int Maps, class Team, class C, class Write, class Finish>
 PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
                                    const C* weights, const Write& write, const Finish& finish) {
   // Of teams with few images only tiles of two maps have parts.
-  constexpr bool has_parts = Team::lanes > 1 && (Team::has_many_images || Maps == 2);
+  constexpr bool has_parts = Team::lanes > 1 && (has_many_images<Team> || Maps == 2);
   const int part_shift = has_parts ? it.tiles.part_shift : 0, parts = 1 << part_shift;
   const int total = (images.count * it.tiles.grid.of_an_image) << part_shift;
   // All lanes of a stretch exchange sums, so those without a tile of their own repeat the last one.
@@ -175,7 +175,7 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
     const int row = first_row + tile_rows <= it.to_height ? first_row : it.to_height - tile_rows;
     C* const memory = images.image(at.image);
     C sum[Maps][tile_rows] = {};
-    add_taps<Side, Maps, Team::has_many_images ? 1 : Side>(
+    add_taps<Side, Maps, has_many_images<Team> ? 1 : Side>(
         memory + it.from.begin + (row - it.row_edge) * it.from.pitch + at.column - it.column_edge, it.from, part, parts,
         it.from_channels, weights + first_map, it.padded_maps, sum);
     C* const to = memory + it.to.begin + first_map * it.to.plane + row * it.to.pitch + at.column;
@@ -220,8 +220,8 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
 template <int Side, class Team, class C, class Write, class Finish>
 PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const step_images<C>& images,
                                    const C* weights, const Write& write, const Finish& finish) {
-  if (Team::has_many_images && it.tiles.maps == 6) {
-    if constexpr (Team::has_many_images) sum_tiles<Side, 6>(team, it, images, weights, write, finish);
+  if (has_many_images<Team> && it.tiles.maps == 6) {
+    if constexpr (has_many_images<Team>) sum_tiles<Side, 6>(team, it, images, weights, write, finish);
   } else if (it.tiles.maps == 4) {
     sum_tiles<Side, 4>(team, it, images, weights, write, finish);
   } else {
@@ -278,7 +278,7 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
     const C of_channel = bias == nullptr ? C(0) : bias[channel];
     PRUMO_UNROLL
     for (int r = 0; r < tile_rows; ++r) sum[r] += of_channel;
-    if (!Team::has_many_images) {
+    if (!has_many_images<Team>) {
       activate_all(function, sum);
     } else if (function == activation::relu) {
       activate_all(activation::relu, sum);
@@ -290,7 +290,7 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
   };
   // The code of these activations is long, so large tiles have only one copy of it.
   const auto finish = [&]([[maybe_unused]] C* to, [[maybe_unused]] int maps, [[maybe_unused]] tile_range rows) {
-    if constexpr (Team::has_many_images) {
+    if constexpr (has_many_images<Team>) {
       if (function == activation::none || function == activation::relu) return;
       PRUMO_KEEP_LOOP
       for (int m = 0; m < maps; ++m, to += what.to.plane) {

@@ -5,6 +5,7 @@
 /// Dense layers and the losses of a step.
 
 #include "convolution_tiles.hpp"
+#include "loss_terms.hpp"
 
 namespace prumo::nets {
 
@@ -138,11 +139,13 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, 
   }
 }
 
-/// The loss of an image, and whether its largest score, the first one, is at the label. Scores (for `squared`: results)
-/// become their gradients, times `scale`. The lanes of one stretch call it.
+/// The loss of an image, and whether its largest score, the first one, is at the label. The gradients of the scores
+/// (for `squared`: results), times `scale`, go to `slopes`, which may be the place of the scores. The lanes of one
+/// stretch call it.
 template <class Team, class C>
-PRUMO_STEP_FUNCTION void differentiate_loss(const Team& team, loss which, activation function, C* scores, int classes,
-                                            int label, C scale, double& loss_of_image, int& correct) {
+PRUMO_STEP_FUNCTION void differentiate_loss(const Team& team, loss which, activation function, const C* scores,
+                                            C* slopes, int classes, int label, C scale, double& loss_of_image,
+                                            int& correct) {
   const C at_label = scores[label];
   int better = 0;
   C largest = at_label;
@@ -160,23 +163,15 @@ PRUMO_STEP_FUNCTION void differentiate_loss(const Team& team, loss which, activa
     const C factor = scale / total;
     for (int i = team.lane(); i < classes; i += Team::lanes) {
       const C share = prumo::exp(scores[i] - largest) * factor;
-      scores[i] = i == label ? share - scale : share;
+      slopes[i] = i == label ? share - scale : share;
     }
     loss_of_image = static_cast<double>(prumo::log(total) - (at_label - largest));
     return;
   }
   for (int i = team.lane(); i < classes; i += Team::lanes) {
     const C score = scores[i], target = i == label ? C(1) : C(0);
-    if (which == loss::squared) {
-      const C difference = score - target;
-      sum = prumo::fma(difference, C(0.5) * difference, sum);
-      scores[i] = difference * slope_of(function, score) * scale;
-    } else {
-      // log(1 + e^z) - t z, where the exponential does not overflow.
-      const C positive = prumo::maximum(score, C(0));
-      sum += positive + prumo::log(C(1) + prumo::exp(-prumo::abs(score))) - target * score;
-      scores[i] = (prumo::sigmoid(score) - target) * scale;
-    }
+    sum += term_of_loss(which, score, target);
+    slopes[i] = slope_of_loss(which, function, score, target, scale);
   }
   loss_of_image = static_cast<double>(sum_of_lanes(team, sum));
 }

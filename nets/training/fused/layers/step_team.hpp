@@ -7,12 +7,21 @@
 /// - `lanes`, the number of neighbouring threads that read each other's registers; `lane()`, `stretch()` and
 ///   `stretches()`, the place of a thread in such a stretch, and the stretch's place in the team;
 /// - `across(value, distance)`, the value of the lane whose number differs in the bit `distance`;
-/// - `has_many_images`, whether step_table::many_images holds for what it does: such teams have functions of their own,
-///   with more code, and the memory of instructions is short;
+/// - `same_in_stretch(value)`, a value that all threads of a stretch have, so that the compiler knows it;
+/// - `shape`, the step_table::shape for which its functions are compiled;
 /// - `takes_vectors`, whether it has functions of its own for the layers in which a step spends its time.
 
+#include "fused/plan/step_table.hpp"
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
+
+/// Before a function of a device that must not be compiled into its caller, so that it has registers of its own. What
+/// the caller needs afterwards is saved in memory.
+#if defined(__CUDACC__)
+#define PRUMO_STEP_APART __noinline__
+#else
+#define PRUMO_STEP_APART
+#endif
 
 namespace prumo::nets {
 
@@ -21,13 +30,17 @@ namespace prumo::nets {
 template <class Team>
 concept scalar_step_team = !Team::takes_vectors;
 
+/// Whether a team has functions for many images at once.
+template <class Team>
+inline constexpr bool has_many_images = Team::shape == step_shape::many_images;
+
 /// The threads of a device's kernel.
-template <class Member, bool HasManyImages>
+template <class Member, step_shape Shape>
 class device_step_team {
  public:
   static constexpr int lanes = prumo::detail::exchange_threads;
   static constexpr bool takes_vectors = false;
-  static constexpr bool has_many_images = HasManyImages;
+  static constexpr step_shape shape = Shape;
 
   PRUMO_STEP_FUNCTION device_step_team(const Member& member, int size)
       : member_(member), rank_(member.team_rank()), size_(size) {}
@@ -38,6 +51,7 @@ class device_step_team {
   PRUMO_STEP_FUNCTION int lane() const { return rank_ & (lanes - 1); }
   PRUMO_STEP_FUNCTION int stretch() const { return rank_ / lanes; }
   PRUMO_STEP_FUNCTION int stretches() const { return size_ / lanes; }
+  PRUMO_STEP_FUNCTION static bool same_in_stretch(bool value) { return value; }
   template <class C>
   PRUMO_STEP_FUNCTION C across(C value, int distance) const {
     return prumo::detail::value_across(value, distance);
@@ -53,7 +67,7 @@ class device_step_team {
 struct single_step_team {
   static constexpr int lanes = 1;
   static constexpr bool takes_vectors = false;
-  static constexpr bool has_many_images = false;
+  static constexpr step_shape shape = step_shape::few_images;
 
   PRUMO_STEP_FUNCTION static int rank() { return 0; }
   PRUMO_STEP_FUNCTION static int size() { return 1; }
@@ -61,6 +75,7 @@ struct single_step_team {
   PRUMO_STEP_FUNCTION static int lane() { return 0; }
   PRUMO_STEP_FUNCTION static int stretch() { return 0; }
   PRUMO_STEP_FUNCTION static int stretches() { return 1; }
+  PRUMO_STEP_FUNCTION static bool same_in_stretch(bool value) { return value; }
   template <class C>
   PRUMO_STEP_FUNCTION static C across(C value, int) {
     return value;

@@ -49,8 +49,11 @@ struct step_rule {
   C rate, momentum;
   C step_size = 0, inverse_root = 0;  ///< of adam, with the corrections of this step's number
 
+  /// Of another optimizer than adam.
+  KOKKOS_FUNCTION step_rule(optimizer kind, double learning_rate, double velocity_factor)
+      : which(kind), rate(static_cast<C>(learning_rate)), momentum(static_cast<C>(velocity_factor)) {}
   KOKKOS_FUNCTION step_rule(optimizer kind, double learning_rate, double velocity_factor, double step)
-      : which(kind), rate(static_cast<C>(learning_rate)), momentum(static_cast<C>(velocity_factor)) {
+      : step_rule(kind, learning_rate, velocity_factor) {
     if (which == optimizer::adam) {
       step_size = static_cast<C>(learning_rate / (1 - Kokkos::pow(beta1, step)));
       inverse_root = static_cast<C>(1 / Kokkos::sqrt(1 - Kokkos::pow(beta2, step)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "step_places.hpp"
 
+#include "window_plan.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -9,7 +11,7 @@ namespace prumo::nets {
 namespace {
 
 /// The places of a layer's filters and of their copies, which step_layer::forward_copy and backward_copy describe.
-void add_filters(const step_layer& it, int layer, step_places& places) {
+void add_filters(const step_layer& it, int layer, bool takes_windows, step_places& places) {
   const int taps = it.filter_size();
   const int channels = it.kind == step_kind::convolution ? it.in_channels : 1;
   for (int i = 0; i < it.weight_count(); ++i) {
@@ -18,14 +20,19 @@ void add_filters(const step_layer& it, int layer, step_places& places) {
     filter_parameter& to = places.filter_parameters[static_cast<std::size_t>(it.gradient + i)];
     to = {it.weights + i, it.forward_copy + i, -1, layer, false};
     if (it.kind != step_kind::convolution) continue;
+    if (takes_windows) {
+      to.copy = it.forward_copy + map * window_map_copies + i % taps;
+      continue;
+    }
     to.copy = it.forward_copy + (channel * taps + column * it.filter_height + row) * it.padded_out + map;
     if (it.backward_copy < 0) continue;
     const int turned = (it.filter_width - 1 - column) * it.filter_height + it.filter_height - 1 - row;
     to.turned = it.backward_copy + (map * taps + turned) * it.padded_in + channel;
   }
   for (int i = 0; i < it.bias_count(); ++i) {
-    places.filter_parameters[static_cast<std::size_t>(it.gradient + it.weight_count() + i)] = {
-        it.bias + i, it.bias_copy + i, -1, layer, true};
+    const int copy = takes_windows ? it.forward_copy + i * window_map_copies + taps : it.bias_copy + i;
+    places.filter_parameters[static_cast<std::size_t>(it.gradient + it.weight_count() + i)] = {it.bias + i, copy, -1,
+                                                                                               layer, true};
   }
 }
 
@@ -38,8 +45,8 @@ std::vector<update_tile> make_update_tiles(const step_table& table) {
     const step_layer& it = table.layer[which];
     if (it.kind != step_kind::dense) continue;
     const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
-    const int outputs_at_once = table.many_images ? wide_outputs : tile_outputs;
-    const int columns_at_once = table.many_images ? wide_columns : tile_columns;
+    const int outputs_at_once = table.shape == step_shape::many_images ? wide_outputs : tile_outputs;
+    const int columns_at_once = table.shape == step_shape::many_images ? wide_columns : tile_columns;
     for (int output = 0; output < it.out_channels; output += outputs_at_once) {
       for (int column = 0; column < columns; column += columns_at_once) tiles.push_back({which, output, column});
     }
@@ -73,7 +80,7 @@ step_places make_step_places(const step_table& table) {
   for (int which = 0; which < table.layers; ++which) {
     const step_layer& it = table.layer[which];
     if (it.has_filter()) {
-      add_filters(it, which, result);
+      add_filters(it, which, table.shape == step_shape::windows, result);
     } else if (it.forward_copy >= 0) {
       for (int i = 0; i < it.weight_count(); ++i) copy(it.forward_copy + i, it.weights + i);
       for (int i = 0; i < it.bias_count(); ++i) copy(it.bias_copy + i, it.bias + i);

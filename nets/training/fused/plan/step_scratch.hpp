@@ -8,6 +8,7 @@
 #include "step_table.hpp"
 
 #include <cstdint>
+#include <type_traits>
 
 namespace prumo::nets {
 
@@ -47,11 +48,24 @@ class step_scratch {
   unsigned char* memory_;
 };
 
+/// The number of a pixel: byte / 255 in double, rounded to C.
+template <class C>
+PRUMO_STEP_FUNCTION C pixel_value(unsigned byte) {
+  if constexpr (std::is_same_v<C, float>) {
+    // The same for each of the 256 numbers, without operations on doubles.
+    const auto value = static_cast<float>(byte);
+    constexpr float inverse = 1.0F / 255;
+    const float quotient = value * inverse;
+    return prumo::fma(prumo::fma(-255.0F, quotient, value), inverse, quotient);
+  } else {
+    return static_cast<C>(static_cast<double>(byte) * (1.0 / 255));
+  }
+}
+
 /// A pixel becomes a number.
 template <class C>
 PRUMO_STEP_FUNCTION void put_pixel(const step_layer& it, C* image, const item_place& at, std::uint8_t value) {
-  image[it.x.begin + at.channel * it.x.plane + at.row * it.x.pitch + at.column] =
-      static_cast<C>(static_cast<double>(value) * (1.0 / 255));
+  image[it.x.begin + at.channel * it.x.plane + at.row * it.x.pitch + at.column] = pixel_value<C>(value);
 }
 
 }  // namespace prumo::nets

@@ -3,6 +3,7 @@
 
 #include "step_places.hpp"
 #include "update_tiles.hpp"
+#include "window_plan.hpp"
 #include <prumo/nets/overloaded.hpp>
 
 #include <climits>
@@ -144,7 +145,9 @@ class table_maker {
   step_planes take(const step_layer& of, bool input, edges around, bool without_gaps = false) {
     const std::int64_t channels = input ? of.in_channels : of.out_channels;
     const std::int64_t height = input ? of.in_height : of.out_height, width = input ? of.in_width : of.out_width;
-    const std::int64_t pitch = width + 2 * around.columns;
+    std::int64_t pitch = width + 2 * around.columns;
+    // Threads that read the halves of a few windows then meet in fewer banks, and each window begins with a pack.
+    if (input && table_.shape == step_shape::windows) pitch += (24 - pitch % 16) % 16;
     std::int64_t plane = (height + 2 * around.rows) * pitch;
     if (!without_gaps) plane += (12 - plane % 8) % 8;
     const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
@@ -182,6 +185,7 @@ class table_maker {
       it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
                        it.row_stride == 1 && it.column_stride == 1;
     }
+    if (request_.takes_windows && has_windows(table_)) table_.shape = step_shape::windows;
     table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
     std::int64_t shared_begin = 0;
     for (int i = 0; i < table_.layers; ++i) {
@@ -209,6 +213,7 @@ class table_maker {
         take_y(i);
       }
     }
+    if (table_.shape == step_shape::windows) place_windows();
     for (int i = table_.layers - 1; i >= 0; --i) {
       step_layer& it = table_.layer[i];
       it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
@@ -216,6 +221,14 @@ class table_maker {
       if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
       it.has_halves = covers_halves(it) && is_even(it.x) && is_even(it.dx);
     }
+  }
+
+  void place_windows() {
+    table_.window_halves = item_grid(table_.layer[0].out_channels, 1, window_halves_of(table_.layer[1]));
+    table_.window_slopes = static_cast<int>(taken_);
+    taken_ += most_window_outputs;
+    table_.window_sums = static_cast<int>(taken_);
+    taken_ += padded(std::int64_t{table_.window_halves.of_an_image} / window_lanes * window_group_sums);
   }
 
   /// Whether windows of 2 x 2 pixels cover the plane.
@@ -241,7 +254,14 @@ class table_maker {
       it.padded_in = static_cast<int>(padded(it.in_channels));
       const bool is_dense = it.kind == step_kind::dense;
       it.has_packs = is_dense && it.in_size() % 4 == 0 && it.weights % 4 == 0 && it.x.begin % 4 == 0;
-      if (it.weights < 0 || (is_dense && it.weight_count() > request_.most_dense_copies)) continue;
+      const bool takes_windows = table_.shape == step_shape::windows;
+      if (it.weights < 0) continue;
+      if (is_dense && !takes_windows && it.weight_count() > request_.most_dense_copies) continue;
+      if (takes_windows && !is_dense) {
+        const bool is_shared = it.kind == step_kind::shared_convolution;
+        it.forward_copy = take_copy(is_shared ? shared_copies : it.out_channels * window_map_copies);
+        continue;
+      }
       if (it.kind == step_kind::convolution) {
         it.forward_copy = take_copy(std::int64_t{it.in_channels} * it.filter_size() * it.padded_out);
         if (!it.is_first) it.backward_copy = take_copy(std::int64_t{it.out_channels} * it.filter_size() * it.padded_in);
@@ -281,15 +301,17 @@ class table_maker {
           {room / std::max<std::int64_t>(1, taken_), of_a_group, request_.most_images_at_once});
     };
     table_.partial_bytes = std::max(partial_sums, update_sums) * request_.element_bytes;
-    table_.many_images =
-        most_images() >= request_.many_images && make_update_tiles(table_).size() > request_.most_narrow_tiles;
-    if (!table_.many_images && request_.wants_edges) {
+    if (table_.shape != step_shape::windows && most_images() >= request_.many_images &&
+        make_update_tiles(table_).size() > request_.most_narrow_tiles) {
+      table_.shape = step_shape::many_images;
+    }
+    if (table_.shape == step_shape::few_images && request_.wants_edges) {
       constexpr std::int64_t bytes_of_columns = std::int64_t{column_sums} * step_threads * sizeof(float);
       const std::int64_t more = std::max<std::int64_t>(0, bytes_of_columns - table_.partial_bytes);
       table_.partial_bytes += more;
       room -= more / request_.element_bytes;
     }
-    const std::int64_t most = most_images();
+    const std::int64_t most = std::min<std::int64_t>(most_images(), table_.shape == step_shape::windows ? 1 : INT_MAX);
     if (room < 0 || most < 1) {
       return "needs " +
              std::to_string((request_.scratch_bytes / request_.element_bytes - room + taken_) *
@@ -318,8 +340,8 @@ class table_maker {
     table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
     // Beside wide tiles, those of filters are short.
     const int filter_tiles = (table_.gradients + tile_columns - 1) / tile_columns;
-    table_.update_slices = choose_update_slices(
-        table_.many_images ? table_.update_tiles - filter_tiles - 1 : table_.update_tiles, table_.batch);
+    table_.update_slices =
+        choose_update_slices(has_many() ? table_.update_tiles - filter_tiles - 1 : table_.update_tiles, table_.batch);
     place_scratch();
     return {};
   }
@@ -349,23 +371,24 @@ class table_maker {
   /// Tiles of six or four maps if there are enough for the threads of a team. Otherwise tiles of two. Several lanes
   /// share a tile while threads are left. Teams with few images do without tiles of six, and share those of two alone.
   [[nodiscard]] step_tiles tiles_of(int maps, int height, int width, int summed_channels) const {
-    const bool has_many = table_.many_images;
     const int groups = (height - 1) / tile_rows + 1;
     step_tiles result;
     for (const int of_a_tile : {6, 4, 2}) {
-      if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many))) continue;
+      if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many()))) continue;
       result.maps = of_a_tile;
       result.grid = item_grid((maps - 1) / of_a_tile + 1, groups, width);
       const std::int64_t tiles = std::int64_t{table_.images_at_once} * result.grid.of_an_image;
       result.part_shift = 0;
-      while ((has_many || of_a_tile == 2) && result.part_shift < 2 &&
+      while ((has_many() || of_a_tile == 2) && result.part_shift < 2 &&
              tiles << (result.part_shift + 1) <= step_threads && 2 << result.part_shift <= summed_channels) {
         ++result.part_shift;
       }
-      if (tiles << result.part_shift >= (has_many ? step_threads / 2 : step_threads * 3 / 4)) break;
+      if (tiles << result.part_shift >= (has_many() ? step_threads / 2 : step_threads * 3 / 4)) break;
     }
     return result;
   }
+
+  [[nodiscard]] bool has_many() const { return table_.shape == step_shape::many_images; }
 
   static constexpr std::int64_t largest_array = std::int64_t{1} << 24U;
 

@@ -116,6 +116,15 @@ struct step_layer {
 
 inline constexpr int most_step_layers = 16;
 
+/// Nets and batches for which kernels are compiled, because the memory of instructions is short.
+enum class step_shape : int {
+  few_images,
+  /// A team has several images at once, and there are so many weights that tiles of dense layers are wide.
+  many_images,
+  /// window_image.hpp
+  windows
+};
+
 /// The arrays of a team's scratch memory behind the table and the partial sums (step_scratch.hpp).
 enum class scratch_array : int {
   sums,
@@ -150,8 +159,11 @@ struct step_table {
   int larger_groups = 0;      ///< the first ones of a whole batch, which have one image more
   int update_tiles = 0;       ///< step_places::update_tiles
   int update_slices = 1;      ///< the slices of each
-  /// Whether a team has several images at once, and so many weights that tiles of dense layers are wide.
-  bool many_images = false;
+  step_shape shape = step_shape::few_images;
+  /// Of the shape `windows`: [maps][1][halves of windows], filled up so that neighbouring lanes have the same map; and
+  /// the places among an image's elements of partial sums and of the gradients of scores.
+  item_grid window_halves;
+  int window_sums = 0, window_slopes = 0;
   std::int64_t partial_bytes = 0;          ///< of the partial sums behind the table
   int scratch_begin[scratch_arrays] = {};  ///< in bytes
   int scratch_bytes = 0;                   ///< that a team has to have, aligned to 32 bytes
@@ -186,6 +198,8 @@ struct step_request {
   std::int64_t most_dense_copies = 0;
   /// Whether teams can note the choices of pooling (step_layer::notes_choices).
   bool takes_notes = false;
+  /// Whether teams have the functions of window_image.hpp.
+  bool takes_windows = false;
   /// Teams with at least so many images at once have many, if the weights make more than so many tiles.
   int many_images = INT_MAX;
   std::size_t most_narrow_tiles = 0;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The dense layer and the loss of an image whose net has the shape step_shape::windows.
+
+#include "dense_layers.hpp"
+#include "fused/plan/step_scratch.hpp"
+#include "fused/plan/window_plan.hpp"
+#include "loss_terms.hpp"
+#include "step_sigmoid.hpp"
+#include "step_team.hpp"
+
+#include <cstdint>
+
+namespace prumo::nets {
+
+// What few trainings need has functions of its own, so that the instructions that all need lie close together.
+
+struct softmax_result {
+  double loss_of_image;
+  int correct;
+};
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class Team, class C>
+KOKKOS_FUNCTION PRUMO_STEP_APART softmax_result differentiate_softmax_apart(const Team& team, const C* scores,
+                                                                            C* slopes, int classes, int label,
+                                                                            C scale) {
+  softmax_result result;
+  differentiate_loss(team, loss::softmax, activation::none, scores, slopes, classes, label, scale, result.loss_of_image,
+                     result.correct);
+  return result;
+}
+
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FUNCTION PRUMO_STEP_APART C activated_apart(activation function, C x) {
+  return activated(function, x);
+}
+
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FUNCTION PRUMO_STEP_APART C changed_apart(step_rule<C> rule, C weight, C gradient, C* first, C* second,
+                                                 int place) {
+  return rule(weight, gradient, first, second, place);
+}
+
+/// A part of what a thread has of each image. The functions are for all threads of a team unless they say so, and none
+/// contains a barrier.
+/// \tparam AtOnce whether weights change at once
+template <bool AtOnce, class Team, class C>
+class window_dense {
+ public:
+  // What is in the table for this layer is kept in registers, because a load from it takes as long as ten other
+  // instructions.
+  PRUMO_STEP_FUNCTION window_dense(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch)
+      : team_(team), data_(data), table_(scratch.table()), image_(scratch.memory()), copies_(scratch.copies()) {
+    const step_layer& last = table_.layer[2];
+    inputs_ = last.in_size();
+    outputs_ = last.out_channels;
+    begin_ = last.x.begin;
+    weights_ = last.forward_copy;
+    bias_ = last.bias_copy;
+    scores_ = last.y.begin;
+    slopes_ = table_.window_slopes;
+    weight_scale_ = static_cast<C>(last.weight_scale);
+    which_loss_ = table_.which_loss;
+  }
+
+  PRUMO_STEP_FUNCTION bool has_softmax() const { return which_loss_ == loss::softmax; }
+
+  /// The scores, and their gradients unless they depend on all scores: a stretch of threads for each.
+  PRUMO_STEP_FUNCTION void multiply(int label, C scale) const {
+    const C* const x = image_ + begin_ + team_.lane();
+    PRUMO_KEEP_LOOP
+    for (int output = team_.stretch(); output < outputs_; output += team_.stretches()) {
+      const C* const weights = copies_ + weights_ + output * inputs_ + team_.lane();
+      constexpr int chains = 2;
+      C sum[chains] = {};
+      PRUMO_UNROLL
+      for (int first = 0; first < most_window_inputs; first += Team::lanes) {
+        C& part = sum[first / Team::lanes % chains];
+        if (first + team_.lane() < inputs_) part = prumo::fma(weights[first], x[first], part);
+      }
+      C score = sum_of_lanes(team_, sum[0] + sum[1]);
+      if (bias_ >= 0) score += copies_[bias_ + output];
+      if (which_loss_ == loss::squared) score = activated_apart(table_.layer[2].activate, score);
+      if (team_.lane() == 0) scores()[output] = score;
+      if (which_loss_ == loss::softmax) continue;
+      const C target = output == label ? C(1) : C(0);
+      const C slope = which_loss_ == loss::squared
+                          ? slope_of_loss(loss::squared, table_.layer[2].activate, score, target, scale)
+                          : (step_sigmoid(score) - target) * scale;
+      if (team_.lane() == 0) slopes()[output] = slope;
+    }
+  }
+
+  /// Their gradients and the loss, for one stretch.
+  PRUMO_STEP_FUNCTION void differentiate_softmax(int label, C scale) {
+    const softmax_result result =
+        differentiate_softmax_apart<Team, C>(team_, scores(), slopes(), outputs_, label, scale);
+    losses += result.loss_of_image;
+    correct += result.correct;
+  }
+
+  /// The loss where the gradients are there, for one stretch.
+  PRUMO_STEP_FUNCTION void add_loss(int label) {
+    const C* const all = scores();
+    const C at_label = all[label];
+    C sum = 0;
+    int better = 0;
+    PRUMO_KEEP_LOOP
+    for (int i = team_.lane(); i < outputs_; i += Team::lanes) {
+      const C score = all[i];
+      if (i < label ? !(score < at_label) : !(score <= at_label)) ++better;
+      sum += term_of_loss(which_loss_, score, i == label ? C(1) : C(0));
+    }
+    losses += static_cast<double>(sum_of_lanes(team_, sum));
+    correct += sum_of_lanes(team_, better) == 0 ? 1 : 0;
+  }
+
+  /// The new bias, or the gradients of the scores to memory, for one stretch.
+  PRUMO_STEP_FUNCTION void take_bias(C* factors, const step_rule<C>& rule) const {
+    const step_layer& last = table_.layer[2];
+    PRUMO_KEEP_LOOP
+    for (int output = team_.lane(); output < outputs_; output += Team::lanes) {
+      const C slope = slopes()[output];
+      if constexpr (!AtOnce) {
+        factors[last.dy_factor + output] = slope;
+      } else if (last.bias >= 0) {
+        C* const bias = copies_ + bias_ + output;
+        *bias = changed(rule, *bias, slope * static_cast<C>(last.bias_scale), last.bias + output);
+      }
+    }
+  }
+
+  /// Half of the gradient of an input, over every other output; and new weights, or the input to
+  /// memory.
+  PRUMO_STEP_FUNCTION C backward(int input, C value, int half, bool exists, C* factors,
+                                 const step_rule<C>& rule) const {
+    C* const column = copies_ + weights_ + half * inputs_ + input;
+    const C* const of_half = slopes() + half;
+    C sum = 0;
+    PRUMO_KEEP_LOOP
+    for (int first = 0; first < outputs_; first += outputs_at_once) {
+      constexpr int count = outputs_at_once / 2;
+      C weights[count], of_output[count];
+      PRUMO_UNROLL
+      for (int k = 0; k < count; ++k) {
+        const bool is_there = first + 2 * k + half < outputs_;
+        weights[k] = is_there ? column[(first + 2 * k) * inputs_] : C(0);
+        of_output[k] = is_there ? of_half[first + 2 * k] : C(0);
+        sum = prumo::fma(weights[k], of_output[k], sum);
+      }
+      if constexpr (AtOnce) {
+        const C scaled = value * weight_scale_;
+        if (rule.which == optimizer::sgd) {
+          PRUMO_UNROLL
+          for (int k = 0; k < count; ++k) {
+            weights[k] = prumo::fma(-rule.rate, of_output[k] * scaled, weights[k]);
+          }
+        } else {
+          const int parameter = table_.layer[2].weights + (first + half) * inputs_ + input;
+          PRUMO_UNROLL
+          for (int k = 0; k < count; ++k) {
+            if (!exists || first + 2 * k + half >= outputs_) continue;
+            weights[k] = changed(rule, weights[k], of_output[k] * scaled, parameter + 2 * k * inputs_);
+          }
+        }
+        PRUMO_UNROLL
+        for (int k = 0; k < count; ++k) {
+          if (exists && first + 2 * k + half < outputs_) column[(first + 2 * k) * inputs_] = weights[k];
+        }
+      }
+    }
+    if constexpr (!AtOnce) {
+      if (exists && half == 0) factors[table_.layer[2].x_factor + input] = value;
+    }
+    return sum;
+  }
+
+  PRUMO_STEP_FUNCTION C changed(const step_rule<C>& rule, C weight, C gradient, int parameter) const {
+    if (rule.which == optimizer::sgd) return prumo::fma(-rule.rate, gradient, weight);
+    return changed_apart(rule, weight, gradient, data_.first_moments, data_.second_moments, parameter);
+  }
+
+  double losses = 0, correct = 0;  ///< sums, in the lanes of the stretch that adds them up
+
+ private:
+  /// Outputs whose weights two lanes load before they change the first of them.
+  static constexpr int outputs_at_once = 10;
+
+  PRUMO_STEP_FUNCTION C* scores() const { return image_ + scores_; }
+  PRUMO_STEP_FUNCTION C* slopes() const { return image_ + slopes_; }
+
+  const Team& team_;
+  const step_data<C>& data_;
+  const step_table& table_;
+  C *image_, *copies_;
+  int inputs_, outputs_, begin_, weights_, bias_, scores_, slopes_;
+  C weight_scale_;
+  loss which_loss_;
+};
+
+}  // namespace prumo::nets

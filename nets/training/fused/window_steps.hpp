@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The steps of a team for nets of the shape step_shape::windows: one image after the other. What a thread needs in all
+/// steps is found before the first, and each gradient of a filter has a thread that keeps its sum in a register. An
+/// image takes four barriers.
+
+#include "images_ahead.hpp"
+#include "layers/window_dense.hpp"
+#include "layers/window_image.hpp"
+#include "step_body.hpp"
+#include "step_loop_parts.hpp"
+#include <prumo/detail/device/copy_ahead.hpp>
+
+#include <cstdint>
+
+namespace prumo::nets {
+
+/// The sum of a gradient, in the thread that has it. With weights that change at once, it has the weight instead.
+template <class C>
+struct owned_gradient {
+  int place = -1;  ///< among the gradients that a team sums; -1: none
+  int from = 0;    ///< the first of the sums of lanes, among an image's elements
+  int copy = 0, parameter = 0;
+  C scale = 0, value = 0;
+};
+
+/// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
+template <bool AtOnce, window_step_team Team, class C>
+class window_steps {
+ public:
+  PRUMO_STEP_FUNCTION window_steps(const step_body<Team, C>& body, step_league league)
+      : team_(body.team()),
+        table_(body.table()),
+        data_(body.data()),
+        scratch_(body.scratch()),
+        chunks_(body.table(), body.data(), league),
+        image_(body.team(), body.scratch()),
+        dense_(body.team(), body.data(), body.scratch()) {
+    words_ = table_.pixels / pixels_of_word;
+    own_gradients();
+    place_pixels();
+    if constexpr (!AtOnce) {
+      PRUMO_UNROLL
+      for (int k = 0; k < window_copies_of_thread; ++k) {
+        const int i = team_.rank() + k * team_.size();
+        sources_[k] = i < table_.copies ? data_.copy_sources[i] : -1;
+      }
+    }
+    const image_chunk now = chunks_.from(0, league.rank);
+    next_ = chunks_.after(now);
+    if (now.count > 0) {
+      body.gather(chunks_.place_of(now), 1);
+      label_ = data_.labels[data_.order[chunks_.place_of(now)]];
+    }
+    if (next_.count > 0) next_image_ = data_.order[chunks_.place_of(next_)];
+  }
+
+  /// The sums of loss and correct answers begin with those of scratch memory. A barrier must lie before.
+  PRUMO_STEP_FUNCTION void take_sums() {
+    dense_.losses = scratch_.sums()[0];
+    dense_.correct = scratch_.sums()[1];
+  }
+  /// A barrier must follow.
+  PRUMO_STEP_FUNCTION void give_sums() const {
+    if (measures_loss() && team_.lane() == 0) {
+      scratch_.sums()[0] = dense_.losses;
+      scratch_.sums()[1] = dense_.correct;
+    }
+  }
+
+  /// Copies the parameters that other teams have changed. A barrier must follow.
+  PRUMO_STEP_FUNCTION void copy_parameters() const {
+    C values[window_copies_of_thread];
+    PRUMO_UNROLL
+    for (int k = 0; k < window_copies_of_thread; ++k) values[k] = sources_[k] >= 0 ? data_.weights[sources_[k]] : C(0);
+    PRUMO_UNROLL
+    for (int k = 0; k < window_copies_of_thread; ++k) {
+      const int i = team_.rank() + k * team_.size();
+      if (i < table_.copies) scratch_.copies()[i] = values[k];
+    }
+  }
+
+  /// The parameters that this team has changed alone, to the memory of the device.
+  PRUMO_STEP_FUNCTION void store_parameters() const {
+    for (int i = team_.rank(); i < table_.copies; i += team_.size()) {
+      if (const int to = data_.copy_sources[i]; to >= 0) data_.weights[to] = scratch_.copies()[i];
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void begin_group() {
+    filter_.value = shared_.value = 0;
+    dense_.losses = dense_.correct = 0;
+  }
+
+  /// The sums of a group to memory. Ends with a barrier.
+  PRUMO_STEP_FUNCTION void end_group(int group) const {
+    C* const partials = data_.partials + static_cast<std::int64_t>(group) * table_.gradients;
+    if (filter_.place >= 0) partials[filter_.place] = filter_.value;
+    if (shared_.place >= 0) partials[shared_.place] = shared_.value;
+    if (measures_loss() && team_.lane() == 0) {
+      data_.sums[2 * group] = dense_.losses;
+      data_.sums[2 * group + 1] = dense_.correct;
+    }
+    team_.barrier();
+  }
+
+  /// An image in scratch memory forward and backward; then the next one is there. Begins behind a barrier and ends with
+  /// one.
+  /// \param scale of the gradients of scores
+  /// \param factors of this image
+  PRUMO_STEP_FUNCTION void run_image(C scale, C* factors, const step_rule<C>& rule) {
+    load_next();
+    image_.convolve();
+    team_.barrier();
+    dense_.multiply(label_, scale);
+    team_.barrier();
+    if (dense_.has_softmax()) {
+      if (measures_loss()) dense_.differentiate_softmax(label_, scale);
+      team_.barrier();
+    } else if (measures_loss()) {
+      dense_.add_loss(label_);
+    }
+    if (team_.stretch() == team_.stretches() - 2) dense_.take_bias(factors, rule);
+    image_.sum_gradients([&](int input, C value, int half, bool exists) {
+      return dense_.backward(input, value, half, exists, factors, rule);
+    });
+    prumo::detail::wait_for_copy_groups<0>();
+    team_.barrier();
+    finish_gradients(rule);
+    put_next();
+    team_.barrier();
+  }
+
+ private:
+  static constexpr int sums_of_stretch = Team::lanes / shared_lanes;
+
+  /// Finds the gradients of this thread: of the convolution's filters from the first thread on, of the shared filter
+  /// from the last stretch on, because several lanes sum these.
+  PRUMO_STEP_FUNCTION void own_gradients() {
+    const step_layer &first = table_.layer[0], &shared = table_.layer[1];
+    const int map = team_.rank() / map_sums, tap = team_.rank() - map * map_sums;
+    groups_of_map_ = table_.window_halves.columns / window_lanes;
+    if (map < first.out_channels && (tap < window_taps || first.bias >= 0)) {
+      filter_.place = first.gradient + (tap < window_taps ? map * window_taps + tap : first.weight_count() + map);
+      filter_.from = table_.window_sums + map * groups_of_map_ * window_group_sums + tap;
+      own(filter_);
+    }
+    const int begin = (team_.stretches() - 1 - team_.stretch()) * sums_of_stretch;
+    const int which = begin + team_.lane() / shared_lanes, count = shared_taps + (shared.bias >= 0 ? 1 : 0);
+    sums_shared_ = begin < count;
+    const int half = which < shared_taps ? which / window_places : 0;
+    const int within = which < shared_taps ? which % window_places : window_places;
+    shared_.from =
+        table_.window_sums + map_sums + half * half_sums + within + team_.lane() % shared_lanes * window_group_sums;
+    if (which < count && team_.lane() % shared_lanes == 0) {
+      shared_.place = shared.gradient + which;
+      own(shared_);
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void own(owned_gradient<C>& it) const {
+    const filter_parameter to = data_.filter_parameters[it.place];
+    const step_layer& of = table_.layer[to.layer];
+    it.copy = to.copy;
+    it.parameter = to.parameter;
+    it.scale = static_cast<C>(to.is_bias ? of.bias_scale : of.weight_scale);
+    if constexpr (AtOnce) it.value = data_.weights[to.parameter];
+  }
+
+  /// Threads that own no filter's gradient begin with the next image's pixels.
+  PRUMO_STEP_FUNCTION void place_pixels() {
+    const step_layer& first = table_.layer[0];
+    const int begin = (first.out_channels * map_sums + Team::lanes - 1) / Team::lanes * Team::lanes;
+    word_ = team_.rank() - begin + (team_.rank() < begin ? team_.size() : 0);
+    if (word_ >= words_) word_ = -1;
+    const item_place at(word_ < 0 ? 0 : word_ * pixels_of_word, first.x_items);
+    pixel_ = first.x.begin + at.row * first.x.pitch + at.column;
+  }
+
+  /// Whether this thread's stretch adds up losses.
+  PRUMO_STEP_FUNCTION bool measures_loss() const { return team_.stretch() == team_.stretches() - 1; }
+
+  /// Begins to load the image that comes next, and its label.
+  PRUMO_STEP_FUNCTION void load_next() {
+    if (next_.count > 0) {
+      const auto* const from = reinterpret_cast<const unsigned*>(data_.pixels) + std::int64_t{next_image_} * words_;
+      auto* const to = reinterpret_cast<unsigned*>(scratch_.next_bytes());
+      if (word_ >= 0) prumo::detail::begin_copy(from + word_, to + word_);
+      next_label_ = data_.labels[next_image_];
+    }
+    prumo::detail::end_copy_group();
+    after_ = chunk_after_next();
+    if (after_.count > 0) image_after_ = data_.order[chunks_.place_of(after_)];
+  }
+
+  PRUMO_STEP_FUNCTION image_chunk chunk_after_next() const {
+    if constexpr (AtOnce) {
+      const int step = next_.step + 1;
+      return {step, 0, 0, next_.count > 0 && step < data_.steps ? 1 : 0, 1};
+    } else if (next_.first + 1 < next_.end) {
+      return {next_.step, next_.group, next_.first + 1, 1, next_.end};
+    } else {
+      return chunks_.after(next_);
+    }
+  }
+
+  /// Makes numbers of it, where the image before is done with.
+  PRUMO_STEP_FUNCTION void put_next() {
+    if (next_.count > 0 && word_ >= 0) {
+      const unsigned word = reinterpret_cast<const unsigned*>(scratch_.next_bytes())[word_];
+      PRUMO_UNROLL
+      for (int i = 0; i < pixels_of_word; ++i) image_.image()[pixel_ + i] = pixel_value<C>(word >> (8 * i) & 255);
+    }
+    label_ = next_label_;
+    next_ = after_;
+    next_image_ = image_after_;
+  }
+
+  /// The gradients of filters over all windows.
+  PRUMO_STEP_FUNCTION void finish_gradients(const step_rule<C>& rule) {
+    if (filter_.place >= 0) {
+      const C* const from = image_.image() + filter_.from;
+      C sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 3
+#endif
+      for (int group = 0; group < groups_of_map_; ++group) sum += from[group * window_group_sums];
+      take(filter_, sum, rule);
+    }
+    if (sums_shared_) {
+      const C* const from = image_.image() + shared_.from;
+      const int groups = table_.window_halves.of_an_image / window_lanes;
+      C sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+      for (int group = team_.lane() % shared_lanes; group < groups; group += shared_lanes) {
+        sum += from[(group - team_.lane() % shared_lanes) * window_group_sums];
+      }
+      PRUMO_UNROLL
+      for (int distance = 1; distance < shared_lanes; distance *= 2) sum += team_.across(sum, distance);
+      if (shared_.place >= 0) take(shared_, sum, rule);
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void take(owned_gradient<C>& it, C sum, const step_rule<C>& rule) const {
+    if constexpr (AtOnce) {
+      it.value = dense_.changed(rule, it.value, sum * it.scale, it.parameter);
+      image_.copies()[it.copy] = it.value;
+    } else {
+      it.value += sum;
+    }
+  }
+
+  const Team& team_;
+  const step_table& table_;
+  const step_data<C>& data_;
+  const step_scratch<C>& scratch_;
+  image_chunks<Team, C> chunks_;
+  window_image<Team, C> image_;
+  window_dense<AtOnce, Team, C> dense_;
+  owned_gradient<C> filter_, shared_;
+  int groups_of_map_ = 0;
+  int words_ = 0;  ///< of an image's pixels
+  bool sums_shared_ = false;
+  int word_ = -1, pixel_ = 0;  ///< four pixels that this thread puts into scratch memory, and their place there
+  int sources_[window_copies_of_thread] = {};
+  int label_ = 0, next_label_ = 0, next_image_ = 0, image_after_ = 0;
+  image_chunk next_, after_;
+};
+
+}  // namespace prumo::nets
