@@ -55,7 +55,8 @@ struct direct_device_layout {
   int weights_elements = 0;    ///< what the weights of these channels take
   int tile_window = 0;         ///< the side of the windows that threads pool in their tiles; 0: none
   bool keeps_results = false;  ///< whether results go through the scratch memory, to be pooled or activated there
-  bool stores_packs = false;   ///< whether neighbouring results can be stored at once
+  int result_pack = 1;         ///< neighbouring results that are stored at once
+  int channel_groups = 0;      ///< of a team's threads, if their registers keep weights: each has tiles of its own
   int bias_elements = 0;
   int results_elements = 0;  ///< of an item, if they go through the scratch memory
 

@@ -82,44 +82,44 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* from, const copied_rows& wha
   // Inside a plane, unless its elements are far from each other.
   using offset = std::conditional_t<Pack == 1, std::int64_t, int>;
   const int packs = what.width / Pack;
-  if (what.rows <= 0 || what.channels <= 0 || packs == 0) return;
+  if (what.rows <= 0 || what.channels <= 0 || what.images <= 0 || packs == 0) return;
   const int lanes = packs < threads ? packs : threads, rows_at_once = threads / lanes;
   const int lane_row = thread / lanes;
   if (lane_row >= rows_at_once) return;
   const auto row_stride = static_cast<offset>(what.row_stride);
+  const bool has_all_rows = what.first_row >= 0 && what.first_row + what.rows <= what.height;
   PRUMO_KEEP_LOOP
   for (int pack = thread - lane_row * lanes; pack < packs; pack += lanes) {
-    const T* plane = from;
-    C* target = to + lane_row * what.row_pitch + pack * Pack;
+    const auto column = pack * static_cast<offset>(Pack == 1 ? what.column_stride : Pack);
+    const T* plane = from + what.first_row * row_stride + column;
+    C* target = to + pack * Pack;
     int row = lane_row, channel = 0, image = 0;
-    offset source =
-        (what.first_row + row) * row_stride + pack * static_cast<offset>(Pack == 1 ? what.column_stride : Pack);
     PRUMO_KEEP_LOOP
-    while (image < what.images) {
-      if (row >= what.rows) {
-        row -= what.rows;
-        source -= what.rows * row_stride;
-        plane += what.channel_stride;
-        target += what.plane_pitch - what.rows * what.row_pitch;
-        if (++channel == what.channels) {
-          channel = 0;
-          ++image;
-          plane += what.image_stride - what.channels * what.channel_stride;
-          target += what.image_pitch - what.channels * what.plane_pitch;
+    while (true) {
+      const T* source = plane + row * row_stride;
+      C* place = target + row * what.row_pitch;
+      PRUMO_KEEP_LOOP
+      for (; row < what.rows; row += rows_at_once) {
+        const bool is_there = has_all_rows || (what.first_row + row >= 0 && what.first_row + row < what.height);
+        if constexpr (Pack == 1) {
+          copy_element_to_scratch<C>(is_there ? source : from, is_there, place);
+        } else if (is_there) {
+          copy_pack_to_scratch<C, Pack>(source, place);
+        } else {
+          *reinterpret_cast<prumo::detail::device_pack<C, Pack>*>(place) = {};
         }
-        continue;
+        source += rows_at_once * row_stride;
+        place += rows_at_once * what.row_pitch;
       }
-      const bool is_there = what.first_row + row >= 0 && what.first_row + row < what.height;
-      if constexpr (Pack == 1) {
-        copy_element_to_scratch<C>(is_there ? plane + source : from, is_there, target);
-      } else if (is_there) {
-        copy_pack_to_scratch<C, Pack>(plane + source, target);
-      } else {
-        *reinterpret_cast<prumo::detail::device_pack<C, Pack>*>(target) = {};
+      row -= what.rows;
+      plane += what.channel_stride;
+      target += what.plane_pitch;
+      if (++channel == what.channels) {
+        channel = 0;
+        if (++image == what.images) break;
+        plane += what.image_stride - what.channels * what.channel_stride;
+        target += what.image_pitch - what.channels * what.plane_pitch;
       }
-      row += rows_at_once;
-      source += rows_at_once * row_stride;
-      target += rows_at_once * what.row_pitch;
     }
   }
 }

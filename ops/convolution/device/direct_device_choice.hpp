@@ -93,7 +93,7 @@ class direct_device_choice : direct_device_estimate<C> {
   /// A stream whose threads compute `rounds` tiles between two barriers; none if it does not fit.
   direct_device_layout stream(int threads, int rounds, std::int64_t parts) const {
     const direct_device_layout one = in_chunks(1, problem_.y_rows, parts, 1, 1);
-    if (one.threads == 0 || one.keeps_results) return none();
+    if (one.threads == 0 || one.keeps_results || tile_.keeps_weights) return none();
     const int tiles = one.tiles_of_image(), step = threads * rounds;
     for (const int steps : {2, 1}) {  // that find their images in the scratch memory
       direct_device_layout layout = in_chunks((tiles + steps * step - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
@@ -154,7 +154,7 @@ class direct_device_choice : direct_device_estimate<C> {
     layout.row_pack = layout.staging == staging_kind::rows ? row_pack() : 1;
     layout.tile_window = tile_window();
     layout.keeps_results = problem_.is_pooled() && layout.tile_window == 0;
-    layout.stores_packs = stores_packs(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
+    layout.result_pack = result_pack(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
     const std::int64_t needed_rows = (convolved_rows - 1) * problem_.row_stride + problem_.filter_rows;
     const bool has_all_rows = is_whole && layout.staging != staging_kind::elements && !problem_.is_padded();
     const std::int64_t plane_rows = has_all_rows ? problem_.height : needed_rows;
@@ -195,10 +195,18 @@ class direct_device_choice : direct_device_estimate<C> {
       return none();
     }
     if (tasks >= most_tiles) return none();
-    const std::int64_t rounds = divided(tasks, resources_.threads_of_team);
+    if (tile_.keeps_weights) {
+      if (!is_near(images, band_rows)) return none();
+      layout.channel_groups = narrow(std::min<std::int64_t>(channel_tiles, resources_.threads_of_team / 32));
+    }
+    // Threads whose registers keep weights have the tiles of a group's channels, one after the other.
+    const std::int64_t groups = std::max(1, layout.channel_groups);
+    const std::int64_t tasks_of_group = tile_.keeps_weights ? tasks / channel_tiles : tasks;
+    const std::int64_t most_threads = resources_.threads_of_team / groups / 32 * 32;
+    const std::int64_t rounds = divided(tasks_of_group, most_threads);
     // Sums stay in registers from chunk to chunk, so each thread has one tile only.
     if (chunks > 1 && rounds > 1) return none();
-    layout.threads = narrow(divided(divided(tasks, rounds), 32) * 32);
+    layout.threads = narrow(groups * divided(divided(tasks_of_group, rounds), 32) * 32);
     layout.images = narrow(images);
     layout.band_rows = narrow(band_rows);
     layout.bands = narrow(divided(problem_.y_rows, band_rows));
@@ -270,13 +278,22 @@ class direct_device_choice : direct_device_estimate<C> {
     return tile_.holds_windows(side) ? side : 0;
   }
 
-  /// Whether y's rows can be stored in packs of `together` neighbours.
-  bool stores_packs(std::int64_t together) const {
+  /// Whether the distances between results of an item have 32 bits.
+  bool is_near(std::int64_t images, std::int64_t rows) const {
+    constexpr std::int64_t most = std::numeric_limits<int>::max() / 4;
     const auto& y = problem_.y;
-    const auto is_multiple = [&](std::int64_t value) { return value % together == 0; };
-    return y.column_stride == 1 &&
-           reinterpret_cast<std::uintptr_t>(y.data) % static_cast<std::uintptr_t>(together * element_bytes_) == 0 &&
-           is_multiple(y.image_stride) && is_multiple(y.channel_stride) && is_multiple(y.row_stride);
+    return std::abs(y.image_stride) <= most / images && std::abs(y.row_stride) <= most / rows &&
+           std::abs(y.column_stride) <= most / std::max<std::int64_t>(1, problem_.y_columns);
+  }
+
+  /// The most neighbours of y's rows, up to `together`, that can be stored at once.
+  int result_pack(std::int64_t together) const {
+    const auto& y = problem_.y;
+    for (; together > 1; together /= 2) {
+      const std::int64_t strides[] = {y.image_stride, y.channel_stride, y.row_stride};
+      if (y.column_stride == 1 && backend::has_packs(y.data, element_bytes_, together, strides)) break;
+    }
+    return static_cast<int>(together);
   }
 
   std::int64_t all_tiles_;

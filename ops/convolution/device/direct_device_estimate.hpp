@@ -55,7 +55,7 @@ class direct_device_estimate {
       copies = layout.images * tiles >= tiles + 2.0 * layout.step_tiles - 2 ? 1 : barriers;
     } else {
       const double items = std::ceil(static_cast<double>(layout.item_count(problem_.images)) / teams_of_part);
-      rounds = items * std::ceil(layout.tiles_of_image() * layout.images / static_cast<double>(layout.threads));
+      rounds = items * rounds_of_item(layout);
       images_of_team = items * layout.images;
       barriers = items * layout.chunks;
       copies = layout.buffers == 2 ? 1 : barriers;
@@ -79,6 +79,14 @@ class direct_device_estimate {
   }
 
  private:
+  /// The tiles that a thread computes of an item.
+  static double rounds_of_item(const direct_device_layout& layout) {
+    const double groups = std::max(1, layout.channel_groups);
+    const double tiles = layout.tiles_of_image() * layout.images;
+    if (layout.channel_groups == 0) return std::ceil(tiles / layout.threads);
+    return std::ceil(layout.channel_tiles / groups) * std::ceil(tiles / layout.channel_tiles * groups / layout.threads);
+  }
+
   /// Those of a scheduler for a tile of 32 threads.
   double cycles_of_tile(const direct_device_layout& layout) const {
     const double sums = tile_.sums();
@@ -89,20 +97,24 @@ class direct_device_estimate {
     double loads_of_x = row_loads * tile_.rows;  // for a row of the filters
     if (tile_.filter_rows > 0) loads_of_x = row_loads * (1 + (tile_.rows - 1.0) / tile_.filter_rows);
     if (tile_.filter_columns == 0) loads_of_x = 2.0 * filter_columns * tile_.rows;
-    const double loads =
-        loads_of_x +
-        (tile_.filter_columns > 0 ? weight_loads : filter_columns * (tile_.channels / pack_elements + 1.0));
+    double weight_loads_of_row = weight_loads;
+    if (tile_.filter_columns == 0) weight_loads_of_row = filter_columns * (tile_.channels / pack_elements + 1.0);
+    if (tile_.keeps_weights) weight_loads_of_row = 0;
+    const double loads = loads_of_x + weight_loads_of_row;
     // The scratch memory serves four schedulers, a warp of 16 bytes a thread in four cycles. Neighbouring threads meet
     // in its banks if their packs have gaps between them.
     const double input_pack = tile_.input_pack(pack_elements);
     const double conflicts = input_pack == 4 ? tile_.columns / 4.0 : 1;
     const double scratch_cycles =
-        tile_.filter_columns > 0 ? 4 * (input_pack * conflicts * loads_of_x + weight_loads) : 0;
+        tile_.filter_columns > 0 ? 4 * (input_pack * conflicts * loads_of_x + weight_loads_of_row) : 0;
     // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
-    const double products = filter_rows * std::max(1.2 * filter_columns * sums + 1.3 * loads + 8, scratch_cycles);
+    const double of_product = tile_.keeps_weights ? 1.1 : 1.2, of_row = tile_.keeps_weights ? 0 : 8;
+    const double of_tile = tile_.keeps_weights ? 60 : 200;
+    const double products =
+        filter_rows * std::max(of_product * filter_columns * sums + 1.3 * loads + of_row, scratch_cycles);
     const double side = layout.keeps_results ? 1 : std::max(1, layout.tile_window);
     const double activations = is_long(problem_.activation) ? 30.0 * sums / (side * side) : 0;
-    return products + 200 + (layout.keeps_results ? 25.0 : 3.0) * sums + activations;
+    return products + of_tile + (layout.keeps_results ? 25.0 : tile_.keeps_weights ? 1.5 : 3.0) * sums + activations;
   }
 
   /// Bytes of y that the tiles of an image store. To store parts of a sector of 32 bytes takes as long as more bytes.
@@ -111,10 +123,11 @@ class direct_device_estimate {
     double bytes = static_cast<double>(layout.band_rows * problem_.y_columns) * layout.channel_tiles * tile_.channels *
                    static_cast<double>(element_bytes_);
     if (layout.keeps_results) return bytes;
-    if (!layout.stores_packs || results_at_once(columns) < columns) {
+    if (layout.result_pack < columns) {
       bytes *= results_at_once(columns) == 4 ? 1.3 : 2;  // neighbouring threads store with gaps
     }
-    if (tile_.rows > side) bytes *= 2.5;  // and so do the rows of a tile
+    const bool is_streamed = tile_.keeps_weights && layout.result_pack > 1;
+    if (tile_.rows > side) bytes *= is_streamed ? 1.5 : 2.5;  // and so do the rows of a tile
     return bytes;
   }
 

@@ -80,6 +80,7 @@ class direct_device_kernel : direct_device_results<C, Tile> {
     }
     bool is_copied = false;
     sums_type sums;
+    held_filter held;
     while (true) {
       if (!is_copied) copy(memory, share, now, now, thread);
       wait_for_copies();
@@ -87,7 +88,11 @@ class direct_device_kernel : direct_device_results<C, Tile> {
       const step next = after(share, now);
       const bool has_next = has(share, next);
       is_copied = has_next && copy(memory, share, now, next, thread);
-      compute(member, memory, share, now, sums);
+      if constexpr (Tile.keeps_weights) {
+        compute_with_kept_weights(member, memory, share, now, held);
+      } else {
+        compute(member, memory, share, now, sums);
+      }
       if (!has_next) break;
       if (!is_copied) member.team_barrier();
       now = next;
@@ -195,9 +200,7 @@ class direct_device_kernel : direct_device_results<C, Tile> {
                        at.column * static_cast<int>(problem_.column_stride),
                    weights + at.channels * layout_.weight_channels * layout_.filter_elements(), channels, sums);
       if (now.chunk + 1 < layout_.chunks) continue;
-      if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
-      // Longer ones, and those of maxima, follow in store() or finish().
-      if (problem_.activation == activation_function::relu && !problem_.activates_maxima()) sums.apply_relu();
+      activate_sums(memory, at, sums);
       if (layout_.keeps_results) {
         keep(place, at, sums, memory.results);
       } else {
@@ -205,6 +208,66 @@ class direct_device_kernel : direct_device_results<C, Tile> {
       }
     }
     if (now.chunk + 1 == layout_.chunks && layout_.keeps_results) finish(member, memory.results, place, share.part);
+  }
+
+  /// The filters of one tile of channels, which a thread keeps from one item to the next.
+  struct held_filter {
+    int channels = -1;  ///< none yet
+    typename sums_type::held_weights weights;
+  };
+
+  /// Each group of the threads computes all tiles of its channels. There is one input channel.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void compute_with_kept_weights(const Member& member, const scratch& memory,
+                                                             const share_of_team& share, const step& now,
+                                                             held_filter& held) const {
+    const item_place place = place_of(now.item);
+    const int lanes = layout_.threads / layout_.channel_groups;
+    const int group = member.team_rank() / lanes, lane = member.team_rank() - group * lanes;
+    const int rows_of_tiles = place.images * layout_.row_tiles;
+    const int first_row = by_column_tiles_.quotient(lane), row_step = by_column_tiles_.quotient(lanes);
+    const int first_column = lane - first_row * layout_.column_tiles;
+    const int column_step = lanes - row_step * layout_.column_tiles;
+    const C* const planes = memory.planes + now.buffer * layout_.planes_elements;
+    sums_type sums;
+    PRUMO_KEEP_LOOP
+    for (int channels = group; channels < layout_.channel_tiles; channels += layout_.channel_groups) {
+      if (channels != held.channels) {
+        held.weights.load(memory.weights + channels * layout_.filter_elements());
+        held.channels = channels;
+      }
+      const auto target = this->target_of(place, share.part, channels);
+      int column_tile = first_column;
+      PRUMO_KEEP_LOOP
+      for (int row_of_tiles = first_row; row_of_tiles < rows_of_tiles;) {
+        tile_place at{};
+        at.channels = channels;
+        at.column = column_tile * Tile.columns;
+        at.image = by_row_tiles_.quotient(row_of_tiles);
+        at.row = (row_of_tiles - at.image * layout_.row_tiles) * Tile.rows;
+        sums.set_to_filter(planes + at.image * layout_.image_elements + at.row * layout_.pitch + at.column,
+                           layout_.pitch, held.weights);
+        activate_sums(memory, at, sums);
+        if (layout_.keeps_results) {
+          keep(place, at, sums, memory.results);
+        } else {
+          this->store_near(target, at, sums);
+        }
+        row_of_tiles += row_step;
+        column_tile += column_step;
+        if (column_tile >= layout_.column_tiles) {
+          column_tile -= layout_.column_tiles;
+          ++row_of_tiles;
+        }
+      }
+    }
+    if (layout_.keeps_results) finish(member, memory.results, place, share.part);
+  }
+
+  /// Bias and relu. Longer activations, and those of maxima, follow when results are stored.
+  KOKKOS_FORCEINLINE_FUNCTION void activate_sums(const scratch& memory, const tile_place& at, sums_type& sums) const {
+    if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
+    if (problem_.activation == activation_function::relu && !problem_.activates_maxima()) sums.apply_relu();
   }
 
   KOKKOS_FORCEINLINE_FUNCTION const C* plane_of(const scratch& memory, const step& now, int image) const {
@@ -221,7 +284,9 @@ class direct_device_kernel : direct_device_results<C, Tile> {
     PRUMO_KEEP_LOOP
     for (int c = 0; c < channels; ++c) {
       if constexpr (Tile.filter_rows > 0) {
-        sums.add_filter(plane, pitch, weights);
+        typename sums_type::held_weights held;
+        held.load(weights);
+        sums.add_filter(plane, pitch, held);
         weights += layout_.filter_elements();
         plane += layout_.plane_elements;
         continue;

@@ -6,6 +6,7 @@
 /// the team, where windows are pooled that do not lie in a tile.
 
 #include "direct_device_inputs.hpp"
+#include "scratch_copies.hpp"
 
 #include <cstdint>
 #include <type_traits>
@@ -43,6 +44,34 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
       if (layout_.tile_window == 2) return store_windows<2>(place, part, at, sums);
     }
     store_windows<1>(place, part, at, sums);
+  }
+
+  /// Where the results of an item go that are of one tile of channels.
+  struct near_target {
+    std::int64_t first;  ///< of the elements of y
+    int convolved_rows;
+    int rows;  ///< of y
+    int channels;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION near_target target_of(const item_place& place, int part, int channel_tile) const {
+    const std::int64_t channel = (std::int64_t{part} * layout_.channel_tiles + channel_tile) * Tile.channels;
+    return {place.first_image * problem_.y.image_stride + channel * problem_.y.channel_stride +
+                place.rows.first * problem_.y.row_stride,
+            static_cast<int>(place.rows.convolved_last - place.rows.convolved_first),
+            static_cast<int>(place.rows.last - place.rows.first), static_cast<int>(problem_.out_channels - channel)};
+  }
+
+  /// The same as store(), where distances inside an item have 32 bits.
+  KOKKOS_FORCEINLINE_FUNCTION void store_near(const near_target& target, const tile_place& at,
+                                              const sums_type& sums) const {
+    if constexpr (Tile.holds_windows(4)) {
+      if (layout_.tile_window == 4) return store_windows_near<4>(target, at, sums);
+    }
+    if constexpr (Tile.holds_windows(2)) {
+      if (layout_.tile_window == 2) return store_windows_near<2>(target, at, sums);
+    }
+    store_windows_near<1>(target, at, sums);
   }
 
   /// Keeps the results in the scratch memory: [image][channel of the part][row of the band][column].
@@ -113,10 +142,18 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     }
   }
 
+  /// What is there of a tile.
+  struct tile_extents {
+    int sum_rows;  ///< of the convolution
+    int sum_columns;
+    int rows;  ///< of y
+    int columns;
+    int channels;
+  };
+
   template <int Window>
   KOKKOS_FORCEINLINE_FUNCTION void store_windows(const item_place& place, int part, const tile_place& tile_at,
                                                  const sums_type& sums) const {
-    constexpr int height = Tile.rows / Window, width = Tile.columns / Window, together = results_at_once(width);
     const int sum_rows = static_cast<int>(place.rows.convolved_last - place.rows.convolved_first) - tile_at.row;
     const int sum_columns = static_cast<int>(problem_.columns) - tile_at.column;
     const std::int64_t first_row = place.rows.first + tile_at.row / Window;
@@ -128,38 +165,107 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     const std::int64_t at = (place.first_image + tile_at.image) * problem_.y.image_stride +
                             first_channel * problem_.y.channel_stride + first_row * problem_.y.row_stride +
                             first_column * problem_.y.column_stride;
+    store_windows_at<Window>(at, {sum_rows, sum_columns, rows, columns, channels}, sums);
+  }
+
+  template <int Window>
+  KOKKOS_FORCEINLINE_FUNCTION void store_windows_near(const near_target& target, const tile_place& at,
+                                                      const sums_type& sums) const {
+    const int row = at.row / Window, column = at.column / Window;
+    const int distance = at.image * static_cast<int>(problem_.y.image_stride) +
+                         row * static_cast<int>(problem_.y.row_stride) +
+                         column * static_cast<int>(problem_.y.column_stride);
+    store_windows_at<Window>(target.first + distance,
+                             {target.convolved_rows - at.row, static_cast<int>(problem_.columns) - at.column,
+                              target.rows - row, static_cast<int>(problem_.y_columns) - column, target.channels},
+                             sums);
+  }
+
+  /// \param at the first of the elements of y
+  template <int Window>
+  KOKKOS_FORCEINLINE_FUNCTION void store_windows_at(std::int64_t at, const tile_extents& there,
+                                                    const sums_type& sums) const {
+    constexpr int height = Tile.rows / Window, width = Tile.columns / Window, together = results_at_once(width);
+    const bool is_whole = there.channels >= Tile.channels && there.rows >= height && there.columns >= width &&
+                          there.sum_rows >= Tile.rows && there.sum_columns >= Tile.columns;
+    // Of a tile that is all there; 0: of none.
+    const int pack = Tile.keeps_weights && is_whole ? layout_.result_pack : 0;
     with_words(at, [&](auto* to, const auto& word_of) {
-      using word = std::remove_reference_t<decltype(*to)>;
-      const bool in_packs = layout_.stores_packs && columns >= width;
-      PRUMO_UNROLL
-      for (int m = 0; m < Tile.channels; ++m) {
-        if (m >= channels) break;
-        auto* row = to;
-        PRUMO_UNROLL
-        for (int r = 0; r < height; ++r) {
-          if (r >= rows) break;
-          C results[width];
-          sums.template pool<Window>(problem_.pooling, m, r * Window, sum_rows - r * Window, sum_columns, results);
-          activate(results);
-          if (in_packs) {
-            PRUMO_UNROLL
-            for (int k = 0; k < width; k += together) {
-              prumo::detail::device_pack<word, together> words;
-              PRUMO_UNROLL
-              for (int i = 0; i < together; ++i) words.values[i] = word_of(results[k + i]);
-              *reinterpret_cast<decltype(words)*>(row + k) = words;
-            }
-          } else {
-            PRUMO_UNROLL
-            for (int k = 0; k < width; ++k) {
-              if (k < columns) row[k * problem_.y.column_stride] = word_of(results[k]);
-            }
-          }
-          row += problem_.y.row_stride;
+      if constexpr (Tile.keeps_weights) {  // with few sums, every instruction beside them counts
+        if (pack == together) return store_whole_tile<Window, together>(to, word_of, sums);
+        if (pack == 1) return store_whole_tile<Window, 1>(to, word_of, sums);
+        if constexpr (together == 4) {
+          if (pack == 2) return store_whole_tile<Window, 2>(to, word_of, sums);
         }
-        to += problem_.y.channel_stride;
       }
+      store_part_of_tile<Window>(to, word_of, sums, there);
     });
+  }
+
+  /// Stores a tile that is all there, in packs of `Pack`.
+  template <int Window, int Pack, class Word, class WordOf>
+  KOKKOS_FORCEINLINE_FUNCTION void store_whole_tile(Word* to, const WordOf& word_of, const sums_type& sums) const {
+    constexpr int height = Tile.rows / Window, width = Tile.columns / Window;
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      Word* row = to;
+      PRUMO_UNROLL
+      for (int r = 0; r < height; ++r) {
+        C results[width];
+        sums.template pool<Window>(problem_.pooling, m, r * Window, Window, Tile.columns, results);
+        activate(results);
+        store_packs<Pack>(row, word_of, results);
+        row += problem_.y.row_stride;
+      }
+      to += problem_.y.channel_stride;
+    }
+  }
+
+  template <int Window, class Word, class WordOf>
+  KOKKOS_FORCEINLINE_FUNCTION void store_part_of_tile(Word* to, const WordOf& word_of, const sums_type& sums,
+                                                      const tile_extents& there) const {
+    constexpr int height = Tile.rows / Window, width = Tile.columns / Window, together = results_at_once(width);
+    const bool in_packs = together > 1 && layout_.result_pack == together && there.columns >= width;
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      if (m >= there.channels) break;
+      Word* row = to;
+      PRUMO_UNROLL
+      for (int r = 0; r < height; ++r) {
+        if (r >= there.rows) break;
+        C results[width];
+        sums.template pool<Window>(problem_.pooling, m, r * Window, there.sum_rows - r * Window, there.sum_columns,
+                                   results);
+        activate(results);
+        if (in_packs) {
+          store_packs<together>(row, word_of, results);
+        } else {
+          PRUMO_UNROLL
+          for (int k = 0; k < width; ++k) {
+            if (k < there.columns) row[k * problem_.y.column_stride] = word_of(results[k]);
+          }
+        }
+        row += problem_.y.row_stride;
+      }
+      to += problem_.y.channel_stride;
+    }
+  }
+
+  template <int Pack, int Count, class Word, class WordOf>
+  KOKKOS_FORCEINLINE_FUNCTION void store_packs(Word* to, const WordOf& word_of, const C (&results)[Count]) const {
+    PRUMO_UNROLL
+    for (int k = 0; k < Count; k += Pack) {
+      prumo::detail::device_pack<Word, Pack> words;
+      PRUMO_UNROLL
+      for (int i = 0; i < Pack; ++i) words.values[i] = word_of(results[k + i]);
+      if constexpr (Pack > 1 && Tile.keeps_weights) {
+        store_streaming(to + k, words);
+      } else if constexpr (Pack > 1) {
+        *reinterpret_cast<decltype(words)*>(to + k) = words;
+      } else {
+        to[k * problem_.y.column_stride] = words.values[0];
+      }
+    }
   }
 
   /// Calls visit(pointer to an element of y as a word, function that rounds a result to a word).

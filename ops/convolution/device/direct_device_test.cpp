@@ -120,10 +120,10 @@ convolution_problem<T> random_shape(numbers& random, convolution_tile tile) {
   const int filter = tile.filter_columns;
   do {
     shape.images = random(1, 5);
-    shape.in_channels = random(0, 20) == 0 ? 0 : random(1, 5);
+    shape.in_channels = tile.keeps_weights ? 1 : random(0, 20) == 0 ? 0 : random(1, 5);
     shape.height = random(1, 24);
     shape.width = random(1, 24);
-    shape.out_channels = tile.channels == 1 ? 1 : random(1, 19);
+    shape.out_channels = tile.channels == 1 && !tile.keeps_weights ? 1 : random(1, 19);
     shape.filter_rows = tile.filter_rows > 0 ? tile.filter_rows : random(1, 6);
     shape.filter_columns = filter > 0 ? filter : random(1, 7);
     shape.row_stride = tile.filter_rows > 0 ? 1 : random(1, 4);
@@ -217,11 +217,11 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
     check(stream);
   }
   EXPECT_GT(run, shapes);
-  EXPECT_GT(in_chunks, 0);
+  EXPECT_EQ(in_chunks > 0, !Kernel::tile.keeps_weights);
+  EXPECT_EQ(in_streams > 0, !Kernel::tile.keeps_weights);
   EXPECT_GT(in_packs, 0);
   EXPECT_GT(in_padded_rows, 0);
   EXPECT_GT(in_bands, 0);
-  EXPECT_GT(in_streams, 0);
 }
 
 TEST(direct_device_kernel, computes_any_filter_and_stride) {
@@ -239,6 +239,12 @@ TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
 TEST(direct_device_kernel, holds_whole_filters_in_registers) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 8, 4, 5, 5}>>(40, 10);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{2, 3, 4, 3, 3}>>(30, 11);
+}
+
+TEST(direct_device_kernel, keeps_weights_in_registers) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{3, 1, 4, 5, 5, true}>>(40, 12);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 4, 4, 3, 3, true}>>(40, 13);
+  expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{2, 4, 4, 3, 3, true}>>(40, 14);
 }
 
 /// Maxima of windows in a tile stay in registers, and are activated there. Means are of activated results, which wait

@@ -22,12 +22,13 @@ struct convolution_tile {
   int columns;
   int filter_columns;   ///< with a column stride of 1; 0: any filter and any stride
   int filter_rows = 0;  ///< with a row stride of 1; all weights of a filter are held in registers then. 0: any rows
+  bool keeps_weights = false;  ///< for one input channel: the registers keep the weights from tile to tile
 
   /// Whether a tile computes what filters of such extents need.
   constexpr bool suits(const convolution_geometry& geometry) const {
     return (filter_columns == 0 || (filter_columns == geometry.filter_columns && geometry.column_stride == 1)) &&
            (filter_rows == 0 || (filter_rows == geometry.filter_rows && geometry.row_stride == 1)) &&
-           (channels > 1 || geometry.out_channels == 1);
+           (keeps_weights ? geometry.in_channels == 1 : channels > 1 || geometry.out_channels == 1);
   }
   KOKKOS_FUNCTION constexpr int sums() const { return channels * rows * columns; }
   /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles
@@ -89,27 +90,46 @@ class convolution_sums {
     }
   }
 
+  /// The weights of whole filters, in registers.
+  struct held_weights {
+    static constexpr auto row_elements = static_cast<int>(Tile.weight_row_elements(Tile.filter_columns));
+    C values[Tile.filter_rows > 0 ? Tile.filter_rows : 1][row_elements > 0 ? row_elements : 1];
+
+    KOKKOS_FORCEINLINE_FUNCTION void load(const C* weights) {
+      PRUMO_UNROLL
+      for (int p = 0; p < Tile.filter_rows; ++p) {
+        // Loaded one by one, weights that are kept lie in any registers. Four that are loaded at once must be
+        // neighbours, and more operands of multiply-adds then come from one bank.
+        load_neighbours<row_elements, Tile.keeps_weights ? 1 : pack_elements>(weights + p * row_elements, values[p]);
+      }
+    }
+  };
+
   /// Adds the products with a whole filter of Tile.filter_rows rows. Each row of x is loaded once for all rows of the
   /// tile that it meets.
   /// \param row where the tile's first row of x begins
   /// \param pitch from a row of x to the next
-  KOKKOS_FORCEINLINE_FUNCTION void add_filter(const C* row, int pitch, const C* weights) {
-    constexpr int filter_columns = Tile.filter_columns, needed = Tile.columns + filter_columns - 1;
-    constexpr auto weight_elements = static_cast<int>(Tile.weight_row_elements(filter_columns));
-    C w[Tile.filter_rows][weight_elements];
-    PRUMO_UNROLL
-    for (int p = 0; p < Tile.filter_rows; ++p) {
-      load_neighbours<weight_elements, pack_elements>(weights + p * weight_elements, w[p]);
-    }
+  template <bool First = false>
+  KOKKOS_FORCEINLINE_FUNCTION void add_filter(const C* row, int pitch, const held_weights& w) {
+    constexpr int needed = Tile.columns + Tile.filter_columns - 1;
     PRUMO_UNROLL
     for (int i = 0; i < Tile.rows + Tile.filter_rows - 1; ++i) {
       C x[needed];
       load_neighbours<needed, input_pack>(row + i * pitch, x);
       PRUMO_UNROLL
       for (int r = 0; r < Tile.rows; ++r) {
-        if (i >= r && i < r + Tile.filter_rows) add_row_products(r, x, w[i - r]);
+        if (First && i == r) {
+          add_row_products<First>(r, x, w.values[0]);
+        } else if (i >= r && i < r + Tile.filter_rows) {
+          add_row_products(r, x, w.values[i - r]);
+        }
       }
     }
+  }
+
+  /// Sets the sums to the products with a whole filter.
+  KOKKOS_FORCEINLINE_FUNCTION void set_to_filter(const C* row, int pitch, const held_weights& w) {
+    add_filter<true>(row, pitch, w);
   }
 
   /// Adds the products with one column of a row of the filters, for any distance of columns.
@@ -166,14 +186,22 @@ class convolution_sums {
 
  private:
   /// Adds to row r of the tile the products of a row of x with a row of the filters.
+  /// \tparam First whether the sums begin with them
+  template <bool First = false>
   KOKKOS_FORCEINLINE_FUNCTION void add_row_products(int r, const C* x, const C* w) {
+    const auto add = [&](int m, int q, int k) {
+      const C weight = w[q * Tile.channels + m];
+      sums_[m][r][k] = First && q == 0 ? weight * x[k] : prumo::fma(weight, x[q + k], sums_[m][r][k]);
+    };
+    constexpr int outer = Tile.keeps_weights ? 1 : Tile.channels, inner = Tile.keeps_weights ? Tile.channels : 1;
     PRUMO_UNROLL
-    for (int m = 0; m < Tile.channels; ++m) {
+    for (int o = 0; o < outer; ++o) {
       PRUMO_UNROLL
       for (int q = 0; q < Tile.filter_columns; ++q) {
         PRUMO_UNROLL
         for (int k = 0; k < Tile.columns; ++k) {
-          sums_[m][r][k] = prumo::fma(w[q * Tile.channels + m], x[q + k], sums_[m][r][k]);
+          PRUMO_UNROLL
+          for (int i = 0; i < inner; ++i) add(o + i, q, k);
         }
       }
     }
