@@ -32,8 +32,9 @@ class image_chunks {
     return chunk.step * table_.batch + chunk.first;
   }
 
-  /// The first images of a group, or of the next one that has any.
+  /// The first images of a group, or of the next one that has any. A team may have no group at all.
   PRUMO_STEP_FUNCTION image_chunk from(int step, int group) const {
+    if (league_.rank >= table_.groups) return {};
     PRUMO_KEEP_LOOP
     for (;;) {
       if (group >= table_.groups) {
