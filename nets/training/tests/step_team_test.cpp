@@ -336,5 +336,15 @@ TEST(step_team, takes_windows) {
   expect_same_steps_by_windows(net, {.loss = loss::original, .batch = 150}, 200);
 }
 
+/// A step has fewer groups of images than there may be teams.
+TEST(step_team, loads_no_images_for_teams_without_a_group) {
+  plain_training training(named_net("mnist-2f"), 12, {.batch = 3}, INT_MAX);
+  const step_data<double> data = training.data(4);
+  using chunks = image_chunks<single_step_team, double>;
+  EXPECT_EQ(chunks(training.table, data, {3, 5}).from(0, 3).count, 0);
+  EXPECT_EQ(chunks(training.table, data, {4, 5}).from(0, 4).count, 0);
+  EXPECT_EQ(chunks(training.table, data, {2, 5}).from(0, 2).count, 1);
+}
+
 }  // namespace
 }  // namespace prumo::nets
