@@ -26,37 +26,38 @@ enum class staging_kind : std::uint8_t {
 /// scratch memory that are used in turns, and are copied before their tiles' turn comes. Results do not wait in the
 /// scratch memory then.
 struct direct_device_layout {
+  // These share a word: a kernel has this structure, and must stay a light_kernel.
   staging_kind staging = staging_kind::elements;
-  int tile = 0;            ///< which of the compiled ones
-  int teams = 1;           ///< to launch: a multiple of the parts
-  int threads = 0;         ///< of a team; none: no layout
-  int images = 1;          ///< of an item, or places for images of a stream
-  int band_rows = 1;       ///< rows of y of an item
-  int bands = 1;           ///< of an image
-  int parts = 1;           ///< of the output channels
-  int channel_tiles = 1;   ///< of a part
-  int row_tiles = 1;       ///< of a band
-  int column_tiles = 1;    ///< of a row
-  int convolved_rows = 1;  ///< the most rows of the convolution that a band needs
-  int chunk_channels = 0;  ///< the input channels of a chunk
-  int chunks = 1;
   bool is_stream = false;      ///< see above
-  int step_tiles = 0;          ///< those of a stream that a team computes between two barriers
-  int buffers = 1;             ///< for chunks: with two, one is filled while the other is used
-  int row_pack = 1;            ///< neighbours that are copied at once, if rows are
-  int pitch = 0;               ///< elements from a row of a plane to the next
-  int plane_rows = 0;          ///< rows of x that a band needs
-  int plane_elements = 0;      ///< from a plane to the next
-  int image_elements = 0;      ///< of a chunk
-  int planes_elements = 0;     ///< of a chunk of all images of an item
-  int weight_row = 0;          ///< from the weights of a row of the filters to those of the next
-  int filter_rows = 0;         ///< of a filter, as in the problem
-  int weight_channels = 0;     ///< the input channels whose weights are staged at a time: all, or those of a chunk
-  int weights_elements = 0;    ///< what the weights of these channels take
-  int tile_window = 0;         ///< the side of the windows that threads pool in their tiles; 0: none
   bool keeps_results = false;  ///< whether results go through the scratch memory, to be pooled or activated there
-  int result_pack = 1;         ///< neighbouring results that are stored at once
-  int channel_groups = 0;      ///< of a team's threads, if their registers keep weights: each has tiles of its own
+  int tile = 0;                ///< which of the compiled ones
+  int teams = 1;               ///< to launch: a multiple of the parts
+  int threads = 0;             ///< of a team; none: no layout
+  int images = 1;              ///< of an item, or places for images of a stream
+  int band_rows = 1;           ///< rows of y of an item
+  int bands = 1;               ///< of an image
+  int parts = 1;               ///< of the output channels
+  int channel_tiles = 1;       ///< of a part
+  int row_tiles = 1;           ///< of a band
+  int column_tiles = 1;        ///< of a row
+  int convolved_rows = 1;      ///< the most rows of the convolution that a band needs
+  int chunk_channels = 0;      ///< the input channels of a chunk
+  int chunks = 1;
+  int step_tiles = 0;        ///< those of a stream that a team computes between two barriers
+  int buffers = 1;           ///< for chunks: with two, one is filled while the other is used
+  int row_pack = 1;          ///< neighbours that are copied at once, if rows are
+  int pitch = 0;             ///< elements from a row of a plane to the next
+  int plane_rows = 0;        ///< rows of x that a band needs
+  int plane_elements = 0;    ///< from a plane to the next
+  int image_elements = 0;    ///< of a chunk
+  int planes_elements = 0;   ///< of a chunk of all images of an item
+  int weight_row = 0;        ///< from the weights of a row of the filters to those of the next
+  int filter_rows = 0;       ///< of a filter, as in the problem
+  int weight_channels = 0;   ///< the input channels whose weights are staged at a time: all, or those of a chunk
+  int weights_elements = 0;  ///< what the weights of these channels take
+  int tile_window = 0;       ///< the side of the windows that threads pool in their tiles; 0: none
+  int result_pack = 1;       ///< neighbouring results that are stored at once
+  int channel_groups = 0;    ///< of a team's threads, if their registers keep weights: each has tiles of its own
   int bias_elements = 0;
   int results_elements = 0;  ///< of an item, if they go through the scratch memory
 
