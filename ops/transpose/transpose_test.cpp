@@ -110,8 +110,16 @@ TEST(transpose_direct_kernel, leaves_large_matrices_and_targets_with_gaps_to_oth
   const auto takes = [](std::int64_t rows, std::int64_t columns, std::int64_t target_stride) {
     return kernel::can_take({nullptr, nullptr, rows, columns, columns, 1, target_stride, 1, 0});
   };
-  EXPECT_TRUE(takes(768, 128, 768));
-  EXPECT_FALSE(takes(768, 129, 768));
+  EXPECT_TRUE(takes(1024, 176, 1024));
+  EXPECT_FALSE(takes(1024, 177, 1024));
+  EXPECT_TRUE(takes(640, 512, 640));
+  EXPECT_FALSE(takes(640, 513, 640));
+  EXPECT_TRUE(takes(320, 3276, 320));
+  EXPECT_FALSE(takes(320, 3277, 320));
+  EXPECT_TRUE(takes(1560, 63, 1560));
+  EXPECT_FALSE(takes(1561, 63, 1561));
+  EXPECT_TRUE(takes(96, 32768, 96));
+  EXPECT_FALSE(takes(96, 32769, 96));
   EXPECT_TRUE(takes(256, 8192, 256));
   EXPECT_FALSE(takes(256, 8193, 256));
   EXPECT_TRUE(takes(699050, 3, 699050));
