@@ -140,6 +140,8 @@ class window_dense {
                                  const step_rule<C>& rule) const {
     C* const column = copies_ + weights_ + half * inputs_ + input;
     const C* const of_half = slopes() + half;
+    // A thread without a window reads no weight, because the thread that has the weight may write it meanwhile.
+    const int outputs = exists ? outputs_ : 0;
     C sum = 0;
     PRUMO_KEEP_LOOP
     for (int first = 0; first < outputs_; first += outputs_at_once) {
@@ -147,7 +149,7 @@ class window_dense {
       C weights[count], of_output[count];
       PRUMO_UNROLL
       for (int k = 0; k < count; ++k) {
-        const bool is_there = first + 2 * k + half < outputs_;
+        const bool is_there = first + 2 * k + half < outputs;
         weights[k] = is_there ? column[(first + 2 * k) * inputs_] : C(0);
         of_output[k] = is_there ? of_half[first + 2 * k] : C(0);
         sum = prumo::fma(weights[k], of_output[k], sum);
@@ -163,13 +165,13 @@ class window_dense {
           const int parameter = table_.layer[2].weights + (first + half) * inputs_ + input;
           PRUMO_UNROLL
           for (int k = 0; k < count; ++k) {
-            if (!exists || first + 2 * k + half >= outputs_) continue;
+            if (first + 2 * k + half >= outputs) continue;
             weights[k] = changed(rule, weights[k], of_output[k] * scaled, parameter + 2 * k * inputs_);
           }
         }
         PRUMO_UNROLL
         for (int k = 0; k < count; ++k) {
-          if (exists && first + 2 * k + half < outputs_) column[(first + 2 * k) * inputs_] = weights[k];
+          if (first + 2 * k + half < outputs) column[(first + 2 * k) * inputs_] = weights[k];
         }
       }
     }
