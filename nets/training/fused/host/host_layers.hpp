@@ -79,8 +79,8 @@ void sum_maps(const tiled_sum& it, C* memory, const C* weights, int map, const W
   }
 }
 
-/// write(to, channel, vectors of sums, elements from the first of them to the end of the row) for all rows of all
-/// images.
+/// Calls write(to, channel, sums, count) for all rows of all images: `sums` are some vectors, and `count` elements are
+/// left from the first of them to the end of the row.
 template <int Side, class C, class Write>
 void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weights, const Write& write) {
   for (int image = 0; image < images.count; ++image) {

@@ -139,9 +139,9 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, 
   }
 }
 
-/// The loss of an image, and whether its largest score, the first one, is at the label. The gradients of the scores
-/// (for `squared`: results), times `scale`, go to `slopes`, which may be the place of the scores. The lanes of one
-/// stretch call it.
+/// The loss of an image, and whether its largest score is that of the label. Of equal scores the first one counts as
+/// the largest. The gradients of the scores (for `squared`: of the results), times `scale`, go to `slopes`, which may
+/// be the place of the scores. The lanes of one stretch call it.
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void differentiate_loss(const Team& team, loss which, activation function, const C* scores,
                                             C* slopes, int classes, int label, C scale, double& loss_of_image,

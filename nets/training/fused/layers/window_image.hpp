@@ -90,8 +90,8 @@ class window_image {
 
   /// Behind the gradients of the scores and a barrier: the gradients of the first two layers, as sums of neighbouring
   /// lanes in scratch memory. A barrier must follow.
-  /// \param dense_backward(input, value, half) gives the gradient of an input, less that of the activation below; two
-  ///        neighbouring lanes call it and share the outputs
+  /// \param dense_backward(input, value, half, exists) gives half of the gradient of an input, without the slope of the
+  ///        activation below: two neighbouring lanes call it and share the outputs
   template <class DenseBackward>
   PRUMO_STEP_FUNCTION void sum_gradients(const DenseBackward& dense_backward) {
     if (!team_.same_in_stretch(takes_part_)) return;

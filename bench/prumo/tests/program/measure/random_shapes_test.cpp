@@ -93,7 +93,7 @@ TEST(random_shapes, without_a_peer_are_sorted_by_their_roofline) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("by their share of the roofline"), Not(HasSubstr("mean ratio"))));
 }
 
-/// The results of 60 shapes on two devices, of which the second one loads kernels for three seconds at first.
+/// The results of 60 shapes on two devices. The second device first loads kernels for three seconds.
 json results_beside_a_slow_start(const std::string& budget) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
