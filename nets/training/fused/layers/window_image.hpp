@@ -59,24 +59,7 @@ class window_image {
     load_run(copies_ + taps_, taps);
     PRUMO_UNROLL
     for (int place = 0; place < window_places; ++place) y_[place] = taps[window_taps];
-    PRUMO_UNROLL
-    for (int r = 0; r < window_filter + window_rows - 1; ++r) {
-      C values[window_filter + window_side - 1];
-      load_run(image_ + x_ + r * x_pitch_, values);
-      PRUMO_UNROLL
-      for (int row = 0; row < window_rows; ++row) {
-        const int tap_row = r - row;
-        if (tap_row < 0 || tap_row >= window_filter) continue;
-        PRUMO_UNROLL
-        for (int tap = 0; tap < window_filter; ++tap) {
-          PRUMO_UNROLL
-          for (int k = 0; k < window_side; ++k) {
-            C& sum = y_[row * window_side + k];
-            sum = prumo::fma(taps[tap_row * window_filter + tap], values[k + tap], sum);
-          }
-        }
-      }
-    }
+    for_each_product([&](int place, int tap, C pixel) { y_[place] = prumo::fma(taps[tap], pixel, y_[place]); });
     PRUMO_UNROLL
     for (int place = 0; place < window_places; ++place) y_[place] = step_sigmoid(y_[place]);
     load_run(copies_ + shared_ + half() * window_places, of_half_);
@@ -108,24 +91,7 @@ class window_image {
     C sum[map_sums] = {};
     PRUMO_UNROLL
     for (int place = 0; place < window_places; ++place) sum[window_taps] += slopes[place];
-    PRUMO_UNROLL
-    for (int r = 0; r < window_filter + window_rows - 1; ++r) {
-      C values[window_filter + window_side - 1];
-      load_run(image_ + x_ + r * x_pitch_, values);
-      PRUMO_UNROLL
-      for (int row = 0; row < window_rows; ++row) {
-        const int tap_row = r - row;
-        if (tap_row < 0 || tap_row >= window_filter) continue;
-        PRUMO_UNROLL
-        for (int k = 0; k < window_side; ++k) {
-          PRUMO_UNROLL
-          for (int tap = 0; tap < window_filter; ++tap) {
-            C& of_tap = sum[tap_row * window_filter + tap];
-            of_tap = prumo::fma(slopes[row * window_side + k], values[k + tap], of_tap);
-          }
-        }
-      }
-    }
+    for_each_product([&](int place, int tap, C pixel) { sum[tap] = prumo::fma(slopes[place], pixel, sum[tap]); });
     C* const to = image_ + sums_;
     const auto store = [&](int which, C total) {
       if (has_sums_) to[which] = total;
@@ -139,6 +105,29 @@ class window_image {
 
  private:
   PRUMO_STEP_FUNCTION int half() const { return team_.lane() & 1; }
+
+  /// visit(place, tap, pixel) for each tap of the filter at each place of this thread: forward and backward multiply
+  /// the same pixels, and load each row of them once.
+  template <class Visit>
+  PRUMO_STEP_FUNCTION void for_each_product(const Visit& visit) const {
+    PRUMO_UNROLL
+    for (int r = 0; r < window_filter + window_rows - 1; ++r) {
+      C values[window_filter + window_side - 1];
+      load_run(image_ + x_ + r * x_pitch_, values);
+      PRUMO_UNROLL
+      for (int row = 0; row < window_rows; ++row) {
+        const int tap_row = r - row;
+        if (tap_row < 0 || tap_row >= window_filter) continue;
+        PRUMO_UNROLL
+        for (int tap = 0; tap < window_filter; ++tap) {
+          PRUMO_UNROLL
+          for (int k = 0; k < window_side; ++k) {
+            visit(row * window_side + k, tap_row * window_filter + tap, values[k + tap]);
+          }
+        }
+      }
+    }
+  }
 
   const Team& team_;
   C *image_, *copies_;
