@@ -3,7 +3,6 @@
 
 #include "results/result_fields.hpp"
 #include "results/results_file.hpp"
-#include "statistics/statistics.hpp"
 #include "training/trained_weights.hpp"
 #include "training/training_note.hpp"
 #include <prumo/data/weights_file.hpp>
@@ -11,8 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 #include <utility>
 
 namespace prumo::bench {
@@ -29,38 +26,7 @@ constexpr double flops_of_step_per_forward = 3;
 /// Operations that the reference of a step may take: some seconds.
 constexpr double check_budget = 1e9;
 
-/// Shares of the test images of which the time is told.
-constexpr std::array told_accuracies{0.9, 0.95, 0.98, 0.99, 0.995};
-
 }  // namespace
-
-json training_result_stub(const worker_fleet& fleet, const training_inputs& inputs, const training_recipe& recipe,
-                          const training_place& place) {
-  const fleet_device& device = fleet.devices()[place.device];
-  json result = blank_result();
-  result["kind"] = "training";
-  result["op"] = fmt::format("{}/training/{}/{}", inputs.net().description.name, recipe.loss, recipe.optimizer);
-  result["dtype"] = place.dtype;
-  result["shape"] = {{"images", place.batch}};
-  result["parameters"] = {
-      {"learning_rate", recipe.learning_rate}, {"seed", recipe.seed}, {"shuffle", recipe.shuffle ? 1 : 0}};
-  if (recipe.optimizer == "momentum") result["parameters"]["momentum"] = recipe.momentum;
-  result["device"] = device.id;
-  if (device.threads) result["threads"] = *device.threads;
-  if (place.implementation) result["implementation"] = *place.implementation;
-  result["net"] = inputs.net().description.name;
-  result["data_sha256"] = inputs.data_sha256();
-  result["options"] = {{"loss", recipe.loss},
-                       {"optimizer", recipe.optimizer},
-                       {"learning_rate", recipe.learning_rate},
-                       {"momentum", recipe.optimizer == "momentum" ? json(recipe.momentum) : json()},
-                       {"batch", place.batch},
-                       {"seed", recipe.seed},
-                       {"shuffle", recipe.shuffle},
-                       {"initial_weights_sha256", inputs.weights_sha256()}};
-  result["key"] = result_key(result);
-  return result;
-}
 
 open_training::open_training(worker_fleet& fleet, const training_inputs& inputs, const training_plan& plan,
                              const training_place& place)
@@ -323,48 +289,13 @@ void open_training::read_note(const std::string& path, const std::string& text) 
 
 json open_training::result(bool interrupted) const {
   json result = result_;
-  json epochs = json::array();
-  for (const epoch_record& it : epochs_) epochs.push_back(epoch_entry(it));
-  if (!epochs_.empty()) result["epochs"] = epochs;
-  json times = json::array();
-  const auto add_time = [&](double accuracy) {
-    double seconds = 0;
-    for (const epoch_record& it : epochs_) {
-      seconds += it.train_s;
-      if (it.test_accuracy < accuracy) continue;
-      times.push_back({{"accuracy", accuracy}, {"seconds", seconds}});
-      return;
-    }
-  };
-  std::set<double> accuracies(told_accuracies.begin(), told_accuracies.end());
-  if (plan_.until) accuracies.insert(*plan_.until);
-  for (const double it : accuracies) add_time(it);
-  if (!times.empty()) result["time_to"] = times;
-  if (!throttle_.empty()) {
-    result["warnings"].push_back(throttle_warning(throttle_));
-  }
+  add_epochs(result, epochs_, plan_.until);
+  if (!throttle_.empty()) result["warnings"].push_back(throttle_warning(throttle_));
   if (ended_) return result;
   if (epochs_.empty()) return {};
-  std::vector<double> samples, wall, energies;
-  for (const epoch_record& it : epochs_) {
-    samples.push_back(it.train_s);
-    wall.push_back(it.wall_s);
-    if (it.energy_j) energies.push_back(*it.energy_j);
-  }
-  const sample_summary summary = summarize(samples);
-  result["status"] = "ok";
-  result["reason"] = nullptr;
-  result["time_s"] = {{"median", summary.median},
-                      {"p25", summary.p25},
-                      {"p75", summary.p75},
-                      {"samples", samples},
-                      {"stop", interrupted ? "interrupted" : "budget"},
-                      {"clock", clock_}};
-  result["wall_s"] = median_or_null(wall);
-  result["rates"]["gelements"] = train_images_ / summary.median * 1e-9;
+  add_epoch_statistics(result, epochs_, train_images_, clock_, interrupted);
   result["clock_mhz"] = or_null(clock_mhz_);
   result["temperature_c"] = or_null(temperature_c_);
-  if (energies.size() == epochs_.size()) result["energy_j"] = median_or_null(energies);
   return result;
 }
 

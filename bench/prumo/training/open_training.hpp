@@ -3,11 +3,11 @@
 
 #include "training/training_inputs.hpp"
 #include "training/training_options.hpp"
+#include "training/training_result.hpp"
 #include "workers/worker_fleet.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -16,31 +16,6 @@
 #include <vector>
 
 namespace prumo::bench {
-
-/// A training on one device, in one type, with steps of one number of images.
-struct training_place {
-  std::size_t device = 0;  ///< index in worker_fleet::devices()
-  std::string dtype;
-  std::int64_t batch = 0;
-  std::optional<std::string> implementation = std::nullopt;  ///< absent: the worker's first
-};
-
-/// The entry of a results file that is known before anything is trained.
-[[nodiscard]] nlohmann::json training_result_stub(const worker_fleet& fleet, const training_inputs& inputs,
-                                                  const training_recipe& recipe, const training_place& place);
-
-/// What an epoch took and what it reached.
-struct epoch_record {
-  std::int64_t epoch = 0;     ///< from 1 up
-  double train_s = 0;         ///< seconds of its steps
-  double wall_s = 0;          ///< the same by the wall's clock
-  double total_s = 0;         ///< from the beginning of the training to the end of this epoch's evaluation
-  double train_loss = 0;      ///< the mean of its images, each at its own step
-  double train_accuracy = 0;  ///< the same
-  std::optional<double> test_loss;
-  double test_accuracy = 0;
-  std::optional<double> energy_j;  ///< of its steps
-};
 
 /// A training while it runs. Errors of its worker end it with the reason, and nothing else.
 class open_training {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "training/open_training.hpp"
+#include "training/training_result.hpp"
 
 #include <nlohmann/json.hpp>
 
