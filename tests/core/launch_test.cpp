@@ -103,7 +103,7 @@ TEST(host_threads, share_large_work_evenly) {
     EXPECT_EQ(run.is_all_on_the_calling_thread(), threads == 1 || blocks == 1) << blocks;
   }
   // Shares differ by one block at most, and follow each other.
-  const detail::share_of_blocks<noting_kernel, std::int64_t> shares{nullptr, 11, 4};
+  const detail::share_of_blocks shares{{nullptr, nullptr, 11}, 4};
   std::vector<std::int64_t> begins;
   for (std::int64_t thread = 0; thread <= 4; ++thread) begins.push_back(shares.first_of(thread));
   EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 3, 6, 9, 11}));

@@ -4,11 +4,11 @@
 /// \file
 /// Launches kernels: on CUDA by cuda_launch.hpp, elsewhere by Kokkos' policies. A build with PRUMO_LAUNCH_BY_KOKKOS
 /// uses the policies on CUDA, too, so that they can be tested on NVIDIA's devices. On a host, the calling thread runs a
-/// kernel itself if that is faster (host/host_work.hpp).
+/// kernel itself if that is faster (host/host_launch.hpp).
 
-#include <prumo/detail/device/announced_kernel.hpp>
 #include <prumo/detail/device/cuda_launch.hpp>
 #include <prumo/detail/device/current_device.hpp>
+#include <prumo/detail/host/host_launch.hpp>
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/spaces.hpp>
@@ -116,39 +116,12 @@ void launch_by_policy(const std::string& label, const Policy& policy, const Kern
   }
 }
 
-/// kernel(begin) ... kernel(end - 1). A function of its own, so that the kernel is compiled once for one thread and for
-/// several.
-template <class Kernel, class Index>
-[[gnu::noinline]] void run_blocks(const Kernel& kernel, Index begin, Index end) {
-  for (Index block = begin; block < end; ++block) kernel(block);
-}
-
-/// A thread's share of a kernel's blocks. The shares follow each other and differ by one block at most, so that each
-/// thread finds what it wrote in the call before in its own cache. The kernel lives until the launch returns.
-template <class Kernel, class Index>
-struct share_of_blocks {
-  const Kernel* kernel;
-  Index blocks;
-  Index threads;
-
-  void operator()(Index thread) const { run_blocks(*kernel, first_of(thread), first_of(thread + 1)); }
-  Index first_of(Index thread) const { return blocks / threads * thread + std::min(thread, blocks % threads); }
-};
-
-/// Runs the kernel on the threads of the instance, or on the calling thread if more do not pay. Instances of the host's
-/// spaces return from a launch when the work is done, so both keep their order.
-template <class Exec, class Kernel, class Index>
-void launch_on_host(const Exec& instance, const std::string& label, const Kernel& kernel, Index blocks,
-                    const host_work& work) {
-  const int threads = threads_for_blocks(instance, work, blocks);
-  if (threads == 1) {
-    const announced_kernel announced(instance, label);
-    run_blocks(kernel, Index{0}, blocks);
-    return;
-  }
-  using policy_type = Kokkos::RangePolicy<Exec, Kokkos::IndexType<Index>, Kokkos::Schedule<Kokkos::Static>>;
-  const Index shares = std::min(static_cast<Index>(threads), blocks);
-  launch_by_policy(label, policy_type(instance, 0, shares), share_of_blocks<Kernel, Index>{&kernel, blocks, shares});
+/// kernel(begin) ... kernel(end - 1), for the host_blocks of a kernel.
+template <class Kernel>
+void run_blocks(const void* kernel, std::int64_t begin, std::int64_t end) {
+  using index = typename kernel_index<Kernel>::type;
+  const Kernel& typed = *static_cast<const Kernel*>(kernel);
+  for (auto block = static_cast<index>(begin); block < static_cast<index>(end); ++block) typed(block);
 }
 
 /// Enqueues kernel(0) ... kernel(kernel.blocks() - 1). A kernel may also have `index_type`, the type of its indices,
@@ -163,7 +136,7 @@ void launch_blocks(const Exec& instance, const std::string& label, const Kernel&
   const auto blocks = static_cast<index>(kernel.blocks());
   if (blocks == 0) return;
   if constexpr (is_host_space<Exec>) {
-    launch_on_host(instance, label, kernel, blocks, work);
+    launch_on_host(instance, label, host_blocks{&run_blocks<Kernel>, &kernel, blocks}, work);
   } else {
     using bounds = typename kernel_launch_bounds<Exec, Kernel>::type;
     if constexpr (launches_by_cuda_runtime<Exec>) {
