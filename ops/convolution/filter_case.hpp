@@ -84,7 +84,7 @@ class filter_case : public operation_case<Exec> {
                    {"out_channels", "channels of y", 16},
                    {"filter_rows", "rows of a filter", 7},
                    {"filter_columns", "columns of a filter", 7}};
-    result.values = {{"stride", "the distance of neighbouring places of the filter", 1, nullptr, {2, 3, 0}},
+    result.values = {{"stride", "the distance of neighbouring places of the filter", 1, nullptr, {2, 3, 4, 0}},
                      {"padding", "rows and columns of zeros at each side", 0, nullptr, {1, 2}}};
     result.implementations = {"auto"};
     result.implementations.insert(result.implementations.end(), implementations.begin(), implementations.end());
@@ -92,7 +92,8 @@ class filter_case : public operation_case<Exec> {
         extents(0, 2, 5, 5, 3, 3, 3),   extents(2, 3, 4, 7, 0, 2, 2),    extents(2, 0, 6, 6, 3, 3, 3),
         extents(3, 1, 1, 1, 1, 1, 1),   extents(1, 1, 3, 9, 2, 4, 3),    extents(2, 3, 3, 3, 5, 3, 3),
         extents(1, 1, 48, 48, 6, 5, 5), extents(2, 6, 22, 22, 16, 5, 5), extents(1, 2, 9, 150, 7, 3, 4),
-        extents(3, 2, 17, 6, 12, 2, 3), extents(1, 5, 11, 13, 9, 1, 1),  extents(5, 3, 8, 5, 11, 4, 2)};
+        extents(3, 2, 17, 6, 12, 2, 3), extents(1, 5, 11, 13, 9, 1, 1),  extents(5, 3, 8, 5, 11, 4, 2),
+        extents(2, 2, 9, 131, 3, 5, 5)};
     return result;
   }
 

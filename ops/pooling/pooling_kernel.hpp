@@ -7,6 +7,7 @@
 
 #include "pooling_check.hpp"
 #include "pooling_problem.hpp"
+#include "window_joins.hpp"
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/simd.hpp>
@@ -21,33 +22,6 @@
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <pooling_kind Kind, class C>
-KOKKOS_FORCEINLINE_FUNCTION C joined_in_window(C before, C value) {
-  if constexpr (Kind == pooling_kind::maximum) {
-    return prumo::maximum(before, value);
-  } else {
-    return before + value;
-  }
-}
-
-PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <pooling_kind Kind, class C>
-KOKKOS_FORCEINLINE_FUNCTION C finished_window(C joined, std::int64_t elements) {
-  if constexpr (Kind == pooling_kind::maximum) {
-    return joined;
-  } else {
-    return joined / C(static_cast<plain_scalar_t<C>>(elements));
-  }
-}
-
-/// The same of windows in the lanes of a vector, on a host. Code for devices may not have vectors.
-template <pooling_kind Kind, class C>
-simd<C> finished_windows(simd<C> joined, std::int64_t elements) {
-  if constexpr (Kind == pooling_kind::mean) joined /= simd<C>(static_cast<C>(elements));
-  return joined;
-}
 
 /// One window of a plane of x: column by column, and then over the columns.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
@@ -216,33 +190,12 @@ class pooled_row {
         const C* const from = first + at * Width;
         vector columns[Width];
         for (int c = 0; c < Width; ++c) columns[c] = vector::load(from + c * lanes);
-        take_apart(columns);
+        take_windows_apart(columns);
         vector value = columns[0];
         for (int c = 1; c < Width; ++c) value = joined_in_window<Kind>(value, columns[c]);
         finished_windows<Kind>(value, rows * Width).store(values + at);
       }
     }
-  }
-
-  /// Turns neighbouring elements of windows into the columns of the windows.
-  template <class Vector>
-  static void take_apart(Vector (&columns)[2]) {
-    const Vector even = every_second_lane<0>(columns[0], columns[1]);
-    columns[1] = every_second_lane<1>(columns[0], columns[1]);
-    columns[0] = even;
-  }
-  template <class Vector>
-  static void take_apart(Vector (&columns)[4]) {
-    Vector lower[2] = {columns[0], columns[1]}, upper[2] = {columns[2], columns[3]};
-    take_apart(lower);
-    take_apart(upper);
-    Vector even[2] = {lower[0], upper[0]}, odd[2] = {lower[1], upper[1]};
-    take_apart(even);
-    take_apart(odd);
-    columns[0] = even[0];
-    columns[1] = odd[0];
-    columns[2] = even[1];
-    columns[3] = odd[1];
   }
 
   static constexpr bool has_vectors = std::is_floating_point_v<C> && std::is_same_v<X, C>;

@@ -7,6 +7,7 @@
 /// A register of channels needs no places past the end of a row, which registers of places compute and nobody stores.
 /// It wastes lanes where the channels do not fill it.
 
+#include "filter_taps.hpp"
 #include <prumo/detail/host/line_square.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
@@ -18,14 +19,6 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// The taps of a filter, in the order in which their products are added.
-template <class C>
-struct filter_taps {
-  std::int64_t count;
-  const C* weights;             ///< [tap][channel of the tile]
-  const std::int64_t* offsets;  ///< from a place of the convolution to the element that a tap multiplies
-};
 
 /// Some places of a row: as equal as possible, and no more than registers can hold.
 struct row_pieces {
@@ -83,14 +76,27 @@ struct channel_tiles {
   static void transpose(const C* by_place, std::int64_t places, std::int64_t channels, C* by_channel,
                         std::int64_t distance) {
     for (std::int64_t place = 0; place < places; place += transposed_at_once) {
-      for (std::int64_t channel = 0; channel < channels; channel += square::columns) {
-        square::transpose(by_place + place * channels + channel, channels, by_channel + channel * distance + place,
-                          distance);
-      }
+      transpose_at(place, by_place, channels, by_channel, distance);
+    }
+  }
+  /// The same without room behind the places, of which there are `transposed_at_once` at least: the last of them are
+  /// moved twice.
+  static void transpose_exactly(const C* by_place, std::int64_t places, std::int64_t channels, C* by_channel,
+                                std::int64_t distance) {
+    for (std::int64_t place = 0; place < places; place += transposed_at_once) {
+      transpose_at(std::min(place, places - transposed_at_once), by_place, channels, by_channel, distance);
     }
   }
 
  private:
+  static void transpose_at(std::int64_t place, const C* by_place, std::int64_t channels, C* by_channel,
+                           std::int64_t distance) {
+    for (std::int64_t channel = 0; channel < channels; channel += square::columns) {
+      square::transpose(by_place + place * channels + channel, channels, by_channel + channel * distance + place,
+                        distance);
+    }
+  }
+
   template <int Vectors>
   static void add_piece(std::int64_t count, const C* places, const filter_taps<C>& taps, C* sums) {
     constexpr auto most = static_cast<std::size_t>(most_places(Vectors));

@@ -6,24 +6,24 @@
 ///
 /// A thread takes a band of rows of one image, and copies the part of the image that they need, as *planes*: one for
 /// each channel and each remainder of row and column by the strides. In a plane, neighbouring places of the filter are
-/// neighbouring elements, whatever the strides are, and rows follow each other without gaps. So a vector register can
-/// hold neighbouring places, also across the end of a row: the places there compute nothing that is stored, and there
-/// are filter_columns - 1 of them in each row. Or it holds neighbouring output channels, where that takes fewer
-/// multiply-adds (channel_tiles.hpp). A tile of sums stays in registers over all taps of the filter.
+/// neighbouring elements, whatever the strides are, and rows follow each other without gaps. Images that lie so already
+/// are not copied. A vector register holds neighbouring places of a row (place_tiles.hpp); or neighbouring places also
+/// across the end of a row: the places there compute nothing that is stored, and there are filter_columns - 1 of them
+/// in each row; or neighbouring output channels (channel_tiles.hpp). The layout takes what needs the fewest
+/// multiply-adds. A tile of sums stays in registers over all taps of the filter.
 
 #include "channel_results.hpp"
 #include "convolution_rows.hpp"
 #include "direct_convolution_layout.hpp"
 #include "gemm_activation.hpp"
 #include "image_rows.hpp"
+#include "number_runs.hpp"
 #include "pooling_kernel.hpp"
-#include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/register_tile.hpp>
+#include "side_by_side_windows.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -35,8 +35,6 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class T>
 class direct_convolution_kernel {
   using C = compute_t<T>;
-  using vector = simd<C>;
-  using tiles = convolution_tiles;
 
  public:
   direct_convolution_kernel(const convolution_problem<T>& problem, const direct_layout& layout, std::int64_t threads,
@@ -104,10 +102,10 @@ class direct_convolution_kernel {
   void compute_band(const buffers& own, std::int64_t image, std::int64_t band, std::int64_t part) const {
     const convolution_rows of_band(problem_, band * layout_.band_rows,
                                    std::min(problem_.y_rows, (band + 1) * layout_.band_rows));
-    copy_planes(own, image, of_band);
+    const C* const planes = planes_of(own, image, of_band);
     for (std::int64_t first = of_band.first; first < of_band.last; first += layout_.block_rows) {
       const convolution_rows rows(problem_, first, std::min(of_band.last, first + layout_.block_rows));
-      const C* const places = own.planes + (rows.convolved_first - of_band.convolved_first) * layout_.pitch;
+      const C* const places = planes + (rows.convolved_first - of_band.convolved_first) * layout_.pitch;
       std::int64_t channel = 0;
       for (std::int64_t tile = 0; channel < problem_.out_channels; ++tile) {
         const std::int64_t channels = layout_.channels_of_next<C>(problem_.out_channels - channel);
@@ -117,23 +115,28 @@ class direct_convolution_kernel {
     }
   }
 
+  /// The planes of a band: the rows of the image itself, or a copy.
+  const C* planes_of(const buffers& own, std::int64_t image, const convolution_rows& band) const {
+    if constexpr (std::is_same_v<T, C>) {
+      if (layout_.takes_images) return problem_.x.plane(image, 0) + band.convolved_first * layout_.pitch;
+    }
+    copy_planes(own, image, band);
+    return own.planes;
+  }
+
   /// Fills the planes with the rows that a band needs. What lies beside the image is zero.
   void copy_planes(const buffers& own, std::int64_t image, const convolution_rows& band) const {
     const std::int64_t plane_rows = band.convolved_last - band.convolved_first + layout_.extra_rows;
+    const column_phases columns(problem_.width, problem_.column_padding, problem_.column_stride, layout_.column_phases,
+                                layout_.pitch);
     C* plane = own.planes;
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
       const image_rows<T> source{problem_.x.plane(image, c), problem_.height, problem_.width, problem_.x.row_stride,
                                  problem_.x.column_stride};
       for (std::int64_t row_phase = 0; row_phase < layout_.row_phases; ++row_phase) {
-        for (std::int64_t column_phase = 0; column_phase < layout_.column_phases; ++column_phase) {
-          for (std::int64_t i = 0; i < plane_rows; ++i) {
-            const std::int64_t row =
-                (band.convolved_first + i) * problem_.row_stride + row_phase - problem_.row_padding;
-            source.copy(row, column_phase - problem_.column_padding, problem_.column_stride, layout_.pitch,
-                        plane + i * layout_.pitch);
-          }
-          plane += layout_.plane_elements;
-        }
+        source.copy(band.convolved_first * problem_.row_stride + row_phase - problem_.row_padding, problem_.row_stride,
+                    plane_rows, columns, plane, layout_.pitch, layout_.plane_elements);
+        plane += layout_.column_phases * layout_.plane_elements;
       }
     }
   }
@@ -143,109 +146,109 @@ class direct_convolution_kernel {
     if (layout_.registers == register_kind::channels) {
       return compute_with_registers_of_channels(own, image, rows, places, first_channel, channels);
     }
-    add_with_registers_of_places(own, rows.convolved_last - rows.convolved_first, places,
-                                 weights_ + first_channel * problem_.taps(), channels);
-    for (std::int64_t c = 0; c < channels; ++c) {
-      finish_channel(own, image, rows, first_channel + c, own.sums + c * layout_.sums_per_channel);
+    const std::int64_t convolved = rows.convolved_last - rows.convolved_first, columns = problem_.columns;
+    const place_rows of_places =
+        layout_.joins_rows ? place_rows{1, (convolved - 1) * layout_.pitch + columns, layout_.pitch, layout_.pitch}
+                           : place_rows{convolved, columns, layout_.pitch, columns};
+    C biases[convolution_tiles::most_channels] = {};
+    if (problem_.bias != nullptr) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        biases[c] = static_cast<C>(problem_.bias[(first_channel + c) * problem_.bias_stride]);
+      }
     }
+    C* sums = own.sums;
+    std::int64_t sums_per_channel = layout_.sums_per_channel;
+    if constexpr (std::is_same_v<T, C>) {
+      if (sums_lie_in_y()) {
+        sums = problem_.y.plane(image, first_channel) + rows.first * problem_.y.row_stride;
+        sums_per_channel = problem_.y.channel_stride;
+      }
+    }
+    place_tiles<C>::add(of_places, channels, places,
+                        {problem_.taps(), weights_ + first_channel * problem_.taps(), offsets_},
+                        problem_.bias != nullptr ? biases : nullptr, sums, sums_per_channel);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      finish_channel(own, image, rows, first_channel + c, sums + c * sums_per_channel);
+    }
+  }
+
+  /// Asks for the lines of y in which a row's results will be stored, while their sums are computed.
+  void prefetch_results(std::int64_t image, std::int64_t first_channel, std::int64_t channels, std::int64_t row) const {
+    if (problem_.y.column_stride != 1) return;
+    constexpr auto of_line = static_cast<std::int64_t>(64 / sizeof(T));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const T* const to = problem_.y.plane(image, first_channel + c) + row * problem_.y.row_stride;
+      for (std::int64_t j = 0; j < problem_.y_columns; j += of_line) __builtin_prefetch(to + j, 1);
+    }
+  }
+
+  bool y_rows_lie_together() const {
+    return problem_.y.column_stride == 1 && problem_.y.row_stride == problem_.y_columns;
+  }
+  /// Whether sums are stored in y and finished there.
+  bool sums_lie_in_y() const {
+    return std::is_same_v<T, C> && !layout_.joins_rows && !problem_.is_pooled() && !streaming_ &&
+           y_rows_lie_together() && problem_.columns >= simd<C>::lanes;
   }
 
   void compute_with_registers_of_channels(const buffers& own, std::int64_t image, const convolution_rows& rows,
                                           const C* places, std::int64_t first_channel, std::int64_t channels) const {
     using tiles_of_channels = channel_tiles<C>;
     const filter_taps<C> taps{problem_.taps(), weights_ + first_channel * problem_.taps(), offsets_};
+    const std::int64_t there = std::min(channels, problem_.out_channels - first_channel);
     for (std::int64_t r = 0; r < rows.convolved_last - rows.convolved_first; ++r) {
+      if (!problem_.is_pooled() && !streaming_) prefetch_results(image, first_channel, there, rows.first + r);
       tiles_of_channels::add_row(problem_.columns, channels, places + r * layout_.pitch, taps,
                                  own.sums_by_place + r * problem_.columns * channels);
     }
     const C* const by_place =
         channel_results<T>(problem_, first_channel, channels).finish(rows, own.sums_by_place, own.pooled_by_place);
-    const std::int64_t count = rows.last - rows.first;
-    tiles_of_channels::transpose(by_place, count * problem_.y_columns, channels, own.sums, layout_.sums_per_channel);
-    const std::int64_t there = std::min(channels, problem_.out_channels - first_channel);
+    const std::int64_t count = rows.last - rows.first, results = count * problem_.y_columns;
+    if constexpr (std::is_same_v<T, C>) {
+      if (there == channels && !streaming_ && y_rows_lie_together() &&
+          results >= tiles_of_channels::transposed_at_once) {
+        tiles_of_channels::transpose_exactly(
+            by_place, results, channels, problem_.y.plane(image, first_channel) + rows.first * problem_.y.row_stride,
+            problem_.y.channel_stride);
+        return;
+      }
+    }
+    tiles_of_channels::transpose(by_place, results, channels, own.sums, layout_.sums_per_channel);
     for (std::int64_t c = 0; c < there; ++c) {
       store_rows(own, own.sums + c * layout_.sums_per_channel, count,
                  problem_.y.plane(image, first_channel + c) + rows.first * problem_.y.row_stride);
     }
   }
 
-  void add_with_registers_of_places(const buffers& own, std::int64_t rows, const C* places, const C* weights,
-                                    std::int64_t channels) const {
-    const std::int64_t count = (rows - 1) * layout_.pitch + problem_.columns;
-    tiles::with_channels(channels, [&]<int Channels>(std::integral_constant<int, Channels>) {
-      constexpr int registers = tiles::registers_of(Channels);
-      std::int64_t at = 0;
-      for (; at + registers * vector::lanes <= count; at += registers * vector::lanes) {
-        add_taps<Channels, registers>(places + at, weights, own.sums + at);
-      }
-      for (; at < count; at += vector::lanes) add_taps<Channels, 1>(places + at, weights, own.sums + at);
-    });
-  }
-
-  /// The sums of `Registers` registers of places, for some channels.
-  template <int Channels, int Registers>
-  void add_taps(const C* places, const C* weights, C* sums) const {
-    const std::int64_t taps = problem_.taps(), sums_per_channel = layout_.sums_per_channel;
-    using prumo::detail::for_each_register;
-    vector held[Channels][Registers];
-    for_each_register<Channels, Registers>([&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
-    for (std::int64_t tap = 0; tap < taps; ++tap, weights += Channels) {
-      const C* const from = places + offsets_[tap];
-      // What is fewer, weights or places, stays in registers beside the sums.
-      if constexpr (Channels < Registers) {
-        vector weight[Channels];
-        for_each_register<1, Channels>([&](int, int i) PRUMO_ALWAYS_INLINE { weight[i] = vector(weights[i]); });
-        for_each_register<Registers, Channels>([&](int j, int i) PRUMO_ALWAYS_INLINE {
-          held[i][j] = fma(weight[i], vector::load(from + j * vector::lanes), held[i][j]);
-        });
-      } else {
-        vector loaded[Registers];
-        for_each_register<1, Registers>(
-            [&](int, int j) PRUMO_ALWAYS_INLINE { loaded[j] = vector::load(from + j * vector::lanes); });
-        for_each_register<Channels, Registers>(
-            [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(weights[i]), loaded[j], held[i][j]); });
-      }
-    }
-    for_each_register<Channels, Registers>(
-        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums + i * sums_per_channel + j * vector::lanes); });
-  }
-
-  /// Bias, activation and pooling of one channel's sums, and what is stored in y.
+  /// Activation and pooling of one channel's sums, and what is stored in y. Sums between the rows are changed, too.
   void finish_channel(const buffers& own, std::int64_t image, const convolution_rows& rows, std::int64_t channel,
-                      const C* sums) const {
-    const C bias = problem_.bias != nullptr ? static_cast<C>(problem_.bias[channel * problem_.bias_stride]) : C(0);
+                      C* sums) const {
     T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
-    const std::int64_t count = rows.last - rows.first, windows = count * problem_.y_columns;
-    // A maximum plus a bias has the bits of the maximum of sums plus the bias, because rounding rises.
-    if (problem_.activates_maxima() && std::isfinite(bias)) {
-      pool<prumo::detail::pooling_kind::maximum>(rows, sums, layout_.sum_pitch, own.pooled);
-      add_bias(bias, own.pooled, windows, own.pooled);
-      activate(problem_.activation, own.pooled, windows);
-      return store_rows(own, own.pooled, count, target);
+    const std::int64_t count = rows.last - rows.first, pitch = layout_.sum_pitch;
+    if (!problem_.activates_maxima()) {
+      const std::int64_t convolved = rows.convolved_last - rows.convolved_first;
+      activate(problem_.activation, sums, (convolved - 1) * pitch + problem_.columns);
     }
-    const std::int64_t convolved = rows.convolved_last - rows.convolved_first, columns = problem_.columns;
-    for (std::int64_t r = 0; r < convolved; ++r) {
-      add_bias(bias, sums + r * layout_.sum_pitch, columns, own.results + r * columns);
-    }
-    if (!problem_.activates_maxima()) activate(problem_.activation, own.results, convolved * columns);
     switch (problem_.pooling) {
       using prumo::detail::pooling_kind;
-      case convolution_pooling::none: return store_rows(own, own.results, count, target);
-      case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, own.results, columns, own.pooled); break;
-      case convolution_pooling::mean: pool<pooling_kind::mean>(rows, own.results, columns, own.pooled); break;
+      case convolution_pooling::none:
+        if (!sums_lie_in_y()) store_rows(own, without_gaps(own, sums, count), count, target);
+        return;
+      case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, sums, pitch, own.pooled); break;
+      case convolution_pooling::mean: pool<pooling_kind::mean>(rows, sums, pitch, own.pooled); break;
     }
-    if (problem_.activates_maxima()) activate(problem_.activation, own.pooled, windows);
+    if (problem_.activates_maxima()) activate(problem_.activation, own.pooled, count * problem_.y_columns);
     store_rows(own, own.pooled, count, target);
   }
 
-  /// Without a bias, -0 stays -0.
-  void add_bias(C bias, const C* from, std::int64_t count, C* to) const {
-    if (problem_.bias != nullptr) {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) to[j] = from[j] + bias;
-    } else if (to != from) {
-      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(C));
+  /// Rows of sums that follow each other.
+  const C* without_gaps(const buffers& own, const C* sums, std::int64_t rows) const {
+    const std::int64_t columns = problem_.columns;
+    if (layout_.sum_pitch == columns) return sums;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      copy_run(sums + r * layout_.sum_pitch, columns, own.results + r * columns);
     }
+    return own.results;
   }
 
   /// Pools the rows of a block. Row 0 of the results is row `convolved_first` of the convolution.
@@ -253,6 +256,10 @@ class direct_convolution_kernel {
   template <prumo::detail::pooling_kind Kind>
   void pool(const convolution_rows& rows, const C* results, std::int64_t pitch, C* pooled) const {
     pooling_window window = problem_.window;
+    if (prumo::detail::pool_side_by_side<Kind>(results, pitch, window, rows.convolved_last - rows.convolved_first,
+                                               problem_.columns, rows.last - rows.first, problem_.y_columns, pooled)) {
+      return;
+    }
     window.row_padding += rows.convolved_first - rows.first * window.row_stride;
     const prumo::detail::pooled_row<Kind, C, C> row_of(window, rows.convolved_last - rows.convolved_first,
                                                        problem_.columns);
@@ -268,7 +275,7 @@ class direct_convolution_kernel {
   /// Rounds and stores `count` rows of y.
   void store_rows(const buffers& own, const C* values, std::int64_t count, T* target) const {
     const std::int64_t columns = problem_.y_columns;
-    if (problem_.y.column_stride == 1 && problem_.y.row_stride == columns) {
+    if (y_rows_lie_together()) {
       store_run(own, values, count * columns, target);
       return;
     }
@@ -293,8 +300,7 @@ class direct_convolution_kernel {
       }
     } else {
       T* const rounded = streaming_ ? own.rounded : to;
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) rounded[j] = static_cast<T>(values[j]);
+      round_run(values, count, rounded);
       if (streaming_) prumo::detail::stream_run(to, rounded, count);
     }
   }

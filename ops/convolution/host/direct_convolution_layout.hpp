@@ -6,49 +6,15 @@
 
 #include "channel_tiles.hpp"
 #include "convolution_problem.hpp"
+#include "place_tiles.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// Tiles of sums whose registers hold neighbouring places: the output channels that a tile may have, and the registers
-/// of each. Eight times three sums, three registers of places and one weight fit into 32 registers, four times three
-/// into 16.
-struct convolution_tiles {
-  static constexpr bool has_many_registers = simd_has_many_registers;
-  static constexpr std::int64_t most_channels = has_many_registers ? 8 : 4;
-  static constexpr int sums = has_many_registers ? 24 : 12;
-
-  /// The channels of the next tile, if `left` channels are left.
-  static constexpr std::int64_t channels_of_next(std::int64_t left) {
-    if (!has_many_registers) return left >= 4 ? 4 : left;
-    if (left >= 8) return left == 9 || left == 12 ? 6 : 8;
-    return left >= 6 ? 6 : std::min<std::int64_t>(left, 4);
-  }
-  /// The registers of each channel, of which one load of a weight serves all.
-  static constexpr int registers_of(int channels) { return std::min(6, sums / channels); }
-
-  /// Calls visit(std::integral_constant<int, channels>).
-  template <class Visitor>
-  static void with_channels(std::int64_t channels, const Visitor& visit) {
-    const auto with = [&]<int Channels>(std::integral_constant<int, Channels> constant) {
-      if (channels == Channels) visit(constant);
-    };
-    with(std::integral_constant<int, 1>{});
-    with(std::integral_constant<int, 2>{});
-    with(std::integral_constant<int, 3>{});
-    with(std::integral_constant<int, 4>{});
-    if constexpr (has_many_registers) {
-      with(std::integral_constant<int, 6>{});
-      with(std::integral_constant<int, 8>{});
-    }
-  }
-};
 
 /// What the numbers in a register of sums belong to.
 enum class register_kind { places, channels };
@@ -56,15 +22,17 @@ enum class register_kind { places, channels };
 /// How images are cut, and where things lie in the planes.
 struct direct_layout {
   register_kind registers = register_kind::places;
+  bool joins_rows = false;      ///< registers of places reach across the ends of rows
+  bool takes_images = false;    ///< the planes are those of the image itself
   std::int64_t row_phases = 1;  ///< the remainders of rows by the stride that a filter meets
   std::int64_t column_phases = 1;
-  std::int64_t pitch = 0;       ///< elements of a plane's row
-  std::int64_t extra_rows = 0;  ///< rows of a plane beyond those of the convolution
-  std::int64_t band_rows = 1;   ///< rows of y that are computed from one copy
-  std::int64_t block_rows = 1;  ///< rows of y whose sums are in the cache at once
-  std::int64_t bands = 1;       ///< of an image
-  std::int64_t parts = 1;       ///< into which the output channels are cut, if there are few images
-  std::int64_t plane_elements = 0;
+  std::int64_t pitch = 0;             ///< elements of a plane's row
+  std::int64_t extra_rows = 0;        ///< rows of a plane beyond those of the convolution
+  std::int64_t band_rows = 1;         ///< rows of y that are computed from one copy
+  std::int64_t block_rows = 1;        ///< rows of y whose sums are in the cache at once
+  std::int64_t bands = 1;             ///< of an image
+  std::int64_t parts = 1;             ///< into which the output channels are cut, if there are few images
+  std::int64_t plane_elements = 0;    ///< from a plane to the next
   std::int64_t sum_pitch = 0;         ///< from a row of sums of a channel to the next
   std::int64_t sums_per_channel = 0;  ///< with room for the last registers
   std::int64_t block_elements = 0;    ///< results of a block, of one channel
@@ -86,8 +54,8 @@ struct direct_layout {
     layout.column_phases = std::min(problem.column_stride, problem.filter_columns);
     layout.pitch = problem.columns + (problem.filter_columns - 1) / problem.column_stride;
     layout.extra_rows = (problem.filter_rows - 1) / problem.row_stride;
-    layout.registers = best_registers<C>(problem, layout.pitch);
-    layout.sum_pitch = layout.registers == register_kind::places ? layout.pitch : problem.columns;
+    layout.choose_registers<C>(problem);
+    layout.sum_pitch = layout.joins_rows ? layout.pitch : problem.columns;
     const std::int64_t planes = problem.in_channels * layout.row_phases * layout.column_phases;
 
     // A band's planes fit into a second-level cache, and there is enough for each thread to do.
@@ -112,6 +80,12 @@ struct direct_layout {
     }
     constexpr std::int64_t slack = 128;  // the last registers reach beyond the last row
     layout.plane_elements = (convolved_rows(problem, layout.band_rows) + layout.extra_rows) * layout.pitch;
+    if constexpr (std::is_same_v<T, C>) {
+      if (layout.reads_no_further<C>(problem)) {
+        layout.takes_images = true;
+        layout.plane_elements = problem.x.channel_stride;
+      }
+    }
     layout.sums_per_channel = convolved_rows(problem, layout.block_rows) * layout.sum_pitch + slack;
     layout.block_elements = convolved_rows(problem, layout.block_rows) * problem.columns;
     if (layout.registers == register_kind::channels) {
@@ -140,41 +114,74 @@ struct direct_layout {
     return registers == register_kind::places ? out_channels : (out_channels + lanes - 1) / lanes * lanes;
   }
 
+  /// The elements of all planes of a thread's copy.
   std::int64_t planes_elements(std::int64_t in_channels) const {
     constexpr std::int64_t slack = 128;
+    if (takes_images) return 0;
     return in_channels * row_phases * column_phases * plane_elements + slack;
   }
 
  private:
-  /// The kind of registers with which the sums of an image take less time. It is counted in multiply-adds of registers.
+  /// Whether rows and columns of the image lie as in planes, and no register reaches beyond them.
   template <class C, class T>
-  static register_kind best_registers(const convolution_problem<T>& problem, std::int64_t pitch) {
-    constexpr std::int64_t lanes = simd<C>::lanes;
-    constexpr std::int64_t under_way = 8;           // at once: a tile of fewer sums takes as long as one of these
-    constexpr double of_a_transposed_number = 0.8;  // measured on a Zen 3
-    const auto of_a_tap = [=](std::int64_t sums) { return std::max(sums, under_way); };
-    std::int64_t with_places = 0, with_channels = 0, transposed = 0;
-    const std::int64_t places = (problem.rows - 1) * pitch + problem.columns;
-    for (std::int64_t left = problem.out_channels; left > 0;) {
+  bool reads_no_further(const convolution_problem<T>& problem) const {
+    return problem.row_stride == 1 && problem.column_stride == 1 && problem.row_padding == 0 &&
+           problem.column_padding == 0 && problem.x.column_stride == 1 && problem.x.row_stride == pitch &&
+           (registers == register_kind::channels || problem.columns >= simd<C>::lanes);
+  }
+
+  /// What the sums of an image take, in multiply-adds of registers.
+  template <class C>
+  static double cost_of_places(std::int64_t out_channels, std::int64_t taps, const place_rows& rows) {
+    std::int64_t sums = 0;
+    for (std::int64_t left = out_channels; left > 0;) {
       const std::int64_t channels = convolution_tiles::channels_of_next(left);
       const std::int64_t registers = convolution_tiles::registers_of(static_cast<int>(channels));
-      const std::int64_t tiles = places / (registers * lanes), rest = places - tiles * registers * lanes;
-      with_places += tiles * of_a_tap(channels * registers) + (rest + lanes - 1) / lanes * of_a_tap(channels);
+      const std::int64_t half = (registers + 1) / 2, tiles = rows.registers<C>() / registers;
+      const std::int64_t rest = rows.registers<C>() - tiles * registers;
+      sums += tiles * of_a_tap(channels * registers);
+      if (rest > 0) sums += of_a_tap(channels * (rest > half ? registers : rest > 1 ? half : 1));
       left -= channels;
     }
+    return static_cast<double>(taps) * static_cast<double>(sums);
+  }
+  template <class C, class T>
+  static double cost_of_channels(const convolution_problem<T>& problem) {
+    constexpr double of_a_transposed_number = 0.8;  // measured on a Zen 3
+    std::int64_t sums = 0, transposed = 0;
     for (std::int64_t left = problem.out_channels; left > 0;) {
-      const std::int64_t channels = channel_tiles<C>::channels_of_next(left), vectors = channels / lanes;
+      const std::int64_t channels = channel_tiles<C>::channels_of_next(left), vectors = channels / simd<C>::lanes;
       const row_pieces pieces(problem.columns, channel_tiles<C>::most_places(vectors));
-      with_channels += problem.rows * (pieces.larger * of_a_tap(vectors * pieces.places) +
-                                       (pieces.count - pieces.larger) * of_a_tap(vectors * (pieces.places - 1)));
+      sums += problem.rows * (pieces.larger * of_a_tap(vectors * pieces.places) +
+                              (pieces.count - pieces.larger) * of_a_tap(vectors * (pieces.places - 1)));
       transposed += problem.rows * problem.columns * channels;
       left -= channels;
     }
-    const auto taps = static_cast<double>(problem.taps());
-    return taps * static_cast<double>(with_channels) + of_a_transposed_number * static_cast<double>(transposed) <
-                   taps * static_cast<double>(with_places)
-               ? register_kind::channels
-               : register_kind::places;
+    return static_cast<double>(problem.taps()) * static_cast<double>(sums) +
+           of_a_transposed_number * static_cast<double>(transposed);
+  }
+  /// A tile of fewer sums takes as long as one of those that are under way at once.
+  static std::int64_t of_a_tap(std::int64_t sums) {
+    constexpr std::int64_t under_way = 8;
+    return std::max(sums, under_way);
+  }
+
+  template <class C, class T>
+  void choose_registers(const convolution_problem<T>& problem) {
+    constexpr double of_a_copied_register = 6;  // measured on a Zen 3: sums with gaps between rows are copied once more
+    const place_rows by_row{problem.rows, problem.columns, pitch, problem.columns};
+    const place_rows joined{1, (problem.rows - 1) * pitch + problem.columns, pitch, pitch};
+    const double copies =
+        problem.is_pooled() || pitch == problem.columns
+            ? 0
+            : of_a_copied_register * static_cast<double>(problem.out_channels * by_row.registers<C>());
+    const double of_rows = cost_of_places<C>(problem.out_channels, problem.taps(), by_row);
+    const double of_joined_rows = cost_of_places<C>(problem.out_channels, problem.taps(), joined) + copies;
+    if (cost_of_channels<C>(problem) < std::min(of_rows, of_joined_rows)) {
+      registers = register_kind::channels;
+    } else {
+      joins_rows = of_joined_rows < of_rows;
+    }
   }
 };
 
@@ -197,18 +204,24 @@ class direct_filter_kernel {
       first += channels;
       channels = channels_of_tile(first);
     }
+    if (channel == 0) find_offsets();
     C* to = weights_ + first * problem_.taps() + (channel - first);
     if (channel >= problem_.out_channels) {
       for (std::int64_t tap = 0; tap < problem_.taps(); ++tap, to += channels) *to = C(0);
       return;
     }
-    std::int64_t tap = 0;
+    const auto& w = problem_.w;
+    const std::int64_t columns = problem_.filter_columns, of_plane = problem_.filter_rows * columns;
+    if (w.column_stride == 1 && w.row_stride == columns && w.channel_stride == of_plane) {
+      const T* const filter = w.plane(channel, 0);
+      for (std::int64_t tap = 0; tap < problem_.taps(); ++tap) to[tap * channels] = static_cast<C>(filter[tap]);
+      return;
+    }
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
-      const T* const filter = problem_.w.plane(channel, c);
+      const T* const filter = w.plane(channel, c);
       for (std::int64_t p = 0; p < problem_.filter_rows; ++p) {
-        for (std::int64_t q = 0; q < problem_.filter_columns; ++q, ++tap, to += channels) {
-          *to = static_cast<C>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]);
-          if (channel == 0) offsets_[tap] = offset_of(c, p, q);
+        for (std::int64_t q = 0; q < columns; ++q, to += channels) {
+          *to = static_cast<C>(filter[p * w.row_stride + q * w.column_stride]);
         }
       }
     }
@@ -220,10 +233,22 @@ class direct_filter_kernel {
     return layout_.channels_of_next<C>(problem_.out_channels - first);
   }
 
-  std::int64_t offset_of(std::int64_t c, std::int64_t p, std::int64_t q) const {
-    const std::int64_t row_phase = p % problem_.row_stride, column_phase = q % problem_.column_stride;
-    const std::int64_t plane = (c * layout_.row_phases + row_phase) * layout_.column_phases + column_phase;
-    return plane * layout_.plane_elements + p / problem_.row_stride * layout_.pitch + q / problem_.column_stride;
+  void find_offsets() const {
+    std::int64_t* to = offsets_;
+    const std::int64_t planes_of_channel = layout_.row_phases * layout_.column_phases;
+    for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
+      for (std::int64_t p = 0; p < problem_.filter_rows; ++p) {
+        const std::int64_t first_plane = c * planes_of_channel + p % problem_.row_stride * layout_.column_phases;
+        const std::int64_t of_row = first_plane * layout_.plane_elements + p / problem_.row_stride * layout_.pitch;
+        std::int64_t phase = 0, column = 0;
+        for (std::int64_t q = 0; q < problem_.filter_columns; ++q) {
+          *to++ = of_row + phase * layout_.plane_elements + column;
+          if (++phase < problem_.column_stride) continue;
+          phase = 0;
+          ++column;
+        }
+      }
+    }
   }
 
   convolution_problem<T> problem_;

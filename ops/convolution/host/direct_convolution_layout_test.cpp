@@ -36,6 +36,31 @@ TEST(direct_layout, keeps_places_in_registers_otherwise) {
   EXPECT_EQ(direct_layout::of(problem_of(1, many, 200, 1), 2).registers, register_kind::places);
 }
 
+TEST(direct_layout, joins_rows_that_fill_no_register) {
+  constexpr std::int64_t lanes = simd<float>::lanes;
+  EXPECT_TRUE(direct_layout::of(problem_of(32, 4, lanes + 2, 2), 2).joins_rows);
+  EXPECT_FALSE(direct_layout::of(problem_of(1, 1, 4 * lanes + 4, 5), 2).joins_rows);
+}
+
+/// What registers read behind the last row would not be the image's memory.
+TEST(direct_layout, reads_images_where_they_lie_unless_registers_pass_their_end) {
+  constexpr std::int64_t lanes = simd<float>::lanes;
+  const auto lying = [](convolution_problem<float> problem) {
+    problem.x.column_stride = 1;
+    problem.x.row_stride = problem.width;
+    problem.x.channel_stride = problem.width * problem.height;
+    return problem;
+  };
+  convolution_problem<float> problem = lying(problem_of(2, 1, 4 * lanes + 4, 5));
+  EXPECT_TRUE(direct_layout::of(problem, 2).takes_images);
+  EXPECT_FALSE(direct_layout::of(lying(problem_of(2, 1, lanes / 2 + 4, 5)), 2).takes_images);
+  problem.x.row_stride += 1;
+  EXPECT_FALSE(direct_layout::of(problem, 2).takes_images);
+  problem = lying(problem);
+  problem.row_padding = 1;
+  EXPECT_FALSE(direct_layout::of(problem, 2).takes_images);
+}
+
 TEST(direct_layout, gives_the_channels_of_all_tiles_a_weight) {
   const direct_layout layout = direct_layout::of(problem_of(64, 4 * simd<float>::lanes - 1, 9, 3), 2);
   ASSERT_EQ(layout.registers, register_kind::channels);

@@ -103,27 +103,27 @@ class host_weights_kernel {
     constexpr std::int64_t lanes = vector::lanes;
     const std::int64_t image = item / layout_.bands, first = item % layout_.bands * layout_.band_rows;
     const std::int64_t rows = rows_of(item), pitch = layout_.pitch;
+    const column_phases columns(problem_.width, problem_.column_padding, problem_.column_stride, layout_.column_phases,
+                                pitch);
     for (std::int64_t c = 0; c < problem_.in_channels; ++c) {
       const image_rows<T> source{problem_.x.plane(image, c), problem_.height, problem_.width, problem_.x.row_stride,
                                  problem_.x.column_stride};
       for (std::int64_t row_phase = 0; row_phase < layout_.row_phases; ++row_phase) {
-        for (std::int64_t column_phase = 0; column_phase < layout_.column_phases; ++column_phase) {
-          C* to = x;
-          for (std::int64_t i = 0; i < rows + layout_.extra_rows; ++i, to += pitch) {
-            source.copy((first + i) * problem_.row_stride + row_phase - problem_.row_padding,
-                        column_phase - problem_.column_padding, problem_.column_stride, pitch, to);
-          }
-          std::fill(to, to + lanes, C(0));
-          x += layout_.x_plane;
+        source.copy(first * problem_.row_stride + row_phase - problem_.row_padding, problem_.row_stride,
+                    rows + layout_.extra_rows, columns, x, pitch, layout_.x_plane);
+        for (std::int64_t phase = 0; phase < layout_.column_phases; ++phase, x += layout_.x_plane) {
+          C* const behind = x + (rows + layout_.extra_rows) * pitch;
+          std::fill(behind, behind + lanes, C(0));
         }
       }
     }
+    const column_phases of_gradient(problem_.columns, 0, 1, 1, pitch);
     for (std::int64_t m = 0; m < problem_.out_channels; ++m) {
       const image_rows<T> source{problem_.dy.plane(image, m), problem_.rows, problem_.columns, problem_.dy.row_stride,
                                  problem_.dy.column_stride};
-      C* to = dy + m * layout_.dy_plane;
-      for (std::int64_t i = 0; i < rows; ++i, to += pitch) source.copy(first + i, 0, 1, pitch, to);
-      std::fill(to, to + lanes, C(0));
+      C* const to = dy + m * layout_.dy_plane;
+      source.copy(first, 1, rows, of_gradient, to, pitch, 0);
+      std::fill(to + rows * pitch, to + rows * pitch + lanes, C(0));
     }
   }
 
