@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "layer_operations.hpp"
 #include "operations.hpp"
 
 #include <algorithm>
@@ -139,6 +140,7 @@ std::vector<operation> make_operations() {
                             {"trans_a", "1 where A is stored transposed", 0},
                             {"trans_b", "1 where B is stored transposed", 0}})));
   all.back().inputs = 2;
+  add_layer_operations(all);
   return all;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "operations.hpp"
 
+#include "layer_operations.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -30,11 +32,16 @@ bool is_matrix(const operation& what) {
          what.shape == operation_shape::rows;
 }
 
-std::int64_t& extent_of(call& extents, std::string_view axis) {
+std::int64_t& extent_of(const operation& what, call& extents, std::string_view axis) {
+  if (is_layer(what)) return extents.layer.*layer_member(axis);
   return axis == "m" || axis == "rows" ? extents.m : axis == "k" ? extents.k : extents.n;
 }
 
-void set_parameter(call& extents, std::string_view name, double value) {
+void set_parameter(const operation& what, call& extents, std::string_view name, double value) {
+  if (is_layer(what)) {
+    extents.layer.*layer_member(name) = static_cast<std::int64_t>(value);
+    return;
+  }
   if (name == "beta") {
     extents.beta = value;
   } else if (name == "trans_a") {
@@ -46,7 +53,8 @@ void set_parameter(call& extents, std::string_view name, double value) {
   }
 }
 
-double parameter_value(const call& extents, std::string_view name) {
+double parameter_value(const operation& what, const call& extents, std::string_view name) {
+  if (is_layer(what)) return static_cast<double>(extents.layer.*layer_member(name));
   if (name == "beta") return extents.beta;
   if (name == "trans_a") return extents.trans_a ? 1 : 0;
   if (name == "trans_b") return extents.trans_b ? 1 : 0;
@@ -62,7 +70,9 @@ std::int64_t square_side(std::int64_t elements) {
 
 /// Extents of arrays of this many elements, where they are not given.
 void fit(const operation& what, call& extents, std::int64_t elements, bool has_rows, bool has_columns) {
-  if (what.shape == operation_shape::product) {
+  if (is_layer(what)) {
+    fit_images(what, extents.layer, elements);
+  } else if (what.shape == operation_shape::product) {
     extents.m = extents.n = extents.k = square_side(elements);
   } else if (!is_matrix(what)) {
     extents.n = elements;
@@ -82,6 +92,7 @@ protocol::cost_model model_of(const operation& what, const call& it, dtype type)
   const auto size = static_cast<double>(bytes_of(type));
   const auto m = static_cast<double>(it.m);
   const auto n = static_cast<double>(it.n);
+  if (is_layer(what)) return layer_model(what, it.layer, type);
   switch (what.shape) {
     case operation_shape::elementwise: {
       const int read = inputs_read(what, it);
@@ -100,7 +111,7 @@ protocol::cost_model model_of(const operation& what, const call& it, dtype type)
     }
     case operation_shape::transposition: return {2 * m * n * size, 0, m * n, "vector"};
     case operation_shape::rows: return {2 * m * n * size, m * n * what.flops_per_element + m, m * n, "vector"};
-    case operation_shape::product: break;
+    default: break;
   }
   const auto k = static_cast<double>(it.k);
   const double inputs = it.alpha == 0 ? 0 : m * k + k * n;
@@ -117,9 +128,10 @@ int inputs_read(const operation& what, const call& values) {
 }
 
 std::vector<array_extent> arrays_of(const operation& what, dtype type, const call& it) {
+  if (is_layer(what)) return layer_arrays(what, it.layer, type);
   const std::int64_t matrix = it.m * it.n;
   switch (what.shape) {
-    case operation_shape::elementwise: break;
+    default: break;
     case operation_shape::transposition:
     case operation_shape::rows: return {{matrix, true, type}, {matrix, false, type}};
     case operation_shape::reduction: return {{it.n, true, type}, {1, false, type}};
@@ -133,13 +145,14 @@ std::vector<array_extent> arrays_of(const operation& what, dtype type, const cal
 }
 
 std::vector<protocol::named_number> axes_of(const operation& what) {
+  if (is_layer(what)) return layer_axes(what);
   switch (what.shape) {
     case operation_shape::elementwise: return {{"n", "elements of each array", {}}};
     case operation_shape::reduction: return {{"n", "elements of x", {}}};
     case operation_shape::transposition: return {{"rows", "rows of x", {}}, {"columns", "columns of x", {}}};
     case operation_shape::row_reduction:
     case operation_shape::rows: return {{"rows", "rows of x", {}}, {"columns", "elements of a row", usual_row}};
-    case operation_shape::product: break;
+    default: break;
   }
   return {{"m", "rows of C", {}}, {"n", "columns of C", {}}, {"k", "columns of op(A), rows of op(B)", {}}};
 }
@@ -153,9 +166,14 @@ call resolve(const operation& what, const protocol::case_request& request, std::
   const auto take_given = [&] {
     for (const auto& [axis, extent] : request.shape) {
       require_known(what, "axis", axes, axis);
-      extent_of(extents, axis) = extent;
+      extent_of(what, extents, axis) = extent;
     }
   };
+  if (is_layer(what)) {
+    for (const protocol::named_number& axis : axes) {
+      extent_of(what, extents, axis.name) = static_cast<std::int64_t>(axis.fallback.value_or(0));
+    }
+  }
   take_given();
   if (bytes_per_array > 0) {
     const std::int64_t elements = bytes_per_array / static_cast<std::int64_t>(bytes_of(type));
@@ -168,30 +186,33 @@ call resolve(const operation& what, const protocol::case_request& request, std::
         throw request_error(error_kind::usage,
                             what.op + ": axis " + axis.name + " is given neither by the shape nor by a size");
       }
-      extent_of(extents, axis.name) = static_cast<std::int64_t>(*axis.fallback);
+      extent_of(what, extents, axis.name) = static_cast<std::int64_t>(*axis.fallback);
     }
   }
   for (const protocol::named_number& parameter : what.parameters) {
-    set_parameter(extents, parameter.name, parameter.fallback.value_or(0));
+    set_parameter(what, extents, parameter.name, parameter.fallback.value_or(0));
   }
   for (const auto& [name, value] : request.parameters) {
     require_known(what, "parameter", what.parameters, name);
-    set_parameter(extents, name, value);
+    set_parameter(what, extents, name, value);
   }
+  if (is_layer(what)) require_layer(what, extents.layer);
   return extents;
 }
 
 protocol::resolve_answer describe(const operation& what, const call& it, dtype type) {
   protocol::resolve_answer answer;
   call extents = it;
-  for (const auto& axis : axes_of(what)) answer.shape.emplace_back(axis.name, extent_of(extents, axis.name));
+  for (const auto& axis : axes_of(what)) answer.shape.emplace_back(axis.name, extent_of(what, extents, axis.name));
   for (const auto& parameter : what.parameters) {
-    answer.parameters.emplace_back(parameter.name, parameter_value(it, parameter.name));
+    answer.parameters.emplace_back(parameter.name, parameter_value(what, it, parameter.name));
   }
   const auto m = static_cast<double>(it.m);
   const auto n = static_cast<double>(it.n);
   const auto k = static_cast<double>(it.k);
-  const double most = what.shape == operation_shape::product ? m * k + k * n + m * n : 3 * std::max(m, 1.0) * n;
+  const double most = is_layer(what)                           ? layer_elements(what, it.layer)
+                      : what.shape == operation_shape::product ? m * k + k * n + m * n
+                                                               : 3 * std::max(m, 1.0) * n;
   if (most * static_cast<double>(bytes_of(type)) > 0x1p60) {
     throw request_error(error_kind::memory, what.op +
                                                 " of that shape needs more than 2^60 bytes of memory, more than "

@@ -24,10 +24,13 @@ enum class operation_shape : std::uint8_t {
   row_reduction,  ///< m x n to m
   rows,           ///< m x n to m x n, each row by itself
   product,        ///< m, n, k
+  convolution,    ///< this and those below: layer_extents
+  pooling,
+  dense,
 };
 
 /// The kinds of reductions.
-enum class reduction_kind : std::uint8_t { sum, sum_of_squares, mean, max, min };
+enum class reduction_kind : std::uint8_t { sum, sum_of_squares, mean, max, min };  // of windows mean and max
 
 struct operation {
   std::string op;
@@ -52,6 +55,9 @@ const std::vector<operation>& all_operations();
 
 /// The operation of that name, or nullptr.
 const operation* find_operation(std::string_view op);
+
+/// Whether its extents are those of a net's layer.
+constexpr bool is_layer(const operation& what) { return what.shape >= operation_shape::convolution; }
 
 /// The inputs that a call reads. axpby does not read an input whose factor is 0.
 int inputs_read(const operation& what, const call& values);

@@ -31,6 +31,9 @@ double reference::cost_alone() const {
     case operation_shape::row_reduction: return 100 + 5.0 * static_cast<double>(it_.n);
     case operation_shape::rows: return 300 + 100.0 * static_cast<double>(it_.n);
     case operation_shape::product: return 100.0 * static_cast<double>(it_.k + 1);
+    case operation_shape::convolution:
+    case operation_shape::pooling:
+    case operation_shape::dense: return layer_cost();
     default: return 100;
   }
 }
@@ -42,6 +45,9 @@ expected_entry reference::at(std::int64_t index) {
     case operation_shape::reduction: return reduced(0, it_.n);
     case operation_shape::row_reduction: return reduced(index * it_.n, it_.n);
     case operation_shape::rows: return softmax(index);
+    case operation_shape::convolution: return convolution(index);
+    case operation_shape::pooling: return pooled(index);
+    case operation_shape::dense: return dense(index);
     case operation_shape::product: break;
   }
   return product(index);

@@ -46,6 +46,14 @@ class reference {
   expected_entry softmax(std::int64_t index);
   expected_entry product(std::int64_t index) const;
 
+  // layer_reference.cpp
+  expected_entry convolution(std::int64_t index) const;
+  expected_entry convolved(std::int64_t image, std::int64_t channel, std::int64_t row, std::int64_t column) const;
+  expected_entry pooled(std::int64_t index) const;
+  expected_entry dense(std::int64_t index) const;
+  expected_entry activated(long double total, long double bound) const;
+  double layer_cost() const;
+
   const operation& what_;
   implementation how_;
   dtype type_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "onednn_framework.hpp"
 
+#include "layer_primitives.hpp"
 #include "net_primitives.hpp"
 #include "onednn_refusal.hpp"
 #include "peer_handler.hpp"
@@ -69,6 +70,11 @@ protocol::json onednn_framework::facts() const {
 
 std::vector<implementation> onednn_framework::implementations_of(const operation& what) const {
   if (!has_primitive(what)) return {};
+  if (is_layer(what)) {
+    std::vector<implementation> ways;
+    for (std::string& way : layer_ways(what)) ways.push_back({std::move(way), 4e-5 * 0x1p23, 0});
+    return ways;
+  }
   implementation found{"onednn", 0, 0};
   // oneDNN promises no accuracy. Its own tests (tests/benchdnn/eltwise) ask for a relative error of 4e-6 of most
   // functions in f32, and of 4e-5 of these three.
@@ -90,8 +96,13 @@ std::string onednn_framework::why_unsupported(const operation& what, dtype type)
     for (const auto& parameter : what.parameters) {
       if (parameter.name == "beta") small.beta = parameter.fallback.value_or(0);
     }
+    small.layer = {few, few, few, few, few, 1, 1};
     try {
-      describe_primitive(engine_, what, type, small);
+      if (is_layer(what)) {
+        require_layer_primitive(engine_, what, type, small);
+      } else {
+        describe_primitive(engine_, what, type, small);
+      }
       // Its reductions accept f64 and write NaN (seen in 3.12.1).
       if (type == dtype::f64) entry->second = "oneDNN has f64 on GPUs only, by its documentation";
     } catch (const dnnl::error& refused) {
@@ -101,11 +112,12 @@ std::string onednn_framework::why_unsupported(const operation& what, dtype type)
   return entry->second;
 }
 
-std::vector<std::function<void()>> onednn_framework::bind(const operation& what, const implementation&, dtype type,
+std::vector<std::function<void()>> onednn_framework::bind(const operation& what, const implementation& how, dtype type,
                                                           std::span<const call> calls) {
   std::vector<std::function<void()>> functions;
   if (calls.empty()) return functions;
   try {
+    if (is_layer(what)) return bind_layer(engine_, stream_, what, how.name, type, calls);
     const described_primitive described = describe_primitive(engine_, what, type, calls.front());
     const dnnl::primitive made(described.description.get());
     for (const call& it : calls)

@@ -11,16 +11,6 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 
-memory::data_type data_type_of(dtype type) {
-  switch (type) {
-    case dtype::f32: return memory::data_type::f32;
-    case dtype::f64: return memory::data_type::f64;
-    case dtype::f16: return memory::data_type::f16;
-    case dtype::bf16: break;
-  }
-  return memory::data_type::bf16;
-}
-
 memory::desc vector_of(dtype type, memory::dim n) { return {{n}, data_type_of(type), memory::dims{1}}; }
 
 /// A row-major matrix, or one that is stored transposed.
@@ -111,6 +101,16 @@ described_primitive product_primitive(const dnnl::engine& engine, dtype type, co
 
 }  // namespace
 
+dnnl::memory::data_type data_type_of(dtype type) {
+  switch (type) {
+    case dtype::f32: return memory::data_type::f32;
+    case dtype::f64: return memory::data_type::f64;
+    case dtype::f16: return memory::data_type::f16;
+    case dtype::bf16: break;
+  }
+  return memory::data_type::bf16;
+}
+
 bool has_primitive(const operation& what) { return what.op != "fill"; }
 
 described_primitive describe_primitive(const dnnl::engine& engine, const operation& what, dtype type, const call& it) {
@@ -131,7 +131,7 @@ described_primitive describe_primitive(const dnnl::engine& engine, const operati
       return from_one(dnnl::softmax_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, x, 1),
                       x, x);
     }
-    case operation_shape::product: break;
+    default: break;
   }
   return product_primitive(engine, type, it);
 }

@@ -11,6 +11,8 @@
 
 namespace prumo::peers {
 
+dnnl::memory::data_type data_type_of(dtype type);
+
 /// An array as a primitive takes it.
 struct primitive_argument {
   int role;  ///< DNNL_ARG_SRC, ...

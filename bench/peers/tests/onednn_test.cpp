@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
 #include <string>
 
 namespace prumo::peers {
@@ -56,7 +57,7 @@ class onednn : public testing::TestWithParam<dtype> {
 TEST_P(onednn, computes_what_prumo_does) {
   std::set<std::string> computed;
   for (const operation& what : all_operations()) {
-    if (computes_.implementations_of(what).empty()) continue;
+    if (computes_.implementations_of(what).empty() || is_layer(what)) continue;
     for (const bool others : {false, true}) {
       for (call extents :
            {extents_of(1, 1, 1), extents_of(7, 15, 3), extents_of(3, 1003, 65), extents_of(65, 33, 300)}) {
@@ -90,6 +91,53 @@ TEST_P(onednn, products_of_all_transposes) {
       holds(*find_operation("gemm"), extents);
     }
   }
+}
+
+/// In each way, with all activations and poolings.
+TEST_P(onednn, layers_of_nets) {
+  const layer_extents of_rows{.images = 7, .in_channels = 33, .out_channels = 10};
+  const layer_extents of_images[] = {
+      {2, 1, 12, 15, 6, 5, 5}, {1, 3, 17, 9, 16, 3, 2, 2, 1}, {3, 4, 8, 8, 5, 1, 1, 3}, {2, 17, 7, 30, 18, 4, 3}};
+  for (const operation& what : all_operations()) {
+    if (!is_layer(what) || !computes_.why_unsupported(what, GetParam()).empty()) continue;
+    for (const implementation& how : computes_.implementations_of(what)) {
+      const auto expect_verified = [&](const layer_extents& extents) {
+        call it;
+        it.layer = extents;
+        const protocol::verify_answer result = peer_case(computes_, what, how, GetParam(), it, 3, 2).verify(1e12);
+        EXPECT_TRUE(result.verified) << what.op << ' ' << how.name << ' ' << name_of(GetParam()) << " in "
+                                     << extents.in_channels << ' ' << extents.height << " x " << extents.width
+                                     << " activation " << extents.activation << " pooling " << extents.pooling << ": "
+                                     << result.error.value_or(-1) << ' ' << result.message;
+        EXPECT_EQ(result.method, "all");
+      };
+      if (what.shape == operation_shape::pooling) {
+        expect_verified({.images = 2, .in_channels = 3, .height = 9, .width = 11, .stride = 2, .window = 2});
+        expect_verified({.images = 2,
+                         .in_channels = 3,
+                         .height = 10,
+                         .width = 11,
+                         .stride = 3,
+                         .padding = 1,
+                         .window = 4,
+                         .round_up = 1});
+        continue;
+      }
+      const bool is_dense = what.shape == operation_shape::dense;
+      for (layer_extents extents : is_dense ? std::span(&of_rows, 1) : std::span(of_images)) {
+        extents.window = 2;
+        for (extents.activation = 0; extents.activation <= 5; ++extents.activation) {
+          extents.bias = extents.activation % 2;
+          for (extents.pooling = 0; extents.pooling <= (is_dense ? 0 : 2); ++extents.pooling) {
+            extents.round_up = extents.pooling - 1;
+            if (extents.pooling == 0) extents.round_up = 0;
+            expect_verified(extents);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(computes_.implementations_of(*find_operation("convolution")).size(), 2u);
 }
 
 TEST_P(onednn, empty_arrays) {
