@@ -16,6 +16,8 @@
 #include <prumo/math.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace prumo::detail {
@@ -44,8 +46,11 @@ class softmax_row {
   using C = compute_t<T>;
 
   softmax_row(const softmax_problem<T>& problem, std::int64_t row, bool streaming)
+      : softmax_row(problem, row, problem.target + row * problem.target_row_stride, streaming) {}
+  /// \param target where the row goes, with the strides of the problem's columns
+  softmax_row(const softmax_problem<T>& problem, std::int64_t row, T* target, bool streaming)
       : source_(problem.source + row * problem.source_row_stride),
-        target_(problem.target + row * problem.target_row_stride),
+        target_(target),
         source_stride_(problem.source_column_stride),
         target_stride_(problem.target_column_stride),
         streaming_(streaming) {}
@@ -176,13 +181,19 @@ class softmax_host_kernel {
  public:
   softmax_host_kernel(const softmax_problem<T>& problem, std::int64_t workers, bool streaming)
       : problem_(problem),
-        in_groups_(!streaming && group::can_take(problem)),
+        in_groups_(group::can_take(problem)),
         far_(problem.rows * problem.columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T))),
         streaming_(streaming) {
     constexpr std::int64_t most_elements = 65536, blocks_per_worker = 16;
     rows_per_block_ = std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
                                                std::max<std::int64_t>(1, most_elements / (problem.columns + 1)));
     if (in_groups_) rows_per_block_ = (rows_per_block_ + group::rows - 1) / group::rows * group::rows;
+    const bool have_no_gaps = problem.target_column_stride == 1 && problem.target_row_stride == problem.columns;
+    const auto row_bytes = static_cast<std::size_t>(problem.columns) * sizeof(T);
+    const bool share_lines = row_bytes % streaming_unit != 0 && row_bytes <= widest_in_runs;
+    if (streaming && have_no_gaps && (in_groups_ || share_lines)) {
+      rows_of_run_ = in_groups_ ? group::rows : elements_of_run / problem.columns;
+    }
   }
 
   std::int64_t blocks() const {
@@ -191,24 +202,56 @@ class softmax_host_kernel {
 
   void operator()(std::int64_t block) const {
     const std::int64_t end = std::min(problem_.rows, (block + 1) * rows_per_block_);
-    std::int64_t row = block * rows_per_block_;
-    if (in_groups_) {
-      for (; row + group::rows <= end; row += group::rows) {
-        group(problem_).finish(row, row + 2 * group::rows <= problem_.rows, far_);
-      }
+    const std::int64_t begin = block * rows_per_block_, stride = problem_.target_row_stride;
+    if (rows_of_run_ > 0) {
+      stream_runs(begin, end);
+    } else {
+      finish_rows(begin, end, {problem_.target + begin * stride, stride, far_, streaming_});
     }
-    for (; row < end; ++row) finish_row(row);
     if (streaming_) streaming_fence();
   }
 
  private:
-  void finish_row(std::int64_t row) const {
-    const softmax_row<T, Formula> of_row(problem_, row, streaming_);
+  using group = softmax_row_group<T, Formula>;
+  /// Where the results of some rows go.
+  struct rows_of_target {
+    T* first;
+    std::int64_t stride;
+    bool far, streaming;
+  };
+
+  /// Rows that follow each other in the target. Where one ends within a cache line, the next one begins there, so they
+  /// are streamed together from a copy in the nearest cache.
+  void stream_runs(std::int64_t begin, std::int64_t end) const {
+    // The constructors of 16-bit numbers would clear an array of them.
+    alignas(streaming_unit) std::byte memory[elements_of_run * sizeof(T)];
+    T* const run = reinterpret_cast<T*>(memory);
+    const std::int64_t columns = problem_.columns;
+    for (std::int64_t row = begin; row < end; row += rows_of_run_) {
+      const std::int64_t last = std::min(end, row + rows_of_run_);
+      finish_rows(row, last, {run, columns, false, false});
+      stream_run(problem_.target + row * columns, static_cast<const T*>(run), (last - row) * columns);
+    }
+  }
+
+  void finish_rows(std::int64_t begin, std::int64_t end, const rows_of_target& to) const {
+    std::int64_t row = begin;
+    if constexpr (group::on_vectors) {
+      for (; in_groups_ && row + group::rows <= end; row += group::rows) {
+        const bool ahead = row + 2 * group::rows <= problem_.rows;
+        group(problem_).finish(row, ahead, to.far, to.first + (row - begin) * to.stride, to.stride);
+      }
+    }
+    for (; row < end; ++row) finish_row(row, to.first + (row - begin) * to.stride, to.far, to.streaming);
+  }
+
+  void finish_row(std::int64_t row, T* target, bool far, bool streaming) const {
+    const softmax_row<T, Formula> of_row(problem_, row, target, streaming);
     const std::int64_t columns = problem_.columns;
     if (columns <= softmax_chunk) {
       // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
       const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
-      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far_);
+      of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far);
       return;
     }
     softmax_statistics<C> segments[softmax_most_segments];
@@ -220,12 +263,16 @@ class softmax_host_kernel {
     of_row.write_values(0, columns, of_row.join(segments, count));
   }
 
-  using group = softmax_row_group<T, Formula>;
   /// Arrays of so many bytes together stay in caches that answer before a burst of stores has to wait.
   static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
+  /// Bytes of a row. Wider ones have enough lines of their own.
+  static constexpr std::size_t widest_in_runs = 2048;
+  static constexpr std::int64_t elements_of_run = 4096;
+  static_assert(group::most_elements <= elements_of_run);
 
   softmax_problem<T> problem_;
   std::int64_t rows_per_block_;
+  std::int64_t rows_of_run_ = 0;  ///< 0: rows go to the target one by one
   bool in_groups_;
   bool far_;
   bool streaming_;

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -42,14 +43,22 @@ constexpr extents shapes_of_every_kernel[] = {
     {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255},  {300, 20001}, {140, 60001},
     {1001, 2},    {600001, 2}, {70001, 4},  {30001, 8}};
 
-class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {};
+/// Rows that a host puts together before it writes them past its caches, in groups or one by one, and rows that it does
+/// not. Some end within cache lines.
+constexpr extents streamed_shapes[] = {{501, 79}, {300, 128}, {250, 130}, {70, 511}, {33, 513}, {40, 1001}, {9, 4100}};
 
-TEST_P(softmax_shapes, every_kernel) {
+class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {
+ public:
+  static void verify(std::size_t working_set, std::span<const extents> shapes);
+};
+
+void softmax_shapes::verify(std::size_t working_set, std::span<const extents> shapes) {
   const auto& [op, type, layout] = GetParam();
   const auto* const operation = cases::registries().of<exec>().find(op);
   ASSERT_NE(operation, nullptr);
   context<exec> ctx;
-  for (const extents& it : shapes_of_every_kernel) {
+  ctx.set_working_set(working_set);
+  for (const extents& it : shapes) {
     cases::specification choice;
     choice.op = op;
     choice.type = type;
@@ -63,6 +72,9 @@ TEST_P(softmax_shapes, every_kernel) {
                                  << result.error << "; " << result.message;
   }
 }
+
+TEST_P(softmax_shapes, every_kernel) { verify(0, shapes_of_every_kernel); }
+TEST_P(softmax_shapes, past_the_caches) { verify(std::size_t{1} << 40, streamed_shapes); }
 
 INSTANTIATE_TEST_SUITE_P(all, softmax_shapes,
                          testing::Combine(testing::Values("softmax", "log_softmax"),
