@@ -59,8 +59,8 @@ std::size_t last_level_cache_bytes() {
   return bytes;
 }
 
-bool should_stream(std::size_t footprint_bytes, std::size_t working_set) {
-  return std::max(footprint_bytes, working_set) > last_level_cache_bytes();
+bool should_stream(std::size_t footprint_bytes, std::size_t working_set, std::size_t few_bytes) {
+  return footprint_bytes > few_bytes && std::max(footprint_bytes, working_set) > last_level_cache_bytes();
 }
 
 }  // namespace prumo::detail

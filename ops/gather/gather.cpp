@@ -49,10 +49,8 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
   if constexpr (is_host_space<Exec>) {
     const std::int64_t rows_read = std::min(problem.rows, problem.source_rows);
     const std::size_t footprint = static_cast<std::size_t>((problem.rows + rows_read) * problem.columns) * sizeof(Word);
-    // For few bytes, the wait for memory at the end of a call costs more time than streaming saves.
     constexpr std::size_t few_bytes = std::size_t{1} << 20;
-    const bool streaming =
-        has_streaming_stores && footprint > few_bytes && should_stream(footprint, problem.working_set);
+    const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set, few_bytes);
     constexpr double of_a_row = 1;
     const host_work work =
         host_work::streaming<Word, Word>(problem.rows * problem.columns) + host_work::repeated(problem.rows, of_a_row);

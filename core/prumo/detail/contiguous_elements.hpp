@@ -10,6 +10,7 @@
 #include <prumo/detail/elementwise_arrays.hpp>
 #include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/prefetch.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/types.hpp>
@@ -117,9 +118,7 @@ template <class Formula, class T>
 [[gnu::always_inline]] inline void prefetch_ahead([[maybe_unused]] const T* from, [[maybe_unused]] std::size_t bytes) {
   constexpr double long_formula = 0.2;
   if constexpr (formula_nanoseconds<Formula> >= long_formula) {
-    constexpr std::size_t distance = 2048, line = 64;
-    const auto* const address = reinterpret_cast<const char*>(from) + distance;
-    for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(address + at);
+    prefetch_from_far(from, bytes);
   }
 }
 
@@ -297,8 +296,9 @@ class contiguous_elements {
   void stream_chunk(std::int64_t at, std::index_sequence<O...>) const {
     line_buffers<each_output<Out>> buffers;
     compute(at, whole_chunk{}, buffers.pointers(), each_input);
-    (stream_bytes(outputs_.template get<O>() + at, buffers.template get<O>(),
-                  chunk_elements * sizeof(typename outputs::template type<O>)),
+    (stream_bytes<bytes_stored_at_once<typename outputs::template type<O>>>(
+         outputs_.template get<O>() + at, buffers.template get<O>(),
+         chunk_elements * sizeof(typename outputs::template type<O>)),
      ...);
   }
 

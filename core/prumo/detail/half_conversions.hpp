@@ -197,6 +197,15 @@ template <nans Nans = nans::possible, class T>
   store_vector<Nans>(second, to + simd<compute_t<T>>::lanes);
 }
 
+/// Bytes that store_vectors() stores at a time. What is loaded from there soon after should not take more: it would
+/// wait until all parts are in the cache.
+template <class T>
+inline constexpr std::size_t bytes_stored_at_once = sizeof(T) == 2 ? simd_bytes / 2 : simd_bytes;
+#if defined(__AVX512BW__)
+template <>
+inline constexpr std::size_t bytes_stored_at_once<bf16> = simd_bytes;
+#endif
+
 /// to[i] = from[i] for i < count, and from[0] for others that are fewer than `size`. A function of its own, so that all
 /// loops share it.
 template <class T>

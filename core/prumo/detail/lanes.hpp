@@ -8,6 +8,7 @@
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/prefetch.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
@@ -59,10 +60,7 @@ template <class Load>
 struct loads_from_far : Load {
   void ask_ahead([[maybe_unused]] std::int64_t index, [[maybe_unused]] int elements) const {
     if constexpr (simd_bytes >= 64) {
-      constexpr std::size_t distance = 2048, line = 64;
-      const auto* const address = reinterpret_cast<const char*>(this->first + index) + distance;
-      const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(*this->first);
-      for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(address + at);
+      prefetch_from_far(this->first + index, static_cast<std::size_t>(elements) * sizeof(*this->first));
     }
   }
 };

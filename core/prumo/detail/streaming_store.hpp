@@ -21,8 +21,9 @@ inline constexpr std::size_t streaming_unit = 64;
 std::size_t last_level_cache_bytes();
 
 /// Whether an operation should write past the caches. `footprint_bytes` is the size of its arrays; `working_set` is
-/// the number from context::set_working_set(), or 0.
-bool should_stream(std::size_t footprint_bytes, std::size_t working_set);
+/// the number from context::set_working_set(), or 0. For up to `few_bytes`, the wait for memory at the end of a call
+/// costs more time than streaming saves.
+bool should_stream(std::size_t footprint_bytes, std::size_t working_set, std::size_t few_bytes = 0);
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
@@ -79,12 +80,20 @@ void stream_vector(Vector* to, Vector value) {
 }
 #endif
 
-/// Copies `bytes` (a multiple of streaming_unit) from an aligned buffer to aligned memory, past the caches.
-inline void stream_bytes(void* destination, const void* source, std::size_t bytes) {
+/// Copies `bytes` (a multiple of streaming_unit) from an aligned buffer to aligned memory, past the caches. It loads
+/// parts of `Part` bytes: no more than what was stored there at a time just before.
+template <std::size_t Part = streaming_unit>
+void stream_bytes(void* destination, const void* source, std::size_t bytes) {
   auto* to = static_cast<char*>(destination);
   const auto* from = static_cast<const char*>(source);
 #if defined(__SSE2__)
-  stream_vectors<streamed_64_bytes>(to, from, bytes);
+  if constexpr (Part >= 64) {
+    stream_vectors<streamed_64_bytes>(to, from, bytes);
+  } else if constexpr (Part >= 32) {
+    stream_vectors<streamed_32_bytes>(to, from, bytes);
+  } else {
+    stream_vectors<streamed_16_bytes>(to, from, bytes);
+  }
 #else
   std::memcpy(to, from, bytes);
 #endif
