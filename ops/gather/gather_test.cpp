@@ -24,8 +24,9 @@ TYPED_TEST_SUITE(gather_types, tests::all_scalars);
 
 /// Gathers rows by indices of which every fifth is none, and looks at every element.
 template <class Index, class X, class Y>
-void expect_gathered(const X& x, const Y& y) {
+void expect_gathered(const X& x, const Y& y, std::size_t working_set = 0) {
   context<exec> ctx;
+  ctx.set_working_set(working_set);
   const auto table = static_cast<std::int64_t>(x.extent(0));
   const Kokkos::View<Index*, exec> index("index", y.extent(0));
   constexpr Index none[] = {-1, std::numeric_limits<Index>::min(), std::numeric_limits<Index>::max()};
@@ -48,6 +49,15 @@ void expect_gathered(const X& x, const Y& y) {
     wrong += right ? 0 : 1;
   });
   EXPECT_EQ(wrong, 0) << y.extent(0) << " x " << y.extent(1) << " of " << x.extent(0);
+}
+
+/// So many that a host asks for the lines that it will write, or writes past its caches.
+TYPED_TEST(gather_types, many_rows_that_share_lines) {
+  for (const int columns : {33, 70, 141, 555}) {
+    const row_major<TypeParam> x("x", 23, columns), y("y", 4'000'000 / columns, columns);
+    expect_gathered<std::int64_t>(x, y);
+    expect_gathered<std::int64_t>(x, y, std::size_t{1} << 40);
+  }
 }
 
 TYPED_TEST(gather_types, indices_of_both_widths_some_of_which_are_no_rows) {
