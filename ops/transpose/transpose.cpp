@@ -79,10 +79,8 @@ template <class Exec, class Word>
 void launch_transpose(const Exec& instance, const transpose_problem<Word>& problem) {
   if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(problem.rows * problem.columns) * 2 * sizeof(Word);
-    // For few bytes, the wait for memory at the end of a call costs more time than streaming saves.
     constexpr std::size_t few_bytes = std::size_t{1} << 18;
-    const bool streaming =
-        has_streaming_stores && footprint > few_bytes && should_stream(footprint, problem.working_set);
+    const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set, few_bytes);
     constexpr double of_an_element = 0.04;
     const std::int64_t elements = problem.rows * problem.columns;
     const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element);
@@ -90,7 +88,8 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
     if (transpose_thin_host_kernel<Word>::can_take(problem, streaming)) {
       return launch_blocks(instance, narrow_label, transpose_thin_host_kernel<Word>(problem, threads, streaming), work);
     }
-    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads, streaming), work);
+    const bool streams_tiles = streaming && !transpose_host_kernel<Word>::can_prefetch_target;
+    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads, streams_tiles), work);
   } else {
     launch_on_device(instance, problem);
   }
