@@ -38,14 +38,15 @@ TEST(launch_bounds, are_as_they_are_elsewhere) {
 }
 
 TEST(host_threads, are_all_or_one) {
-  // A launch on 16 threads costs 4 us and saves fifteen sixteenths of the time.
-  EXPECT_FALSE(detail::threads_pay(host_work{4000}, 16, 1.0 / 16));
-  EXPECT_TRUE(detail::threads_pay(host_work{4500}, 16, 1.0 / 16));
-  // A launch on 2 threads costs 0.8 us and saves half.
-  EXPECT_FALSE(detail::threads_pay(host_work{1400}, 2, 0.5));
-  EXPECT_TRUE(detail::threads_pay(host_work{1700}, 2, 0.5));
+  // Fifteen sixteenths of the time are saved by 16 threads.
+  const double of_many = detail::launch_nanoseconds(16), of_two = detail::launch_nanoseconds(2);
+  EXPECT_FALSE(detail::threads_pay(host_work{of_many}, 16, 1.0 / 16));
+  EXPECT_TRUE(detail::threads_pay(host_work{1.1 * of_many}, 16, 1.0 / 16));
+  // Two save half.
+  EXPECT_FALSE(detail::threads_pay(host_work{1.9 * of_two}, 2, 0.5));
+  EXPECT_TRUE(detail::threads_pay(host_work{2.1 * of_two}, 2, 0.5));
   // If one of 2 threads gets three quarters, a quarter is saved.
-  EXPECT_FALSE(detail::threads_pay(host_work{1700}, 2, 0.75));
+  EXPECT_FALSE(detail::threads_pay(host_work{2.1 * of_two}, 2, 0.75));
   // One thread saves nothing.
   EXPECT_FALSE(detail::threads_pay(host_work::unknown(), 1, 1));
 }

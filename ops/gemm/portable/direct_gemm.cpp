@@ -11,14 +11,32 @@
 
 namespace prumo::backend {
 
+namespace {
+
+/// What decides about threads: on Intel's servers, half of the time that a product takes. On an Emerald Rapids, 60 x 60
+/// x 60 took one thread 3.6 us and two 5.6, and 100 x 100 x 20 took 4.0 and 5.7: two threads exchange more lines than
+/// for arrays that they read or write in order.
+prumo::detail::host_work work_to_share(const prumo::detail::host_work& work) {
+#if defined(__AMX_TILE__)
+  return {work.nanoseconds / 2};
+#else
+  return work;
+#endif
+}
+
+}  // namespace
+
 template <class Exec, class T>
 void enqueue_direct_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   using C = compute_t<T>;
   const gemm_problem<T> problem = turned_for_direct(given);
   const std::int64_t entries = problem.m * problem.n * problem.batch;
   const std::int64_t read = (problem.m + problem.n) * problem.k * problem.batch;
-  const auto work =
-      prumo::detail::multiply_add_work<C>(entries * problem.k) + prumo::detail::host_work::streaming<T>(entries + read);
+  // Vectors of sums that are wider than C take as long as whole ones.
+  constexpr std::int64_t lanes = simd<C>::lanes;
+  const std::int64_t sums = problem.m * problem.batch * ((problem.n + lanes - 1) / lanes * lanes);
+  const auto work = work_to_share(prumo::detail::multiply_add_work<C>(sums * problem.k) +
+                                  prumo::detail::host_work::streaming<T>(entries + read));
   const bool streams =
       prumo::detail::has_streaming_stores &&
       prumo::detail::should_stream(static_cast<std::size_t>(entries + read) * sizeof(T), ctx.working_set());
