@@ -75,6 +75,7 @@ prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec
                          std::to_string(array.extents.size()) + "; the highest is " + std::to_string(max_rank));
   }
   allocate(copies);
+  bind();
   for (const std::vector<array_ref>& arrays : copies_) {
     fill_inputs(arrays);
     fill_outputs(arrays);
@@ -110,6 +111,14 @@ void prepared_case<Exec>::allocate(std::size_t copies) {
       arrays.push_back(describe<typename Exec::memory_space>(array, choice_, allocations_.back().data()));
     }
     copies_.push_back(std::move(arrays));
+  }
+}
+
+template <class Exec>
+void prepared_case<Exec>::bind() {
+  calls_.clear();
+  for (const std::vector<array_ref>& arrays : copies_) {
+    calls_.push_back(operation_.repeatable_call(context_, choice_, arrays));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace prumo::cases {
 namespace {
@@ -119,10 +120,17 @@ class product_case final : public operation_case<Exec> {
   }
 
   void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const override {
+    repeatable_call(ctx, choice, arrays)();
+  }
+
+  std::function<void()> repeatable_call(context<Exec>& ctx, const specification& choice,
+                                        case_arrays arrays) const override {
     const gemm_choice what(choice);
     const gemm_operands<IsBatched> of(what, choice.type, arrays);
-    gemm(ctx, as_transposition(what.trans_a), as_transposition(what.trans_b), what.alpha, of.a, of.b, what.beta, of.c,
-         options_of(choice, what, of.bias));
+    return [what, of, options = options_of(choice, what, of.bias), &ctx] {
+      gemm(ctx, as_transposition(what.trans_a), as_transposition(what.trans_b), what.alpha, of.a, of.b, what.beta, of.c,
+           options);
+    };
   }
 
   std::int64_t reference_parts(const shape& extents, const parameters& values) const override {

@@ -5,6 +5,7 @@
 #include "openmp_threads.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -50,7 +51,7 @@ std::string prepare_cblas(const Exec&, const gemm_problem<T>& problem, blas_form
 
 /// Why the BLAS is so slow that the next candidate is better. That one uses the processor's vectors if it asks for them
 /// at run time, as oneDNN does, or if this was compiled for them.
-std::string why_cblas_is_not_chosen() {
+std::string_view why_cblas_is_not_chosen() {
 #if defined(PRUMO_CBLAS_IS_OPENBLAS) && (defined(__AVX2__) || defined(PRUMO_HAS_ONEDNN))
   static const std::string reason = why_openblas_is_slow(openblas_get_corename(), vectors_of_this_processor());
   return reason;

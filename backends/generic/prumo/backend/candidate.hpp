@@ -40,7 +40,7 @@ struct candidate {
 
   /// Returns why another candidate is the better choice on this machine, or an empty string. It is not asked if the
   /// candidate is named. Null: nothing speaks against it.
-  std::string (*why_not_chosen)() = nullptr;
+  std::string_view (*why_not_chosen)() = nullptr;
 };
 
 /// What an operation does if there is nothing to choose, for example if no entry is to be written.
@@ -76,16 +76,31 @@ template <class Operation, class Exec>
 const auto& choose(const Exec& instance, const typename Operation::problem& problem, std::string_view named,
                    typename Operation::prepared& prepared, std::string* log = nullptr) {
   const auto candidates = Operation::template candidates<Exec>(problem);
+  const auto is_asked = [&](const auto& each) { return named.empty() ? !each.on_request : each.name == named; };
+  // Refers to `answer` if prepare() gave it.
+  const auto refusal_of = [&](const auto& each, std::string& answer) {
+    if (named.empty() && each.why_not_chosen != nullptr) {
+      if (const std::string_view why = each.why_not_chosen(); !why.empty()) return why;
+    }
+    answer = each.prepare(instance, problem, prepared);
+    return std::string_view(answer);
+  };
+  std::string answer;
+  for (const auto& each : candidates) {
+    if (!is_asked(each)) continue;
+    const std::string_view reason = refusal_of(each, answer);
+    if (log != nullptr) {
+      *log += "  " + std::string(each.name) + ": " + std::string(reason.empty() ? "taken" : reason) + "\n";
+    }
+    if (reason.empty()) return each;
+  }
+  // Reasons are put together only now: that would take longer than a small product.
   std::string refusals;
   bool is_known = named.empty();
   for (const auto& each : candidates) {
-    if (named.empty() ? each.on_request : each.name != named) continue;
+    if (!is_asked(each)) continue;
     is_known = true;
-    std::string reason = named.empty() && each.why_not_chosen != nullptr ? each.why_not_chosen() : std::string();
-    if (reason.empty()) reason = each.prepare(instance, problem, prepared);
-    if (log != nullptr) *log += "  " + std::string(each.name) + ": " + (reason.empty() ? "taken" : reason) + "\n";
-    if (reason.empty()) return each;
-    refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + reason;
+    refusals += (refusals.empty() ? "" : "; ") + std::string(each.name) + ": " + std::string(refusal_of(each, answer));
   }
   const std::string operation(Operation::name);
   if (is_known) {

@@ -10,6 +10,7 @@
 #include <prumo/context_ref.hpp>
 #include <prumo/error.hpp>
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -73,6 +74,13 @@ class operation_case {
 
   /// Enqueues one call on the context's instance; asynchronous.
   virtual void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const = 0;
+
+  /// The same call as a function, which may be called again and again as long as the arguments live. What a program
+  /// would know before, such as parameters by their names, is found out only once.
+  virtual std::function<void()> repeatable_call(context<Exec>& ctx, const specification& choice,
+                                                case_arrays arrays) const {
+    return [this, &ctx, &choice, arrays] { run(ctx, choice, arrays); };
+  }
 
   /// In how many independent parts the reference can be computed: rows, say. At least 1 where there is output.
   virtual std::int64_t reference_parts(const shape& extents, const parameters& values) const = 0;

@@ -30,15 +30,18 @@ class prepared_case {
   /// argument_error where the shape does not fit. The context must outlive the case.
   prepared_case(context<Exec>& ctx, const operation_case<Exec>& operation, const specification& choice,
                 std::size_t copies);
+  prepared_case(const prepared_case&) = delete;  // calls refer to the choice
+  prepared_case& operator=(const prepared_case&) = delete;
 
   /// From now on runs another implementation or compute mode of the operation, on the same arrays.
   void choose(std::string_view implementation, std::string_view compute_mode) {
     choice_.implementation = implementation;
     choice_.compute_mode = compute_mode;
+    bind();
   }
 
   /// Enqueues one call on the arrays of copy `which`.
-  void run(std::size_t which) { operation_.run(context_, choice_, copies_[which]); }
+  void run(std::size_t which) { calls_[which](); }
 
   std::size_t copies() const { return copies_.size(); }
   std::size_t footprint_bytes() const { return footprint_; }
@@ -69,6 +72,7 @@ class prepared_case {
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
   void allocate(std::size_t copies);
+  void bind();
   void fill(const array_ref& target, std::size_t which);
   void fill_inputs(case_arrays arrays);
   /// Fills what calls write: outputs with NaN, and arrays that are both input and output with the input.
@@ -80,6 +84,7 @@ class prepared_case {
   std::vector<array_specification> specifications_;
   std::vector<bytes_view> allocations_;
   std::vector<std::vector<array_ref>> copies_;
+  std::vector<std::function<void()>> calls_;  ///< of each copy
   std::size_t footprint_ = 0;
 };
 
