@@ -67,10 +67,18 @@ class image_chunks {
   step_league league_;
 };
 
+/// What a thread has loaded of the images that come next.
+struct loaded_images {
+  unsigned words[held_words] = {};
+  unsigned label = 0;   ///< of the next image with the number of this thread
+  int image_after = 0;  ///< the same of the images after the next ones
+};
+
 template <class Team, class C>
 class images_ahead {
  public:
   using body_type = step_body<Team, C>;
+  using loaded_type = loaded_images;
 
   PRUMO_STEP_FUNCTION explicit images_ahead(step_league league) : league_(league) {}
 
@@ -89,7 +97,7 @@ class images_ahead {
   }
 
   /// Begins to load the images that come next. They stay in registers until stage(), so little should lie between.
-  PRUMO_STEP_FUNCTION void load(const body_type& body) {
+  PRUMO_STEP_FUNCTION void load(const body_type& body, loaded_images& loaded) {
     after_ = chunks(body).after(next_);
     if constexpr (Team::lanes > 1) {
       const step_data<C>& data = body.data();
@@ -102,17 +110,20 @@ class images_ahead {
           const int item = i * size + rank;
           if (item >= next_.count * words) break;
           const int image = item_place(item * pixels_of_word, grid).image;
-          held_[i] = reinterpret_cast<const unsigned*>(
+          loaded.words[i] = reinterpret_cast<const unsigned*>(
               data.pixels)[std::int64_t{images[image]} * words + item - image * words];
         }
       }
-      if (rank < next_.count) label_ = data.labels[images[rank]];
-      if (rank < after_.count) image_after_ = data.order[chunks(body).place_of(after_) + rank];
+      if (rank < next_.count) loaded.label = data.labels[images[rank]];
+      if (rank < after_.count) loaded.image_after = data.order[chunks(body).place_of(after_) + rank];
     }
   }
 
+  /// Where load() may lay them.
+  PRUMO_STEP_FUNCTION loaded_images& held() { return held_; }
+
   /// Lays what has been loaded into scratch memory as bytes. A barrier must lie between load() and this.
-  PRUMO_STEP_FUNCTION void stage(const body_type& body) {
+  PRUMO_STEP_FUNCTION void stage(const body_type& body, const loaded_images& loaded) {
     if constexpr (Team::lanes > 1) {
       const step_scratch<C>& scratch = body.scratch();
       const int items = next_.count * (body.table().pixels / pixels_of_word);
@@ -122,11 +133,11 @@ class images_ahead {
         PRUMO_UNROLL
         for (int i = 0; i < held_words; ++i) {
           const int item = i * size + rank;
-          if (item < items) to[item] = held_[i];
+          if (item < items) to[item] = loaded.words[i];
         }
       }
-      if (rank < next_.count) scratch.next_labels()[rank] = static_cast<int>(label_);
-      if (rank < after_.count) scratch.next_images()[rank] = image_after_;
+      if (rank < next_.count) scratch.next_labels()[rank] = static_cast<int>(loaded.label);
+      if (rank < after_.count) scratch.next_images()[rank] = loaded.image_after;
     }
   }
 
@@ -165,9 +176,7 @@ class images_ahead {
 
   step_league league_;
   image_chunk next_, after_;
-  unsigned held_[held_words] = {};
-  unsigned label_ = 0;   ///< of the next image with the number of this thread
-  int image_after_ = 0;  ///< the same of the images after the next ones
+  loaded_images held_;
 };
 
 }  // namespace prumo::nets

@@ -98,11 +98,23 @@ class step_body {
   PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors, const step_rule<C>& rule,
                                       Ahead& ahead) const {
     run_forward(count);
-    ahead.load(*this);
-    run_loss(count, images_of_step);
-    ahead.stage(*this);
+    if constexpr (has_many_images<Team>) {
+      // `ahead` lies in memory, where a value can be written only when it has arrived.
+      typename Ahead::loaded_type loaded;
+      run_loss_and_load(count, images_of_step, ahead, loaded);
+    } else {
+      run_loss_and_load(count, images_of_step, ahead, ahead.held());
+    }
     run_backward<AtOnce>(count, factors, rule);
     ahead.put(*this);
+  }
+
+  template <class Ahead, class Loaded>
+  PRUMO_STEP_FUNCTION void run_loss_and_load(int count, std::int64_t images_of_step, Ahead& ahead,
+                                             Loaded& loaded) const {
+    ahead.load(*this, loaded);
+    run_loss(count, images_of_step);
+    ahead.stage(*this, loaded);
   }
 
   /// Images become numbers.
@@ -147,7 +159,10 @@ class step_body {
       } else if (it.kind == step_kind::shared_convolution) {
         convolve_shared(team_, it, images, scratch_.copies());
       } else if (it.kind == step_kind::dense) {
-        if (it.forward_copy >= 0) {
+        // One call for both, where code is long: the memory of instructions is short.
+        if constexpr (has_many_images<Team>) {
+          run_dense(it, images, weights_of(it), bias_of(it));
+        } else if (it.forward_copy >= 0) {
           run_dense(it, images, scratch_.copies() + it.forward_copy,
                     it.bias_copy >= 0 ? scratch_.copies() + it.bias_copy : nullptr);
         } else {
@@ -158,6 +173,15 @@ class step_body {
       }
       team_.barrier();
     }
+  }
+
+  /// The weights of a dense layer, or their copies.
+  PRUMO_STEP_FUNCTION const C* weights_of(const step_layer& it) const {
+    return it.forward_copy >= 0 ? scratch_.copies() + it.forward_copy : data_.weights + it.weights;
+  }
+  PRUMO_STEP_FUNCTION const C* bias_of(const step_layer& it) const {
+    if (it.bias < 0) return nullptr;
+    return it.bias_copy >= 0 ? scratch_.copies() + it.bias_copy : data_.weights + it.bias;
   }
 
   PRUMO_STEP_FUNCTION void run_dense(const step_layer& it, const step_images<C>& images, const C* weights,
@@ -204,6 +228,8 @@ class step_body {
       const step_layer& it = table().layer[which];
       if (it.kind != step_kind::dense) {
         run_filter_backward(it, images);
+      } else if constexpr (has_many_images<Team>) {
+        run_dense_backward<AtOnce>(it, images, weights_of(it), factors, rule);
       } else if (it.forward_copy >= 0) {
         run_dense_backward<AtOnce>(it, images, scratch_.copies() + it.forward_copy, factors, rule);
       } else {

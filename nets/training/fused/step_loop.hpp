@@ -26,12 +26,6 @@ PRUMO_STEP_FUNCTION step_rule<C> rule_after(const step_table& table, const step_
   return step_rule<C>(table.which_optimizer, rate, data.momentum, latest + static_cast<double>(later));
 }
 
-/// A team that any function can make anew. Parts of a step are then functions with registers of their own: the values
-/// that a launch keeps from step to step take so many of them that loads, which shall be under way together, would wait
-/// for each other.
-template <class Team>
-concept remakable_step_team = requires { Team::memory(); };
-
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <bool AtOnce, class Team, class C>
 KOKKOS_FUNCTION PRUMO_STEP_APART void run_images_apart(const step_data<C>& data, int count, std::int64_t images_of_step,

@@ -6,106 +6,10 @@
 /// work lies in tiles that any team can take. The number of slices in which a tile is summed is fixed, so results do
 /// not depend on the number of teams and threads.
 
+#include "dense_factors.hpp"
 #include "step_body.hpp"
 
 namespace prumo::nets {
-
-/// The sums of a tile of a dense layer over a slice of the images of a step: [outputs][inputs].
-template <class Team, class C>
-PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& from_table, const C* all, int elements,
-                                           std::int64_t images, const update_tile& tile, int slice, int slices,
-                                           C* sums) {
-  // Each image's factors of a layer begin at a multiple of 4 elements and end with one, so those of outputs that do not
-  // exist can be read.
-  using pack = prumo::detail::device_pack<C>;
-  constexpr int pack_outputs = prumo::detail::device_pack_elements<C>, packs = tile_outputs / pack_outputs;
-  constexpr int images_together = Team::lanes == 1 ? 1 : 8;
-  const step_layer it = from_table;
-  const int inputs = it.in_size();
-  const C* const dy = all + it.dy_factor + tile.first_output;
-  for (int i = team.lane(); i < tile_columns; i += Team::lanes) {
-    const int input = tile.first_column + i;
-    const C* const x = all + it.x_factor + (input < inputs ? input : 0);
-    C sum[tile_outputs] = {};
-    PRUMO_KEEP_LOOP
-    for (std::int64_t begin = slice; begin < images; begin += images_together * slices) {
-      // What is loaded together comes first. Images behind the last one are that one again, with inputs that are zero.
-      C values[images_together];
-      pack slopes[images_together][packs];
-      PRUMO_UNROLL
-      for (int k = 0; k < images_together; ++k) {
-        const std::int64_t image = begin + k * slices;
-        const C* const from = dy + (image < images ? image : begin) * elements;
-        values[k] = x[(image < images ? image : begin) * elements];
-        values[k] = image < images ? (input < inputs ? values[k] : C(1)) : C(0);
-        PRUMO_UNROLL
-        for (int p = 0; p < packs; ++p) slopes[k][p] = *reinterpret_cast<const pack*>(from + p * pack_outputs);
-      }
-      PRUMO_UNROLL
-      for (int k = 0; k < images_together; ++k) {
-        PRUMO_UNROLL
-        for (int output = 0; output < tile_outputs; ++output) {
-          sum[output] =
-              prumo::fma(slopes[k][output / pack_outputs].values[output % pack_outputs], values[k], sum[output]);
-        }
-      }
-    }
-    PRUMO_UNROLL
-    for (int k = 0; k < tile_outputs; ++k) sums[k * tile_columns + i] = sum[k];
-  }
-}
-
-/// The sums of a wide tile over a slice of the images: [outputs][two inputs]. A thread has 2 * Units inputs: pairs of
-/// neighbours.
-template <int Units, class Team, class C>
-PRUMO_STEP_FUNCTION void sum_wide_tile(const Team& team, const step_layer& it, const C* all, int elements,
-                                       std::int64_t images, const update_tile& tile, int slice, int slices,
-                                       C (&sum)[Units][wide_outputs][2]) {
-  using pair = prumo::detail::device_pack<C, 2>;
-  using pack = prumo::detail::device_pack<C>;
-  constexpr int pack_outputs = prumo::detail::device_pack_elements<C>, packs = wide_outputs / pack_outputs;
-  constexpr int at_once = 4;  // images whose factors are loaded together
-  const int inputs = it.in_size();
-  const std::int64_t apart = static_cast<std::int64_t>(slices) * elements;
-  const int count = static_cast<int>((images - slice + slices - 1) / slices);
-  PRUMO_UNROLL
-  for (int unit = 0; unit < Units; ++unit) {
-    const int input = tile.first_column + 2 * (unit * Team::lanes + team.lane());
-    const C* const first = all + static_cast<std::int64_t>(slice) * elements;
-    const C* x = first + it.x_factor + (input < inputs ? input : 0);
-    const C* dy = first + it.dy_factor + tile.first_output;
-    PRUMO_UNROLL
-    for (int k = 0; k < wide_outputs; ++k) sum[unit][k][0] = sum[unit][k][1] = 0;
-    PRUMO_KEEP_LOOP
-    for (int begin = 0; begin < count; begin += at_once) {
-      pair values[at_once];
-      pack slopes[at_once][packs];
-      PRUMO_UNROLL
-      for (int i = 0; i < at_once; ++i) {
-        const bool is_there = begin + i < count;
-        values[i] = *reinterpret_cast<const pair*>(x);
-        PRUMO_UNROLL
-        for (int p = 0; p < packs; ++p) slopes[i][p] = *reinterpret_cast<const pack*>(dy + p * pack_outputs);
-        // The last image counts once. Then it is loaded again, and its inputs count as zeros.
-        values[i].values[0] = !is_there ? C(0) : input < inputs ? values[i].values[0] : C(1);
-        values[i].values[1] = !is_there ? C(0) : input + 1 < inputs ? values[i].values[1] : C(1);
-        if (begin + i + 1 < count) {
-          x += apart;
-          dy += apart;
-        }
-      }
-      PRUMO_UNROLL
-      for (int i = 0; i < at_once; ++i) {
-        PRUMO_UNROLL
-        for (int k = 0; k < wide_outputs; ++k) {
-          const C slope = slopes[i][k / pack_outputs].values[k % pack_outputs];
-          sum[unit][k][0] = prumo::fma(slope, values[i].values[0], sum[unit][k][0]);
-          sum[unit][k][1] = prumo::fma(slope, values[i].values[1], sum[unit][k][1]);
-        }
-      }
-    }
-  }
-}
 
 /// A parameter that a thread is going to change, and the factor of its gradient.
 template <class C>
@@ -169,8 +73,12 @@ class step_update {
       constexpr int units = tile_columns / Team::lanes;
       C sum[units][wide_outputs][2];
       if (has_tile && tile.layer >= 0) {
-        sum_wide_tile<units>(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors,
-                             images_, tile, slice, slices, sum);
+        if constexpr (remakable_step_team<Team>) {
+          sum_wide_tile_apart<units, Team>(data_, images_, tile, slice, slices, sum);
+        } else {
+          sum_wide_tile<units>(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors,
+                               images_, tile, slice, slices, sum);
+        }
       } else if (has_tile) {
         sum_slice(tile, slice, slices, of_slot + slice * tile_sums);
       }

@@ -67,8 +67,9 @@ std::string table_for(const Exec& instance, const training_task& task, step_tabl
   std::vector<std::int64_t> offsets;
   for (const placed_parameter& each : task.plan.parameters()) offsets.push_back(each.offset);
   const auto element_bytes = static_cast<std::int64_t>(dtype_size(task.plan.type()));
-  // The fixed arrays of step_scratch: the table, partial sums, losses and labels; and gaps for alignment.
-  const std::int64_t fixed = static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 1024;
+  // The fixed arrays of step_scratch: the table and partial sums; sums, losses and labels take 224 bytes with gaps, and
+  // each of four arrays a gap of less than 32.
+  const std::int64_t fixed = static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 352;
   constexpr bool on_host = is_host_space<Exec>;
   std::string reason = make_step_table({.net = task.plan.net(),
                                         .facts = task.plan.facts(),
@@ -81,7 +82,7 @@ std::string table_for(const Exec& instance, const training_task& task, step_tabl
                                         .most_dense_copies = on_host                   ? 0
                                                              : task.options.batch == 1 ? 12000
                                                                                        : 4096,
-                                        .takes_notes = !on_host,
+                                        .saves_memory = !on_host,
                                         .takes_windows = !on_host,
                                         .many_images = on_host ? INT_MAX : 3,
                                         .most_narrow_tiles = most_narrow_tiles},

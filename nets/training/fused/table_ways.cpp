@@ -58,6 +58,8 @@ class table_way final : public step_way<Exec> {
         memory(instance, "partials",
                static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C));
     factors_ = memory(instance, "factors", images * static_cast<std::size_t>(table_.factors) * sizeof(C));
+    // Tiles read what lies between an image's factors, too, though nothing comes of it.
+    Kokkos::deep_copy(instance, factors_, std::byte{0});
     sums_ = memory(instance, "sums", static_cast<std::size_t>(table_.groups) * 2 * sizeof(double));
     if constexpr (on_host) {
       scratch_bytes_ = (scratch_bytes_ + host_scratch_slack + 63) / 64 * 64;

@@ -53,12 +53,12 @@ void add_ways(const small_set& set, training_options options, std::vector<way>& 
   for (const std::string& implementation : set.implementations(*ctx, options)) {
     options.implementation = implementation;
     const auto training = std::make_shared<trainer<Exec>>(set.trainer(*ctx, options));
-    ways.push_back({Exec::name() + (", " + implementation),
-                    [ctx, training](const training_state& from, std::int64_t steps) {
-                      training->restore(from);
-                      training->advance(steps);
-                      return training->state();
-                    }});
+    ways.push_back(
+        {Exec::name() + (", " + implementation), [ctx, training](const training_state& from, std::int64_t steps) {
+           training->restore(from);
+           training->advance(steps);
+           return training->state();
+         }});
   }
 }
 
@@ -85,9 +85,9 @@ numbers magnitudes(const small_set& set, const training_options& options, const 
   const auto size = static_cast<std::size_t>(set.net.input.size());
   numbers sums(weights.size());
   for (std::size_t image = 0; image < batch.labels.size(); ++image) {
-    const batch_gradient of_image =
-        exact_gradient(set.net, options.loss, weights,
-                       {std::span(batch.pixels).subspan(image * size, size), std::span(batch.labels).subspan(image, 1)});
+    const batch_gradient of_image = exact_gradient(
+        set.net, options.loss, weights,
+        {std::span(batch.pixels).subspan(image * size, size), std::span(batch.labels).subspan(image, 1)});
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] += static_cast<double>(std::fabs(of_image.gradient[i])) / static_cast<double>(batch.labels.size());
     }
@@ -137,8 +137,7 @@ double most_change(const training_options& options, double first, double second,
   const double least = std::max(0.0, std::fabs(gradient) - error);
   const double root = std::sqrt((beta2 * second + (1 - beta2) * least * least) / c2) + epsilon;
   const double mean = std::fabs(beta1 * first + (1 - beta1) * gradient) + (1 - beta1) * error;
-  return options.learning_rate / c1 * error *
-         ((1 - beta1) / root + mean * std::sqrt((1 - beta2) / c2) / (root * root));
+  return options.learning_rate / c1 * error * ((1 - beta1) / root + mean * std::sqrt((1 - beta2) / c2) / (root * root));
 }
 
 double at(const numbers& of, std::size_t i) { return of.empty() ? 0 : of[i]; }
@@ -150,9 +149,7 @@ numbers gradients(const training_options& options, const training_state& before,
     switch (options.optimizer) {
       case optimizer::sgd: found[i] = (before.weights[i] - after.weights[i]) / options.learning_rate; break;
       case optimizer::momentum: found[i] = after.first_moments[i] - options.momentum * before.first_moments[i]; break;
-      case optimizer::adam:
-        found[i] = (after.first_moments[i] - beta1 * before.first_moments[i]) / (1 - beta1);
-        break;
+      case optimizer::adam: found[i] = (after.first_moments[i] - beta1 * before.first_moments[i]) / (1 - beta1); break;
     }
   }
   return found;
@@ -166,8 +163,8 @@ double largest_difference(const numbers& a, const numbers& b) {
 
 /// Each of the steps from one state: all ways begin where the first one is.
 ///
-/// The gradients of two ways are off by gamma(K) each, and most_change() tells what a weight is off by then. The moments
-/// and the weight add some roundings. Beside that, a weight must not be off by more than 1e-10 in any case.
+/// The gradients of two ways are off by gamma(K) each, and most_change() tells what a weight is off by then. The
+/// moments and the weight add some roundings. Beside that, a weight must not be off by more than 1e-10 in any case.
 void expect_same_steps(const small_set& set, const training_options& options) {
   const std::vector<way> ways = all_ways(set, options);
   const double terms = operations(set, options) * roundoff;
@@ -220,17 +217,17 @@ training_state disturbed(const small_set& set, const training_options& options, 
 
 /// All of the steps: each way goes on from its own states, so what the first steps differ by grows in the others.
 ///
-/// Rounding errors are taken as independent and of mean zero (Higham and Mary, "A new approach to probabilistic rounding
-/// error analysis", SIAM Journal on Scientific Computing 41, 2019). Then a gradient with K roundings, each of them at
-/// most a unit roundoff of its sum of magnitudes S, has an error of at most sqrt(K) u S in the mean square, and that of
-/// two ways sqrt(2 K) u S. To the first order, the difference of two trainings in a weight is a sum of these errors
-/// with coefficients that follow from the training, over all steps and gradients. So it has the mean square of what it
-/// has if each error is its mean square with a random sign. Trainings that are disturbed like that tell it: it depends
-/// on the moments that a training really has, how much Adam makes of an error. By the inequality of Hoeffding, a sum is
-/// beyond lambda times its root mean square with a probability of 2 exp(-lambda^2 / 2): for all n weights together with
-/// one of 1e-9 at lambda = sqrt(2 log(2e9 n)), which is about 8. Instead of the root mean square of a weight, there is
-/// the largest difference of all weights in several trainings, because that of a single weight in few trainings can be
-/// small by chance.
+/// Rounding errors are taken as independent and of mean zero (Higham and Mary, "A new approach to probabilistic
+/// rounding error analysis", SIAM Journal on Scientific Computing 41, 2019). Then a gradient with K roundings, each of
+/// them at most a unit roundoff of its sum of magnitudes S, has an error of at most sqrt(K) u S in the mean square, and
+/// that of two ways sqrt(2 K) u S. To the first order, the difference of two trainings in a weight is a sum of these
+/// errors with coefficients that follow from the training, over all steps and gradients. So it has the mean square of
+/// what it has if each error is its mean square with a random sign. Trainings that are disturbed like that tell it: it
+/// depends on the moments that a training really has, how much Adam makes of an error. By the inequality of Hoeffding,
+/// a sum is beyond lambda times its root mean square with a probability of 2 exp(-lambda^2 / 2): for all n weights
+/// together with one of 1e-9 at lambda = sqrt(2 log(2e9 n)), which is about 8. Instead of the root mean square of a
+/// weight, there is the largest difference of all weights in several trainings, because that of a single weight in few
+/// trainings can be small by chance.
 void expect_same_trainings(const small_set& set, const training_options& options) {
   constexpr unsigned trainings = 3;
   const std::vector<way> ways = all_ways(set, options);
@@ -243,8 +240,8 @@ void expect_same_trainings(const small_set& set, const training_options& options
   }
   double largest = 0;
   for (unsigned seed = 1; seed <= trainings; ++seed) {
-    largest = std::max(largest,
-                       largest_difference(disturbed(set, options, ways[0], errors, seed).weights, last.weights));
+    largest =
+        std::max(largest, largest_difference(disturbed(set, options, ways[0], errors, seed).weights, last.weights));
   }
   const double lambda = std::sqrt(2 * std::log(2e9 * static_cast<double>(errors.size())));
   double bound = lambda * largest;
@@ -252,8 +249,7 @@ void expect_same_trainings(const small_set& set, const training_options& options
   // The bound says something: the steps have changed the weights by far more.
   EXPECT_LT(bound, 1e-4 * largest_difference(last.weights, first.weights));
   for (std::size_t other = 1; other < ways.size(); ++other) {
-    EXPECT_LE(largest_difference(ways[other].after(first, all_steps).weights, last.weights), bound)
-        << ways[other].name;
+    EXPECT_LE(largest_difference(ways[other].after(first, all_steps).weights, last.weights), bound) << ways[other].name;
   }
 }
 

@@ -173,7 +173,7 @@ struct plain_training {
                                                 .scratch_bytes = 1 << 20,
                                                 .most_images_at_once = 2,
                                                 .most_dense_copies = 500,
-                                                .takes_notes = true,
+                                                .saves_memory = true,
                                                 .takes_windows = takes_windows,
                                                 .many_images = many_images},
                                                table);
@@ -313,6 +313,22 @@ TEST(step_team, takes_the_steps_of_one_thread) {
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 3});
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 3}, 1);
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 256}, 2, 300);
+}
+
+/// Two lanes that share the channels of a tile, each with runs of several; and a dense layer with few inputs.
+TEST(step_team, shares_runs_of_channels) {
+  const description net{"runs",
+                        {1, 36, 36},
+                        {convolution{.channels = 6, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                         pooling{.window = {2, 2}, .stride = {2, 2}},
+                         convolution{.channels = 16, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::tanh},
+                         pooling{.kind = pooling_kind::average, .window = {6, 6}, .stride = {6, 6}},
+                         dense{4, true, activation::tanh}, dense{3}}};
+  const training_options options{.batch = 130};
+  const plain_training training(net, 130, options, 2);
+  EXPECT_EQ(training.table.images_at_once, 2);
+  EXPECT_EQ(training.table.layer[2].backward.run, 4);
+  expect_same_steps(net, options, 2, 130);
 }
 
 /// An odd number of maps, windows that do not fill the lanes of a group, padding, each loss and optimizer.

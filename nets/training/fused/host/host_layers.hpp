@@ -54,6 +54,7 @@ template <int Side, int Maps, int Vectors, class C, class Write>
       }
     }
     x += it.from.plane;
+    taps += it.apart - Side * Side * it.padded_maps;
   }
   C* to = memory + it.to.begin + map * it.to.plane + row * it.to.pitch + column;
   PRUMO_UNROLL

@@ -102,18 +102,20 @@ PRUMO_STEP_FUNCTION void load_taps(const C* from, C (&taps)[Maps]) {
   }
 }
 
-/// sum[m][row] += sum over channels and taps of weights * x, for Maps neighbouring outputs. Weights lie as
-/// step_layer::forward_copy says. The sum is over every `channel_step`th channel, beginning with `first_channel`.
+/// sum[m][row] += sum over a part of the channels, and taps, of weights * x, for Maps neighbouring outputs. Weights lie
+/// as step_layer::forward_copy says. Each part has every `parts`th run of `run` channels.
 /// \tparam ColumnsAtOnce columns of a filter whose code stands one behind the other
 template <int Side, int Maps, int ColumnsAtOnce, class C>
-PRUMO_STEP_FUNCTION void add_taps(const C* x, const step_planes& planes, int first_channel, int channel_step,
-                                  int channels, const C* weights, int padded_maps, C (&sum)[Maps][tile_rows]) {
+PRUMO_STEP_FUNCTION void add_taps(const C* x, const step_planes& planes, int part, int parts, int run, int channels,
+                                  const C* weights, int apart, int padded_maps, C (&sum)[Maps][tile_rows]) {
+  const int first_channel = part * run;
   int row_offset[tile_rows + Side - 1];
   PRUMO_UNROLL
   for (int i = 0; i < tile_rows + Side - 1; ++i) row_offset[i] = first_channel * planes.plane + i * planes.pitch;
-  weights += first_channel * (Side * Side) * padded_maps;
+  weights += first_channel * apart;
+  int left_of_run = run;
   PRUMO_KEEP_LOOP
-  for (int channel = first_channel; channel < channels; channel += channel_step) {
+  for (int channel = first_channel; channel < channels;) {
     const C* taps_at = weights;
     PRUMO_KEEP_LOOP
     for (int first = 0; first < Side; first += ColumnsAtOnce) {
@@ -135,8 +137,14 @@ PRUMO_STEP_FUNCTION void add_taps(const C* x, const step_planes& planes, int fir
         }
       }
     }
-    x += channel_step * planes.plane;
-    weights += channel_step * (Side * Side) * padded_maps;
+    int ahead = 1;
+    if (--left_of_run == 0) {
+      left_of_run = run;
+      ahead += (parts - 1) * run;
+    }
+    channel += ahead;
+    x += ahead * planes.plane;
+    weights += ahead * apart;
   }
 }
 
@@ -146,6 +154,7 @@ struct tiled_sum {
   int row_edge, column_edge;  ///< of the zeros before the first row and column that the filter meets
   int from_channels;
   int to_channels, to_height, to_width;
+  int apart;  ///< elements from a channel's weights to those of the next one
   int padded_maps;
   step_tiles tiles;
 };
@@ -177,7 +186,7 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
     C sum[Maps][tile_rows] = {};
     add_taps<Side, Maps, has_many_images<Team> ? 1 : Side>(
         memory + it.from.begin + (row - it.row_edge) * it.from.pitch + at.column - it.column_edge, it.from, part, parts,
-        it.from_channels, weights + first_map, it.padded_maps, sum);
+        it.tiles.run, it.from_channels, weights + first_map, it.apart, it.padded_maps, sum);
     C* const to = memory + it.to.begin + first_map * it.to.plane + row * it.to.pitch + at.column;
     tile_range rows{first_row - row, tile_rows};
     if (part_shift == 0) {
@@ -231,8 +240,8 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
 
 /// What the sum y of a convolution reads and writes.
 PRUMO_STEP_FUNCTION tiled_sum forward_sum(const step_layer& it) {
-  return {it.x,          it.y,         it.row_padding, it.column_padding, it.in_channels, it.out_channels,
-          it.out_height, it.out_width, it.padded_out,  it.forward};
+  return {it.x,          it.y,         it.row_padding,   it.column_padding, it.in_channels, it.out_channels,
+          it.out_height, it.out_width, it.forward_apart, it.padded_out,     it.forward};
 }
 
 /// What the sum dx reads and writes.
@@ -246,24 +255,24 @@ PRUMO_STEP_FUNCTION tiled_sum backward_sum(const step_layer& it) {
           it.in_channels,
           it.in_height,
           it.in_width,
+          it.backward_apart,
           it.padded_in,
           it.backward};
 }
 
-/// Sets the edges around the planes of y to zero.
+/// Sets the edges around the planes of y to zero. Rows share the columns between them.
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void clear_edges(const Team& team, const step_layer& it, const step_images<C>& images) {
   const step_planes y = it.y;
-  const int height = it.out_height, width = it.out_width, columns = (y.pitch - width) / 2;
-  const int edge = it.cleared_rows, rows = height + 2 * edge;
+  const int height = it.out_height, columns = y.pitch - it.out_width;
+  const int edge = it.cleared_rows, rows = height + 2 * edge + 1;
   for (int item = team.rank(); item < images.count * it.out_channels * rows; item += team.size()) {
     const int plane = item / rows, row = item - plane * rows - edge;
     const int image = it.y_items.by_channels.quotient(plane), channel = plane - image * it.out_channels;
     C* const begin = images.image(image) + y.begin - columns + channel * y.plane + row * y.pitch;
-    const bool is_inside = row >= 0 && row < height;
-    for (int i = 0; i < y.pitch; ++i) {
-      if (!is_inside || i < columns || i >= columns + width) begin[i] = 0;
-    }
+    const bool is_above_or_below = row < 0 || (row >= height && row < height + edge);
+    const int count = is_above_or_below ? y.pitch : columns;
+    for (int i = 0; i < count; ++i) begin[i] = 0;
   }
 }
 

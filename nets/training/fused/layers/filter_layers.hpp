@@ -49,7 +49,7 @@ PRUMO_STEP_FUNCTION void convolve_any(const Team& team, const step_layer& from_t
                        at.column * it.column_stride - it.column_padding;
     C sum = 0;
     for (int channel = 0; channel < it.in_channels; ++channel) {
-      const C* const taps = copies + it.forward_copy + channel * it.filter_size() * it.padded_out + at.channel;
+      const C* const taps = copies + it.forward_copy + channel * it.forward_apart + at.channel;
       for (int row = 0; row < it.filter_height; ++row) {
         for (int column = 0; column < it.filter_width; ++column) {
           sum = prumo::fma(taps[tap_place(it, row, column) * it.padded_out],
@@ -74,7 +74,7 @@ PRUMO_STEP_FUNCTION void convolve_any_backward(const Team& team, const step_laye
     C sum = 0;
     for (int map = 0; map < it.out_channels; ++map) {
       const C* const dy = planes + map * it.dy.plane;
-      const C* const taps = copies + it.forward_copy + at.channel * it.filter_size() * it.padded_out + map;
+      const C* const taps = copies + it.forward_copy + at.channel * it.forward_apart + map;
       for (int row = windows.row_begin; row < windows.row_end; ++row) {
         const int tap_row = at.row + it.row_padding - row * it.row_stride;
         for (int column = windows.column_begin; column < windows.column_end; ++column) {

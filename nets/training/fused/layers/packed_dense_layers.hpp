@@ -13,6 +13,8 @@ namespace prumo::nets {
 inline constexpr int packed_images = 4;
 /// The same where a team has more.
 inline constexpr int most_packed_images = 8;
+/// The same where a layer has few inputs, so that more stretches have work.
+inline constexpr int fewest_packed_images = 2;
 
 /// Outputs whose sums a stretch has at once: their weights are loaded together.
 inline constexpr int packed_outputs = 8;
@@ -178,7 +180,10 @@ template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void packs_backward(const Team& team, const step_layer& it, const step_images<C>& images,
                                         const C* weights, C* factors, int factor_elements) {
   constexpr int elements = prumo::detail::device_pack_elements<C>;
-  if (images.count <= packed_images) {
+  // A stretch has as many inputs as lanes.
+  if (4 * it.in_size() <= team.size()) {
+    packs_backward<fewest_packed_images, elements>(team, it, images, weights, factors, factor_elements);
+  } else if (images.count <= packed_images) {
     packs_backward<packed_images, elements>(team, it, images, weights, factors, factor_elements);
   } else {
     packs_backward<most_packed_images, elements>(team, it, images, weights, factors, factor_elements);

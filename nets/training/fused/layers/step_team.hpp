@@ -34,6 +34,12 @@ concept scalar_step_team = !Team::takes_vectors;
 template <class Team>
 inline constexpr bool has_many_images = Team::shape == step_shape::many_images;
 
+/// A team that any function can make anew. Parts of a step are then functions with registers of their own: the values
+/// that a launch keeps from step to step take so many of them that loads, which shall be under way together, would wait
+/// for each other.
+template <class Team>
+concept remakable_step_team = requires { Team::memory(); };
+
 /// The threads of a device's kernel.
 template <class Member, step_shape Shape>
 class device_step_team {

@@ -24,10 +24,10 @@ void add_filters(const step_layer& it, int layer, bool takes_windows, step_place
       to.copy = it.forward_copy + map * window_map_copies + i % taps;
       continue;
     }
-    to.copy = it.forward_copy + (channel * taps + column * it.filter_height + row) * it.padded_out + map;
+    to.copy = it.forward_copy + channel * it.forward_apart + (column * it.filter_height + row) * it.padded_out + map;
     if (it.backward_copy < 0) continue;
     const int turned = (it.filter_width - 1 - column) * it.filter_height + it.filter_height - 1 - row;
-    to.turned = it.backward_copy + (map * taps + turned) * it.padded_in + channel;
+    to.turned = it.backward_copy + map * it.backward_apart + turned * it.padded_in + channel;
   }
   for (int i = 0; i < it.bias_count(); ++i) {
     const int copy = takes_windows ? it.forward_copy + i * window_map_copies + taps : it.bias_copy + i;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "step_table.hpp"
 
+#include "array_places.hpp"
 #include "step_places.hpp"
 #include "update_tiles.hpp"
 #include "window_plan.hpp"
@@ -13,13 +14,6 @@
 namespace prumo::nets {
 namespace {
 
-/// Edges of zeros around a plane: rows above and below, columns left and right.
-struct edges {
-  std::int64_t rows = 0, columns = 0;
-};
-
-std::int64_t padded(std::int64_t elements) { return (elements + 3) / 4 * 4; }
-
 class table_maker {
  public:
   table_maker(const step_request& request, step_table& table) : request_(request), table_(table) {}
@@ -27,7 +21,7 @@ class table_maker {
   std::string run() {
     if (std::string reason = read_layers(); !reason.empty()) return reason;
     choose_losses();
-    place_arrays();
+    taken_ = place_arrays(request_, table_);
     place_copies();
     place_gradients();
     return choose_images();
@@ -126,122 +120,6 @@ class table_maker {
     if (request_.options.loss != loss::squared) table_.layer[table_.layers - 1].activate = activation::none;
   }
 
-  /// The edge that the layers on both sides of an array want.
-  [[nodiscard]] edges edges_of(int after) const {
-    edges result;
-    if (after < table_.layers && table_.layer[after].has_filter()) {
-      result = {table_.layer[after].row_padding, table_.layer[after].column_padding};
-    }
-    if (after > 0 && table_.layer[after - 1].takes_tiles && !table_.layer[after - 1].is_first) {
-      const step_layer& before = table_.layer[after - 1];
-      result.rows = std::max<std::int64_t>(result.rows, before.filter_height - 1 - before.row_padding);
-      result.columns = std::max<std::int64_t>(result.columns, before.filter_width - 1 - before.column_padding);
-    }
-    return result;
-  }
-
-  /// Planes that begin 4 (mod 8) elements behind each other, unless there must be no gaps between them: threads that
-  /// read the same place of several planes then meet in fewer banks of a device's memory.
-  step_planes take(const step_layer& of, bool input, edges around, bool without_gaps = false) {
-    const std::int64_t channels = input ? of.in_channels : of.out_channels;
-    const std::int64_t height = input ? of.in_height : of.out_height, width = input ? of.in_width : of.out_width;
-    std::int64_t pitch = width + 2 * around.columns;
-    // Threads that read the halves of a few windows then meet in fewer banks, and each window begins with a pack.
-    if (input && table_.shape == step_shape::windows) pitch += (24 - pitch % 16) % 16;
-    std::int64_t plane = (height + 2 * around.rows) * pitch;
-    if (!without_gaps) plane += (12 - plane % 8) % 8;
-    const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
-                             static_cast<int>(plane)};
-    taken_ += padded(channels * plane);
-    return result;
-  }
-
-  void take_y(int which) {
-    step_layer& it = table_.layer[which];
-    const bool has_no_gaps = which + 1 == table_.layers || table_.layer[which + 1].kind == step_kind::dense;
-    it.y = take(it, false, edges_of(which + 1), has_no_gaps);
-  }
-
-  /// Whether a layer can note its choices: it pools between two convolutions with tiles, nothing but it needs the y of
-  /// the first one, and the slope of that y is 1 or 0.
-  [[nodiscard]] bool may_note_choices(int which) const {
-    if (!request_.takes_notes || which != 1 || which + 1 >= table_.layers) return false;
-    const step_layer &before = table_.layer[0], &it = table_.layer[which], &behind = table_.layer[which + 1];
-    const bool has_slopes = it.below != activation::relu && it.below != activation::none;
-    return it.kind == step_kind::maximum && covers_halves(it) && !has_slopes && before.takes_tiles &&
-           behind.takes_tiles;
-  }
-
-  /// Arrays between the layers.
-  void place_arrays() {
-    for (int i = 0; i < table_.layers; ++i) {
-      step_layer& it = table_.layer[i];
-      const int side = it.filter_height;
-      const bool has_tile = it.filter_width == side && (side == 3 || side == 5);
-      // A dense layer takes its input without gaps, so there is no edge before it.
-      const bool has_edge = it.is_first || (i + 1 < table_.layers && table_.layer[i + 1].kind != step_kind::dense);
-      const bool has_rows =
-          it.out_height >= tile_rows && it.out_width >= tile_rows && (it.is_first || it.in_height >= tile_rows);
-      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
-                       it.row_stride == 1 && it.column_stride == 1;
-    }
-    if (request_.takes_windows && has_windows(table_)) table_.shape = step_shape::windows;
-    table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
-    std::int64_t shared_begin = 0;
-    for (int i = 0; i < table_.layers; ++i) {
-      step_layer& it = table_.layer[i];
-      if (i > 0) it.x = table_.layer[i - 1].y;
-      it.notes_choices = may_note_choices(i);
-      if (it.notes_choices) {
-        it.choices = static_cast<int>(taken_);
-        taken_ += padded((it.out_size() - 1) / request_.element_bytes + 1);
-      }
-      if (may_note_choices(i + 1)) {
-        shared_begin = taken_;
-        take_y(i + 2);
-        const std::int64_t end = taken_;
-        taken_ = shared_begin;
-        take_y(i);
-        taken_ = std::max(taken_, end);
-      } else if (may_note_choices(i - 1)) {
-        const std::int64_t end = taken_;
-        taken_ = shared_begin;
-        take_y(i);
-        taken_ = end;
-        it.cleared_rows = static_cast<int>(edges_of(i + 1).rows);
-      } else {
-        take_y(i);
-      }
-    }
-    if (table_.shape == step_shape::windows) place_windows();
-    for (int i = table_.layers - 1; i >= 0; --i) {
-      step_layer& it = table_.layer[i];
-      it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
-      it.dx = it.x;
-      if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
-      it.has_halves = covers_halves(it) && is_even(it.x) && is_even(it.dx);
-    }
-  }
-
-  void place_windows() {
-    table_.window_halves = item_grid(table_.layer[0].out_channels, 1, window_halves_of(table_.layer[1]));
-    table_.window_slopes = static_cast<int>(taken_);
-    taken_ += most_window_outputs;
-    table_.window_sums = static_cast<int>(taken_);
-    taken_ += padded(std::int64_t{table_.window_halves.of_an_image} / window_lanes * window_group_sums);
-  }
-
-  /// Whether windows of 2 x 2 pixels cover the plane.
-  [[nodiscard]] static bool covers_halves(const step_layer& it) {
-    const bool pools = it.kind == step_kind::maximum || it.kind == step_kind::average;
-    const bool is_small = it.filter_height == 2 && it.filter_width == 2 && it.row_stride == 2 && it.column_stride == 2;
-    return pools && is_small && it.row_padding == 0 && it.column_padding == 0 && it.in_height == 2 * it.out_height &&
-           it.in_width == 2 * it.out_width;
-  }
-
-  /// Whether pixels can be read in pairs.
-  [[nodiscard]] static bool is_even(const step_planes& of) { return (of.begin | of.pitch | of.plane) % 2 == 0; }
-
   void place_copies() {
     const auto take_copy = [&](std::int64_t elements) {
       const std::int64_t place = copies_;
@@ -263,14 +141,19 @@ class table_maker {
         continue;
       }
       if (it.kind == step_kind::convolution) {
-        it.forward_copy = take_copy(std::int64_t{it.in_channels} * it.filter_size() * it.padded_out);
-        if (!it.is_first) it.backward_copy = take_copy(std::int64_t{it.out_channels} * it.filter_size() * it.padded_in);
+        it.forward_apart = copies_apart(it.filter_size() * it.padded_out);
+        it.backward_apart = copies_apart(it.filter_size() * it.padded_in);
+        it.forward_copy = take_copy(std::int64_t{it.in_channels} * it.forward_apart);
+        if (!it.is_first) it.backward_copy = take_copy(std::int64_t{it.out_channels} * it.backward_apart);
       } else {
         it.forward_copy = take_copy(it.weight_count());
       }
       if (it.bias >= 0) it.bias_copy = take_copy(it.bias_count());
     }
   }
+
+  /// A multiple of four that is none of eight.
+  static int copies_apart(int elements) { return elements % 8 == 0 ? elements + 4 : elements; }
 
   void place_gradients() {
     for (int i = 0; i < table_.layers; ++i) {
@@ -288,17 +171,22 @@ class table_maker {
   }
 
   std::string choose_images() {
+    // The pixels of the next images, as bytes.
     const bool has_words = request_.wants_edges && table_.pixels % pixels_of_word == 0;
     const std::int64_t most_ahead = has_words ? held_words * pixels_of_word * step_threads : 0;
-    const std::int64_t bytes_ahead =
-        std::min<std::int64_t>(most_ahead, std::int64_t{request_.most_images_at_once} * table_.pixels) /
-        request_.element_bytes;
-    const auto fixed = copies_ + padded(table_.gradients) + bytes_ahead;
-    std::int64_t room = request_.scratch_bytes / request_.element_bytes - fixed;
+    const auto bytes_ahead = [&](std::int64_t images) {
+      const std::int64_t bytes = images * table_.pixels;
+      return bytes <= most_ahead ? bytes : 0;
+    };
+    const auto elements_of = [&](std::int64_t images) {
+      return images * taken_ + padded((bytes_ahead(images) + request_.element_bytes - 1) / request_.element_bytes);
+    };
+    std::int64_t room = request_.scratch_bytes / request_.element_bytes - copies_ - padded(table_.gradients);
     const std::int64_t of_a_group = (table_.batch - 1) / std::min<std::int64_t>(table_.batch, most_step_groups) + 1;
     const auto most_images = [&] {
-      return std::min<std::int64_t>(
-          {room / std::max<std::int64_t>(1, taken_), of_a_group, request_.most_images_at_once});
+      std::int64_t images = std::min<std::int64_t>(of_a_group, request_.most_images_at_once);
+      while (images > 0 && elements_of(images) > room) --images;
+      return images;
     };
     table_.partial_bytes = std::max(partial_sums, update_sums) * request_.element_bytes;
     if (table_.shape != step_shape::windows && most_images() >= request_.many_images &&
@@ -314,7 +202,7 @@ class table_maker {
     const std::int64_t most = std::min<std::int64_t>(most_images(), table_.shape == step_shape::windows ? 1 : INT_MAX);
     if (room < 0 || most < 1) {
       return "needs " +
-             std::to_string((request_.scratch_bytes / request_.element_bytes - room + taken_) *
+             std::to_string((request_.scratch_bytes / request_.element_bytes - room + elements_of(1)) *
                             request_.element_bytes) +
              " bytes of scratch memory for an image and its filters, and a team has " +
              std::to_string(request_.scratch_bytes);
@@ -327,13 +215,14 @@ class table_maker {
     // As few rounds as the room allows, of equal length.
     const std::int64_t rounds = (of_a_group - 1) / most + 1;
     table_.images_at_once = static_cast<int>((of_a_group - 1) / rounds + 1);
-    const int bytes = table_.images_at_once * table_.pixels;
-    table_.bytes_ahead = bytes <= most_ahead ? bytes : 0;
+    table_.bytes_ahead = static_cast<int>(bytes_ahead(table_.images_at_once));
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (!it.takes_tiles) continue;
       it.forward = tiles_of(it.out_channels, it.out_height, it.out_width, it.in_channels);
       it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
+      it.forward.run = run_of(it.forward, it.x.plane, it.in_channels);
+      it.backward.run = run_of(it.backward, it.dy.plane, it.out_channels);
       it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, (it.out_width - 1) / tile_rows + 1);
       it.column_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
     }
@@ -386,6 +275,18 @@ class table_maker {
       if (tiles << result.part_shift >= (has_many() ? step_threads / 2 : step_threads * 3 / 4)) break;
     }
     return result;
+  }
+
+  /// Two lanes that share the channels of a tile read from different banks of a device's memory if half of the banks
+  /// lie between their planes. Neighbouring tiles are some columns apart, fewer than half of the banks.
+  [[nodiscard]] static int run_of(const step_tiles& tiles, int plane, int channels) {
+    constexpr int banks = 32;
+    const int parts = 1 << tiles.part_shift;
+    if (parts != 2) return 1;
+    for (const int run : {1, 2, 4}) {
+      if (run * plane % banks == banks / 2 && channels % (run * parts) == 0) return run;
+    }
+    return 1;
   }
 
   [[nodiscard]] bool has_many() const { return table_.shape == step_shape::many_images; }

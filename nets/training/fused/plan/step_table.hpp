@@ -44,6 +44,7 @@ struct step_tiles {
   item_grid grid;      ///< [groups of maps][groups of rows][columns]
   int maps = 2;        ///< of a tile: 6, 4 or 2
   int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile
+  int run = 1;         ///< neighbouring channels of such a lane
 };
 
 /// A layer in a step.
@@ -88,6 +89,9 @@ struct step_layer {
   /// parameters.
   int forward_copy = -1, backward_copy = -1, bias_copy = -1;
   int padded_out = 0, padded_in = 0;
+  /// Elements from a channel's copies to those of the next one: some more than the copies take, so that lanes which
+  /// share the channels of a tile read from different banks of a device's memory.
+  int forward_apart = 0, backward_apart = 0;
 
   /// Convolutions: the place of the gradients of weights and bias, one behind the other, among those that a team sums.
   int gradient = 0;
@@ -196,8 +200,9 @@ struct step_request {
   int most_images_at_once = 8;
   /// Parameters of dense layers are copied to scratch memory if there is room and a layer has at most so many.
   std::int64_t most_dense_copies = 0;
-  /// Whether teams can note the choices of pooling (step_layer::notes_choices).
-  bool takes_notes = false;
+  /// Whether teams can note the choices of pooling (step_layer::notes_choices), and read edges of zeros that rows
+  /// share.
+  bool saves_memory = false;
   /// Whether teams have the functions of window_image.hpp.
   bool takes_windows = false;
   /// Teams with at least so many images at once have many, if the weights make more than so many tiles.

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "array_places.hpp"
+
+#include "window_plan.hpp"
+
+#include <algorithm>
+
+namespace prumo::nets {
+namespace {
+
+/// Edges of zeros around a plane: rows above and below, columns left and right.
+struct edges {
+  std::int64_t rows = 0, columns = 0;
+};
+
+class array_placer {
+ public:
+  array_placer(const step_request& request, step_table& table) : request_(request), table_(table) {}
+
+  std::int64_t run() {
+    choose_tiles();
+    if (request_.takes_windows && has_windows(table_)) table_.shape = step_shape::windows;
+    table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
+    place_results();
+    if (table_.shape == step_shape::windows) place_windows();
+    for (int i = table_.layers - 1; i >= 0; --i) {
+      step_layer& it = table_.layer[i];
+      it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
+      it.dx = it.x;
+      if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
+      it.has_halves = covers_halves(it) && is_even(it.x) && is_even(it.dx);
+    }
+    return taken_;
+  }
+
+ private:
+  void choose_tiles() {
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      const int side = it.filter_height;
+      const bool has_tile = it.filter_width == side && (side == 3 || side == 5);
+      // A dense layer takes its input without gaps, so there is no edge before it.
+      const bool has_edge = it.is_first || (i + 1 < table_.layers && table_.layer[i + 1].kind != step_kind::dense);
+      const bool has_rows =
+          it.out_height >= tile_rows && it.out_width >= tile_rows && (it.is_first || it.in_height >= tile_rows);
+      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
+                       it.row_stride == 1 && it.column_stride == 1;
+    }
+  }
+
+  /// The results of the layers. Where a layer notes its choices, the result before it shares its place with those
+  /// behind it, from the next convolution's on: they are alive while it is not. Of these, only that of the convolution
+  /// has its edges set to zero again, so others that have edges lie elsewhere.
+  void place_results() {
+    std::int64_t shared_begin = 0, shared_end = 0;
+    for (int i = 0; i < table_.layers; ++i) {
+      step_layer& it = table_.layer[i];
+      if (i > 0) it.x = table_.layer[i - 1].y;
+      it.notes_choices = may_note_choices(i);
+      if (it.notes_choices) {
+        it.choices = static_cast<int>(taken_);
+        taken_ += padded((it.out_size() - 1) / request_.element_bytes + 1);
+      }
+      if (may_note_choices(i + 1)) {
+        shared_begin = taken_;
+        for (int behind = i + 2; behind < table_.layers; ++behind) {
+          if (may_share(i, behind)) take_y(behind);
+        }
+        shared_end = taken_;
+        taken_ = shared_begin;
+        take_y(i);
+        taken_ = std::max(taken_, shared_end);
+      } else if (i < 2 || !may_share(0, i)) {
+        take_y(i);
+      }
+      if (may_note_choices(i - 1)) it.cleared_rows = static_cast<int>(edges_of(i + 1).rows);
+    }
+  }
+
+  /// Whether the result of a layer can lie in the place of that before a layer which notes its choices.
+  [[nodiscard]] bool may_share(int before, int which) const {
+    if (!may_note_choices(before + 1) || which < before + 2) return false;
+    const edges around = edges_of(which + 1);
+    return which == before + 2 || (around.rows == 0 && around.columns == 0);
+  }
+
+  /// The edge that the layers on both sides of an array want.
+  [[nodiscard]] edges edges_of(int after) const {
+    edges result;
+    if (after < table_.layers && table_.layer[after].has_filter()) {
+      result = {table_.layer[after].row_padding, table_.layer[after].column_padding};
+    }
+    if (after > 0 && table_.layer[after - 1].takes_tiles && !table_.layer[after - 1].is_first) {
+      const step_layer& before = table_.layer[after - 1];
+      result.rows = std::max<std::int64_t>(result.rows, before.filter_height - 1 - before.row_padding);
+      result.columns = std::max<std::int64_t>(result.columns, before.filter_width - 1 - before.column_padding);
+    }
+    return result;
+  }
+
+  /// Planes that begin 4 (mod 8) elements behind each other, unless there must be no gaps between them: threads that
+  /// read the same place of several planes then meet in fewer banks of a device's memory. The zeros on the right of a
+  /// row may be those on the left of the next one, too.
+  step_planes take(const step_layer& of, bool input, edges around, bool without_gaps = false) {
+    const std::int64_t channels = input ? of.in_channels : of.out_channels;
+    const std::int64_t height = input ? of.in_height : of.out_height, width = input ? of.in_width : of.out_width;
+    const bool shares_edges = request_.saves_memory && table_.shape != step_shape::windows;
+    // Rows of an even number of pixels then still begin with a pair.
+    if (shares_edges) around.columns += around.columns % 2;
+    std::int64_t pitch = width + (shares_edges ? 1 : 2) * around.columns;
+    // Threads that read the halves of a few windows then meet in fewer banks, and each window begins with a pack.
+    if (input && table_.shape == step_shape::windows) pitch += (24 - pitch % 16) % 16;
+    std::int64_t plane = (height + 2 * around.rows) * pitch;
+    if (!without_gaps) plane += (12 - plane % 8) % 8;
+    const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
+                             static_cast<int>(plane)};
+    taken_ += padded((shares_edges ? around.columns : 0) + channels * plane);
+    return result;
+  }
+
+  void take_y(int which) {
+    step_layer& it = table_.layer[which];
+    const bool has_no_gaps = which + 1 == table_.layers || table_.layer[which + 1].kind == step_kind::dense;
+    it.y = take(it, false, edges_of(which + 1), has_no_gaps);
+  }
+
+  /// Whether a layer can note its choices: it pools between two convolutions with tiles, nothing but it needs the y of
+  /// the first one, and the slope of that y is 1 or 0.
+  [[nodiscard]] bool may_note_choices(int which) const {
+    if (!request_.saves_memory || which != 1 || which + 1 >= table_.layers) return false;
+    const step_layer &before = table_.layer[0], &it = table_.layer[which], &behind = table_.layer[which + 1];
+    const bool has_slopes = it.below != activation::relu && it.below != activation::none;
+    return it.kind == step_kind::maximum && covers_halves(it) && !has_slopes && before.takes_tiles &&
+           behind.takes_tiles;
+  }
+
+  void place_windows() {
+    table_.window_halves = item_grid(table_.layer[0].out_channels, 1, window_halves_of(table_.layer[1]));
+    table_.window_slopes = static_cast<int>(taken_);
+    taken_ += most_window_outputs;
+    table_.window_sums = static_cast<int>(taken_);
+    taken_ += padded(std::int64_t{table_.window_halves.of_an_image} / window_lanes * window_group_sums);
+  }
+
+  /// Whether windows of 2 x 2 pixels cover the plane.
+  [[nodiscard]] static bool covers_halves(const step_layer& it) {
+    const bool pools = it.kind == step_kind::maximum || it.kind == step_kind::average;
+    const bool is_small = it.filter_height == 2 && it.filter_width == 2 && it.row_stride == 2 && it.column_stride == 2;
+    return pools && is_small && it.row_padding == 0 && it.column_padding == 0 && it.in_height == 2 * it.out_height &&
+           it.in_width == 2 * it.out_width;
+  }
+
+  /// Whether pixels can be read in pairs.
+  [[nodiscard]] static bool is_even(const step_planes& of) { return (of.begin | of.pitch | of.plane) % 2 == 0; }
+
+  const step_request& request_;
+  step_table& table_;
+  std::int64_t taken_ = 0;
+};
+
+}  // namespace
+
+std::int64_t place_arrays(const step_request& request, step_table& table) { return array_placer(request, table).run(); }
+
+}  // namespace prumo::nets

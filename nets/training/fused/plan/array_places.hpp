@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The places of the arrays between the layers in an image's scratch memory.
+
+#include "step_table.hpp"
+
+#include <cstdint>
+
+namespace prumo::nets {
+
+/// Rounded up to whole packs of four elements.
+constexpr std::int64_t padded(std::int64_t elements) { return (elements + 3) / 4 * 4; }
+
+/// Chooses the layers that take tiles or windows, and gives each array its place. The table has the layers' shapes.
+/// \return the elements of an image
+std::int64_t place_arrays(const step_request& request, step_table& table);
+
+}  // namespace prumo::nets
