@@ -108,7 +108,9 @@ PRUMO_STEP_FUNCTION void add_square_gradients(const Team& team, const step_layer
     const sums_of_lane mine = share_sums(team, sum, share.lanes);
     PRUMO_UNROLL
     for (int i = 0; i < sums; ++i) {
-      if (!has_task || i >= mine.count) continue;
+      // What stands behind need not be loaded: the memory of instructions is short.
+      if (i >= mine.count) break;
+      if (!has_task) continue;
       const int which = mine.first + i;
       if (share.slices > 1) {
         partials[owner * sums + which] = sum[i];
