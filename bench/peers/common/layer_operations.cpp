@@ -182,4 +182,17 @@ void require_layer(const operation& what, const layer_extents& it) {
                                     "poolings 0 to 2");
 }
 
+std::string why_invalid_layer(const operation& what, const layer_extents& it) {
+  if (what.shape == operation_shape::dense) return "";
+  const bool is_pooling = what.shape == operation_shape::pooling;
+  const std::int64_t rows = is_pooling ? it.window : it.filter_rows;
+  const std::int64_t columns = is_pooling ? it.window : it.filter_columns;
+  if (rows < 1 || columns < 1) return "the filter is empty";
+  if (it.padding >= rows || it.padding >= columns) return "the padding is not smaller than the filter or window";
+  const window_sides of = result_sides(what, it);
+  return it.height < 1 || it.width < 1 || of.rows.places < 1 || of.columns.places < 1
+             ? "the image is smaller than the filter or window"
+             : "";
+}
+
 }  // namespace prumo::peers

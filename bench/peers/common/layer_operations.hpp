@@ -7,6 +7,7 @@
 #include "operations.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,9 @@ double layer_elements(const operation& what, const layer_extents& it);
 void fit_images(const operation& what, layer_extents& it, std::int64_t elements);
 /// Throws request_error (usage) for parameters that no layer has.
 void require_layer(const operation& what, const layer_extents& it);
+
+/// Why there are no such images, filters or windows; empty where there are. Cases of prumo refuse the same.
+std::string why_invalid_layer(const operation& what, const layer_extents& it);
 
 /// The places of windows, or of a filter, along one side of an image.
 struct window_side {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "peer_handler.hpp"
 
+#include "layer_operations.hpp"
 #include <prumo/files/file_error.hpp>
 #include <prumo/serving/memory_limit.hpp>
 
@@ -109,6 +110,11 @@ protocol::prepare_answer peer_handler::prepare(const protocol::prepare_request& 
   const implementation how = choose_implementation(what, request.implementation);
   if (request.transferred) throw request_error(error_kind::skipped, "a host device has no transfers");
   const call extents = peers::resolve(what, request, 0, chosen.type);
+  if (is_layer(what)) {
+    if (const std::string why = why_invalid_layer(what, extents.layer); !why.empty()) {
+      throw request_error(error_kind::usage, what.op + ": " + why);
+    }
+  }
   const auto footprint = static_cast<std::size_t>(describe(what, extents, chosen.type).footprint_bytes);
   const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
   const auto needed = static_cast<std::int64_t>(copies * footprint);

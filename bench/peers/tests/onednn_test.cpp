@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "layer_operations.hpp"
 #include "onednn_framework.hpp"
 #include "peer_case.hpp"
 
@@ -138,6 +139,22 @@ TEST_P(onednn, layers_of_nets) {
     }
   }
   EXPECT_EQ(computes_.implementations_of(*find_operation("convolution")).size(), 2u);
+}
+
+TEST(layer_operations, filters_and_windows_must_fit) {
+  const operation& convolution = *find_operation("convolution");
+  layer_extents it{.images = 1, .height = 4, .width = 5, .filter_rows = 4, .filter_columns = 5};
+  EXPECT_EQ(why_invalid_layer(convolution, it), "");
+  it.height = 3;
+  EXPECT_NE(why_invalid_layer(convolution, it), "");
+  it.padding = 1;
+  EXPECT_EQ(why_invalid_layer(convolution, it), "");
+  it.padding = 4;
+  EXPECT_NE(why_invalid_layer(convolution, it), "");
+  layer_extents windows{.images = 1, .height = 4, .width = 5, .window = 4};
+  EXPECT_EQ(why_invalid_layer(*find_operation("max_pool"), windows), "");
+  windows.window = 5;
+  EXPECT_NE(why_invalid_layer(*find_operation("max_pool"), windows), "");
 }
 
 TEST_P(onednn, empty_arrays) {

@@ -24,9 +24,9 @@ convolution_problem<float> problem_of(std::int64_t in_channels, std::int64_t out
 }
 
 TEST(direct_layout, keeps_channels_in_registers_where_they_fill_them) {
-  constexpr std::int64_t many = 4 * simd<float>::lanes;
-  EXPECT_EQ(direct_layout::of(problem_of(4, many, 40, 7), 2).registers, register_kind::channels);
-  EXPECT_EQ(direct_layout::of(problem_of(64, many, 9, 3), 2).registers, register_kind::channels);
+  constexpr std::int64_t lanes = simd<float>::lanes, many = 4 * lanes;
+  EXPECT_EQ(direct_layout::of(problem_of(4, many, lanes + 7, 7), 2).registers, register_kind::channels);
+  EXPECT_EQ(direct_layout::of(problem_of(64, many, lanes + 3, 3), 2).registers, register_kind::channels);
 }
 
 /// With few taps the transposition of the sums costs more than the places at the end of a row.
@@ -62,7 +62,8 @@ TEST(direct_layout, reads_images_where_they_lie_unless_registers_pass_their_end)
 }
 
 TEST(direct_layout, gives_the_channels_of_all_tiles_a_weight) {
-  const direct_layout layout = direct_layout::of(problem_of(64, 4 * simd<float>::lanes - 1, 9, 3), 2);
+  const direct_layout layout =
+      direct_layout::of(problem_of(64, 4 * simd<float>::lanes - 1, simd<float>::lanes + 3, 3), 2);
   ASSERT_EQ(layout.registers, register_kind::channels);
   EXPECT_EQ(layout.channels_of_tiles<float>(4 * simd<float>::lanes - 1), 4 * simd<float>::lanes);
   std::int64_t channels = 0;
