@@ -38,10 +38,15 @@ bool has_short_sums(const gemm_problem<T>& problem) {
 /// with gaps are copied, which is little work beside many rows only.
 template <class T>
 bool multiplies_few_columns(const gemm_problem<T>& problem) {
-  constexpr std::int64_t most = 6, products_of_a_column = 12, rows_of_a_column = 4;
+  constexpr std::int64_t most = 6, products_of_a_column = 12, many_rows = 64;
   if (problem.a.column_stride != 1 || problem.k == 1) return false;
   if (problem.n == 1) return true;
-  if (problem.b.row_stride != 1 && problem.m < rows_of_a_column * problem.n) return false;
+  if (problem.b.row_stride != 1 && problem.m < many_rows) {
+    // Few columns that fit into a nearest cache can be copied for a few rows, too.
+    constexpr std::int64_t few = 4, rows_of_a_column = 4, near_elements = 4096;
+    if (problem.n > few || problem.m < rows_of_a_column * problem.n || problem.n * problem.k > near_elements)
+      return false;
+  }
   if (problem.n <= most) return problem.k >= products_of_a_column * problem.n;
   constexpr std::int64_t lanes = simd_bytes / sizeof(T), products_of_empty_lanes = 128, longest = 8192;
   return lanes == 16 && problem.n <= 2 * most && problem.k <= longest &&

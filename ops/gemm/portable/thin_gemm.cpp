@@ -23,6 +23,13 @@ host_work work_of(std::int64_t elements, std::int64_t columns) {
   return host_work::repeated(elements * columns, host_work::nanoseconds_of<T> + of_a_product);
 }
 
+/// The same where rows of A are read once for a few columns.
+template <class T>
+host_work work_of_few_columns(const gemm_problem<T>& problem) {
+  const std::int64_t elements = problem.batch * problem.m * problem.k;
+  return host_work::streaming<T>(elements) + prumo::detail::multiply_add_work<T>(elements * problem.n);
+}
+
 template <class Exec, class T>
 void add_parts(const Exec& instance, const gemm_problem<T>& problem, std::int64_t parts, const compute_t<T>* partial) {
   if (parts == 1) return;
@@ -82,7 +89,7 @@ void enqueue_thin_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   const host_work work = work_of<T>(problem.m * problem.k, problem.n * problem.batch);
   if constexpr (std::is_floating_point_v<T>) {
     if (!multiplies_few_columns(problem)) return enqueue_direct_product(ctx, given);
-    enqueue_rows(ctx, problem, work);
+    enqueue_rows(ctx, problem, problem.n > 1 ? work_of_few_columns(problem) : work);
   } else if (takes_columns(problem)) {
     enqueue_columns(ctx, problem, work);
   } else {
