@@ -88,8 +88,9 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
     if (transpose_thin_host_kernel<Word>::can_take(problem, streaming)) {
       return launch_blocks(instance, narrow_label, transpose_thin_host_kernel<Word>(problem, threads, streaming), work);
     }
-    const bool streams_tiles = streaming && !transpose_host_kernel<Word>::can_prefetch_target;
-    launch_blocks(instance, tiles_label, transpose_host_kernel<Word>(problem, threads, streams_tiles), work);
+    using kernel = transpose_host_kernel<Word>;
+    const bool streams_tiles = streaming && !kernel::prefetches_rather_than_streams(threads);
+    launch_blocks(instance, tiles_label, kernel(problem, threads, streams_tiles), work);
   } else {
     launch_on_device(instance, problem);
   }

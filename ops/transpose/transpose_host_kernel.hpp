@@ -45,12 +45,18 @@ class transpose_host_kernel {
   /// Wide enough that each page of the source has few strips, and narrow enough that the target's lines and pages stay
   /// near.
   static constexpr std::int64_t widest_strip = static_cast<std::int64_t>(2048 / sizeof(Word));
+  /// Whether lines of a target that is not streamed are prefetched. An Emerald Rapids, whose last cache is far from its
+  /// cores, then takes half to two thirds of the time. A Zen 3 takes a tenth longer.
+  static constexpr bool can_prefetch_target = simd_bytes == 64;
 
  public:
-  /// Whether lines of the target are prefetched. An Emerald Rapids, whose last cache is far from its cores, then takes
-  /// half to two thirds of the time, and two thirds of what writing past the caches takes. A Zen 3 takes a tenth
-  /// longer.
-  static constexpr bool can_prefetch_target = simd_bytes == 64;
+  /// Whether lines of a target in memory are prefetched rather than written past the caches. With two threads of an
+  /// Emerald Rapids that takes two thirds of the time. Sixteen threads are bound by memory, which has to deliver the
+  /// lines before they are written: they took a third longer.
+  static constexpr bool prefetches_rather_than_streams(int threads) {
+    constexpr int few_threads = 4;
+    return can_prefetch_target && threads <= few_threads;
+  }
 
   /// `workers` threads will share the blocks; `streaming` writes past the caches.
   transpose_host_kernel(const transpose_problem<Word>& problem, std::int64_t workers, bool streaming)
