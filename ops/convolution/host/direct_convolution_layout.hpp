@@ -137,10 +137,10 @@ struct direct_layout {
     for (std::int64_t left = out_channels; left > 0;) {
       const std::int64_t channels = convolution_tiles::channels_of_next(left);
       const std::int64_t registers = convolution_tiles::registers_of(static_cast<int>(channels));
-      const std::int64_t half = (registers + 1) / 2, tiles = rows.registers<C>() / registers;
+      const std::int64_t fewer = (registers + 1) / 2, tiles = rows.registers<C>() / registers;
       const std::int64_t rest = rows.registers<C>() - tiles * registers;
       sums += tiles * of_a_tap(channels * registers);
-      if (rest > 0) sums += of_a_tap(channels * (rest > half ? registers : rest > 1 ? half : 1));
+      if (rest > 0) sums += of_a_tap(channels * (rest > fewer ? registers : rest > 1 ? fewer : 1));
       left -= channels;
     }
     return static_cast<double>(taps) * static_cast<double>(sums);

@@ -76,12 +76,12 @@ class place_tiles {
   static void add(const place_rows& rows, std::int64_t channels, const C* places, const filter_taps<C>& taps,
                   const C* biases, C* sums, std::int64_t sums_per_channel) {
     sizes::with_channels(channels, [&]<int Channels>(std::integral_constant<int, Channels>) {
-      constexpr int registers = sizes::registers_of(Channels), half = (registers + 1) / 2;
+      constexpr int registers = sizes::registers_of(Channels), fewer = (registers + 1) / 2;
       cursor at(rows, places, sums);
       std::int64_t left = rows.registers<C>();
-      for (; left > half; left -= registers) add_taps<Channels, registers>(at, taps, biases, sums_per_channel);
+      for (; left > fewer; left -= registers) add_taps<Channels, registers>(at, taps, biases, sums_per_channel);
       if (left > 1) {
-        add_taps<Channels, half>(at, taps, biases, sums_per_channel);
+        add_taps<Channels, fewer>(at, taps, biases, sums_per_channel);
       } else if (left == 1) {
         add_taps<Channels, 1>(at, taps, biases, sums_per_channel);
       }
