@@ -11,12 +11,14 @@
 
 #include "chain_probe.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/contiguous_elements.hpp>
 #include <prumo/math.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 
 namespace prumo::probe {
 
@@ -169,6 +171,19 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <bool OnHost, class Step, class T>
 struct rate_kernel;
 
+/// A step as the formula of an element-wise operation, so that a host computes it on as many vectors at once as it does
+/// in operations. Its numbers are in the nearest cache, and need no prefetch.
+template <class Step>
+struct rate_formula {
+  static constexpr double host_nanoseconds = 0;
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class V>
+  KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
+    return Step{}(x);
+  }
+};
+
 /// On the host a block is a whole row, which stays in the nearest cache. It is computed in vectors, as elements are in
 /// operations. Each step computes the same.
 template <class Step, class T>
@@ -193,8 +208,7 @@ struct rate_kernel<true, Step, T> {
     }
     for (std::int64_t step = 0; step < iterations; ++step) {
       forget(numbers, values);
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t which = 0; which < chains_per_block; ++which) values[which] = Step{}(numbers[which]);
+      compute_step(numbers, values);
     }
     T total(0);
     for (std::int64_t which = 0; which < chains_per_block; ++which) total = total + values[which];
@@ -202,6 +216,14 @@ struct rate_kernel<true, Step, T> {
   }
 
  private:
+  static void compute_step(const T* numbers, T* values) {
+    if constexpr (std::is_floating_point_v<T>) {
+      prumo::detail::compute_elements<chains_per_block, T, T>(
+          rate_formula<Step>{}, std::integral_constant<std::int64_t, chains_per_block>{}, {values}, numbers);
+    } else {
+      for (std::int64_t which = 0; which < chains_per_block; ++which) values[which] = Step{}(numbers[which]);
+    }
+  }
   /// Makes the compiler believe that the numbers change and the values are read, so that it leaves out no step.
   static void forget([[maybe_unused]] T* numbers, [[maybe_unused]] T* values) {
     asm volatile("" : : "r"(numbers), "r"(values) : "memory");
