@@ -43,8 +43,8 @@ constexpr extents shapes_of_every_kernel[] = {
     {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255},  {300, 20001}, {140, 60001},
     {1001, 2},    {600001, 2}, {70001, 4},  {30001, 8}};
 
-/// Rows that a host puts together before it writes them past its caches, in groups or one by one, and rows that it does
-/// not. Some end within cache lines.
+/// A host writes these past its caches. It collects several of the shorter rows first, and writes the longer ones one by
+/// one. Some rows end within a cache line.
 constexpr extents streamed_shapes[] = {{501, 79}, {300, 128}, {250, 130}, {70, 511}, {33, 513}, {40, 1001}, {9, 4100}};
 
 class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {

@@ -292,8 +292,8 @@ TEST_P(golden_training, takes_the_same_first_step) {
 /// bounds, with the weights of the first and of the last step.
 ///
 /// After 100 steps all devices are to agree to 1e-10, so each is held to half of it beside PyTorch. Adam divides by
-/// gradients that may be little more than errors: its bound is wide, and after 100 steps it says nothing. What devices
-/// agree to by then, hundred_steps_test.cpp finds from the moments that a training has.
+/// gradients that may be little more than errors: its bound is wide, and after 100 steps it says nothing.
+/// hundred_steps_test.cpp has a bound for that many steps, which it computes from Adam's moments during the training.
 TEST_P(golden_training, ends_with_the_same_weights) {
   constexpr double of_devices = 1e-10;
   for (const auto& [which, how] : trainings()) {

@@ -24,7 +24,7 @@ struct layer_extents {
   std::int64_t activation = 0;  ///< none, relu, sigmoid, tanh, gelu, gelu by tanh
   std::int64_t pooling = 0;     ///< after a convolution: none, the maximum, the mean
   std::int64_t window = 1;      ///< rows and columns; after a convolution the stride of windows, too
-  std::int64_t round_up = 0;    ///< 1: windows that are partly outside count, too
+  std::int64_t round_up = 0;    ///< 1: windows that lie partly outside the image count, too
 };
 
 /// One call. The operation says which arrays, extents and parameters it has. Matrices are row-major.

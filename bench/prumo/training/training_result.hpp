@@ -20,7 +20,7 @@ struct training_place {
   std::size_t device = 0;  ///< index in worker_fleet::devices()
   std::string dtype;
   std::int64_t batch = 0;
-  std::optional<std::string> implementation = std::nullopt;  ///< absent: the worker's first
+  std::optional<std::string> implementation = std::nullopt;  ///< without one, the first that the worker lists
 };
 
 /// The entry of a results file that is known before anything is trained.

@@ -172,7 +172,7 @@ class direct_convolution_kernel {
     }
   }
 
-  /// Asks for the lines of y in which a row's results will be stored, while their sums are computed.
+  /// Prefetches the lines of y in which a row's results will be stored, while their sums are computed.
   void prefetch_results(std::int64_t image, std::int64_t first_channel, std::int64_t channels, std::int64_t row) const {
     if (problem_.y.column_stride != 1) return;
     constexpr auto of_line = static_cast<std::int64_t>(64 / sizeof(T));

@@ -137,8 +137,8 @@ struct direct_layout {
     for (std::int64_t left = out_channels; left > 0;) {
       const std::int64_t channels = convolution_tiles::channels_of_next(left);
       const std::int64_t registers = convolution_tiles::registers_of(static_cast<int>(channels));
-      const std::int64_t fewer = (registers + 1) / 2, tiles = rows.registers<C>() / registers;
-      const std::int64_t rest = rows.registers<C>() - tiles * registers;
+      const std::int64_t fewer = convolution_tiles::fewer_registers_of(static_cast<int>(channels));
+      const std::int64_t tiles = rows.registers<C>() / registers, rest = rows.registers<C>() - tiles * registers;
       sums += tiles * of_a_tap(channels * registers);
       if (rest > 0) sums += of_a_tap(channels * (rest > fewer ? registers : rest > 1 ? fewer : 1));
       left -= channels;

@@ -31,6 +31,8 @@ struct convolution_tiles {
   }
   /// The registers of each channel, of which one load of a weight serves all.
   static constexpr int registers_of(int channels) { return std::min(6, sums / channels); }
+  /// The same of a smaller tile, for what is left of the places: half of the registers.
+  static constexpr int fewer_registers_of(int channels) { return (registers_of(channels) + 1) / 2; }
 
   /// Calls visit(std::integral_constant<int, channels>).
   template <class Visitor>
@@ -76,7 +78,7 @@ class place_tiles {
   static void add(const place_rows& rows, std::int64_t channels, const C* places, const filter_taps<C>& taps,
                   const C* biases, C* sums, std::int64_t sums_per_channel) {
     sizes::with_channels(channels, [&]<int Channels>(std::integral_constant<int, Channels>) {
-      constexpr int registers = sizes::registers_of(Channels), fewer = (registers + 1) / 2;
+      constexpr int registers = sizes::registers_of(Channels), fewer = sizes::fewer_registers_of(Channels);
       cursor at(rows, places, sums);
       std::int64_t left = rows.registers<C>();
       for (; left > fewer; left -= registers) add_taps<Channels, registers>(at, taps, biases, sums_per_channel);
