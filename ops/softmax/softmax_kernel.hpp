@@ -268,8 +268,8 @@ class softmax_host_kernel {
   static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
   /// Bytes of a row. Wider ones have enough lines of their own.
   static constexpr std::size_t widest_in_runs = 2048;
-  /// The same of rows that share no lines. A Zen 3 took 10 to 25 % less time for up to 1 KiB in runs of groups, and 3 to
-  /// 9 % more for 1.5 and 2 KiB.
+  /// The same of rows that share no lines. A Zen 3 took 10 to 25 % less time for up to 1 KiB in runs of groups, and 3
+  /// to 9 % more for 1.5 and 2 KiB.
   static constexpr std::size_t widest_alone_in_runs = 1024;
   static constexpr std::int64_t elements_of_run = 4096;
   static_assert(group::most_elements <= elements_of_run);

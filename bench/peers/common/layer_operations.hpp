@@ -39,8 +39,8 @@ struct window_side {
   std::int64_t padding;  ///< at each end
   std::int64_t places;
 
-  /// Rows or columns that the last window needs beyond the end of the image. It is negative where the windows do not reach
-  /// the last elements.
+  /// Rows or columns that the last window needs beyond the end of the image. It is negative where the windows do not
+  /// reach the last elements.
   std::int64_t padding_behind() const { return (places - 1) * stride + window - extent - padding; }
 };
 
