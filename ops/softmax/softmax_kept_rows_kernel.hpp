@@ -4,8 +4,7 @@
 /// \file
 /// The kernel of softmax on a device for long rows that fit into the scratch memory of a team. So they are read once.
 
-#include "softmax_long_rows_kernel.hpp"
-#include <prumo/detail/device/copy_ahead.hpp>
+#include "softmax_kept_tiles.hpp"
 #include <prumo/detail/device/team_resources.hpp>
 
 #include <algorithm>
@@ -17,6 +16,8 @@ namespace prumo::detail {
 struct softmax_kept_choice {
   static constexpr int most_teams = 2;
   static constexpr std::int64_t fewest_rows = 64;
+  /// Shorter rows give too little work to each thread of a team.
+  static constexpr std::int64_t fewest_columns = 12'000;
   /// What a multiprocessor needs for a team beyond its scratch memory.
   static constexpr std::int64_t reserved_bytes = 1024;
 
@@ -24,9 +25,9 @@ struct softmax_kept_choice {
   /// registers take less time there. Longer ones should at least be read while others are written.
   ///
   /// \param team_bytes scratch memory of a team
-  static constexpr int teams(std::int64_t rows, std::int64_t team_bytes, bool fits_registers,
+  static constexpr int teams(std::int64_t rows, std::int64_t columns, std::int64_t team_bytes, bool fits_registers,
                              const team_resources& device) {
-    if (rows < fewest_rows || team_bytes > device.bytes_of_team) return 0;
+    if (rows < fewest_rows || columns < fewest_columns || team_bytes > device.bytes_of_team) return 0;
     if (most_teams * (team_bytes + reserved_bytes) <= device.bytes_of_multiprocessor) return most_teams;
     return rows > device.multiprocessors && !fits_registers ? 1 : 0;
   }
@@ -39,14 +40,8 @@ class softmax_kept_rows_kernel {
   using C = compute_t<T>;
   using run = pack_run<T, int>;
   using pack = device_pack<T>;
-  static constexpr int pack_elements = device_pack_elements<T>;
-  /// Packs that a thread copies at a time.
-  static constexpr int packs = 2;
-  static constexpr int tile = Threads * packs;
-  /// Tiles that are on their way while an earlier one is added up.
-  static constexpr int tiles_ahead = 2;
-  /// Elements of a line of memory. Lines are written as a whole: with packs from any place on, it took 5 % longer.
-  static constexpr int line = static_cast<int>(128 / sizeof(T));
+  using tiles = softmax_kept_tiles<T, Formula, Threads>;
+  static constexpr int pack_elements = device_pack_elements<T>, tile = tiles::tile, tiles_ahead = tiles::tiles_ahead;
 
  public:
   static constexpr int most_threads = Threads;
@@ -98,7 +93,7 @@ class softmax_kept_rows_kernel {
     if (which >= problem_.rows) return {0, 0, run::without_ends(0)};
     const std::int64_t target = which * problem_.target_row_stride;
     return {which * problem_.source_row_stride, target,
-            run::template of<line>(problem_.target + target, static_cast<int>(problem_.columns))};
+            run::template of<tiles::line>(problem_.target + target, static_cast<int>(problem_.columns))};
   }
 
   /// Writes one row from scratch memory, reads another one into it, and returns the statistics of what the thread has
@@ -123,20 +118,20 @@ class softmax_kept_rows_kernel {
     PRUMO_KEEP_LOOP
     for (int begin = 0; begin < end; begin += tile) {
       if (begin + tile <= written_packs) {
-        write_tile<true>(kept, to, 0, shift, factor);
+        tiles::template write<true>(kept, to, 0, shift, factor);
       } else {
-        write_tile<false>(kept, to, written_packs - begin - thread, shift, factor);
+        tiles::template write<false>(kept, to, written_packs - begin - thread, shift, factor);
       }
-      copy_tile(from, kept, read_packs - begin - thread);
+      tiles::copy(from, kept, read_packs - begin - thread);
       end_copy_group();
       const int earlier = begin - tiles_ahead * tile;
       if (earlier >= 0 && earlier < read_packs) {
         wait_for_copy_groups<tiles_ahead>();
         const pack_words* const arrived = kept - tiles_ahead * tile;
         if (earlier + tile <= read_packs) {
-          add_tile<true>(statistics, arrived, 0);
+          tiles::template add<true>(statistics, arrived, 0);
         } else {
-          add_tile<false>(statistics, arrived, read_packs - earlier - thread);
+          tiles::template add<false>(statistics, arrived, read_packs - earlier - thread);
         }
       }
       kept += tile;
@@ -144,71 +139,6 @@ class softmax_kept_rows_kernel {
       from += tile;
     }
     return statistics;
-  }
-
-  /// Whole: each thread has all its packs of the tile. `left`: else those of the thread are less than this.
-  template <bool Whole>
-  KOKKOS_FORCEINLINE_FUNCTION static void write_tile(const pack_words* kept, pack* to, int left, C shift, C factor) {
-    PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      if (!Whole && i * Threads >= left) continue;
-      C values[pack_elements];
-      unpack<T>(kept[i * Threads], values);
-      pack result;
-      PRUMO_UNROLL
-      for (int j = 0; j < pack_elements; ++j) {
-        result.values[j] = static_cast<T>(softmax_result<T, Formula>(values[j], shift, factor));
-      }
-      store_pack(to + i * Threads, result);
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static void copy_tile(const pack_words* from, pack_words* kept, int left) {
-    PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      if (i * Threads < left) begin_copy(from + i * Threads, kept + i * Threads);
-    }
-  }
-
-  template <bool Whole>
-  KOKKOS_FORCEINLINE_FUNCTION static void add_tile(softmax_running_statistics<C>& statistics, const pack_words* kept,
-                                                   int left) {
-    if (!Whole && left <= 0) return;
-    C values[packs][pack_elements];
-    C largest[pack_elements], sums[pack_elements];
-    PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      if (Whole || i * Threads < left) {
-        unpack<T>(kept[i * Threads], values[i]);
-      } else {
-        PRUMO_UNROLL
-        for (int j = 0; j < pack_elements; ++j) values[i][j] = softmax_lowest<C>();
-      }
-      PRUMO_UNROLL
-      for (int j = 0; j < pack_elements; ++j) {
-        largest[j] = i == 0 ? values[i][j] : Kokkos::fmax(largest[j], values[i][j]);
-      }
-    }
-    const C shift = statistics.shift_with(joined(largest, join_maxima{}));
-    PRUMO_UNROLL
-    for (int i = 0; i < packs; ++i) {
-      PRUMO_UNROLL
-      for (int j = 0; j < pack_elements; ++j) {
-        const C exponential = softmax_exponential<T, false>(values[i][j], shift);
-        sums[j] = i == 0 ? exponential : sums[j] + exponential;
-      }
-    }
-    statistics.total = statistics.total + joined(sums, join_sums{});
-  }
-
-  template <class Join>
-  KOKKOS_FORCEINLINE_FUNCTION static C joined(C (&values)[pack_elements], const Join& join) {
-    PRUMO_UNROLL
-    for (int half = pack_elements / 2; half > 0; half /= 2) {
-      PRUMO_UNROLL
-      for (int j = 0; j < half; ++j) values[j] = join(values[j], values[j + half]);
-    }
-    return values[0];
   }
 
   softmax_problem<T> problem_;

@@ -11,6 +11,7 @@
 #include "softmax_narrow_rows_kernel.hpp"
 #include "softmax_of_one.hpp"
 #include "softmax_pack_rows_kernel.hpp"
+#include "softmax_shared_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
 #include "softmax_short_rows_kernel.hpp"
 #include "softmax_side_by_side_kernel.hpp"
@@ -151,22 +152,33 @@ void launch_strided_softmax(context<Exec>& ctx, const softmax_problem<T>& proble
   launch.template operator()<partition::most_packs, partition::most_threads>(group);
 }
 
-/// Launches softmax_kept_rows_kernel, if it pays. Rows of double were not measured.
+/// Launches softmax_shared_rows_kernel or softmax_kept_rows_kernel, if one of them pays. Kokkos gives less scratch
+/// memory than they need. Rows of double were not measured.
 template <class Formula, class Exec, class T>
-bool try_kept_softmax(context<Exec>& ctx, const softmax_problem<T>& problem) {
-  static const std::string label = softmax_label<Formula>("kept_rows");
+bool try_softmax_in_scratch(context<Exec>& ctx, const softmax_problem<T>& problem) {
+  static const std::string shared_label = softmax_label<Formula>("shared_rows");
+  static const std::string kept_label = softmax_label<Formula>("kept_rows");
   constexpr int most = softmax_device_partition<T>::most_threads;
+  using shared = softmax_shared_rows_kernel<T, Formula>;
   const team_resources device = team_resources_of(ctx.instance());
-  const auto bytes = softmax_kept_rows_kernel<T, Formula, most>::scratch_bytes_for(problem.columns);
-  const int teams = softmax_kept_choice::teams(problem.rows, static_cast<std::int64_t>(bytes + most_scratch_alignment),
-                                               problem.columns <= softmax_device_partition<T>::longest_row, device);
-  if (teams == 2) {
-    launch_teams(ctx.instance(), label,
+  const auto kept_bytes = softmax_kept_rows_kernel<T, Formula, most>::scratch_bytes_for(problem.columns);
+  const int kept = softmax_kept_choice::teams(problem.rows, problem.columns,
+                                              static_cast<std::int64_t>(kept_bytes + most_scratch_alignment),
+                                              problem.columns <= softmax_device_partition<T>::longest_row, device);
+  const int sharing = softmax_shared_choice::teams(problem.rows, problem.columns * static_cast<std::int64_t>(sizeof(T)),
+                                                   sizeof(T), kept == 2, device);
+  if (sharing > 0 && runs_clusters<shared>(ctx.instance(), shared::most_scratch_bytes)) {
+    launch_teams(ctx.instance(), shared_label, shared(problem, sharing));
+  } else if (kept == 2) {
+    launch_teams(ctx.instance(), kept_label,
                  softmax_kept_rows_kernel<T, Formula, most / 2>(problem, 2 * device.multiprocessors));
-  } else if (teams == 1) {
-    launch_teams(ctx.instance(), label, softmax_kept_rows_kernel<T, Formula, most>(problem, device.multiprocessors));
+  } else if (kept == 1) {
+    launch_teams(ctx.instance(), kept_label,
+                 softmax_kept_rows_kernel<T, Formula, most>(problem, device.multiprocessors));
+  } else {
+    return false;
   }
-  return teams > 0;
+  return true;
 }
 
 template <class Formula, bool InPacks, class Exec, class T>
@@ -233,11 +245,8 @@ template <class Formula, class Exec, class T>
 void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& problem) {
   using partition = softmax_device_partition<T>;
   const bool in_packs = softmax_have_same_packs(problem);
-  // Kokkos gives less scratch memory than this kernel needs.
   if constexpr (launches_by_cuda_runtime<Exec> && sizeof(T) < 8) {
-    // Shorter rows give too little work to each thread of a team.
-    constexpr std::int64_t fewest_columns = 12'000;
-    if (in_packs && problem.columns >= fewest_columns && try_kept_softmax<Formula>(ctx, problem)) return;
+    if (in_packs && try_softmax_in_scratch<Formula>(ctx, problem)) return;
   }
   if (problem.columns > partition::longest_row) {
     return in_packs ? launch_long_softmax<Formula, true>(ctx, problem)

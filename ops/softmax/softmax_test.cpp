@@ -7,6 +7,7 @@
 #include "registered_cases.hpp"
 #include "softmax_kept_rows_kernel.hpp"
 #include "softmax_long_rows_kernel.hpp"
+#include "softmax_shared_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
 #include <prumo/case/prepared_case.hpp>
 #include <prumo/error.hpp>
@@ -33,18 +34,19 @@ struct extents {
   std::int64_t rows, columns;
 };
 
-/// Rows of one segment and of many, a team a row, rows in scratch memory, tiles of short rows, rows that begin and end
-/// within packs, rows of whole packs, and packs of whole rows.
+/// Rows of one segment and of many, a team a row, rows in scratch memory of one team or of several, tiles of short
+/// rows, rows that begin and end within packs, rows of whole packs, and packs of whole rows.
 constexpr extents shapes_of_every_kernel[] = {
-    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10}, {3001, 17},   {700, 130},
-    {300, 511},   {40, 513},   {5000, 1},   {1000, 12},   {9, 4100},    {3, 8192},   {2, 16388},   {2, 32768},
-    {70000, 2},   {17, 12289}, {64, 64},    {1, 4097},    {7001, 3},    {1501, 5},   {257, 31},    {129, 33},
-    {100, 63},    {77, 65},    {130, 127},  {33, 129},    {2, 50257},   {300001, 1}, {1, 1},       {1, 7},
-    {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255},  {300, 20001}, {140, 60001},
-    {1001, 2},    {600001, 2}, {70001, 4},  {30001, 8}};
+    {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10},  {3001, 17},
+    {700, 130},   {300, 511},  {40, 513},   {5000, 1},    {1000, 12},   {9, 4100},    {3, 8192},
+    {2, 16388},   {2, 32768},  {70000, 2},  {17, 12289},  {64, 64},     {1, 4097},    {7001, 3},
+    {1501, 5},    {257, 31},   {129, 33},   {100, 63},    {77, 65},     {130, 127},   {33, 129},
+    {2, 50257},   {300001, 1}, {1, 1},      {1, 7},       {2, 5},       {120000, 5},  {85000, 7},
+    {60000, 11},  {40000, 33}, {300, 255},  {300, 20001}, {140, 60001}, {1001, 2},    {600001, 2},
+    {70001, 4},   {30001, 8},  {45, 9283},  {70, 25003},  {40, 50257},  {20, 100003}, {700, 40001}};
 
-/// A host writes these past its caches. It collects several of the shorter rows first, and writes the longer ones one by
-/// one. Some rows end within a cache line.
+/// A host writes these past its caches. It collects several of the shorter rows first, and writes the longer ones one
+/// by one. Some rows end within a cache line.
 constexpr extents streamed_shapes[] = {{501, 79}, {300, 128}, {250, 130}, {70, 511}, {33, 513}, {40, 1001}, {9, 4100}};
 
 class softmax_shapes : public testing::TestWithParam<std::tuple<const char*, dtype, cases::array_layout>> {
@@ -314,20 +316,61 @@ TEST(softmax, a_device_gives_a_row_to_a_team_where_there_are_many) {
   EXPECT_FALSE(partition::gives_rows_to_teams(1'000'000, 512 * kibibyte + 1));
 }
 
-TEST(softmax, a_device_keeps_rows_in_scratch_memory_if_it_holds_two_or_goes_round) {
-  using choice = detail::softmax_kept_choice;
+detail::team_resources an_h100() {
   detail::team_resources device;
   device.multiprocessors = 132;
   device.bytes_of_team = 227 * 1024;
   device.bytes_of_multiprocessor = 228 * 1024;
-  EXPECT_EQ(choice::teams(64, 113 * 1024, false, device), 2);
-  EXPECT_EQ(choice::teams(64, 113 * 1024, true, device), 2);
-  EXPECT_EQ(choice::teams(63, 113 * 1024, false, device), 0);
-  EXPECT_EQ(choice::teams(132, 113 * 1024 + 1, false, device), 0);
-  EXPECT_EQ(choice::teams(133, 113 * 1024 + 1, false, device), 1);
-  EXPECT_EQ(choice::teams(133, 113 * 1024 + 1, true, device), 0);
-  EXPECT_EQ(choice::teams(1000, 227 * 1024, false, device), 1);
-  EXPECT_EQ(choice::teams(1000, 227 * 1024 + 1, false, device), 0);
+  return device;
+}
+
+TEST(softmax, a_device_keeps_rows_in_scratch_memory_if_it_holds_two_or_goes_round) {
+  const auto teams = [](std::int64_t rows, std::int64_t team_bytes, bool fits_registers) {
+    return detail::softmax_kept_choice::teams(rows, 12'000, team_bytes, fits_registers, an_h100());
+  };
+  EXPECT_EQ(teams(64, 113 * 1024, false), 2);
+  EXPECT_EQ(teams(64, 113 * 1024, true), 2);
+  EXPECT_EQ(teams(63, 113 * 1024, false), 0);
+  EXPECT_EQ(teams(132, 113 * 1024 + 1, false), 0);
+  EXPECT_EQ(teams(133, 113 * 1024 + 1, false), 1);
+  EXPECT_EQ(teams(133, 113 * 1024 + 1, true), 0);
+  EXPECT_EQ(teams(1000, 227 * 1024, false), 1);
+  EXPECT_EQ(teams(1000, 227 * 1024 + 1, false), 0);
+  EXPECT_EQ(detail::softmax_kept_choice::teams(64, 11'999, 48 * 1024, true, an_h100()), 0);
+}
+
+TEST(softmax, a_device_shares_rows_among_teams_until_these_keep_it_busy) {
+  const auto teams = [](std::int64_t rows, std::int64_t kibibytes, bool keeps_row = false) {
+    return detail::softmax_shared_choice::teams(rows, kibibytes * 1024, 4, keeps_row, an_h100());
+  };
+  for (const std::int64_t rows : {1, 60, 100'000}) EXPECT_EQ(teams(rows, 35), 0) << rows;
+  EXPECT_EQ(teams(100'000, 36), 1);
+  EXPECT_EQ(teams(100'000, 72), 1);
+  EXPECT_EQ(teams(100'000, 73), 2);
+  EXPECT_EQ(teams(100'000, 145), 4);
+  EXPECT_EQ(teams(100'000, 289), 8);
+  EXPECT_EQ(teams(100'000, 8 * 112), 8);
+  EXPECT_EQ(teams(100'000, 8 * 112 + 1), 0);
+  // Two teams a multiprocessor hold longer parts, and need not share them.
+  EXPECT_EQ(teams(264, 112), 1);
+  EXPECT_EQ(teams(265, 112), 2);
+  // Few rows have more teams, as long as each team has something to do.
+  EXPECT_EQ(teams(99, 60), 2);
+  EXPECT_EQ(teams(100, 60), 1);
+  EXPECT_EQ(teams(20, 160), 8);
+  EXPECT_EQ(teams(1, 40), 4);
+  EXPECT_EQ(teams(16, 600), 0);
+  EXPECT_EQ(teams(17, 600), 8);
+  EXPECT_EQ(teams(1, 8 * 32), 8);
+  EXPECT_EQ(teams(1, 8 * 32 + 1), 0);
+  // A large team a row is as good where it keeps every multiprocessor busy.
+  EXPECT_EQ(teams(67, 100, true), 0);
+  EXPECT_EQ(teams(66, 100, true), 4);
+  EXPECT_EQ(teams(133, 100, true), 1);
+  // A team computes 16-bit numbers faster in its registers.
+  EXPECT_EQ(detail::softmax_shared_choice::teams(132, 63 * 1024, 2, false, an_h100()), 0);
+  EXPECT_EQ(detail::softmax_shared_choice::teams(133, 63 * 1024, 2, false, an_h100()), 1);
+  EXPECT_EQ(detail::softmax_shared_choice::teams(30, 64 * 1024, 2, false, an_h100()), 4);
 }
 
 TEST(softmax, a_device_cuts_rows_into_segments_that_fill_its_teams) {

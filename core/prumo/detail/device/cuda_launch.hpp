@@ -41,10 +41,10 @@ __device__ __forceinline__ void wait_for_kernels_before() {
 #endif
 }
 
-/// Whether an entry function waits for the kernels before it. It does if its code on this device was compiled for
-/// compute capability 9.0 or later, and not translated from code for an earlier one. Graphs can record such launches
-/// since CUDA 12.3.
-inline bool waits_for_kernels_before(const void* entry) {
+/// Whether an entry function waits for the kernels before it, and can share scratch memory among teams. It does if its
+/// code on this device was compiled for compute capability 9.0 or later, and not translated from code for an earlier
+/// one. Graphs can record such launches since CUDA 12.3.
+inline bool has_code_of_capability_9(const void* entry) {
 #if CUDART_VERSION >= 12030
   int driver = 0;
   cudaFuncAttributes code{};
@@ -57,15 +57,16 @@ inline bool waits_for_kernels_before(const void* entry) {
 #endif
 }
 
-/// Remembers the answer of waits_for_kernels_before() for one entry function on each device.
-class launch_overlap {
+/// Remembers an answer, which takes time to find, on each device. Threads that ask at the same time may all find it.
+class answer_of_devices {
  public:
-  bool on(int device, const void* entry) {
-    if (device >= static_cast<int>(answers_.size())) return waits_for_kernels_before(entry);
+  template <class Find>
+  bool on(int device, const Find& find) {
+    if (device >= static_cast<int>(answers_.size())) return find();
     std::atomic<answer>& known = answers_[static_cast<std::size_t>(device)];
     answer found = known.load(std::memory_order_relaxed);
     if (found == answer::unknown) {
-      found = waits_for_kernels_before(entry) ? answer::yes : answer::no;
+      found = find() ? answer::yes : answer::no;
       known.store(found, std::memory_order_relaxed);
     }
     return found == answer::yes;
@@ -81,10 +82,30 @@ struct cuda_grid {
   std::int64_t blocks;
   int threads;
   std::size_t shared_bytes;
+  int cluster = 1;  ///< neighbouring blocks that share their memory, a divisor of all (team_cluster.hpp)
 };
 
 /// The shared memory that a block may have without asking for more.
 inline constexpr std::size_t usual_shared_bytes = 48 * 1024;
+
+/// How many clusters of so many blocks the current device runs at a time, or 0 if it runs none.
+inline int clusters_at_a_time(const void* entry, int threads, std::size_t shared_bytes, int blocks) {
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
+  configuration.blockDim = dim3(static_cast<unsigned>(threads));
+  configuration.dynamicSmemBytes = shared_bytes;
+  configuration.attrs = &cluster;
+  configuration.numAttrs = 1;
+  int clusters = 0;
+  const bool known = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(shared_bytes)) == cudaSuccess &&
+                     cudaOccupancyMaxActiveClusters(&clusters, entry, &configuration) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();  // no clusters are launched
+  return known ? clusters : 0;
+}
 
 /// Enqueues an entry function. The caller's current device stays as it is.
 ///
@@ -92,7 +113,7 @@ inline constexpr std::size_t usual_shared_bytes = 48 * 1024;
 template <class... Parameters>
 void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const cuda_grid& grid,
                   void (*entry)(Parameters...), const std::type_identity_t<Parameters>&... arguments) {
-  static launch_overlap overlap;
+  static answer_of_devices overlap;
   const auto require = [&](cudaError_t status, const char* call) {
     if (status == cudaSuccess) return;
     require_success(status, label + ": " + call + " for " + std::to_string(grid.blocks) + " blocks of " +
@@ -107,16 +128,25 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
         cudaFuncSetAttribute(address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
         "cudaFuncSetAttribute");
   }
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  std::array<cudaLaunchAttribute, 2> attributes{};
+  unsigned count = 0;
+  if (overlap.on(instance.cuda_device(), [&] { return has_code_of_capability_9(address); })) {
+    cudaLaunchAttribute& early = attributes[count++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (grid.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[count++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(grid.cluster), 1, 1};
+  }
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(grid.blocks));
   configuration.blockDim = dim3(static_cast<unsigned>(grid.threads));
   configuration.dynamicSmemBytes = grid.shared_bytes;
   configuration.stream = instance.cuda_stream();
-  configuration.attrs = &attribute;
-  configuration.numAttrs = overlap.on(instance.cuda_device(), address) ? 1 : 0;
+  configuration.attrs = attributes.data();
+  configuration.numAttrs = count;
   void* values[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   const announced_kernel announced(instance, label);
   require(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
@@ -207,7 +237,9 @@ __global__ void __launch_bounds__(Kernel::most_threads, Kernel::resident_teams)
 template <class Kernel>
 void launch_team_blocks(const Kokkos::Cuda& instance, const std::string& label, const Kernel& kernel, int teams,
                         std::size_t scratch_bytes) {
-  launch_entry(instance, label, {teams, kernel.team_threads(), scratch_bytes}, run_teams<Kernel>, kernel);
+  cuda_grid grid{teams, kernel.team_threads(), scratch_bytes};
+  if constexpr (requires { kernel.teams_of_cluster(); }) grid.cluster = kernel.teams_of_cluster();
+  launch_entry(instance, label, grid, run_teams<Kernel>, kernel);
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET
