@@ -5,6 +5,7 @@
 /// The kernel of gather_rows on a host. A thread copies a stretch of a row, or several rows.
 
 #include "gather_problem.hpp"
+#include <prumo/detail/host/prefetch.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -34,9 +35,9 @@ class gather_host_kernel {
     // A small table is in the nearest cache after the first rows.
     constexpr std::int64_t nearest_cache = 32768;
     if (problem.source_rows <= nearest_cache / (row_bytes + 1)) rows_ahead_ = problem.rows;
-    // With AVX-512, lines of the target are asked for before they are written, where they come from a far cache.
+    // With AVX-512, lines of the target are prefetched before they are written, where they come from a far cache.
     constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
-    asks_for_target_ = simd_bytes >= 64 && !streaming && problem.target_column_stride == 1 &&
+    prefetches_target_ = simd_bytes >= 64 && !streaming && problem.target_column_stride == 1 &&
                        problem.target_row_stride == problem.columns && problem.rows * row_bytes > workers * near_bytes;
     is_narrow_ = problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
                  row_bytes <= static_cast<std::int64_t>(widest_narrow);
@@ -54,15 +55,18 @@ class gather_host_kernel {
     const std::int64_t begin = block % stretches_ * stretch_;
     const std::int64_t end = std::min(problem_.columns, begin + stretch_);
     const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
-    // A worker's next block is most likely the one that follows, so its rows are asked for, too.
-    const std::int64_t asked = stretches_ == 1 ? problem_.rows : last;
+    // A worker's next block is most likely the one that follows, so its rows are prefetched, too.
+    const std::int64_t prefetched = stretches_ == 1 ? problem_.rows : last;
     if (is_narrow_ && !streaming_) {
-      return copy_narrow_rows(first, last, asked, target_row(first), problem_.target_row_stride);
+      return copy_narrow_rows(first, last, prefetched, target_row(first), problem_.target_row_stride);
     }
     if (streams_runs_) return stream_runs(first, last);
     for (std::int64_t row = first; row < last; ++row) {
-      if (row + rows_ahead_ < asked) prefetch(row + rows_ahead_, begin, end);
-      if (asks_for_target_) ask_for_target(target_row(row) + begin, end - begin);
+      if (row + rows_ahead_ < prefetched) prefetch(row + rows_ahead_, begin, end);
+      if (prefetches_target_) {
+        const auto bytes = static_cast<std::size_t>(end - begin) * sizeof(Word);
+        prefetch_from_far<prefetch_for::writing>(target_row(row) + begin, bytes);
+      }
       copy_row(row, begin, end, target_row(row), streaming_);
     }
     if (streaming_) streaming_fence();
@@ -91,16 +95,8 @@ class gather_host_kernel {
     const Word* const source = problem_.source + chosen * problem_.source_row_stride;
     end = std::min(end, begin + bytes_of_row / static_cast<std::int64_t>(sizeof(Word)));
     for (std::int64_t c = begin; c < end; c += line) __builtin_prefetch(source + c);
-    // A row that begins within a line may end in one more. For short rows, asking takes longer than it saves.
+    // A row that begins within a line may end in one more. For short rows, that prefetch takes longer than it saves.
     if (end - begin > 4 * line) __builtin_prefetch(source + (end - 1));
-#endif
-  }
-
-  /// Asks for `count` words that are written 2 KiB behind an address.
-  static void ask_for_target([[maybe_unused]] const Word* to, [[maybe_unused]] std::int64_t count) {
-#if defined(__GNUC__)
-    constexpr auto distance = static_cast<std::int64_t>(2048 / sizeof(Word));
-    for (std::int64_t c = distance; c < distance + count; c += line) __builtin_prefetch(to + c, 1);
 #endif
   }
 
@@ -225,7 +221,7 @@ class gather_host_kernel {
   std::int64_t rows_ahead_ = 1;
   bool is_narrow_ = false;
   bool streams_runs_ = false;  ///< see stream_runs()
-  bool asks_for_target_ = false;
+  bool prefetches_target_ = false;
   bool streaming_;
 };
 

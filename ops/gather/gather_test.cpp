@@ -51,7 +51,7 @@ void expect_gathered(const X& x, const Y& y, std::size_t working_set = 0) {
   EXPECT_EQ(wrong, 0) << y.extent(0) << " x " << y.extent(1) << " of " << x.extent(0);
 }
 
-/// So many that a host asks for the lines that it will write, or writes past its caches.
+/// So many that a host prefetches the lines that it will write, or writes past its caches.
 TYPED_TEST(gather_types, many_rows_that_share_lines) {
   for (const int columns : {33, 70, 141, 555}) {
     const row_major<TypeParam> x("x", 23, columns), y("y", 4'000'000 / columns, columns);

@@ -9,13 +9,16 @@
 
 namespace prumo::detail {
 
+enum class prefetch_for { reading, writing };
+
 /// Prefetches `bytes` that lie 2 KiB behind an address.
+template <prefetch_for Use = prefetch_for::reading>
 [[gnu::always_inline]] inline void prefetch_from_far([[maybe_unused]] const void* address,
                                                      [[maybe_unused]] std::size_t bytes) {
 #if defined(__GNUC__)
   constexpr std::size_t distance = 2048, line = 64;
   const auto* const first = static_cast<const char*>(address) + distance;
-  for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(first + at);
+  for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(first + at, Use == prefetch_for::writing);
 #endif
 }
 
