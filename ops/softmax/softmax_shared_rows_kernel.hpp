@@ -26,7 +26,7 @@ struct softmax_shared_choice {
   static constexpr std::int64_t most_bytes_of_team = std::int64_t{112} << 10;
   /// A team takes nearly as long for half of this.
   static constexpr std::int64_t fewest_bytes_of_team = std::int64_t{8} << 10;
-  /// Where teams are fewer than multiprocessors, each should have no more than this.
+  /// Where half of the multiprocessors have no team, each team should have no more than this.
   static constexpr std::int64_t most_bytes_of_few_teams = std::int64_t{32} << 10;
 
   /// \param keeps_row whether softmax_kept_rows_kernel takes the rows, two on each multiprocessor
@@ -48,7 +48,7 @@ struct softmax_shared_choice {
            row_bytes >= 2 * teams * fewest_bytes_of_team) {
       teams *= 2;
     }
-    return rows * teams < multiprocessors && row_bytes > teams * most_bytes_of_few_teams ? 0 : teams;
+    return 2 * rows * teams < multiprocessors && row_bytes > teams * most_bytes_of_few_teams ? 0 : teams;
   }
 };
 

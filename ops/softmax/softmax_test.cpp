@@ -359,13 +359,13 @@ TEST(softmax, a_device_shares_rows_among_teams_until_these_keep_it_busy) {
   EXPECT_EQ(teams(100, 60), 1);
   EXPECT_EQ(teams(20, 160), 8);
   EXPECT_EQ(teams(1, 40), 4);
-  EXPECT_EQ(teams(16, 600), 0);
-  EXPECT_EQ(teams(17, 600), 8);
+  EXPECT_EQ(teams(8, 600), 0);
+  EXPECT_EQ(teams(9, 600), 8);
   EXPECT_EQ(teams(1, 8 * 32), 8);
   EXPECT_EQ(teams(1, 8 * 32 + 1), 0);
   // A large team a row is as good where it keeps every multiprocessor busy.
   EXPECT_EQ(teams(67, 100, true), 0);
-  EXPECT_EQ(teams(66, 100, true), 4);
+  EXPECT_EQ(teams(66, 100, true), 2);
   EXPECT_EQ(teams(133, 100, true), 1);
   // A team computes 16-bit numbers faster in its registers.
   EXPECT_EQ(detail::softmax_shared_choice::teams(132, 63 * 1024, 2, false, an_h100()), 0);
