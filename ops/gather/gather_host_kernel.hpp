@@ -38,7 +38,8 @@ class gather_host_kernel {
     // With AVX-512, lines of the target are prefetched before they are written, where they come from a far cache.
     constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
     prefetches_target_ = simd_bytes >= 64 && !streaming && problem.target_column_stride == 1 &&
-                       problem.target_row_stride == problem.columns && problem.rows * row_bytes > workers * near_bytes;
+                         problem.target_row_stride == problem.columns &&
+                         problem.rows * row_bytes > workers * near_bytes;
     is_narrow_ = problem.source_column_stride == 1 && problem.target_column_stride == 1 &&
                  row_bytes <= static_cast<std::int64_t>(widest_narrow);
     streams_runs_ = streaming && problem.target_column_stride == 1 && problem.target_row_stride == problem.columns &&

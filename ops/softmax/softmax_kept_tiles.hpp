@@ -2,7 +2,8 @@
 #pragma once
 
 /// \file
-/// What a team does with a row, or a part of one, that it keeps in its scratch memory: in tiles of a few packs a thread.
+/// What a team does with a row, or a part of one, that it keeps in its scratch memory: in tiles of a few packs a
+/// thread.
 
 #include "softmax_long_rows_kernel.hpp"
 #include <prumo/detail/device/copy_ahead.hpp>
@@ -52,7 +53,7 @@ class softmax_kept_tiles {
 
   template <bool Whole>
   KOKKOS_FORCEINLINE_FUNCTION static void add(softmax_running_statistics<C>& statistics, const pack_words* kept,
-                                                   int left) {
+                                              int left) {
     if (!Whole && left <= 0) return;
     C values[packs][pack_elements];
     C largest[pack_elements], sums[pack_elements];

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The kernel of softmax on a device for long rows that a cluster of teams keeps in its scratch memory. So rows are read
-/// once, and a few of them keep many multiprocessors busy.
+/// The kernel of softmax on a device for long rows that a cluster of teams keeps in its scratch memory. So rows are
+/// read once, and a few of them keep many multiprocessors busy.
 
 #include "softmax_kept_tiles.hpp"
 #include <prumo/detail/device/team_cluster.hpp>
@@ -62,8 +62,8 @@ class softmax_shared_rows_kernel {
   using tiles = softmax_kept_tiles<T, Formula, threads>;
   static constexpr int pack_elements = device_pack_elements<T>, tile = tiles::tile, tiles_ahead = tiles::tiles_ahead;
   /// Up to another pack goes into the alignment of the part's packs.
-  static constexpr std::size_t bytes_beside_part = join_scratch<statistics>::bytes_for(threads) +
-                                                   2 * most_teams_of_cluster * sizeof(statistics) + sizeof(pack);
+  static constexpr std::size_t bytes_beside_part =
+      join_scratch<statistics>::bytes_for(threads) + 2 * most_teams_of_cluster * sizeof(statistics) + sizeof(pack);
 
  public:
   static constexpr int most_threads = threads;
@@ -109,8 +109,7 @@ class softmax_shared_rows_kernel {
       arrive_at_cluster();
       wait_for_cluster();
       const statistics other = place[member.team_rank() % teams_];
-      const statistics of_row =
-          softmax_running_statistics<C>{other.maximum, other.total}.join_neighbours(teams_);
+      const statistics of_row = softmax_running_statistics<C>{other.maximum, other.total}.join_neighbours(teams_);
       write(own, kept, softmax_shift(of_row.maximum), softmax_row_factor<T, Formula>(of_row.total));
     }
   }
@@ -120,8 +119,8 @@ class softmax_shared_rows_kernel {
   struct part {
     const pack_words* source;  ///< the thread's first pack of the team's part
     pack* target;
-    int packs;  ///< from that one to the part's end
-    C end;       ///< an element outside of packs, if the thread takes one
+    int packs;      ///< from that one to the part's end
+    C end;          ///< an element outside of packs, if the thread takes one
     T* end_target;  ///< where its result goes, or null
   };
 

@@ -38,17 +38,35 @@ TEST(launch_bounds, are_as_they_are_elsewhere) {
 }
 
 TEST(host_threads, are_all_or_one) {
+  constexpr double launch = 1000;
   // Fifteen sixteenths of the time are saved by 16 threads.
-  const double of_many = detail::launch_nanoseconds(16), of_two = detail::launch_nanoseconds(2);
-  EXPECT_FALSE(detail::threads_pay(host_work{of_many}, 16, 1.0 / 16));
-  EXPECT_TRUE(detail::threads_pay(host_work{1.1 * of_many}, 16, 1.0 / 16));
+  EXPECT_FALSE(detail::pays_for_launch(host_work{launch}, 1.0 / 16, launch));
+  EXPECT_TRUE(detail::pays_for_launch(host_work{1.1 * launch}, 1.0 / 16, launch));
   // Two save half.
-  EXPECT_FALSE(detail::threads_pay(host_work{1.9 * of_two}, 2, 0.5));
-  EXPECT_TRUE(detail::threads_pay(host_work{2.1 * of_two}, 2, 0.5));
+  EXPECT_FALSE(detail::pays_for_launch(host_work{1.9 * launch}, 0.5, launch));
+  EXPECT_TRUE(detail::pays_for_launch(host_work{2.1 * launch}, 0.5, launch));
   // If one of 2 threads gets three quarters, a quarter is saved.
-  EXPECT_FALSE(detail::threads_pay(host_work{2.1 * of_two}, 2, 0.75));
+  EXPECT_FALSE(detail::pays_for_launch(host_work{2.1 * launch}, 0.75, launch));
   // One thread saves nothing.
   EXPECT_FALSE(detail::threads_pay(host_work::unknown(), 1, 1));
+}
+
+TEST(host_threads, are_started_for_a_second_and_not_for_a_nanosecond) {
+  for (const int threads : {2, 16, 1000}) {
+    EXPECT_FALSE(detail::threads_pay(host_work{1}, threads, 1.0 / threads)) << threads;
+    EXPECT_TRUE(detail::threads_pay(host_work{1e9}, threads, 1.0 / threads)) << threads;
+  }
+}
+
+TEST(host_threads, have_a_launch_that_is_measured_again_and_never_grows) {
+  const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
+  double known = detail::launch_nanoseconds(threads);
+  for (int call = 0; call < 3000; ++call) {
+    const double now = detail::launch_nanoseconds(threads);
+    ASSERT_LE(now, known);
+    ASSERT_GT(now, 0);
+    known = now;
+  }
 }
 
 TEST(host_threads, work_is_estimated_from_what_is_read_and_written) {

@@ -3,8 +3,8 @@
 
 /// \file
 /// Neighbouring teams that run at the same time and write to each other's scratch memory: thread block clusters of CUDA
-/// (compute capability 9.0). A kernel tells their number by `teams_of_cluster()`, which divides the number of its teams,
-/// and calls what follows in all threads of all teams of a cluster.
+/// (compute capability 9.0). A kernel tells their number by `teams_of_cluster()`, which divides the number of its
+/// teams, and calls what follows in all threads of all teams of a cluster.
 
 #include <prumo/detail/team_kernel.hpp>
 

@@ -6,8 +6,8 @@
 ///
 /// To start the threads and to wait for all of them costs more the more they are. GCC's OpenMP wakes them one after the
 /// other, and they meet at one counter. A launch on 2 threads was measured to take 0.77 us longer than a plain call
-/// (AMD Zen 4) or 1.9 us (Intel Emerald Rapids, whose cores exchange lines by a mesh), and one on 16 threads 3.9 us
-/// (Emerald Rapids). A kernel that saves less than that runs on the thread that calls.
+/// (AMD Zen 4), or 1.2 to 1.9 us (Intel Emerald Rapids, whose cores exchange lines by a mesh), and one on 16 threads
+/// 3.9 us (Emerald Rapids). So it is measured where it matters. A kernel that saves less runs on the thread that calls.
 ///
 /// No number in between is used. GCC's OpenMP ends the threads that a region leaves out, and the next region has to
 /// start them again.
@@ -43,9 +43,12 @@ struct host_work {
   }
 };
 
-/// What a launch on so many threads takes longer than a plain call.
+/// What a launch on so many threads of OpenMP takes longer than a plain call, for comparison with host_work. Now and
+/// then a call measures an empty parallel region; the answer is made of the least time so far, and so never grows.
 double launch_nanoseconds(int threads);
 
+/// Whether threads, of which the busiest gets a share of the work, save more time than their launch takes.
+bool pays_for_launch(const host_work& work, double largest_share, double launch_nanoseconds);
 /// Whether `threads` threads, of which the busiest gets a share of the work, are faster than the calling one alone.
 bool threads_pay(const host_work& work, int threads, double largest_share);
 
