@@ -167,7 +167,7 @@ bool try_softmax_in_scratch(context<Exec>& ctx, const softmax_problem<T>& proble
                                               problem.columns <= softmax_device_partition<T>::longest_row, device);
   const int sharing = softmax_shared_choice::teams(problem.rows, problem.columns * static_cast<std::int64_t>(sizeof(T)),
                                                    sizeof(T), kept == 2, device);
-  if (sharing > 0 && runs_clusters<shared>(ctx.instance(), shared::most_scratch_bytes)) {
+  if (sharing > 0 && runs_clusters<shared>(ctx.instance(), shared::most_scratch_bytes(device))) {
     launch_teams(ctx.instance(), shared_label, shared(problem, sharing));
   } else if (kept == 2) {
     launch_teams(ctx.instance(), kept_label,

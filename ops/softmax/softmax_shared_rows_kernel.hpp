@@ -20,10 +20,10 @@ struct softmax_shared_choice {
   /// if each team has one row at most.
   static constexpr std::int64_t fewest_bytes = std::int64_t{36} << 10;
   static constexpr std::int64_t fewest_bytes_of_half = std::int64_t{64} << 10;
-  /// Parts of rows of which a multiprocessor holds three. Some teams then read while others write.
-  static constexpr std::int64_t usual_bytes_of_team = std::int64_t{72} << 10;
-  /// The same for two. Rows that are longer than eight of these parts are read twice.
-  static constexpr std::int64_t most_bytes_of_team = std::int64_t{112} << 10;
+  /// The longest parts of rows of which a multiprocessor holds this number. A team needs up to 4 KiB beside its part.
+  static constexpr std::int64_t bytes_of_part(int teams_of_multiprocessor, const team_resources& device) {
+    return device.bytes_of_multiprocessor / teams_of_multiprocessor - (std::int64_t{4} << 10);
+  }
   /// A team takes nearly as long for half of this.
   static constexpr std::int64_t fewest_bytes_of_team = std::int64_t{8} << 10;
   /// Where half of the multiprocessors have no team, each team should have no more than this.
@@ -37,13 +37,15 @@ struct softmax_shared_choice {
     if (row_bytes < (is_half ? fewest_bytes_of_half : fewest_bytes)) return 0;
     // A large team a row takes less time where that fills the device at once.
     if (keeps_row && 2 * rows > multiprocessors && rows <= multiprocessors) return 0;
+    // Of three teams of a multiprocessor, some read while others write.
+    const std::int64_t third = bytes_of_part(3, device), half = bytes_of_part(2, device);
     int teams = 1;
     const bool fits_at_once = rows <= 2 * multiprocessors;
-    if (row_bytes > (fits_at_once ? most_bytes_of_team : usual_bytes_of_team)) {
+    if (row_bytes > (fits_at_once ? half : third)) {
       teams = 2;
-      while (teams < most_teams_of_cluster && row_bytes > teams * usual_bytes_of_team) teams *= 2;
+      while (teams < most_teams_of_cluster && row_bytes > teams * third) teams *= 2;
     }
-    if (row_bytes > teams * most_bytes_of_team) return 0;
+    if (row_bytes > teams * half) return 0;
     while (teams < most_teams_of_cluster && 2 * rows * teams <= multiprocessors * 3 / 2 &&
            row_bytes >= 2 * teams * fewest_bytes_of_team) {
       teams *= 2;
@@ -85,8 +87,10 @@ class softmax_shared_rows_kernel {
     return static_cast<std::size_t>(part_of(columns, teams)) * sizeof(T) + bytes_beside_part;
   }
   /// Of the longest rows that the choice takes.
-  static constexpr std::size_t most_scratch_bytes =
-      static_cast<std::size_t>(softmax_shared_choice::most_bytes_of_team) + tiles::line * sizeof(T) + bytes_beside_part;
+  static std::size_t most_scratch_bytes(const team_resources& device) {
+    const auto part = static_cast<std::size_t>(softmax_shared_choice::bytes_of_part(2, device));
+    return part + tiles::line * sizeof(T) + bytes_beside_part;
+  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {

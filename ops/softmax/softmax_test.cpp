@@ -349,11 +349,11 @@ TEST(softmax, a_device_shares_rows_among_teams_until_these_keep_it_busy) {
   EXPECT_EQ(teams(100'000, 73), 2);
   EXPECT_EQ(teams(100'000, 145), 4);
   EXPECT_EQ(teams(100'000, 289), 8);
-  EXPECT_EQ(teams(100'000, 8 * 112), 8);
-  EXPECT_EQ(teams(100'000, 8 * 112 + 1), 0);
+  EXPECT_EQ(teams(100'000, 8 * 110), 8);
+  EXPECT_EQ(teams(100'000, 8 * 110 + 1), 0);
   // Two teams a multiprocessor hold longer parts, and need not share them.
-  EXPECT_EQ(teams(264, 112), 1);
-  EXPECT_EQ(teams(265, 112), 2);
+  EXPECT_EQ(teams(264, 110), 1);
+  EXPECT_EQ(teams(265, 110), 2);
   // Few rows have more teams, as long as each team has something to do.
   EXPECT_EQ(teams(99, 60), 2);
   EXPECT_EQ(teams(100, 60), 1);
