@@ -56,17 +56,22 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_
   *to = is_there ? static_cast<C>(*from) : C(0);
 }
 
-/// Stores neighbouring elements at once, to an address aligned for them, as ones that are not read soon. Where threads
-/// fill the lines of several rows piece by piece, a convolution took half of its time with usual stores on an H100.
-template <class Pack, class T>
-KOKKOS_FORCEINLINE_FUNCTION void store_streaming(T* to, const Pack& pack) {
+/// Stores neighbouring elements at once, to an address aligned for them. An assignment may become a store for each.
+/// \tparam Streaming whether they are not read soon. Where threads fill the lines of several rows piece by piece, a
+///                   convolution took half of its time with usual stores on an H100.
+template <bool Streaming, class Pack, class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_at_once(T* to, const Pack& pack) {
 #if defined(__CUDA_ARCH__)
   static_assert(sizeof(Pack) == 2 || sizeof(Pack) == 4 || sizeof(Pack) == 8 || sizeof(Pack) == 16);
   using small_bits = std::conditional_t<sizeof(Pack) == 2, unsigned short, unsigned>;
   using large_bits = std::conditional_t<sizeof(Pack) == 8, uint2, uint4>;
   std::conditional_t<sizeof(Pack) <= 4, small_bits, large_bits> bits;
   memcpy(&bits, &pack, sizeof(bits));
-  __stcs(reinterpret_cast<decltype(bits)*>(to), bits);
+  if constexpr (Streaming) {
+    __stcs(reinterpret_cast<decltype(bits)*>(to), bits);
+  } else {
+    __stwb(reinterpret_cast<decltype(bits)*>(to), bits);
+  }
 #else
   *reinterpret_cast<Pack*>(to) = pack;
 #endif

@@ -63,10 +63,14 @@ class direct_device_choice : direct_device_estimate<C> {
         }
         if (bands == 1) {
           for (int threads = 128; threads <= resources_.threads_of_team; threads += 32) {
-            const direct_device_layout layout = stream(threads, 1, parts);
-            if (layout.threads == 0) break;
-            const double time = estimate(layout);
-            if (time < best.time) best = {layout, time};
+            direct_device_layout of_one_round = stream(threads, 1, parts);
+            if (of_one_round.threads == 0) of_one_round = stream(threads, 1, parts, 1);
+            // It takes no more memory, has half of the barriers, and copies while it computes only what has a place.
+            for (const direct_device_layout& layout : {of_one_round, stream(threads, 2, parts, 1)}) {
+              if (layout.threads == 0) continue;
+              const double time = estimate(layout);
+              if (time < best.time) best = {layout, time};
+            }
           }
         }
         if (parts >= all_tiles_) break;
@@ -91,21 +95,21 @@ class direct_device_choice : direct_device_estimate<C> {
   }
 
   /// A stream whose threads compute `rounds` tiles between two barriers; none if it does not fit.
-  direct_device_layout stream(int threads, int rounds, std::int64_t parts) const {
+  /// \param steps whose images have places in the scratch memory: with 2, the next images are copied while a team
+  ///              computes. With 1, it waits for some of them, but there may be room for another team.
+  direct_device_layout stream(int threads, int rounds, std::int64_t parts, int steps = 2) const {
     const direct_device_layout one = in_chunks(1, problem_.y_rows, parts, 1, 1);
     if (one.threads == 0 || one.keeps_results || tile_.keeps_weights) return none();
     const int tiles = one.tiles_of_image(), step = threads * rounds;
-    for (const int steps : {2, 1}) {  // that find their images in the scratch memory
-      direct_device_layout layout = in_chunks((tiles + steps * step - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
-      if (layout.threads == 0 || tiles + step >= most_tiles) break;
-      layout.is_stream = true;
-      layout.threads = threads;
-      layout.step_tiles = step;
-      if (!fits(layout)) continue;
-      layout.teams = teams(layout);
-      return layout;
-    }
-    return none();
+    if (tiles + step >= most_tiles) return none();
+    direct_device_layout layout = in_chunks((steps * step + tiles - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
+    if (layout.threads == 0) return none();
+    layout.is_stream = true;
+    layout.threads = threads;
+    layout.step_tiles = step;
+    if (!fits(layout)) return none();
+    layout.teams = teams(layout);
+    return layout;
   }
 
  private:
@@ -286,11 +290,12 @@ class direct_device_choice : direct_device_estimate<C> {
            std::abs(y.column_stride) <= most / std::max<std::int64_t>(1, problem_.y_columns);
   }
 
-  /// The most neighbours of y's rows, up to `together`, that can be stored at once.
+  /// The most neighbours of y's rows, up to `together`, that can be stored at once. Rows are made of such packs, so
+  /// that no tile ends inside one.
   int result_pack(std::int64_t together) const {
     const auto& y = problem_.y;
     for (; together > 1; together /= 2) {
-      const std::int64_t strides[] = {y.image_stride, y.channel_stride, y.row_stride};
+      const std::int64_t strides[] = {y.image_stride, y.channel_stride, y.row_stride, problem_.y_columns};
       if (y.column_stride == 1 && backend::has_packs(y.data, element_bytes_, together, strides)) break;
     }
     return static_cast<int>(together);

@@ -13,7 +13,7 @@ namespace {
 
 /// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
 template <class C>
-inline constexpr std::array<convolution_tile, 23> tiles = {convolution_tile{8, 6, 1, 0},
+inline constexpr std::array<convolution_tile, 24> tiles = {convolution_tile{8, 6, 1, 0},
                                                            {4, 8, 1, 0},
                                                            {8, 2, 4, 3},
                                                            {6, 1, 4, 5},
@@ -24,6 +24,7 @@ inline constexpr std::array<convolution_tile, 23> tiles = {convolution_tile{8, 6
                                                            {4, 2, 4, 7},
                                                            {4, 4, 4, 7},
                                                            {8, 2, 4, 7},
+                                                           {8, 1, 6, 7},
                                                            {4, 1, 8, 7},
                                                            {1, 4, 4, 5},
                                                            {1, 4, 4, 7},

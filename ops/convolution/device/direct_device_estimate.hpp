@@ -39,10 +39,12 @@ class direct_device_estimate {
   /// some thousand measured layouts of four convolutions on an H200: of those that were measured, the chosen one takes
   /// 5 % longer than the best on average.
   double estimate(const direct_device_layout& layout) const {
-    const double warps_of_scheduler = layout.threads / 32.0 / 4;
     const auto teams_of_part = static_cast<double>(layout.teams / layout.parts);
     const double at_once = std::min(static_cast<double>(resident_teams(layout)),
                                     std::ceil(layout.teams / static_cast<double>(resources_.multiprocessors)));
+    double warps_of_scheduler = at_once * layout.threads / 32.0 / 4;
+    // Between barriers that come soon, the scheduler with the most warps is the last to finish.
+    if (layout.is_stream) warps_of_scheduler = std::ceil(warps_of_scheduler);
     const auto images = static_cast<double>(problem_.images);
     const double image_bytes = layout.image_elements * layout.chunks * sizeof(float);
     double rounds = 0, barriers = 0, copies = 0, images_of_team = 0;  // of a team
@@ -61,8 +63,8 @@ class direct_device_estimate {
       copies = layout.buffers == 2 ? 1 : barriers;
     }
     // The more warps a scheduler has, the more of the waiting for loads is hidden.
-    const double busy = std::min(1.0, 0.55 + 0.2 * at_once * warps_of_scheduler);
-    const double compute = rounds * at_once * warps_of_scheduler * cycles_of_tile(layout) / busy;
+    const double busy = std::min(1.0, 0.55 + 0.2 * warps_of_scheduler);
+    const double compute = rounds * warps_of_scheduler * cycles_of_tile(layout) / busy;
     // Of a multiprocessor's share of the memory. The images that streams read at a time lie far from each other.
     const double bytes_of_cycle = layout.is_stream ? 18 : 28;
     const double memory = at_once * images_of_team * (image_bytes + bytes_of_results(layout)) / bytes_of_cycle;
@@ -108,7 +110,8 @@ class direct_device_estimate {
     const double scratch_cycles =
         tile_.filter_columns > 0 ? 4 * (input_pack * conflicts * loads_of_x + weight_loads_of_row) : 0;
     // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
-    const double of_product = tile_.keeps_weights ? 1.1 : 1.2, of_row = tile_.keeps_weights ? 0 : 8;
+    const double of_product = tile_.keeps_weights ? 1.1 : tile_.filter_rows > 0 ? 1.25 : 1.2;
+    const double of_row = tile_.keeps_weights ? 0 : 8;
     const double of_tile = tile_.keeps_weights ? 60 : 200;
     const double products =
         filter_rows * std::max(of_product * filter_columns * sums + 1.3 * loads + of_row, scratch_cycles);

@@ -34,9 +34,9 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     int column;
   };
 
-  /// Stores the sums of a tile, or the windows that lie in it.
+  /// Stores the sums of a tile, or the windows that lie in it, which take the sums' place.
   KOKKOS_FORCEINLINE_FUNCTION void store(const item_place& place, int part, const tile_place& at,
-                                         const sums_type& sums) const {
+                                         sums_type& sums) const {
     if constexpr (Tile.holds_windows(4)) {
       if (layout_.tile_window == 4) return store_windows<4>(place, part, at, sums);
     }
@@ -63,8 +63,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
   }
 
   /// The same as store(), where distances inside an item have 32 bits.
-  KOKKOS_FORCEINLINE_FUNCTION void store_near(const near_target& target, const tile_place& at,
-                                              const sums_type& sums) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store_near(const near_target& target, const tile_place& at, sums_type& sums) const {
     if constexpr (Tile.holds_windows(4)) {
       if (layout_.tile_window == 4) return store_windows_near<4>(target, at, sums);
     }
@@ -130,18 +129,6 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
   }
 
  private:
-  /// Activates results, or maxima, where that was not done yet.
-  template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void activate(C (&results)[Count]) const {
-    if (is_long(problem_.activation)) {
-      PRUMO_UNROLL
-      for (int k = 0; k < Count; ++k) results[k] = activated_at_length(problem_.activation, results[k]);
-    } else if (problem_.activation == activation_function::relu && problem_.activates_maxima()) {
-      PRUMO_UNROLL
-      for (int k = 0; k < Count; ++k) results[k] = prumo::maximum(results[k], C(0));
-    }
-  }
-
   /// What is there of a tile.
   struct tile_extents {
     int sum_rows;  ///< of the convolution
@@ -153,7 +140,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
 
   template <int Window>
   KOKKOS_FORCEINLINE_FUNCTION void store_windows(const item_place& place, int part, const tile_place& tile_at,
-                                                 const sums_type& sums) const {
+                                                 sums_type& sums) const {
     const int sum_rows = static_cast<int>(place.rows.convolved_last - place.rows.convolved_first) - tile_at.row;
     const int sum_columns = static_cast<int>(problem_.columns) - tile_at.column;
     const std::int64_t first_row = place.rows.first + tile_at.row / Window;
@@ -170,7 +157,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
 
   template <int Window>
   KOKKOS_FORCEINLINE_FUNCTION void store_windows_near(const near_target& target, const tile_place& at,
-                                                      const sums_type& sums) const {
+                                                      sums_type& sums) const {
     const int row = at.row / Window, column = at.column / Window;
     const int distance = at.image * static_cast<int>(problem_.y.image_stride) +
                          row * static_cast<int>(problem_.y.row_stride) +
@@ -183,88 +170,96 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
 
   /// \param at the first of the elements of y
   template <int Window>
-  KOKKOS_FORCEINLINE_FUNCTION void store_windows_at(std::int64_t at, const tile_extents& there,
-                                                    const sums_type& sums) const {
-    constexpr int height = Tile.rows / Window, width = Tile.columns / Window, together = results_at_once(width);
-    const bool is_whole = there.channels >= Tile.channels && there.rows >= height && there.columns >= width &&
-                          there.sum_rows >= Tile.rows && there.sum_columns >= Tile.columns;
-    // Of a tile that is all there; 0: of none.
-    const int pack = Tile.keeps_weights && is_whole ? layout_.result_pack : 0;
-    with_words(at, [&](auto* to, const auto& word_of) {
-      if constexpr (Tile.keeps_weights) {  // with few sums, every instruction beside them counts
-        if (pack == together) return store_whole_tile<Window, together>(to, word_of, sums);
-        if (pack == 1) return store_whole_tile<Window, 1>(to, word_of, sums);
-        if constexpr (together == 4) {
-          if (pack == 2) return store_whole_tile<Window, 2>(to, word_of, sums);
-        }
+  KOKKOS_FORCEINLINE_FUNCTION void store_windows_at(std::int64_t at, const tile_extents& there, sums_type& sums) const {
+    const bool has_all_sums = there.sum_rows >= Tile.rows && there.sum_columns >= Tile.columns;
+    const auto has_whole_windows = [&] {
+      return problem_.y_rows * Window <= problem_.rows && problem_.y_columns * Window <= problem_.columns;
+    };
+    if constexpr (Tile.keeps_weights) {  // with few sums, every instruction beside them counts
+      const bool is_whole = has_all_sums && there.channels >= Tile.channels && there.rows >= Tile.rows / Window &&
+                            there.columns >= Tile.columns / Window;
+      if (is_whole && problem_.pooling != convolution_pooling::mean) {
+        pool_and_activate<Window>(convolution_pooling::maximum, Tile.rows, Tile.columns, sums);
+        return with_words(
+            at, [&](auto* to, const auto& word_of) { store_activated<Window, true>(to, word_of, there, sums); });
       }
-      store_part_of_tile<Window>(to, word_of, sums, there);
-    });
+    }
+    // Where pooling rounds up, the last windows reach beyond the convolution.
+    if (has_all_sums || has_whole_windows()) {
+      pool_and_activate<Window>(problem_.pooling, Tile.rows, Tile.columns, sums);
+    } else {
+      pool_and_activate<Window>(problem_.pooling, there.sum_rows, there.sum_columns, sums);
+    }
+    with_words(at, [&](auto* to, const auto& word_of) { store_activated<Window, false>(to, word_of, there, sums); });
   }
 
-  /// Stores a tile that is all there, in packs of `Pack`.
-  template <int Window, int Pack, class Word, class WordOf>
-  KOKKOS_FORCEINLINE_FUNCTION void store_whole_tile(Word* to, const WordOf& word_of, const sums_type& sums) const {
-    constexpr int height = Tile.rows / Window, width = Tile.columns / Window;
+  /// Pools the windows of a tile, and activates maxima by relu.
+  template <int Window>
+  KOKKOS_FORCEINLINE_FUNCTION void pool_and_activate(convolution_pooling pooling, int sum_rows, int sum_columns,
+                                                     sums_type& sums) const {
+    if constexpr (Window > 1) {
+      sums.template pool<Window>(pooling, sum_rows, sum_columns);
+      if (problem_.activation == activation_function::relu && problem_.activates_maxima()) {
+        sums.template for_each_window<Window>([](C& sum) { sum = prumo::maximum(sum, C(0)); });
+      }
+    }
+  }
+
+  /// Stores what is there of a tile, after long activations.
+  /// \tparam Whole whether all of it is there
+  template <int Window, bool Whole, class Word, class WordOf>
+  KOKKOS_FORCEINLINE_FUNCTION void store_activated(Word* to, const WordOf& word_of, const tile_extents& there,
+                                                   const sums_type& sums) const {
+    const activation_function function = problem_.activation;
+    if (!is_long(function)) return store_in_packs<Window, Whole>(to, word_of, there, sums);
+    const auto to_word = [=](C result) { return word_of(activated_at_length(function, result)); };
+    store_in_packs<Window, Whole>(to, to_word, there, sums);
+  }
+
+  template <int Window, bool Whole, class Word, class ToWord>
+  KOKKOS_FORCEINLINE_FUNCTION void store_in_packs(Word* to, const ToWord& to_word, const tile_extents& there,
+                                                  const sums_type& sums) const {
+    constexpr int together = results_at_once(Tile.columns / Window);
+    if (layout_.result_pack == together) return store_tile<Window, together, Whole>(to, to_word, there, sums);
+    if constexpr (together == 4) {
+      if (layout_.result_pack == 2) return store_tile<Window, 2, Whole>(to, to_word, there, sums);
+    }
+    if constexpr (together > 1) store_tile<Window, 1, Whole>(to, to_word, there, sums);
+  }
+
+  /// Stores what is there of a tile, in packs of `Pack`. There is no branch for each row: a warp whose tiles end at
+  /// different places would take both ways, and wait for each address where it branches.
+  template <int Window, int Pack, bool Whole, class Word, class ToWord>
+  KOKKOS_FORCEINLINE_FUNCTION void store_tile(Word* to, const ToWord& to_word, const tile_extents& there,
+                                              const sums_type& sums) const {
     PRUMO_UNROLL
     for (int m = 0; m < Tile.channels; ++m) {
+      if (!Whole && m >= there.channels) break;
       Word* row = to;
       PRUMO_UNROLL
-      for (int r = 0; r < height; ++r) {
-        C results[width];
-        sums.template pool<Window>(problem_.pooling, m, r * Window, Window, Tile.columns, results);
-        activate(results);
-        store_packs<Pack>(row, word_of, results);
+      for (int r = 0; r < Tile.rows / Window; ++r) {
+        constexpr int width = Tile.columns / Window;
+        prumo::detail::device_pack<Word, Pack> words[width / Pack];
+        PRUMO_UNROLL
+        for (int k = 0; k < width; ++k) words[k / Pack].values[k % Pack] = to_word(sums.at(m, r, k));
+        PRUMO_UNROLL
+        for (int k = 0; k < width; k += Pack) {
+          if (Whole || (r < there.rows && k < there.columns)) store_words<Pack>(row, k, words[k / Pack]);
+        }
         row += problem_.y.row_stride;
       }
       to += problem_.y.channel_stride;
     }
   }
 
-  template <int Window, class Word, class WordOf>
-  KOKKOS_FORCEINLINE_FUNCTION void store_part_of_tile(Word* to, const WordOf& word_of, const sums_type& sums,
-                                                      const tile_extents& there) const {
-    constexpr int height = Tile.rows / Window, width = Tile.columns / Window, together = results_at_once(width);
-    const bool in_packs = together > 1 && layout_.result_pack == together && there.columns >= width;
-    PRUMO_UNROLL
-    for (int m = 0; m < Tile.channels; ++m) {
-      if (m >= there.channels) break;
-      Word* row = to;
-      PRUMO_UNROLL
-      for (int r = 0; r < height; ++r) {
-        if (r >= there.rows) break;
-        C results[width];
-        sums.template pool<Window>(problem_.pooling, m, r * Window, there.sum_rows - r * Window, there.sum_columns,
-                                   results);
-        activate(results);
-        if (in_packs) {
-          store_packs<together>(row, word_of, results);
-        } else {
-          PRUMO_UNROLL
-          for (int k = 0; k < width; ++k) {
-            if (k < there.columns) row[k * problem_.y.column_stride] = word_of(results[k]);
-          }
-        }
-        row += problem_.y.row_stride;
-      }
-      to += problem_.y.channel_stride;
-    }
-  }
-
-  template <int Pack, int Count, class Word, class WordOf>
-  KOKKOS_FORCEINLINE_FUNCTION void store_packs(Word* to, const WordOf& word_of, const C (&results)[Count]) const {
-    PRUMO_UNROLL
-    for (int k = 0; k < Count; k += Pack) {
-      prumo::detail::device_pack<Word, Pack> words;
-      PRUMO_UNROLL
-      for (int i = 0; i < Pack; ++i) words.values[i] = word_of(results[k + i]);
-      if constexpr (Pack > 1 && Tile.keeps_weights) {
-        store_streaming(to + k, words);
-      } else if constexpr (Pack > 1) {
-        *reinterpret_cast<decltype(words)*>(to + k) = words;
-      } else {
-        to[k * problem_.y.column_stride] = words.values[0];
-      }
+  /// Stores the words of a pack from column k of a row on.
+  template <int Pack, class Word>
+  KOKKOS_FORCEINLINE_FUNCTION void store_words(Word* row, int k,
+                                               const prumo::detail::device_pack<Word, Pack>& words) const {
+    if constexpr (Pack > 1) {
+      store_at_once<Tile.keeps_weights>(row + k, words);
+    } else {
+      row[k * problem_.y.column_stride] = words.values[0];
     }
   }
 

@@ -215,7 +215,8 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
       check(layout);
     }
     const int threads = 32 * static_cast<int>(random(1, 3)), rounds = static_cast<int>(random(1, 3));
-    auto stream = choice.stream(threads, rounds, random(1, 3));
+    const int steps = 1 + which % 2;
+    auto stream = choice.stream(threads, rounds, random(1, 3), steps);
     if (stream.threads == 0) continue;
     stream.teams = stream.parts * static_cast<int>(random(1, 5));
     check(stream);
@@ -238,6 +239,7 @@ TEST(direct_device_kernel, computes_filters_whose_columns_are_known) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 3, 6, 5}>>(40, 4);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 4, 4, 5}>>(30, 9);
   expect_random_shapes<double, direct_device_kernel<double, convolution_tile{3, 1, 4, 3}>>(30, 7);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{4, 2, 6, 7}>>(40, 15);
 }
 
 TEST(direct_device_kernel, holds_whole_filters_in_registers) {

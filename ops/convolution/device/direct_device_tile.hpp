@@ -71,7 +71,7 @@ class convolution_sums {
   static constexpr int input_pack = Tile.input_pack(pack_elements);
 
   KOKKOS_FORCEINLINE_FUNCTION void clear() {
-    for_each([](C& sum) { sum = C(0); });
+    for_each_window<1>([](C& sum) { sum = C(0); });
   }
 
   /// Adds the products with a row of the filters, whose columns are Tile.filter_columns.
@@ -160,26 +160,33 @@ class convolution_sums {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void apply_relu() {
-    for_each([](C& sum) { sum = prumo::maximum(sum, C(0)); });
+    for_each_window<1>([](C& sum) { sum = prumo::maximum(sum, C(0)); });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION C at(int m, int r, int k) const { return sums_[m][r][k]; }
 
-  /// Pools the windows of Window x Window sums that begin at a row of the tile.
-  /// \param rows those of the convolution from this row on
-  /// \param columns those from the tile's first on
+  /// Pools the windows of Window x Window sums. A window takes the place of the sum in its row and column of windows,
+  /// which no later window needs.
+  /// \param rows those of the convolution from the tile's first on
   template <int Window>
-  KOKKOS_FORCEINLINE_FUNCTION void pool(convolution_pooling pooling, int m, int row, int rows, int columns,
-                                        C (&results)[Tile.columns / Window]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void pool(convolution_pooling pooling, int rows, int columns) {
     using prumo::detail::pooling_kind;
+    if (pooling == convolution_pooling::maximum) {
+      pool_kind<pooling_kind::maximum, Window>(rows, columns);
+    } else {
+      pool_kind<pooling_kind::mean, Window>(rows, columns);
+    }
+  }
+
+  /// Calls function(sum) for the windows that pool() made, or all sums.
+  template <int Window, class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_window(const Function& function) {
     PRUMO_UNROLL
-    for (int k = 0; k < Tile.columns / Window; ++k) {
-      if constexpr (Window == 1) {
-        results[k] = sums_[m][row][k];
-      } else if (pooling == convolution_pooling::maximum) {
-        results[k] = window<pooling_kind::maximum, Window>(m, row, k * Window, rows, columns - k * Window);
-      } else {
-        results[k] = window<pooling_kind::mean, Window>(m, row, k * Window, rows, columns - k * Window);
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int r = 0; r < Tile.rows / Window; ++r) {
+        PRUMO_UNROLL
+        for (int k = 0; k < Tile.columns / Window; ++k) function(sums_[m][r][k]);
       }
     }
   }
@@ -193,15 +200,45 @@ class convolution_sums {
       const C weight = w[q * Tile.channels + m];
       sums_[m][r][k] = First && q == 0 ? weight * x[k] : prumo::fma(weight, x[q + k], sums_[m][r][k]);
     };
-    constexpr int outer = Tile.keeps_weights ? 1 : Tile.channels, inner = Tile.keeps_weights ? Tile.channels : 1;
-    PRUMO_UNROLL
-    for (int o = 0; o < outer; ++o) {
+    // An instruction of three operands waits where they are more than two banks of registers bring in a cycle, unless
+    // the one before it has used one of them. Which registers and what order nvcc takes follows from the order here.
+    constexpr int channels = Tile.channels, columns = Tile.columns, filter_columns = Tile.filter_columns;
+    constexpr bool is_in_turns = Tile.filter_rows == 0 && channels % 4 == 0 && Tile.sums() <= 48;
+    constexpr bool is_tall = Tile.filter_rows == 0 && channels % 4 == 0 && Tile.rows >= 4;
+    if constexpr (is_in_turns) {  // neighbouring products share an element or a weight
       PRUMO_UNROLL
-      for (int q = 0; q < Tile.filter_columns; ++q) {
+      for (int k = 0; k < columns; ++k) {
         PRUMO_UNROLL
-        for (int k = 0; k < Tile.columns; ++k) {
+        for (int q = 0; q < filter_columns; ++q) {
           PRUMO_UNROLL
-          for (int i = 0; i < inner; ++i) add(o + i, q, k);
+          for (int m = 0; m < channels; ++m) add((q + k) % 2 == 0 ? m : channels - 1 - m, q, k);
+        }
+      }
+    } else {
+      constexpr int outer = Tile.keeps_weights || is_tall ? 1 : channels, inner = channels / outer;
+      PRUMO_UNROLL
+      for (int o = 0; o < outer; ++o) {
+        PRUMO_UNROLL
+        for (int q = 0; q < filter_columns; ++q) {
+          PRUMO_UNROLL
+          for (int k = 0; k < columns; ++k) {
+            PRUMO_UNROLL
+            for (int i = 0; i < inner; ++i) add(o + i, q, k);
+          }
+        }
+      }
+    }
+  }
+
+  template <prumo::detail::pooling_kind Kind, int Window>
+  KOKKOS_FORCEINLINE_FUNCTION void pool_kind(int rows, int columns) {
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int r = 0; r < Tile.rows / Window; ++r) {
+        PRUMO_UNROLL
+        for (int k = 0; k < Tile.columns / Window; ++k) {
+          sums_[m][r][k] = window<Kind, Window>(m, r * Window, k * Window, rows - r * Window, columns - k * Window);
         }
       }
     }
@@ -225,18 +262,6 @@ class convolution_sums {
     }
     const int there = (rows < Window ? rows : Window) * (columns < Window ? columns : Window);
     return prumo::detail::finished_window<Kind>(joined, there);
-  }
-
-  template <class Function>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each(const Function& function) {
-    PRUMO_UNROLL
-    for (int m = 0; m < Tile.channels; ++m) {
-      PRUMO_UNROLL
-      for (int r = 0; r < Tile.rows; ++r) {
-        PRUMO_UNROLL
-        for (int k = 0; k < Tile.columns; ++k) function(sums_[m][r][k]);
-      }
-    }
   }
 
   C sums_[Tile.channels][Tile.rows][Tile.columns] = {};
